@@ -1,0 +1,37 @@
+import { hasCodePoints } from '@footlight/protocol/rest';
+import { invalid } from '../platform/errors.ts';
+import { passwordBreach } from './password-rule.ts';
+
+const MAX_EMAIL_CHARACTERS = 320;
+const MAX_USERNAME_CHARACTERS = 64;
+
+/** What a new account is made of, in the form in which it is stored. */
+export interface NewAccount {
+  email: string;
+  username: string;
+  password: string;
+}
+
+/** The form in which emails are stored and looked up. */
+export function normaliseEmail(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+/**
+ * Checks the fields of a new account in the order email, username, password.
+ * @returns email trimmed and lowercased, username trimmed, password as it came
+ * @throws ApiError validation_failed at the first breach; the message names the field and holds no value
+ */
+export function checkNewAccount(fields: NewAccount): NewAccount {
+  const email = normaliseEmail(fields.email);
+  if (!hasCodePoints(email, 1, MAX_EMAIL_CHARACTERS) || !email.includes('@')) {
+    throw invalid(`email must contain @ and have at most ${MAX_EMAIL_CHARACTERS} characters`);
+  }
+  const username = fields.username.trim();
+  if (!hasCodePoints(username, 1, MAX_USERNAME_CHARACTERS)) {
+    throw invalid(`username must have 1 to ${MAX_USERNAME_CHARACTERS} characters`);
+  }
+  const breach = passwordBreach(fields.password, { username, email });
+  if (breach !== null) throw invalid(breach);
+  return { email, username, password: fields.password };
+}

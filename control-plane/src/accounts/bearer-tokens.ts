@@ -1,0 +1,121 @@
+import type { Body, User } from '@footlight/protocol/rest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
+import { instant } from '../platform/database/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Caller } from '../platform/http/contract.ts';
+import type { Platform } from '../platform/platform.ts';
+import { normaliseEmail } from './account-fields.ts';
+import type { VersionGate } from './client-version.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import type { SignedIn, SignIn } from './sign-in.ts';
+import {
+  deleteDeadTokens,
+  findAccount,
+  findAccountByEmail,
+  findLiveToken,
+  findLiveTokenExpiry,
+  isAdminPage,
+  revokeToken,
+  touchToken,
+} from './store.ts';
+import { readPageCookie, sha256Hex } from './tokens.ts';
+
+/** last_used_at is not written more often than this for one token. */
+const TOUCH_EVERY_MS = MINUTE_MS;
+const JANITOR_EVERY_MS = 6 * HOUR_MS;
+/** How long expired tokens stay, for people who look into what happened. */
+const KEEP_EXPIRED_MS = 7 * DAY_MS;
+
+/** Bearer tokens: who they speak for, and how they come and go. */
+export interface BearerTokens {
+  /** Who a bearer token speaks for; null for one that is not in force, whatever the reason. */
+  authenticate(bearer: string): Promise<Caller | null>;
+  /** Whether a token is still in force; for answers that outlive their request. */
+  isTokenLive(tokenId: string): Promise<boolean>;
+  /** Whether a Cookie header opens the administrators' pages. */
+  opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
+  /** @throws ApiError client_too_old, rate_limited (hash queue), invalid_credentials; in this order */
+  login(fields: Body<'auth.login'>, userAgent: string | undefined): Promise<SignedIn>;
+  logout(caller: Caller): Promise<void>;
+  /** @returns the account and, for an administrator, the expiry of the presented token (epoch milliseconds) */
+  readSelf(caller: Caller): Promise<{ user: User; expiresAtMs: number | null }>;
+}
+
+export function createBearerTokens(
+  platform: Platform,
+  parts: { hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
+): BearerTokens {
+  const { clock, database, leader, logger } = platform;
+  const { hasher, signIn, versionGate } = parts;
+
+  leader.register({
+    id: 'auth.token_janitor',
+    everyMs: JANITOR_EVERY_MS,
+    run: (fence) =>
+      database.transaction(async (tx) => {
+        await fence.check(tx);
+        await deleteDeadTokens(tx, clock.nowMs() - KEEP_EXPIRED_MS);
+      }),
+  });
+
+  return {
+    async authenticate(bearer) {
+      const nowMs = clock.nowMs();
+      const token = await findLiveToken(database.db, sha256Hex(bearer), nowMs);
+      if (token === undefined) return null;
+      if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
+        // The request does not wait for this note, nor fail with it: a busy database must not stop reads.
+        touchToken(database.db, token.id, nowMs, TOUCH_EVERY_MS).catch((error: unknown) => {
+          logger.debug({ event: 'accounts.token_touch_failed', err: error });
+        });
+      }
+      return {
+        userId: token.user_id,
+        role: token.role,
+        tokenId: token.id,
+        deviceId: token.device_id,
+        username: token.username,
+        email: token.email,
+      };
+    },
+
+    async isTokenLive(tokenId) {
+      return (await findLiveTokenExpiry(database.db, tokenId, clock.nowMs())) !== undefined;
+    },
+
+    async opensAdminPages(cookieHeader) {
+      const value = readPageCookie(cookieHeader);
+      return value !== null && isAdminPage(database.db, sha256Hex(value), clock.nowMs());
+    },
+
+    async login(fields, userAgent) {
+      versionGate.checkLogin(fields.client_version);
+      const email = normaliseEmail(fields.email ?? '');
+      const account = await findAccountByEmail(database.db, email);
+      // Every way to fail pays for one verification, so that the time tells nothing about the account.
+      const mayLogIn = account !== undefined && account.disabled_at === null && account.internal === 0;
+      const hash = account !== undefined && account.internal === 0 ? account.password_hash : null;
+      const matches = await hasher.verify(hash, fields.password ?? '');
+      if (!mayLogIn || !matches) throw new ApiError('invalid_credentials');
+      return database.transaction((tx) =>
+        signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent }),
+      );
+    },
+
+    async logout(caller) {
+      await revokeToken(database.db, caller.tokenId, clock.nowMs());
+    },
+
+    async readSelf(caller) {
+      const account = await findAccount(database.db, caller.userId);
+      if (account === undefined) throw new ApiError('unauthorized');
+      const { id, email, username, role, created_at } = account;
+      const expiresAtMs =
+        role === 'admin' ? await findLiveTokenExpiry(database.db, caller.tokenId, clock.nowMs()) : undefined;
+      return {
+        user: { id, email, username, role, created_at: instant(created_at) },
+        expiresAtMs: expiresAtMs ?? null,
+      };
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import { hasCodePoints } from '@footlight/protocol/rest';
+import { dictionary } from '@zxcvbn-ts/language-common';
+
+const MIN_CHARACTERS = 12;
+const MAX_CHARACTERS = 128;
+/** Shorter names and local parts are in too many passwords by chance. */
+const MIN_IDENTIFIER_CHARACTERS = 3;
+
+/** Only entries that the length rule lets through are kept: about three hundred of fifty thousand. */
+const COMMON: ReadonlySet<string> = new Set([
+  ...dictionary['passwords-common'].map(fold).filter((entry) => entry.length >= MIN_CHARACTERS),
+  'changeme1234',
+  'whatever123456',
+]);
+
+/**
+ * Why a password may not be set; null when it may. The first breach counts: length, common password, identity.
+ * Lengths are Unicode code points; nothing is trimmed; there are no rules of composition.
+ * @param account trimmed username and the email, whose part before `@` is looked for
+ */
+export function passwordBreach(
+  password: string,
+  account: { username: string; email: string },
+): string | null {
+  return strengthBreach(password) ?? identityBreach(password, account);
+}
+
+/** The part of the rule that needs no account: length and the list of common passwords. */
+function strengthBreach(password: string): string | null {
+  if (!hasCodePoints(password, MIN_CHARACTERS, MAX_CHARACTERS)) {
+    return `password must have ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters`;
+  }
+  if (COMMON.has(fold(password))) return 'password is one of the most common ones';
+  return null;
+}
+
+/** The part of the rule about the account: neither its username nor the local part of its email may be inside. */
+function identityBreach(password: string, account: { username: string; email: string }): string | null {
+  const folded = fold(password);
+  const localPart = account.email.slice(0, Math.max(0, account.email.indexOf('@')));
+  for (const identifier of [account.username, localPart]) {
+    if (!hasCodePoints(identifier, MIN_IDENTIFIER_CHARACTERS, Number.POSITIVE_INFINITY)) continue;
+    if (folded.includes(fold(identifier))) return 'password must not contain your username or email';
+  }
+  return null;
+}
+
+function fold(text: string): string {
+  return text.toLowerCase();
+}

@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest';
+import { describeDatabases } from '../testing/index.ts';
+import { HASH_COST } from './password-hasher.ts';
+import { type AccountsWorld, addInvite, openAccountsWorld, PASSWORD, worldsOn } from './testing/world.ts';
+
+const OPEN = { REGISTRATION_MODE: 'open' };
+
+describeDatabases('registration', ({ fresh: database }) => {
+  const withWorld = worldsOn(database);
+
+  const register = (world: AccountsWorld, body: unknown) => world.call('POST', '/v1/auth/register', { body });
+  const alice = { email: 'alice@example.org', username: 'alice', password: PASSWORD };
+
+  it('creates an account and issues no token', () =>
+    withWorld({ env: OPEN, limits: { hashCost: HASH_COST } }, async (world) => {
+      const answer = await register(world, { ...alice, email: ' Alice@Example.org', username: ' alice ' });
+      expect(answer.statusCode).toBe(201);
+      expect(answer.json()).toEqual({
+        user: {
+          id: expect.any(String),
+          email: 'alice@example.org',
+          username: 'alice',
+          role: 'user',
+          created_at: new Date(world.clock.nowMs()).toISOString(),
+        },
+      });
+      expect(answer.headers).not.toHaveProperty('set-cookie');
+      expect(await world.db.selectFrom('auth_tokens').selectAll().execute()).toEqual([]);
+      const row = await world.db.selectFrom('users').selectAll().executeTakeFirstOrThrow();
+      expect(row).toMatchObject({ max_concurrent_sessions: 3, disabled_at: null, internal: 0 });
+      expect(row.password_hash).toMatch(
+        /^\$argon2id\$v=19\$m=65536,t=3,p=2\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
+      );
+    }));
+
+  it('is closed by default, after the fields were checked', () =>
+    withWorld({}, async (world) => {
+      expect((await register(world, { ...alice, password: 'short' })).json().error.code).toBe(
+        'validation_failed',
+      );
+      const answer = await register(world, alice);
+      expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'registration_closed']);
+    }));
+
+  it('keeps the stored mode over the environment after the first boot', async () => {
+    const target = await database();
+    const first = await openAccountsWorld(target, { env: OPEN });
+    await first.close();
+    const world = await openAccountsWorld(target, { env: { REGISTRATION_MODE: 'closed' } });
+    try {
+      expect((await register(world, alice)).statusCode).toBe(201);
+    } finally {
+      await world.close();
+    }
+  });
+
+  it('answers a duplicate email, ignoring case, and a duplicate username alike', () =>
+    withWorld({ env: OPEN }, async (world) => {
+      await world.register('alice');
+      const email = await register(world, { ...alice, email: 'ALICE@example.org', username: 'other' });
+      const username = await register(world, { ...alice, email: 'other@example.org' });
+      expect([email.statusCode, email.json().error.code]).toEqual([409, 'conflict']);
+      expect(username.body).toBe(email.body);
+      expect(
+        (await register(world, { ...alice, email: 'x@example.org', username: 'Alice1' })).statusCode,
+      ).toBe(201);
+    }));
+
+  it('takes no role, and nothing else that is not declared', () =>
+    withWorld({ env: OPEN }, async (world) => {
+      for (const body of [
+        { ...alice, role: 'admin' },
+        { ...alice, email: 1 },
+        { ...alice, password: undefined },
+        [],
+      ]) {
+        expect((await register(world, body)).json().error.code).toBe('validation_failed');
+      }
+    }));
+
+  it('wants an invite in invite_only mode, and gives the role the invite has', () =>
+    withWorld({ env: { REGISTRATION_MODE: 'invite_only' } }, async (world) => {
+      const past = world.clock.nowMs() - 1;
+      await addInvite(world, 'good', { role: 'admin' });
+      await addInvite(world, 'expired', { expires_at: past });
+      await addInvite(world, 'revoked', { revoked_at: past });
+      await addInvite(world, 'used', { used_count: 1 });
+      const refusals = [];
+      for (const code of [undefined, null, '', 'unknown', 'expired', 'revoked', 'used']) {
+        refusals.push(await register(world, { ...alice, invite_code: code }));
+      }
+      expect(new Set(refusals.map((answer) => answer.body)).size).toBe(1);
+      expect(refusals[0]?.json().error.code).toBe('invalid_invite');
+      const answer = await register(world, { ...alice, invite_code: 'good' });
+      expect([answer.statusCode, answer.json().user.role]).toEqual([201, 'admin']);
+    }));
+
+  it('uses an invite once however many come at once, and gives it back on a conflict', () =>
+    withWorld(
+      { env: { REGISTRATION_MODE: 'invite_only' }, limits: { signIn: { capacity: 200, refillEveryMs: 1 } } },
+      async (world) => {
+        await addInvite(world, 'first');
+        await register(world, { ...alice, invite_code: 'first' });
+        await addInvite(world, 'once');
+        expect((await register(world, { ...alice, invite_code: 'once' })).statusCode).toBe(409);
+        const answers = await Promise.all(
+          Array.from({ length: 20 }, (_, i) =>
+            register(world, {
+              email: `u${i}@example.org`,
+              username: `user${i}`,
+              password: PASSWORD,
+              invite_code: 'once',
+            }),
+          ),
+        );
+        const statuses = answers.map((answer) => answer.statusCode).sort();
+        expect(statuses).toEqual([201, ...Array(19).fill(400)]);
+      },
+    ));
+});

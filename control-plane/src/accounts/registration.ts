@@ -1,0 +1,57 @@
+import type { Body, User } from '@footlight/protocol/rest';
+import { instant, isUniqueViolation } from '../platform/database/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Platform } from '../platform/platform.ts';
+import { loadRegistrationMode } from '../settings/index.ts';
+import { checkNewAccount } from './account-fields.ts';
+import type { PasswordHasher } from './password-hasher.ts';
+import { insertAccount, isInviteRedeemable, redeemInvite } from './store.ts';
+import { sha256Hex } from './tokens.ts';
+
+/** Creates accounts for people who ask for one. */
+export interface Registration {
+  /**
+   * @throws ApiError validation_failed, registration_closed, invalid_invite, rate_limited (hash queue), conflict; in
+   * this order
+   */
+  register(fields: Body<'auth.register'>): Promise<User>;
+}
+
+export function createRegistration(platform: Platform, hasher: PasswordHasher): Registration {
+  const { clock, database, random } = platform;
+  return {
+    async register(fields) {
+      const account = checkNewAccount(fields);
+      const mode = await loadRegistrationMode(database.db);
+      if (mode === 'closed') throw new ApiError('registration_closed');
+      const codeHash = mode === 'invite_only' ? sha256Hex(fields.invite_code ?? '') : null;
+      // Looked at before the hash is paid for; what decides is the conditional increment below.
+      if (codeHash !== null && !(await isInviteRedeemable(database.db, codeHash, clock.nowMs()))) {
+        throw new ApiError('invalid_invite');
+      }
+      const passwordHash = await hasher.hash(account.password);
+      const userId = random.uuid();
+      try {
+        return await database.transaction(async (tx) => {
+          const nowMs = clock.nowMs();
+          const invite =
+            codeHash === null ? { role: 'user' as const } : await redeemInvite(tx, codeHash, nowMs);
+          if (invite === undefined) throw new ApiError('invalid_invite');
+          const { email, username } = account;
+          const user = { id: userId, email, username, role: invite.role };
+          await insertAccount(tx, { ...user, password_hash: passwordHash }, nowMs);
+          return { ...user, created_at: instant(nowMs) };
+        });
+      } catch (error) {
+        // The rollback gave the invite its use back.
+        if (isUniqueViolation(error)) throw duplicateAccount();
+        throw error;
+      }
+    },
+  };
+}
+
+/** One answer for both, so that it does not say which of them is known. */
+export function duplicateAccount(): ApiError {
+  return new ApiError('conflict', { message: 'An account with this email or username exists.' });
+}

@@ -1,0 +1,147 @@
+import { X509Certificate } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { UNAVAILABLE_STATUS } from '@footlight/protocol/rest';
+import { ApiError } from '../platform/errors.ts';
+import type { EarlyRequest } from '../platform/http/contract.ts';
+import type { Server } from '../platform/http/server.ts';
+import type { Platform } from '../platform/platform.ts';
+import { describeAccess } from './access-check.ts';
+import type { AccountsDeps } from './deps.ts';
+import type { Accounts } from './service.ts';
+import type { SignedIn } from './sign-in.ts';
+import { clearedPageCookie, pageCookie } from './tokens.ts';
+
+/** Registers the operations of sign-in, set-up and access. */
+export function registerAccountsRoutes(
+  server: Server,
+  accounts: Accounts,
+  platform: Platform,
+  deps: Pick<AccountsDeps, 'settings' | 'certificate'>,
+): void {
+  const { clock, logger } = platform;
+  const { claimLimiter, registration, setup, setupToken, signInBuckets, tokens } = accounts.parts;
+
+  /** Headers of an answer that signs somebody in. */
+  function signInHeaders(signedIn: SignedIn, request: SecureFacts): Record<string, string> {
+    // The token in the body is shown this once and must not lie in any cache.
+    const unstored = { 'cache-control': 'no-store' };
+    if (signedIn.response.user.role !== 'admin') return unstored;
+    const { accessToken, expiresAtMs } = signedIn;
+    const cookie = pageCookie(accessToken, expiresAtMs, clock.nowMs(), isSecure(request));
+    return { ...unstored, 'set-cookie': cookie };
+  }
+
+  const limitSignIn = { early: ({ addressKey }: { addressKey: string }) => signInBuckets.take(addressKey) };
+
+  server.handle(
+    'auth.register',
+    async ({ body }) => ({ status: 201, body: { user: await registration.register(body) } }),
+    limitSignIn,
+  );
+
+  server.handle(
+    'auth.login',
+    async (request) => {
+      const signedIn = await tokens.login(request.body, request.headers['user-agent']);
+      return { status: 200, body: signedIn.response, headers: signInHeaders(signedIn, request) };
+    },
+    limitSignIn,
+  );
+
+  server.handle('auth.logout', async (request) => {
+    await tokens.logout(request.caller);
+    return { status: 204, headers: { 'set-cookie': clearedPageCookie(isSecure(request)) } };
+  });
+
+  server.handle('me.read', async (request) => {
+    const { user, expiresAtMs } = await tokens.readSelf(request.caller);
+    const bearer = presentedBearer(request.headers);
+    if (expiresAtMs === null || bearer === null) return { status: 200, body: { user } };
+    const cookie = pageCookie(bearer, expiresAtMs, clock.nowMs(), isSecure(request));
+    return { status: 200, body: { user }, headers: { 'set-cookie': cookie } };
+  });
+
+  server.handle('setup.status', async () => ({ status: 200, body: await setup.status() }));
+
+  server.handle('setup.complete', async () => ({ status: 200, body: await setup.complete() }));
+
+  /** Admits the attempt, then judges the token; nothing of the body has been read yet. */
+  async function authorizeClaim(request: EarlyRequest<'setup.claim'>): Promise<void> {
+    const { address, addressKey, headers, reply } = request;
+    reply.raw.once('close', () => {
+      logger.warn({ event: 'accounts.claim_attempt', address, status: reply.statusCode });
+    });
+    const attempt = claimLimiter.admit(addressKey);
+    reply.raw.once('close', attempt.done);
+    const presented = headers['x-service-setup-token'];
+    const token = typeof presented === 'string' ? presented : '';
+    if (!(await setupToken.matches(token))) {
+      throw new ApiError('unauthorized', { message: 'The setup token is missing or wrong.' });
+    }
+    attempt.accepted();
+  }
+
+  server.handle(
+    'setup.claim',
+    async (request) => {
+      const signedIn = await setup.claim(request.body, request.headers['user-agent']);
+      return { status: 201, body: signedIn.response, headers: signInHeaders(signedIn, request) };
+    },
+    { early: authorizeClaim },
+  );
+
+  server.handle('access.check', async (request) => {
+    const { headers, overTls } = request;
+    const origins = await deps.settings.originsInForce();
+    const facts = {
+      host: headers.host,
+      origin: headers.origin,
+      overTls,
+      forwardedProtoHeader: single(headers['x-forwarded-proto']),
+      forwardedHeader: headers.forwarded,
+    };
+    return { status: 200, body: describeAccess(facts, deps.certificate(), origins, clock.nowMs()) };
+  });
+
+  server.handle('tls.certificate', async () => {
+    const certificate = deps.certificate();
+    const leaf = certificate?.chain[0];
+    if (certificate === null || leaf === undefined) {
+      throw new ApiError('internal', {
+        status: UNAVAILABLE_STATUS,
+        message: 'TLS is off in this service.',
+      });
+    }
+    return {
+      status: 200,
+      raw: new X509Certificate(leaf).toString(),
+      headers: {
+        'content-type': 'application/x-pem-file',
+        'content-disposition': 'attachment; filename="service-control-plane.pem"',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'x-service-certificate-fingerprint': certificate.fingerprint,
+      },
+    };
+  });
+}
+
+interface SecureFacts {
+  overTls: boolean;
+  headers: IncomingHttpHeaders;
+}
+
+/** Whether the browser may be told to send the page cookie over TLS only. */
+function isSecure({ overTls, headers }: SecureFacts): boolean {
+  return overTls || headers['x-forwarded-proto'] === 'https';
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+/** The bearer token as it was presented; the server has accepted it already. */
+function presentedBearer(headers: IncomingHttpHeaders): string | null {
+  const match = /^bearer (.*)$/i.exec(headers.authorization ?? '');
+  return match?.[1]?.trim() || null;
+}

@@ -1,0 +1,82 @@
+import type { Authenticate } from '../platform/http/contract.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type BearerTokens, createBearerTokens } from './bearer-tokens.ts';
+import { createVersionGate, type VersionGate } from './client-version.ts';
+import type { AccountsDeps } from './deps.ts';
+import { createPasswordHasher } from './password-hasher.ts';
+import {
+  CLAIM_LIMITS,
+  type ClaimLimiter,
+  createClaimLimiter,
+  createTokenBuckets,
+  SIGN_IN_BUCKET,
+  type TokenBuckets,
+} from './rate-limits.ts';
+import { createRegistration, type Registration } from './registration.ts';
+import { createSetup, type Setup } from './setup.ts';
+import { createSetupToken, type SetupToken } from './setup-token.ts';
+import { createSignIn } from './sign-in.ts';
+
+/** People: how they come to an account, how they sign in, and what a token of theirs opens. */
+export interface Accounts {
+  /** For the server's bearer check. */
+  readonly authenticate: Authenticate;
+  /** For the server, after a bearer was accepted and before its role is looked at. */
+  checkClientVersion(presented: string | undefined): void;
+  /** Whether the token of a caller is still in force; for streams that outlive their request. */
+  isTokenLive(tokenId: string): Promise<boolean>;
+  /** Whether a Cookie header opens the administrators' pages. */
+  opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
+  adminExists(): Promise<boolean>;
+  /**
+   * Makes sure that somebody can become administrator: the one whom the environment names, or whoever can read the
+   * setup token's file. Runs after migrations and seeds, before listening.
+   * @throws when the environment's values cannot make an account, or the file cannot be written
+   */
+  boot(): Promise<void>;
+  close(): void;
+  /** For this feature's routes. */
+  readonly parts: AccountsParts;
+}
+
+interface AccountsParts {
+  registration: Registration;
+  setup: Setup;
+  setupToken: SetupToken;
+  tokens: BearerTokens;
+  versionGate: VersionGate;
+  signInBuckets: TokenBuckets;
+  claimLimiter: ClaimLimiter;
+}
+
+export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts {
+  const { clock, config, logger, random } = platform;
+  const hasher = createPasswordHasher(random, deps.limits?.hashQueue, deps.limits?.hashCost);
+  const versionGate = createVersionGate(config.accounts, logger);
+  const signIn = createSignIn(platform, versionGate);
+  const setupToken = createSetupToken(platform);
+  const setup = createSetup(platform, deps, { hasher, signIn, setupToken });
+  const tokens = createBearerTokens(platform, { hasher, signIn, versionGate });
+
+  return {
+    authenticate: tokens.authenticate,
+    checkClientVersion: versionGate.checkHeader,
+    isTokenLive: tokens.isTokenLive,
+    opensAdminPages: tokens.opensAdminPages,
+    adminExists: async () => (await setup.status()).admin_exists,
+    async boot() {
+      await setup.bootstrap();
+      await setupToken.start();
+    },
+    close: () => setupToken.close(),
+    parts: {
+      registration: createRegistration(platform, hasher),
+      setup,
+      setupToken,
+      tokens,
+      versionGate,
+      signInBuckets: createTokenBuckets(deps.limits?.signIn ?? SIGN_IN_BUCKET, clock),
+      claimLimiter: createClaimLimiter(deps.limits?.claim ?? CLAIM_LIMITS, clock),
+    },
+  };
+}

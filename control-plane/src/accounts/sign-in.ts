@@ -1,0 +1,81 @@
+import type { LoginResponse } from '@footlight/protocol/rest';
+import { instant, type Tx } from '../platform/database/index.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { VersionGate } from './client-version.ts';
+import { type AccountRow, insertToken, touchDevice } from './store.ts';
+import { mintToken, pageValue, sha256Hex } from './tokens.ts';
+
+/** Longest user agent that is kept. Characters. */
+const MAX_USER_AGENT = 512;
+
+/** Who signs in from where. */
+interface SignInOrigin {
+  /** null or empty: the token is bound to no device. */
+  deviceKey: string | null | undefined;
+  userAgent: string | undefined;
+}
+
+/** A token as its owner gets it, once. */
+export interface SignedIn {
+  accessToken: string;
+  expiresAtMs: number;
+  response: LoginResponse;
+}
+
+/** Makes tokens for accounts that have proved who they are. */
+export interface SignIn {
+  /** Writes the token, and the device it is bound to, in the given transaction. */
+  issue(
+    tx: Tx,
+    account: Pick<AccountRow, 'id' | 'email' | 'username' | 'role'>,
+    origin: SignInOrigin,
+  ): Promise<SignedIn>;
+}
+
+export function createSignIn(platform: Platform, versionGate: VersionGate): SignIn {
+  const { clock, config, random } = platform;
+  return {
+    async issue(tx, account, origin) {
+      const nowMs = clock.nowMs();
+      const userAgent = origin.userAgent?.slice(0, MAX_USER_AGENT) ?? null;
+      const deviceId = origin.deviceKey
+        ? await touchDevice(
+            tx,
+            { id: random.uuid(), userId: account.id, deviceKey: origin.deviceKey, userAgent },
+            nowMs,
+          )
+        : null;
+      const accessToken = mintToken(random);
+      const expiresAtMs = nowMs + config.accounts.tokenTtlMs;
+      await insertToken(
+        tx,
+        {
+          id: random.uuid(),
+          userId: account.id,
+          tokenHash: sha256Hex(accessToken),
+          pageHash: sha256Hex(pageValue(accessToken)),
+          deviceId,
+          userAgent,
+          expiresAtMs,
+        },
+        nowMs,
+      );
+      return {
+        accessToken,
+        expiresAtMs,
+        response: {
+          access_token: accessToken,
+          token_type: 'Bearer',
+          expires_at: instant(expiresAtMs),
+          user: {
+            id: account.id,
+            email: account.email,
+            username: account.username,
+            role: account.role,
+          },
+          ...versionGate.advice,
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,273 @@
+import type { Executor, Tx } from '../platform/database/index.ts';
+import type { UsersTable } from '../platform/database/tables/accounts.ts';
+
+/** An account as sign-in needs it. */
+export type AccountRow = Pick<
+  UsersTable,
+  'id' | 'email' | 'username' | 'password_hash' | 'role' | 'disabled_at' | 'internal' | 'created_at'
+>;
+
+const ACCOUNT_COLUMNS = [
+  'id',
+  'email',
+  'username',
+  'password_hash',
+  'role',
+  'disabled_at',
+  'internal',
+  'created_at',
+] as const;
+
+/** @param email trimmed and lowercased */
+export async function findAccountByEmail(db: Executor, email: string): Promise<AccountRow | undefined> {
+  return db.selectFrom('users').select(ACCOUNT_COLUMNS).where('email', '=', email).executeTakeFirst();
+}
+
+export async function findAccount(db: Executor, userId: string): Promise<AccountRow | undefined> {
+  return db.selectFrom('users').select(ACCOUNT_COLUMNS).where('id', '=', userId).executeTakeFirst();
+}
+
+/** Whether another account than the one with this email has the username. */
+export async function isUsernameTaken(db: Executor, username: string, email: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('users')
+    .select('id')
+    .where('username', '=', username)
+    .where('email', '!=', email)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether an account has this email or this username. */
+export async function isAccountTaken(db: Executor, email: string, username: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('users')
+    .select('id')
+    .where((where) => where.or([where('email', '=', email), where('username', '=', username)]))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether any administrator exists, disabled ones included. */
+export async function adminExists(db: Executor): Promise<boolean> {
+  const row = await db
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'admin')
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** @throws on a duplicate email or username; the transaction is then over */
+export async function insertAccount(
+  tx: Tx,
+  account: Pick<UsersTable, 'id' | 'email' | 'username' | 'password_hash' | 'role'>,
+  nowMs: number,
+): Promise<void> {
+  await tx
+    .insertInto('users')
+    .values({
+      ...account,
+      disabled_at: null,
+      max_concurrent_sessions: 3,
+      ephemeral_expires_at: null,
+      internal: 0,
+      created_at: nowMs,
+      updated_at: nowMs,
+    })
+    .execute();
+}
+
+export async function promoteAccount(tx: Tx, userId: string, nowMs: number): Promise<void> {
+  await tx.updateTable('users').set({ role: 'admin', updated_at: nowMs }).where('id', '=', userId).execute();
+}
+
+/**
+ * Notes that a device signed in, and makes its row when it is new. Name, trust and capabilities stay.
+ * @param userAgent null: the request had none, and the stored one stays
+ * @returns id of the row
+ */
+export async function touchDevice(
+  tx: Tx,
+  device: { id: string; userId: string; deviceKey: string; userAgent: string | null },
+  nowMs: number,
+): Promise<string> {
+  const agent = device.userAgent === null ? {} : { user_agent: device.userAgent };
+  const row = await tx
+    .insertInto('devices')
+    .values({
+      id: device.id,
+      user_id: device.userId,
+      device_key: device.deviceKey,
+      name: null,
+      trusted: 0,
+      user_agent: device.userAgent,
+      capabilities: '{}',
+      first_seen_at: nowMs,
+      last_seen_at: nowMs,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'device_key']).doUpdateSet({ last_seen_at: nowMs, ...agent }),
+    )
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return row.id;
+}
+
+export interface NewToken {
+  id: string;
+  userId: string;
+  tokenHash: string;
+  pageHash: string;
+  deviceId: string | null;
+  userAgent: string | null;
+  expiresAtMs: number;
+}
+
+export async function insertToken(tx: Tx, token: NewToken, nowMs: number): Promise<void> {
+  await tx
+    .insertInto('auth_tokens')
+    .values({
+      id: token.id,
+      user_id: token.userId,
+      token_hash: token.tokenHash,
+      page_hash: token.pageHash,
+      device_id: token.deviceId,
+      user_agent: token.userAgent,
+      expires_at: token.expiresAtMs,
+      revoked_at: null,
+      last_used_at: null,
+      created_at: nowMs,
+    })
+    .execute();
+}
+
+/** A token that is in force, with its owner as he is now. */
+export interface LiveToken {
+  id: string;
+  user_id: string;
+  device_id: string | null;
+  last_used_at: number | null;
+  role: 'user' | 'admin';
+  username: string;
+  email: string;
+}
+
+/** Not revoked, not expired, and the owner may sign in. */
+function liveTokens(db: Executor, nowMs: number) {
+  return db
+    .selectFrom('auth_tokens')
+    .innerJoin('users', 'users.id', 'auth_tokens.user_id')
+    .where('auth_tokens.revoked_at', 'is', null)
+    .where('auth_tokens.expires_at', '>', nowMs)
+    .where('users.disabled_at', 'is', null);
+}
+
+export async function findLiveToken(
+  db: Executor,
+  tokenHash: string,
+  nowMs: number,
+): Promise<LiveToken | undefined> {
+  return liveTokens(db, nowMs)
+    .select([
+      'auth_tokens.id',
+      'auth_tokens.user_id',
+      'auth_tokens.device_id',
+      'auth_tokens.last_used_at',
+      'users.role',
+      'users.username',
+      'users.email',
+    ])
+    .where('auth_tokens.token_hash', '=', tokenHash)
+    .executeTakeFirst();
+}
+
+/** Expiry of a live token, epoch milliseconds; undefined when it is not in force any more. */
+export async function findLiveTokenExpiry(
+  db: Executor,
+  tokenId: string,
+  nowMs: number,
+): Promise<number | undefined> {
+  const row = await liveTokens(db, nowMs)
+    .select('auth_tokens.expires_at')
+    .where('auth_tokens.id', '=', tokenId)
+    .executeTakeFirst();
+  return row?.expires_at;
+}
+
+/** Whether a page cookie belongs to a live token of an administrator. */
+export async function isAdminPage(db: Executor, pageHash: string, nowMs: number): Promise<boolean> {
+  const row = await liveTokens(db, nowMs)
+    .select('auth_tokens.id')
+    .where('auth_tokens.page_hash', '=', pageHash)
+    .where('users.role', '=', 'admin')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Sets last_used_at unless a request of the last minute has. */
+export async function touchToken(
+  db: Executor,
+  tokenId: string,
+  nowMs: number,
+  minAgeMs: number,
+): Promise<void> {
+  await db
+    .updateTable('auth_tokens')
+    .set({ last_used_at: nowMs })
+    .where('id', '=', tokenId)
+    .where((where) =>
+      where.or([where('last_used_at', 'is', null), where('last_used_at', '<=', nowMs - minAgeMs)]),
+    )
+    .execute();
+}
+
+export async function revokeToken(db: Executor, tokenId: string, nowMs: number): Promise<void> {
+  await db
+    .updateTable('auth_tokens')
+    .set({ revoked_at: nowMs })
+    .where('id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+/** Deletes tokens that were revoked, or expired before the given time. */
+export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number): Promise<void> {
+  await tx
+    .deleteFrom('auth_tokens')
+    .where((where) =>
+      where.or([where('revoked_at', 'is not', null), where('expires_at', '<', expiredBeforeMs)]),
+    )
+    .execute();
+}
+
+/** Whether an invite can be used right now. */
+export async function isInviteRedeemable(db: Executor, codeHash: string, nowMs: number): Promise<boolean> {
+  const row = await db
+    .selectFrom('invites')
+    .select('id')
+    .where('code_hash', '=', codeHash)
+    .where('revoked_at', 'is', null)
+    .whereRef('used_count', '<', 'max_uses')
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Uses an invite once, by one conditional increment; undefined when it cannot be used (any more). */
+export async function redeemInvite(
+  tx: Tx,
+  codeHash: string,
+  nowMs: number,
+): Promise<{ role: 'user' | 'admin' } | undefined> {
+  return tx
+    .updateTable('invites')
+    .set((columns) => ({ used_count: columns('used_count', '+', 1) }))
+    .where('code_hash', '=', codeHash)
+    .where('revoked_at', 'is', null)
+    .whereRef('used_count', '<', 'max_uses')
+    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
+    .returning('role')
+    .executeTakeFirst();
+}

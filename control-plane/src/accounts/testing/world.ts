@@ -1,0 +1,191 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { LoginResponse } from '@footlight/protocol/rest';
+import type { Kysely } from 'kysely';
+import { createInProcessBus } from '../../platform/bus.ts';
+import { loadConfig } from '../../platform/config.ts';
+import { type DatabaseTarget, openDatabase, type Schema } from '../../platform/database/index.ts';
+import { registerPages } from '../../platform/http/pages.ts';
+import { createServer } from '../../platform/http/server.ts';
+import { createLeader } from '../../platform/leader.ts';
+import { createLogger } from '../../platform/logger.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { systemRandom } from '../../platform/random.ts';
+import { createSettings } from '../../settings/index.ts';
+import { ManualClock } from '../../testing/index.ts';
+import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../index.ts';
+import type { HashCost } from '../password-hasher.ts';
+import { sha256Hex } from '../tokens.ts';
+
+export const PASSWORD = 'correct horse battery';
+export const ADMIN = { email: 'admin@example.org', username: 'admin', password: PASSWORD };
+
+/** Passwords are not what most tests are about. */
+const CHEAP: HashCost = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+
+export interface WorldOptions {
+  env?: Record<string, string>;
+  limits?: NonNullable<AccountsDeps['limits']>;
+  /** Left out: a file of the world's own. */
+  setupTokenFile?: string;
+  certificate?: AccountsDeps['certificate'];
+}
+
+export interface Call {
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, instead of body. */
+  raw?: string;
+  bearer?: string;
+  headers?: Record<string, string>;
+  /** Peer address; left out: 127.0.0.1. */
+  from?: string;
+}
+
+/** One line of the log, parsed. */
+export type LogLine = Record<string, unknown> & { event?: string; level: string };
+
+/** The accounts with everything below them for real, and nothing beside them. */
+export async function openAccountsWorld(target: DatabaseTarget, options: WorldOptions) {
+  const dir = mkdtempSync(path.join(tmpdir(), 'accounts-'));
+  const setupTokenFile = options.setupTokenFile ?? path.join(dir, 'run', 'setup-token');
+  const lines: string[] = [];
+  const logger = createLogger('debug', { write: (line: string) => lines.push(line) });
+  const clock = new ManualClock();
+  const config = loadConfig({
+    SERVICE_DATA_DIR: dir,
+    SERVICE_TLS: 'off',
+    SERVICE_SETUP_TOKEN_PATH: setupTokenFile,
+    SERVICE_WEB_DIR: path.join(dir, 'web'),
+    ...options.env,
+  });
+  const database = await openDatabase(target, { logger, clock });
+  const bus = createInProcessBus({ clock, logger });
+  const leader = createLeader({ database, clock, random: systemRandom, logger });
+  const activity = { record: async () => {} };
+  const platform: Platform = { config, database, clock, random: systemRandom, logger, bus, leader, activity };
+  const settings = createSettings(platform);
+  const granted: string[] = [];
+  const deps: AccountsDeps = {
+    settings,
+    grantFirstAdminApps: async (_tx, userId) => {
+      granted.push(userId);
+    },
+    certificate: options.certificate ?? (() => null),
+    limits: { hashCost: CHEAP, ...options.limits },
+  };
+  const accounts = createAccounts(platform, deps);
+  const server = await createServer({
+    config,
+    logger,
+    random: systemRandom,
+    certificate: null,
+    writable: () => true,
+  });
+
+  async function close(): Promise<void> {
+    accounts.close();
+    await server.close();
+    await leader.close();
+    await bus.close();
+    await database.close();
+    rmSync(dir, { recursive: true, force: true });
+  }
+
+  try {
+    server.setCallerChecks(accounts);
+    registerAccountsRoutes(server, accounts, platform, deps);
+    await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
+    await settings.seed();
+    await accounts.boot();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  const world = {
+    accounts,
+    clock,
+    settings,
+    setupTokenFile,
+    granted: granted as readonly string[],
+    db: database.db as Kysely<Schema>,
+    runTask: (id: string) => leader.runNow(id),
+    close,
+    log: () => lines.join(''),
+    logEvents: (event: string): LogLine[] =>
+      lines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event),
+    setupToken: () => readFileSync(setupTokenFile, 'utf8').trim(),
+
+    call(method: 'GET' | 'POST' | 'DELETE', url: string, call: Call = {}) {
+      const payload = call.raw ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
+      return server.fastify.inject({
+        method,
+        url,
+        headers: { ...(call.bearer && { authorization: `Bearer ${call.bearer}` }), ...call.headers },
+        ...(payload !== undefined && { payload }),
+        ...(call.from && { remoteAddress: call.from }),
+      });
+    },
+
+    /** Registers an account whose email is its name at example.org. */
+    async register(username: string): Promise<void> {
+      const body = { email: `${username}@example.org`, username, password: PASSWORD };
+      const answer = await world.call('POST', '/v1/auth/register', { body });
+      if (answer.statusCode !== 201) throw new Error(`${username} was not registered: ${answer.body}`);
+    },
+
+    /** Signs in with the password that everybody has here. */
+    async login(email: string, more: object = {}): Promise<LoginResponse> {
+      const answer = await world.call('POST', '/v1/auth/login', {
+        body: { email, password: PASSWORD, ...more },
+      });
+      if (answer.statusCode !== 200) throw new Error(`${email} was not signed in: ${answer.body}`);
+      return answer.json() as LoginResponse;
+    },
+
+    /** Claims the instance and signs the administrator in. */
+    async claim(): Promise<LoginResponse> {
+      const headers = { 'x-service-setup-token': world.setupToken() };
+      const answer = await world.call('POST', '/v1/setup/claim', { body: ADMIN, headers });
+      if (answer.statusCode !== 201) throw new Error(`the instance was not claimed: ${answer.body}`);
+      return answer.json() as LoginResponse;
+    },
+  };
+  return world;
+}
+
+export type AccountsWorld = Awaited<ReturnType<typeof openAccountsWorld>>;
+
+/** @returns what gives one test a world of its own, on a new database, and closes it whatever happens */
+export function worldsOn(freshDatabase: () => Promise<DatabaseTarget>) {
+  return async (options: WorldOptions, work: (world: AccountsWorld) => Promise<void>): Promise<void> => {
+    const world = await openAccountsWorld(await freshDatabase(), options);
+    try {
+      await work(world);
+    } finally {
+      await world.close();
+    }
+  };
+}
+
+/** Stores an invite that can be used once, unless `more` says otherwise. */
+export async function addInvite(world: AccountsWorld, code: string, more: object = {}): Promise<void> {
+  const row = {
+    id: crypto.randomUUID(),
+    code_hash: sha256Hex(code),
+    role: 'user' as const,
+    max_uses: 1,
+    used_count: 0,
+    expires_at: null,
+    revoked_at: null,
+    note: null,
+    created_by_user_id: null,
+    created_at: 0,
+  };
+  await world.db
+    .insertInto('invites')
+    .values({ ...row, ...more })
+    .execute();
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { Random } from '../platform/random.ts';
+
+const TOKEN_BYTES = 32;
+const SETUP_TOKEN_BYTES = 32;
+
+/** SHA-256 in lower-case hex: the only form in which a token is stored. */
+export function sha256Hex(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** A bearer token: 32 random bytes, base64url without padding (43 characters). */
+export function mintToken(random: Random): string {
+  return random.bytes(TOKEN_BYTES).toString('base64url');
+}
+
+/** A setup token: 32 random bytes in hex (64 characters), which is easy to copy by hand. */
+export function mintSetupToken(random: Random): string {
+  return random.bytes(SETUP_TOKEN_BYTES).toString('hex');
+}
+
+/**
+ * The page cookie's value that belongs to an access token. It follows from the token, so that GET /v1/me can give it
+ * again without a write, and nothing leads back from it to the token.
+ */
+export function pageValue(accessToken: string): string {
+  return createHash('sha256').update(`page:${accessToken}`).digest('base64url');
+}
+
+const PAGE_COOKIE = 'service_page';
+const ATTRIBUTES = 'Path=/admin; HttpOnly; SameSite=Strict';
+
+/**
+ * Set-Cookie that opens the administrators' documents and scripts, and nothing of the API.
+ * @param expiresAtMs expiry of the access token, epoch milliseconds
+ * @param secure the request came over TLS, here or at a proxy in front
+ */
+export function pageCookie(accessToken: string, expiresAtMs: number, nowMs: number, secure: boolean): string {
+  const maxAgeSecs = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
+  return `${PAGE_COOKIE}=${pageValue(accessToken)}; ${ATTRIBUTES}; Max-Age=${maxAgeSecs}${secure ? '; Secure' : ''}`;
+}
+
+/** Set-Cookie that takes the page cookie away. */
+export function clearedPageCookie(secure: boolean): string {
+  return `${PAGE_COOKIE}=; ${ATTRIBUTES}; Max-Age=0${secure ? '; Secure' : ''}`;
+}
+
+const PAGE_VALUE = /^[A-Za-z0-9_-]{43}$/;
+
+/**
+ * Value of the page cookie in a Cookie header; null when there is none of the right form.
+ * Source: RFC 6265, section 4.2; the first one counts when a name comes twice.
+ */
+export function readPageCookie(cookieHeader: string | undefined): string | null {
+  for (const pair of cookieHeader?.split(';') ?? []) {
+    const split = pair.indexOf('=');
+    if (split < 0 || pair.slice(0, split).trim() !== PAGE_COOKIE) continue;
+    const value = pair.slice(split + 1).trim();
+    return PAGE_VALUE.test(value) ? value : null;
+  }
+  return null;
+}

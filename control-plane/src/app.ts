@@ -1,0 +1,153 @@
+import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
+import { createActivity } from './activity/index.ts';
+import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
+import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
+import { createInProcessBus } from './platform/bus.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import type { Config } from './platform/config.ts';
+import { openDatabase } from './platform/database/index.ts';
+import { registerHealth } from './platform/http/health.ts';
+import type { Addresses, ListenerLimits } from './platform/http/listeners.ts';
+import { registerPages } from './platform/http/pages.ts';
+import { createServer, type Server } from './platform/http/server.ts';
+import { createLeader } from './platform/leader.ts';
+import { createLogger, type Logger } from './platform/logger.ts';
+import type { Platform } from './platform/platform.ts';
+import { type Random, systemRandom } from './platform/random.ts';
+import { loadCertificate } from './platform/tls.ts';
+import { createSessions, registerSessionsRoutes, type Sessions } from './sessions/index.ts';
+import { createSettings } from './settings/index.ts';
+import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
+
+/** What tests put in place of the machine's own, and limits that they raise. */
+export interface Overrides {
+  clock?: Clock;
+  random?: Random;
+  logger?: Logger;
+  accountLimits?: NonNullable<AccountsDeps['limits']>;
+  credentialLimits?: NonNullable<FleetDeps['credentialLimits']>;
+  listenerLimits?: Partial<ListenerLimits>;
+}
+
+/** The whole control plane, put together and ready to listen. */
+export interface ControlPlane {
+  readonly platform: Platform;
+  readonly server: Server;
+  readonly catalog: Catalog;
+  readonly fleet: FleetService;
+  readonly sessions: Sessions;
+  /** @throws with a sentence when an address cannot be bound */
+  listen(): Promise<Addresses>;
+  /** Sends a request through everything but the network. */
+  readonly inject: Server['fastify']['inject'];
+  /** Tells sockets to come back (1012), finishes requests and background work, closes the database. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Builds the service: opens and migrates the database, seeds, makes sure that somebody can become administrator.
+ * Nothing listens yet.
+ * @throws with a sentence for whoever starts it; everything that was opened is closed again then
+ */
+export async function buildControlPlane(config: Config, overrides: Overrides = {}): Promise<ControlPlane> {
+  const clock = overrides.clock ?? systemClock;
+  const random = overrides.random ?? systemRandom;
+  const logger = overrides.logger ?? createLogger(config.logLevel);
+  // Owners in the order in which they were opened; closed the other way round.
+  const opened: (() => Promise<void> | void)[] = [];
+  let closing: Promise<void> | null = null;
+  const close = () => {
+    closing ??= closeAll(opened, logger);
+    return closing;
+  };
+
+  try {
+    const certificate = config.tls ? await loadCertificate(config.tls, { clock, random, logger }) : null;
+    const database = await openDatabase(config.database, { logger });
+    opened.push(() => database.close());
+    const bus = createInProcessBus({ clock, logger });
+    opened.push(() => bus.close());
+    const leader = createLeader({ database, clock, random, logger });
+    opened.push(() => leader.close());
+    const activity = createActivity({ database, clock, logger });
+    const platform: Platform = { config, database, clock, random, logger, bus, leader, activity };
+    const server = await createServer({
+      config,
+      logger,
+      random,
+      certificate,
+      writable: () => !database.full,
+      ...(overrides.listenerLimits && { limits: overrides.listenerLimits }),
+    });
+    opened.push(() => server.close());
+
+    const settings = createSettings(platform);
+    const catalog = createCatalog(platform);
+    const accountsDeps: AccountsDeps = {
+      settings,
+      grantFirstAdminApps: catalog.grantFirstAdminApps,
+      certificate: () => certificate,
+      ...(overrides.accountLimits && { limits: overrides.accountLimits }),
+    };
+    const accounts = createAccounts(platform, accountsDeps);
+    opened.push(() => accounts.close());
+    const fleet = createFleet(platform, {
+      ...(overrides.credentialLimits && { credentialLimits: overrides.credentialLimits }),
+    });
+    opened.push(() => fleet.close());
+    const tokens = createSignalingTokens(platform);
+    const sessions = createSessions(platform, { fleet: fleet.links, settings, tokens });
+    opened.push(() => sessions.close());
+    const signaling = createSignaling(platform, { fleet: fleet.links, sessions, settings, tokens });
+    opened.push(() => signaling.close());
+
+    server.setCallerChecks(accounts);
+    registerHealth(server, platform);
+    registerAccountsRoutes(server, accounts, platform, accountsDeps);
+    registerCatalogRoutes(server, catalog);
+    registerFleetRoutes(server, fleet);
+    registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
+    registerSignalingRoutes(server, signaling);
+    await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
+    const unhandled = server.unhandled();
+    if (unhandled.length > 0)
+      throw new Error(`declared operations without a handler: ${unhandled.join(', ')}`);
+
+    await settings.seed();
+    await catalog.plantSeed();
+    await accounts.boot();
+    await fleet.start();
+    await sessions.start();
+    await server.fastify.ready();
+
+    return {
+      platform,
+      server,
+      catalog,
+      fleet,
+      sessions,
+      async listen() {
+        const addresses = await server.listeners.listen();
+        leader.start();
+        logger.info({ event: 'service.listening', ...addresses });
+        return addresses;
+      },
+      inject: server.fastify.inject.bind(server.fastify) as ControlPlane['inject'],
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** One owner that cannot close must not keep the others open. */
+async function closeAll(opened: readonly (() => Promise<void> | void)[], logger: Logger): Promise<void> {
+  for (const closeOwner of [...opened].reverse()) {
+    try {
+      await closeOwner();
+    } catch (error) {
+      logger.error({ event: 'service.close_failed', err: error });
+    }
+  }
+}

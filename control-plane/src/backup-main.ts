@@ -1,0 +1,41 @@
+/**
+ * scripts/backup and scripts/restore: saves the database that the environment names into one file, and brings it back.
+ */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { loadConfig } from './platform/config.ts';
+import { BackupRefused } from './platform/database/backup-refused.ts';
+import { backupPostgres, restorePostgres } from './platform/database/postgres-backup.ts';
+import { backupSqlite, restoreSqlite } from './platform/database/sqlite-backup.ts';
+
+/** @returns the sentence for the person who asked @throws BackupRefused, ConfigRefused */
+async function main(): Promise<string> {
+  const [act, file, ...rest] = process.argv.slice(2);
+  if ((act !== 'backup' && act !== 'restore') || file === undefined || rest.length > 0) {
+    throw new BackupRefused(`Usage: scripts/${act === 'restore' ? 'restore' : 'backup'} <file>`);
+  }
+  // A backup holds the hashes of passwords and tokens.
+  process.umask(0o077);
+  const { database } = loadConfig(process.env);
+  const backup = path.resolve(file);
+  if (act === 'backup') {
+    if (existsSync(backup)) throw new BackupRefused(`${backup} exists already; a backup overwrites nothing.`);
+    if (database.dialect === 'sqlite') await backupSqlite(database.file, backup);
+    else backupPostgres(database.url, backup);
+    return `Saved to ${backup}.`;
+  }
+  if (database.dialect === 'postgres') {
+    restorePostgres(backup, database.url);
+    return 'Restored the Postgres database.';
+  }
+  const kept = restoreSqlite(backup, database.file);
+  return `Restored ${database.file}${kept ? `; what was there is kept as ${kept}` : ''}.`;
+}
+
+main().then(
+  (sentence) => process.stdout.write(`${sentence}\n`),
+  (error: unknown) => {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  },
+);

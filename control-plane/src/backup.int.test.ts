@@ -1,0 +1,351 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { DatabaseTarget } from './platform/database/index.ts';
+import {
+  DEBIAN_POSTGRES,
+  type DebianPostgres,
+  hasDebianPostgres,
+  startDebianPostgres,
+} from './testing/debian-postgres.ts';
+import { createTestApp, type Person, type TestApp } from './testing/index.ts';
+
+const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
+
+let folder: string;
+const open = new Set<TestApp>();
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'footlight-backup-'));
+});
+
+afterEach(async () => {
+  for (const app of open) await app.close();
+  open.clear();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(target: DatabaseTarget, seedPeople = true): Promise<TestApp> {
+  const app = await createTestApp(target, { seedPeople });
+  open.add(app);
+  return app;
+}
+
+async function stop(app: TestApp): Promise<void> {
+  open.delete(app);
+  await app.close();
+}
+
+/** Runs a script as an operator does, configured by the environment only. */
+async function run(
+  script: 'backup' | 'restore',
+  words: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const { PATH = '', HOME = '', FOOTLIGHT_TEST_RUN = '' } = process.env;
+  const child = spawn(join(scripts, script), words, {
+    env: { PATH, HOME, FOOTLIGHT_TEST_RUN, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, output };
+}
+
+async function isKnown(app: TestApp, person: Person): Promise<boolean> {
+  return (await app.call(person, 'GET', '/v1/me')).status === 200;
+}
+
+describe('SQLite', () => {
+  let data: string;
+  let target: DatabaseTarget & { dialect: 'sqlite' };
+  let backup: string;
+  const backUp = (file = backup) => run('backup', [file], { SERVICE_DATA_DIR: data });
+  const restore = (file = backup) => run('restore', [file], { SERVICE_DATA_DIR: data });
+
+  beforeEach(() => {
+    data = join(folder, 'data');
+    mkdirSync(data);
+    target = { dialect: 'sqlite', file: join(data, 'control.db') };
+    backup = join(folder, 'saved');
+  });
+
+  test('is saved while the control plane runs and writes, and brought back with all that was answered before', async () => {
+    const app = await start(target);
+    const before = await app.addPerson('before');
+    const backingUp = backUp();
+    let done = false;
+    void backingUp.then(() => {
+      done = true;
+    });
+    let written = 0;
+    while (!done) {
+      written += 1;
+      await app.addPerson(`busy${written}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(await backingUp).toEqual({ code: 0, output: `Saved to ${backup}.\n` });
+    expect(written).toBeGreaterThan(1);
+    const after = await app.addPerson('after');
+    await stop(app);
+
+    expect(await restore()).toEqual({
+      code: 0,
+      output: `Restored ${target.file}; what was there is kept as ${target.file}.before-restore.\n`,
+    });
+    const restored = await start(target, false);
+    expect(await isKnown(restored, before)).toBe(true);
+    expect(await isKnown(restored, after)).toBe(false);
+    await stop(restored);
+
+    const former = await start({ dialect: 'sqlite', file: `${target.file}.before-restore` }, false);
+    expect(await isKnown(former, after)).toBe(true);
+  });
+
+  test('a backup is one file that only its owner may read', async () => {
+    await start(target);
+    await backUp();
+    expect(readdirSync(folder).sort()).toEqual(['data', 'saved']);
+    expect(statSync(backup).mode & 0o777).toBe(0o600);
+  });
+
+  test('a backup overwrites nothing, and without a database there is none', async () => {
+    expect(await backUp()).toEqual({ code: 1, output: `There is no database at ${target.file} yet.\n` });
+    writeFileSync(backup, 'something else');
+    expect(await backUp()).toEqual({
+      code: 1,
+      output: `${backup} exists already; a backup overwrites nothing.\n`,
+    });
+    expect(readFileSync(backup, 'utf8')).toBe('something else');
+  });
+
+  test('a damaged database is not saved, and nothing stays of the attempt', async () => {
+    await stop(await start(target));
+    writeFileSync(target.file, 'no database at all, but longer than the header of one would be'.repeat(20));
+    const { code, output } = await backUp();
+    expect(code).toBe(1);
+    expect(output).toMatch(/^\S+control\.db cannot be saved: /);
+    expect(readdirSync(folder)).toEqual(['data']);
+  });
+
+  test('is not restored while the control plane has it open', async () => {
+    const app = await start(target);
+    await backUp();
+    const alice = app.people.alice;
+    expect(await restore()).toEqual({
+      code: 1,
+      output: `${target.file} is open in another process. Stop the control plane, then restore.\n`,
+    });
+    expect(await isKnown(app, alice)).toBe(true);
+    expect((await app.addPerson('later')).username).toBe('later');
+  });
+
+  test('restoring twice keeps what stood there first', async () => {
+    const app = await start(target);
+    await backUp();
+    const first = await app.addPerson('first');
+    await stop(app);
+    await restore();
+    await restore();
+    expect(
+      readdirSync(data)
+        .filter((name) => name.includes('before-restore'))
+        .sort(),
+    ).toEqual(['control.db.before-restore', 'control.db.before-restore-2']);
+    const former = await start({ dialect: 'sqlite', file: `${target.file}.before-restore` }, false);
+    expect(await isKnown(former, first)).toBe(true);
+  });
+
+  test('takes the place of a damaged database, and of none', async () => {
+    const app = await start(target);
+    await backUp();
+    const alice = app.people.alice;
+    await stop(app);
+    writeFileSync(target.file, 'damaged');
+    await expect(start(target, false)).rejects.toThrow('./scripts/restore');
+    expect((await restore()).code).toBe(0);
+    const restored = await start(target, false);
+    expect(await isKnown(restored, alice)).toBe(true);
+    await stop(restored);
+
+    rmSync(data, { recursive: true });
+    expect(await restore()).toEqual({ code: 0, output: `Restored ${target.file}.\n` });
+    expect(statSync(target.file).mode & 0o777).toBe(0o600);
+    expect(await isKnown(await start(target, false), alice)).toBe(true);
+  });
+
+  describe('what is no backup changes nothing', () => {
+    test.each([
+      ['missing', () => undefined, /^There is no backup at /],
+      ['empty', () => writeFileSync(backup, ''), /cannot be restored: it holds no Footlight database/],
+      [
+        'text',
+        () => writeFileSync(backup, 'hello '.repeat(500)),
+        /cannot be restored: it is no whole SQLite/,
+      ],
+      ['of another program', () => new Database(backup).exec('create table t (x)').close(), /no Footlight/],
+      ['cut off', () => truncateSync(backup, 40_960), /cannot be restored: it is (damaged|no whole SQLite)/],
+    ])('%s', async (what, spoil, sentence) => {
+      const app = await start(target);
+      const alice = app.people.alice;
+      if (what === 'cut off') await backUp();
+      await stop(app);
+      spoil();
+      const before = readFileSync(target.file);
+      const { code, output } = await restore();
+      expect(output).toMatch(sentence);
+      expect(code).toBe(1);
+      expect(readFileSync(target.file).equals(before)).toBe(true);
+      expect(readdirSync(data).filter((name) => /restor/.test(name))).toEqual([]);
+      expect(await isKnown(await start(target, false), alice)).toBe(true);
+    });
+  });
+});
+
+describe('Postgres', () => {
+  const needs = hasDebianPostgres ? '' : ` (skipped: needs Debian's postgresql-15 in ${DEBIAN_POSTGRES})`;
+  let server: DebianPostgres;
+  let bin: string;
+  let backup: string;
+  const env = (url = server.url) => ({
+    DATABASE_URL: url,
+    PATH: `${bin}:${process.env.PATH}`,
+    WORDS_FILE: join(folder, 'words'),
+  });
+
+  beforeAll(async () => {
+    if (hasDebianPostgres) server = await startDebianPostgres();
+  });
+  afterAll(() => server?.stop());
+
+  // Programs of the same name that write down what the process list would have shown.
+  beforeEach(() => {
+    bin = join(folder, 'bin');
+    mkdirSync(bin);
+    backup = join(folder, 'saved');
+    for (const program of ['pg_dump', 'pg_restore', 'psql']) {
+      const file = join(bin, program);
+      const real = join(DEBIAN_POSTGRES, program);
+      writeFileSync(file, `#!/bin/sh\necho "${program} $*" >>"$WORDS_FILE"\nexec ${real} "$@"\n`);
+      chmodSync(file, 0o755);
+    }
+  });
+
+  async function query(statement: string): Promise<pg.QueryResult> {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    try {
+      return await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  }
+
+  test.skipIf(!hasDebianPostgres)(
+    `is saved while the control plane runs, and brought back over a newer schema in one transaction${needs}`,
+    async () => {
+      const target: DatabaseTarget = { dialect: 'postgres', url: server.url };
+      const app = await start(target);
+      const alice = app.people.alice;
+      expect(await run('backup', [backup], env())).toEqual({ code: 0, output: `Saved to ${backup}.\n` });
+      expect(statSync(backup).mode & 0o777).toBe(0o600);
+      const after = await app.addPerson('after');
+
+      expect(await run('restore', [backup], env())).toEqual({
+        code: 1,
+        output: 'A control plane is connected to the Postgres database. Stop it, then restore.\n',
+      });
+      await stop(app);
+
+      // What a newer release would have added: a later migration, and a table that holds on to an older one.
+      await query('create table of_a_newer_release (user_id text references users (id))');
+      await query("insert into schema_steps (name, timestamp) values ('9999-newer', 'now')");
+
+      const cutOff = join(folder, 'cut-off');
+      writeFileSync(cutOff, readFileSync(backup).subarray(0, Math.floor(statSync(backup).size * 0.9)));
+      const refused = await run('restore', [cutOff], env());
+      expect(refused.code).toBe(1);
+      expect(refused.output).toMatch(/^pg_restore failed: /);
+      expect((await query("select 1 from users where username = 'after'")).rowCount).toBe(1);
+
+      expect(await run('restore', [backup], env())).toEqual({
+        code: 0,
+        output: 'Restored the Postgres database.\n',
+      });
+      const restored = await start(target, false);
+      expect(await isKnown(restored, alice)).toBe(true);
+      expect(await isKnown(restored, after)).toBe(false);
+      expect((await query("select to_regclass('of_a_newer_release') as it")).rows[0]).toEqual({ it: null });
+
+      const words = readFileSync(join(folder, 'words'), 'utf8');
+      for (const program of ['pg_dump', 'pg_restore', 'psql']) expect(words).toContain(`${program} `);
+      for (const form of [server.password, encodeURIComponent(server.password)])
+        expect(words).not.toContain(form);
+    },
+    60_000,
+  );
+
+  test.skipIf(!hasDebianPostgres)(
+    `a wrong password is refused, not shown, and leaves no file${needs}`,
+    async () => {
+      const wrong = new URL(server.url);
+      wrong.password = 'not-this-one';
+      wrong.searchParams.set('password', 'nor-this-one');
+      const whole = join(folder, 'whole');
+      expect((await run('backup', [whole], env())).code).toBe(0);
+      for (const [script, file, program] of [
+        ['backup', backup, 'pg_dump'],
+        ['restore', whole, 'psql'],
+      ] as const) {
+        const { code, output } = await run(script, [file], env(wrong.href));
+        expect(code).toBe(1);
+        expect(output).toContain(`${program} failed: `);
+        expect(output).toContain('password authentication failed');
+        expect(output).not.toMatch(/not-this-one|nor-this-one/);
+      }
+      expect(readFileSync(join(folder, 'words'), 'utf8')).not.toMatch(/not-this-one|nor-this-one/);
+      expect(readdirSync(folder).sort()).toEqual(['bin', 'whole', 'words']);
+    },
+  );
+
+  test('programs that are missing are named with the package that has them', async () => {
+    // Only what the script itself needs.
+    const programs = join(folder, 'few');
+    mkdirSync(programs);
+    for (const [name, real] of [
+      ['node', process.execPath],
+      ...['sh', 'dirname', 'sed', 'cut'].map((n) => [n, `/usr/bin/${n}`]),
+    ])
+      if (name && real)
+        writeFileSync(join(programs, name), `#!/bin/sh\nexec ${real} "$@"\n`, { mode: 0o755 });
+    const answer = await run('backup', [backup], {
+      PATH: programs,
+      DATABASE_URL: 'postgres://owner@127.0.0.1:1/none',
+    });
+    expect(answer).toEqual({
+      code: 1,
+      output: 'pg_dump is not installed: apt-get install postgresql-client\n',
+    });
+    expect(existsSync(backup)).toBe(false);
+  });
+});

@@ -1,0 +1,131 @@
+import type { Body, RuntimeSpec } from '@footlight/protocol/rest';
+import type { AppsTable } from '../platform/database/tables/catalog.ts';
+import { refuseMount } from './mount-policy.ts';
+
+export const DEFAULT_HOME_PATH = '/home/service';
+
+/** Who a new app is for: everybody, nobody yet, or the first administrator once there is one (seed file only). */
+export interface NewAppAudience {
+  entitle: 'all' | 'none' | 'first_admin';
+  /** null: nobody was signed in. */
+  grantedBy: string | null;
+}
+
+/** An app as it is decided about: the product's own types, before they become columns. */
+export interface AppFields {
+  name: string;
+  description: string;
+  cover_url: string | null;
+  kind: AppsTable['kind'];
+  enabled: boolean;
+  parent_app_id: string | null;
+  external_source: AppsTable['external_source'];
+  external_id: string;
+  default_width: number;
+  default_height: number;
+  default_fps: number;
+  default_bitrate_kbps: number;
+  default_vram_mb: number;
+  default_encode_slots: number;
+  runtime_spec: RuntimeSpec;
+  runtime_preset_id: string | null;
+  managed_home: boolean;
+  home_container_path: string;
+  default_profile_id: string | null;
+  profile_policy: AppsTable['profile_policy'];
+  library_provider: AppsTable['library_provider'];
+}
+
+export const NEW_APP: Omit<AppFields, 'name'> = {
+  description: '',
+  cover_url: null,
+  kind: 'game',
+  enabled: true,
+  parent_app_id: null,
+  external_source: '',
+  external_id: '',
+  default_width: 1920,
+  default_height: 1080,
+  default_fps: 60,
+  default_bitrate_kbps: 15_000,
+  default_vram_mb: 1024,
+  default_encode_slots: 1,
+  runtime_spec: {},
+  runtime_preset_id: null,
+  managed_home: false,
+  home_container_path: DEFAULT_HOME_PATH,
+  default_profile_id: null,
+  profile_policy: 'inherit',
+  library_provider: '',
+};
+
+/** What create, change and the seed file have in common. */
+export type AppPatch = Body<'apps.update'>;
+
+/**
+ * The app with the fields that the request names put over it. Absent keys change nothing; "" stands for the default of
+ * home_container_path and profile_policy and for no cover.
+ */
+export function applyPatch(base: AppFields, patch: AppPatch): AppFields {
+  const next = { ...base };
+  for (const key of Object.keys(base) as (keyof AppFields)[]) {
+    if (patch[key] !== undefined) Object.assign(next, { [key]: patch[key] });
+  }
+  if (patch.cover_url === '') next.cover_url = null;
+  if (patch.home_container_path === '') next.home_container_path = DEFAULT_HOME_PATH;
+  if (patch.profile_policy === '') next.profile_policy = 'inherit';
+  return next;
+}
+
+/** A new tile takes its parent's profile choice where it makes none of its own; later changes of the parent pass it by. */
+export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: AppFields | null): AppFields {
+  if (!parent) return fields;
+  return {
+    ...fields,
+    ...(patch.default_profile_id === undefined && { default_profile_id: parent.default_profile_id }),
+    ...(patch.profile_policy === undefined && { profile_policy: parent.profile_policy }),
+  };
+}
+
+/** What is wrong with an app whatever else is stored; null when nothing is. The text names the field. */
+export function refuseFields(fields: AppFields): string | null {
+  for (const mount of fields.runtime_spec.mounts ?? []) {
+    const why = refuseMount(mount);
+    if (why !== null) return `runtime_spec.mounts: ${JSON.stringify(mount).slice(0, 100)} ${why}`;
+  }
+  if (fields.parent_app_id === null) return null;
+  if (fields.library_provider !== '') return 'library_provider: a tile has none';
+  if (fields.external_source === '') return 'external_source: a tile needs one';
+  if (fields.external_id === '') return 'external_id: a tile needs one';
+  if (fields.managed_home) return 'managed_home: a tile uses the home of its parent';
+  if (fields.runtime_preset_id !== null) return 'runtime_preset_id: a tile uses the preset of its parent';
+  if (Object.keys(fields.runtime_spec).length > 0) return 'runtime_spec: a tile runs what its parent runs';
+  return null;
+}
+
+/**
+ * The allow-list after a write.
+ * @param requested as sent, duplicates and all; undefined: the request does not speak of it
+ * @returns 'keep' for the stored one; or why it is refused
+ */
+export function decideAllowList(
+  policy: AppsTable['profile_policy'],
+  requested: readonly string[] | undefined,
+): 'keep' | { ids: string[] } | { refused: string } {
+  if (requested === undefined) return policy === 'force' ? { ids: [] } : 'keep';
+  const ids = [...new Set(requested)].sort();
+  if (policy === 'force' && ids.length > 0) {
+    return { refused: 'launchable_profile_ids: must be empty while profile_policy is force' };
+  }
+  return { ids };
+}
+
+/**
+ * Whether a write would put an enabled library app in place while nothing may discover its titles.
+ * @param patch null: the app is being created, which sets everything
+ */
+export function needsDiscovery(result: AppFields, patch: AppPatch | null): boolean {
+  if (result.library_provider === '') return false;
+  if (patch === null) return true;
+  return result.enabled && (Boolean(patch.library_provider) || patch.enabled === true);
+}

@@ -1,0 +1,374 @@
+import { type AdminApp, adminApp, type ErrorCode } from '@footlight/protocol/rest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Answer,
+  addSession,
+  createTestApp,
+  describeDatabases,
+  type Person,
+  type TestApp,
+} from '../testing/index.ts';
+
+const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
+
+describeDatabases('apps', (databases) => {
+  let app: TestApp;
+  let admin: Person;
+  let alice: Person;
+  beforeAll(async () => {
+    app = await createTestApp(await databases.fresh());
+    ({ admin, alice } = app.people);
+  });
+  afterAll(() => app.close());
+  // Newest first needs an order, and the clock stands still by itself.
+  beforeEach(() => app.clock.advance(1_000));
+
+  const create = (body: object) => app.call(admin, 'POST', '/v1/apps', { body });
+  const patch = (id: string, body: unknown) => app.call(admin, 'PATCH', `/v1/apps/${id}`, { body });
+  const created = async (body: object): Promise<AdminApp> => {
+    const answer = await create(body);
+    expect([answer.status, answer.body.error]).toEqual([201, undefined]);
+    return answer.body.app;
+  };
+  const refused = (answer: Answer, status: number, code: ErrorCode) =>
+    expect([answer.status, answer.body?.error?.code]).toEqual([status, code]);
+  const activity = async (action: string) => {
+    const rows = await app.plane.platform.database.db
+      .selectFrom('activity')
+      .selectAll()
+      .where('action', '=', action)
+      .orderBy('id', 'desc')
+      .execute();
+    return rows.map((row) => ({ ...row, details: JSON.parse(row.details) }));
+  };
+
+  const session = (appId: string, state: 'pending' | 'stopped', ageDays = 0) =>
+    addSession(app, { appId, userId: alice.id, state, ageDays });
+
+  async function profile(id: string, visibility: 'user' | 'admin' = 'user'): Promise<void> {
+    await app.plane.platform.database.db
+      .insertInto('launch_profiles')
+      .values({ id, name: id, visibility, created_at: 1, updated_at: 1 })
+      .execute();
+  }
+
+  describe('POST /v1/apps', () => {
+    test('answers the whole record with its defaults', async () => {
+      const record = await created({ name: 'Defaults' });
+      expect(adminApp.parse(record)).toEqual(record);
+      expect(record).toMatchObject({
+        name: 'Defaults',
+        description: '',
+        cover_url: null,
+        hero_url: null,
+        kind: 'game',
+        enabled: true,
+        parent_app_id: null,
+        external_source: '',
+        external_id: '',
+        favourite: false,
+        default_width: 1920,
+        default_height: 1080,
+        default_fps: 60,
+        default_bitrate_kbps: 15_000,
+        default_vram_mb: 1024,
+        default_encode_slots: 1,
+        display_stream: { width: 1920, height: 1080, fps: 60, bitrate_kbps: 15_000 },
+        runtime_spec: {},
+        runtime_preset_id: null,
+        managed_home: false,
+        home_container_path: '/home/service',
+        default_profile_id: null,
+        profile_policy: 'inherit',
+        launchable_profile_ids: [],
+        origin: 'manual',
+        library_provider: '',
+        library_discovery_suspended: false,
+        sessions_30d: 0,
+      });
+      expect(await activity('app.create')).toMatchObject([
+        { actor_user_id: admin.id, target_type: 'app', target_id: record.id, details: { name: 'Defaults' } },
+      ]);
+    });
+
+    test('keeps a runtime spec exactly as it was sent, unknown keys and __proto__ among them', async () => {
+      const text = '{"args":["glxgears"],"gpu":true,"x-own":{"deep":[1,2]},"__proto__":{"polluted":true}}';
+      const answer = await app.call(admin, 'POST', '/v1/apps', {
+        body: `{"name":"Spec","runtime_spec":${text}}`,
+      });
+      expect(answer.status).toBe(201);
+      expect(answer.text).toContain('"x-own":{"deep":[1,2]}');
+      expect(answer.text).toContain('"__proto__":{"polluted":true}');
+      expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+    });
+
+    test.each([
+      ['name', {}],
+      ['name', { name: ' ' }],
+      ['kind', { kind: '' }],
+      ['kind', { kind: 'film' }],
+      ['enabled', { enabled: 'yes' }],
+      ['enabled', { enabled: null }],
+      ['default_width', { default_width: 1921 }],
+      ['default_width', { default_width: 14 }],
+      ['default_height', { default_height: 7682 }],
+      ['default_fps', { default_fps: 0 }],
+      ['default_fps', { default_fps: 30.5 }],
+      ['default_bitrate_kbps', { default_bitrate_kbps: 500_001 }],
+      ['default_vram_mb', { default_vram_mb: -1 }],
+      ['default_vram_mb', { default_vram_mb: 2_147_483_648 }],
+      ['default_encode_slots', { default_encode_slots: 0 }],
+      ['home_container_path', { home_container_path: 'relative' }],
+      ['cover_url', { cover_url: 'ftp://x/y' }],
+      ['cover_url', { cover_url: 'javascript:alert(1)' }],
+      ['external_source', { external_source: 'gog' }],
+      ['external_id', { external_id: '0123' }],
+      ['external_id', { external_id: '12345678901' }],
+      ['library_provider', { library_provider: 'epic' }],
+      ['profile_policy', { profile_policy: 'always' }],
+      ['runtime_spec', { runtime_spec: [] }],
+      ['runtime_spec', { runtime_spec: { args: 'glxgears' } }],
+      ['runtime_spec', { runtime_spec: { env: { A: 1 } } }],
+      ['runtime_spec', { runtime_spec: { network: 'host' } }],
+      ['runtime_spec', { runtime_spec: { mounts: ['/etc:/etc'] } }],
+      ['parent_app_id', { parent_app_id: 'x' }],
+      ['parent_app_id', { parent_app_id: UNKNOWN_ID, external_source: 'steam', external_id: '1' }],
+      ['runtime_preset_id', { runtime_preset_id: UNKNOWN_ID }],
+      ['default_profile_id', { default_profile_id: 'unknown' }],
+      ['launchable_profile_ids', { launchable_profile_ids: null }],
+      ['launchable_profile_ids', { launchable_profile_ids: [''] }],
+      ['launchable_profile_ids', { launchable_profile_ids: ['unknown'] }],
+      ['', { origin: 'manual' }],
+      ['', { hero_url: null }],
+      ['', { id: UNKNOWN_ID }],
+      ['', { favourite: true }],
+      ['entitle', { entitle: 'first_admin' }],
+    ])('400 names %s for %j', async (field, fields) => {
+      const answer = await create(Object.keys(fields).length === 0 ? {} : { name: 'Refused', ...fields });
+      refused(answer, 400, 'validation_failed');
+      expect(answer.body.error.message).toMatch(new RegExp(`^${field}`));
+    });
+
+    test("entitle none: nobody sees it; all: everybody, by one row in the actor's name", async () => {
+      const hidden = await created({ name: 'Hidden', entitle: 'none' });
+      refused(await app.call(alice, 'GET', `/v1/apps/${hidden.id}`), 404, 'not_found');
+      const open = await created({ name: 'Open', entitle: 'all' });
+      expect((await app.call(alice, 'GET', `/v1/apps/${open.id}`)).status).toBe(200);
+      const { body } = await app.call(admin, 'GET', `/v1/admin/apps/${open.id}/entitlements`);
+      expect(body.items).toMatchObject([
+        { subject_type: 'all', granted_by: 'admin', granted_by_user: admin.id },
+      ]);
+    });
+
+    test('an allow-list collapses duplicates and is sorted; under force it is refused', async () => {
+      await profile('zeta');
+      await profile('alpha');
+      await profile('hidden', 'admin');
+      const record = await created({ name: 'Listed', launchable_profile_ids: ['zeta', 'alpha', 'zeta'] });
+      expect(record.launchable_profile_ids).toEqual(['alpha', 'zeta']);
+      const forced = {
+        name: 'x',
+        profile_policy: 'force',
+        default_profile_id: 'alpha',
+        launchable_profile_ids: ['zeta'],
+      };
+      refused(await create(forced), 400, 'validation_failed');
+      refused(await create({ name: 'x', launchable_profile_ids: ['hidden'] }), 400, 'validation_failed');
+      refused(await create({ name: 'x', default_profile_id: 'hidden' }), 400, 'validation_failed');
+    });
+
+    test('a library app needs discovery, which is off', async () => {
+      refused(
+        await create({ name: 'Library', library_provider: 'steam' }),
+        409,
+        'library_discovery_disabled',
+      );
+    });
+
+    test('a refused create leaves nothing behind', async () => {
+      const before = await app.call(admin, 'GET', '/v1/admin/apps?limit=1000');
+      refused(await create({ name: 'Half', launchable_profile_ids: ['unknown'] }), 400, 'validation_failed');
+      const after = await app.call(admin, 'GET', '/v1/admin/apps?limit=1000');
+      expect(after.body.items).toEqual(before.body.items);
+    });
+  });
+
+  describe('tiles', () => {
+    test('take their place below a parent once for each title', async () => {
+      const parent = await created({ name: 'Launcher', kind: 'launcher', profile_policy: 'prefer' });
+      const tile = { name: 'Title', parent_app_id: parent.id, external_source: 'steam', external_id: '620' };
+      const record = await created(tile);
+      expect(record).toMatchObject({ parent_app_id: parent.id, profile_policy: 'prefer' });
+      refused(await create(tile), 409, 'conflict');
+      refused(
+        await create({ ...tile, parent_app_id: record.id, external_id: '2' }),
+        400,
+        'validation_failed',
+      );
+      refused(await create({ ...tile, external_id: '' }), 400, 'validation_failed');
+      refused(await create({ ...tile, external_id: '3', managed_home: true }), 400, 'validation_failed');
+      refused(
+        await create({ ...tile, external_id: '3', library_provider: 'steam' }),
+        400,
+        'validation_failed',
+      );
+      const other = await created({ ...tile, external_id: '4' });
+      refused(await patch(other.id, { external_id: '620' }), 409, 'conflict');
+    });
+  });
+
+  describe('PATCH /v1/apps/{id}', () => {
+    test('changes what it names, and the list follows at once', async () => {
+      const record = await created({ name: 'Before' });
+      await app.call(alice, 'GET', '/v1/apps');
+      const answer = await patch(record.id, { name: 'After', default_fps: 30 });
+      expect([answer.status, answer.body.app]).toEqual([
+        200,
+        { ...record, name: 'After', default_fps: 30, display_stream: { ...record.display_stream, fps: 30 } },
+      ]);
+      const { body } = await app.call(alice, 'GET', '/v1/apps');
+      expect(body.items[0]).toMatchObject({ id: record.id, name: 'After' });
+      expect((await activity('app.update'))[0]).toMatchObject({
+        actor_user_id: admin.id,
+        target_id: record.id,
+        details: { keys: ['default_fps', 'name'] },
+      });
+    });
+
+    test('an empty one answers the unchanged record', async () => {
+      const record = await created({ name: 'Same' });
+      const answer = await patch(record.id, {});
+      expect([answer.status, answer.body.app]).toEqual([200, record]);
+    });
+
+    test.each([
+      ['name', { name: null }],
+      ['entitle', { entitle: 'all' }],
+      ['runtime_spec', { runtime_spec: null }],
+      ['launchable_profile_ids', { launchable_profile_ids: null }],
+      ['home_container_path', { home_container_path: null }],
+      ['library_discovery_suspended', { library_discovery_suspended: false }],
+    ])('400 for %s: %j', async (_field, body) => {
+      const record = await created({ name: 'Patched' });
+      refused(await patch(record.id, body), 400, 'validation_failed');
+    });
+
+    test('an app is not its own parent, and one with tiles gets none', async () => {
+      const parent = await created({ name: 'Parent', external_source: 'steam', external_id: '1' });
+      const other = await created({ name: 'Other' });
+      await created({ name: 'Tile', parent_app_id: parent.id, external_source: 'steam', external_id: '2' });
+      refused(await patch(parent.id, { parent_app_id: parent.id }), 400, 'validation_failed');
+      refused(await patch(parent.id, { parent_app_id: other.id }), 400, 'validation_failed');
+    });
+
+    test('a tile is judged with what is stored', async () => {
+      const parent = await created({ name: 'Parent' });
+      const plain = await created({ name: 'Plain' });
+      refused(await patch(plain.id, { parent_app_id: parent.id }), 400, 'validation_failed');
+      const answer = await patch(plain.id, {
+        parent_app_id: parent.id,
+        external_source: 'steam',
+        external_id: '5',
+      });
+      expect(answer.status).toBe(200);
+      refused(await patch(plain.id, { external_source: '' }), 400, 'validation_failed');
+      expect((await patch(plain.id, { parent_app_id: null })).body.app.parent_app_id).toBeNull();
+    });
+
+    test('switching to force clears the stored list', async () => {
+      await profile('forced');
+      const record = await created({ name: 'List', launchable_profile_ids: ['forced'] });
+      const answer = await patch(record.id, { profile_policy: 'force' });
+      expect(answer.body.app.launchable_profile_ids).toEqual([]);
+      refused(await patch(record.id, { launchable_profile_ids: ['forced'] }), 400, 'validation_failed');
+    });
+
+    test('unknown: 404', async () => refused(await patch(UNKNOWN_ID, { name: 'x' }), 404, 'not_found'));
+  });
+
+  describe('DELETE /v1/apps/{id}', () => {
+    const remove = (id: string, query = '') => app.call(admin, 'DELETE', `/v1/apps/${id}${query}`);
+
+    test('takes the app from everybody', async () => {
+      const record = await created({ name: 'Doomed' });
+      expect((await remove(record.id)).status).toBe(204);
+      refused(await app.call(admin, 'GET', `/v1/apps/${record.id}`), 404, 'not_found');
+      refused(await remove(record.id), 404, 'not_found');
+      expect((await activity('app.delete'))[0]).toMatchObject({
+        target_id: record.id,
+        details: { name: 'Doomed', delete_derived: false },
+      });
+    });
+
+    test('with tiles: 409 lists them by name until exactly ?delete_derived=true', async () => {
+      const parent = await created({ name: 'Shop' });
+      const names = ['b', 'a', 'c'];
+      for (const [index, name] of names.entries()) {
+        await created({
+          name,
+          parent_app_id: parent.id,
+          external_source: 'steam',
+          external_id: String(index + 1),
+        });
+      }
+      for (const query of ['', '?delete_derived=', '?delete_derived=1', '?delete_derived=TRUE']) {
+        const answer = await remove(parent.id, query);
+        refused(answer, 409, 'conflict');
+        expect(answer.body.error.derived_tiles.map((tile: { name: string }) => tile.name)).toEqual([
+          'a',
+          'b',
+          'c',
+        ]);
+      }
+      expect((await remove(parent.id, '?delete_derived=true')).status).toBe(204);
+      const { body } = await app.call(admin, 'GET', '/v1/admin/apps?limit=1000');
+      expect(body.items.some((item: AdminApp) => item.parent_app_id === parent.id)).toBe(false);
+    });
+
+    test('with a live session on it or on a tile: 409; a session that ended is no hindrance', async () => {
+      const parent = await created({ name: 'Busy' });
+      const tile = await created({
+        name: 'T',
+        parent_app_id: parent.id,
+        external_source: 'steam',
+        external_id: '9',
+      });
+      await session(tile.id, 'pending');
+      refused(await remove(tile.id), 409, 'conflict');
+      const answer = await remove(parent.id, '?delete_derived=true');
+      refused(answer, 409, 'conflict');
+      expect(answer.body.error.derived_tiles).toBeUndefined();
+      const ended = await created({ name: 'Ended' });
+      await session(ended.id, 'stopped');
+      expect((await remove(ended.id)).status).toBe(204);
+    });
+
+    test('gives its homes up and keeps their rows', async () => {
+      const record = await created({ name: 'Homely', managed_home: true });
+      const { database, random } = app.plane.platform;
+      const id = random.uuid();
+      await database.db
+        .insertInto('storage_homes')
+        .values({
+          id,
+          user_id: alice.id,
+          app_id: record.id,
+          host_id: null,
+          provider: 'local',
+          ref: `/homes/${id}`,
+          bytes_used: 0,
+          created_at: 1,
+          last_used_at: 1,
+          gc_after: null,
+        })
+        .execute();
+      expect((await remove(record.id)).status).toBe(204);
+      const home = await database.db
+        .selectFrom('storage_homes')
+        .selectAll()
+        .where('id', '=', id)
+        .executeTakeFirst();
+      expect(home).toMatchObject({ app_id: null, user_id: alice.id, gc_after: app.clock.nowMs() });
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import type { Body, Entitlement } from '@footlight/protocol/rest';
+import { isUniqueViolation } from '../platform/database/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Caller } from '../platform/http/contract.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type EntitlementRow, toEntitlement } from './record.ts';
+import * as store from './store.ts';
+
+/** Who may see and launch an app: everybody by one row, or one account by its own. */
+export interface Entitlements {
+  /** @throws 404 unknown app */
+  list(appId: string): Promise<Entitlement[]>;
+  /** @throws 404 unknown app or account, 409 already held */
+  grant(actor: Caller, appId: string, body: Body<'entitlements.grant'>): Promise<Entitlement>;
+  /** @throws 404 unknown, or a row of another app */
+  revoke(actor: Caller, appId: string, entitlementId: string): Promise<void>;
+}
+
+export function createEntitlements(platform: Platform): Entitlements {
+  const { database, clock, random, activity } = platform;
+  return {
+    async list(appId) {
+      if (!(await store.findApp(database.db, appId))) throw new ApiError('not_found');
+      return (await store.listEntitlements(database.db, appId)).map(toEntitlement);
+    },
+
+    async grant(actor, appId, body) {
+      const subjectId = body.subject_type === 'user' && body.subject_id ? body.subject_id : null;
+      const id = random.uuid();
+      const row = await refusingSecondRow(
+        database.transaction(async (tx) => {
+          if (!(await store.lockApp(database, tx, appId))) throw new ApiError('not_found');
+          if (subjectId !== null && !(await store.userExists(tx, subjectId))) throw new ApiError('not_found');
+          if (await store.holdsEntitlement(tx, appId, subjectId)) throw alreadyHeld();
+          await store.insertEntitlement(tx, {
+            id,
+            subject_type: body.subject_type,
+            subject_id: subjectId,
+            app_id: appId,
+            granted_by: 'admin',
+            granted_by_user: actor.userId,
+            source_ref: '',
+            created_at: clock.nowMs(),
+          });
+          await store.bumpCatalogVersion(tx);
+          return (await store.findEntitlement(tx, id)) as EntitlementRow;
+        }),
+      );
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'app.entitlement.grant',
+        targetType: 'app',
+        targetId: appId,
+        details: { entitlement_id: id, subject_type: body.subject_type, subject_id: subjectId },
+      });
+      return toEntitlement(row);
+    },
+
+    async revoke(actor, appId, entitlementId) {
+      const row = await database.transaction(async (tx) => {
+        const found = await store.findEntitlement(tx, entitlementId);
+        if (found?.app_id !== appId) throw new ApiError('not_found');
+        await store.deleteEntitlement(tx, entitlementId);
+        await store.bumpCatalogVersion(tx);
+        return found;
+      });
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'app.entitlement.revoke',
+        targetType: 'app',
+        targetId: appId,
+        details: {
+          entitlement_id: entitlementId,
+          subject_type: row.subject_type,
+          subject_id: row.subject_id,
+          granted_by: row.granted_by,
+        },
+      });
+    },
+  };
+}
+
+const alreadyHeld = () => new ApiError('conflict', { message: 'This entitlement is already held.' });
+
+/** Two grants at the same moment: the second finds the first only when it writes. */
+async function refusingSecondRow<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw isUniqueViolation(error) ? alreadyHeld() : error;
+  }
+}

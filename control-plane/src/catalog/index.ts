@@ -1,0 +1,2 @@
+export { registerCatalogRoutes } from './routes.ts';
+export { type Catalog, createCatalog } from './service.ts';

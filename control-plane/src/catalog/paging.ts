@@ -1,0 +1,17 @@
+import { invalid } from '../platform/errors.ts';
+import type { Page } from './store.ts';
+
+/** Beyond any catalog; keeps the number inside what both databases take as an offset. */
+const MAX_OFFSET = 1_000_000_000;
+
+/** @throws ApiError 400 for a cursor that was not made here */
+export function readCursor(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  const offset = /^\d{1,10}$/.test(cursor) ? Number(cursor) : MAX_OFFSET + 1;
+  if (offset > MAX_OFFSET) throw invalid('cursor: not one of this list');
+  return offset;
+}
+
+/** @param found rows read, where one more than the limit was asked for */
+export const nextCursor = (page: Page, found: number): string | null =>
+  found > page.limit ? String(page.offset + page.limit) : null;

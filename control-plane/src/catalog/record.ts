@@ -1,0 +1,116 @@
+import type { AdminApp, AppListItem, Entitlement } from '@footlight/protocol/rest';
+import type { Selectable } from 'kysely';
+import { bool, flag, fromJson, instant, toJson } from '../platform/database/index.ts';
+import type { AppsTable, EntitlementsTable } from '../platform/database/tables/catalog.ts';
+import type { AppFields } from './app-rules.ts';
+
+export type AppRow = Selectable<AppsTable>;
+
+/** The columns that a write of these fields sets. */
+export function toColumns(fields: AppFields) {
+  return {
+    ...fields,
+    enabled: flag(fields.enabled),
+    managed_home: flag(fields.managed_home),
+    runtime_spec: toJson(fields.runtime_spec),
+  };
+}
+
+export function toFields(row: AppRow): AppFields {
+  return {
+    name: row.name,
+    description: row.description,
+    cover_url: row.cover_url,
+    kind: row.kind,
+    enabled: bool(row.enabled),
+    parent_app_id: row.parent_app_id,
+    external_source: row.external_source,
+    external_id: row.external_id,
+    default_width: row.default_width,
+    default_height: row.default_height,
+    default_fps: row.default_fps,
+    default_bitrate_kbps: row.default_bitrate_kbps,
+    default_vram_mb: row.default_vram_mb,
+    default_encode_slots: row.default_encode_slots,
+    runtime_spec: fromJson(row.runtime_spec),
+    runtime_preset_id: row.runtime_preset_id,
+    managed_home: bool(row.managed_home),
+    home_container_path: row.home_container_path,
+    default_profile_id: row.default_profile_id,
+    profile_policy: row.profile_policy,
+    library_provider: row.library_provider,
+  };
+}
+
+/** An app as people see it. display_stream is what a launch without any choice would stream. */
+export function toListItem(row: AppRow, favourite: boolean): AppListItem {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    cover_url: row.cover_url,
+    hero_url: row.hero_url,
+    kind: row.kind,
+    parent_app_id: row.parent_app_id,
+    external_source: row.external_source,
+    external_id: row.external_id,
+    favourite,
+    default_width: row.default_width,
+    default_height: row.default_height,
+    default_fps: row.default_fps,
+    default_bitrate_kbps: row.default_bitrate_kbps,
+    default_profile_id: row.default_profile_id,
+    profile_policy: row.profile_policy,
+    display_stream: {
+      width: row.default_width,
+      height: row.default_height,
+      fps: row.default_fps,
+      bitrate_kbps: row.default_bitrate_kbps,
+    },
+    enabled: bool(row.enabled),
+  };
+}
+
+/** What an administrator's view adds from other tables. */
+export interface AdminExtras {
+  favourite: boolean;
+  launchableProfileIds: readonly string[];
+  sessions30d: number;
+}
+
+export function toAdminApp(row: AppRow, extras: AdminExtras): AdminApp {
+  return {
+    ...toListItem(row, extras.favourite),
+    default_vram_mb: row.default_vram_mb,
+    default_encode_slots: row.default_encode_slots,
+    runtime_spec: fromJson(row.runtime_spec),
+    managed_home: bool(row.managed_home),
+    home_container_path: row.home_container_path,
+    runtime_preset_id: row.runtime_preset_id,
+    launchable_profile_ids: [...extras.launchableProfileIds].sort(),
+    origin: row.origin,
+    library_provider: row.library_provider,
+    library_discovery_suspended: bool(row.library_discovery_suspended),
+    sessions_30d: extras.sessions30d,
+  };
+}
+
+export type EntitlementRow = Selectable<EntitlementsTable> & {
+  subject_username: string | null;
+  app_name: string;
+};
+
+export function toEntitlement(row: EntitlementRow): Entitlement {
+  return {
+    id: row.id,
+    subject_type: row.subject_type,
+    subject_id: row.subject_id,
+    subject_username: row.subject_username,
+    app_id: row.app_id,
+    app_name: row.app_name,
+    granted_by: row.granted_by,
+    granted_by_user: row.granted_by_user,
+    source_ref: row.source_ref,
+    created_at: instant(row.created_at),
+  };
+}

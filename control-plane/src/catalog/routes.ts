@@ -1,0 +1,42 @@
+import type { Server } from '../platform/http/server.ts';
+import type { Catalog } from './service.ts';
+
+/** Apps and entitlements over HTTP. */
+export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
+  server.handle('apps.list', async ({ caller, query }) => ({
+    status: 200,
+    raw: await catalog.listBody(caller.userId, query),
+  }));
+  server.handle('apps.read', async ({ caller, params }) => ({
+    status: 200,
+    body: { app: await catalog.read(caller, params.id) },
+  }));
+  server.handle('admin.apps.list', async ({ caller, query }) => ({
+    status: 200,
+    body: await catalog.listAll(caller.userId, query),
+  }));
+  server.handle('apps.create', async ({ caller, body }) => ({
+    status: 201,
+    body: { app: await catalog.create(caller, body) },
+  }));
+  server.handle('apps.update', async ({ caller, params, body }) => ({
+    status: 200,
+    body: { app: await catalog.update(caller, params.id, body) },
+  }));
+  server.handle('apps.delete', async ({ caller, params, query }) => {
+    await catalog.remove(caller, params.id, query.delete_derived);
+    return { status: 204 };
+  });
+  server.handle('entitlements.list', async ({ params }) => ({
+    status: 200,
+    body: { items: await catalog.entitlements.list(params.id) },
+  }));
+  server.handle('entitlements.grant', async ({ caller, params, body }) => ({
+    status: 201,
+    body: { entitlement: await catalog.entitlements.grant(caller, params.id, body) },
+  }));
+  server.handle('entitlements.revoke', async ({ caller, params }) => {
+    await catalog.entitlements.revoke(caller, params.id, params.entitlement_id);
+    return { status: 204 };
+  });
+}

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { type AppSeedEntry, appSeedEntry, type Body } from '@footlight/protocol/rest';
+import type { Tx } from '../platform/database/index.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { NewAppAudience } from './app-rules.ts';
+import * as store from './store.ts';
+
+/** The seed file cannot be used; the message names the entry. Boot stops. */
+export class SeedRefused extends Error {
+  constructor(file: string, why: string, cause?: unknown) {
+    super(`SERVICE_SEED_FILE ${file}: ${why}`, { cause });
+    this.name = 'SeedRefused';
+  }
+}
+
+type Insert = (tx: Tx, body: Body<'apps.create'>, audience: NewAppAudience) => Promise<string>;
+
+/**
+ * Fills an empty catalog while nobody owns the instance, all entries or none. Once there is an app or an administrator
+ * the file is not even opened.
+ * @param file null: none is configured
+ * @throws SeedRefused
+ */
+export async function plantSeedFile(platform: Platform, file: string | null, insert: Insert): Promise<void> {
+  if (file === null) return;
+  const { database, activity, logger } = platform;
+  const planted = await database.transaction(async (tx) => {
+    await database.advisoryLock(tx, 'boot');
+    if ((await store.countApps(tx)) > 0 || (await store.adminExists(tx))) return [];
+    const apps: { id: string; name: string }[] = [];
+    for (const [index, { entitle = 'all', ...app }] of readSeedFile(file).entries()) {
+      try {
+        apps.push({ id: await insert(tx, app, { entitle, grantedBy: null }), name: app.name });
+      } catch (error) {
+        throw new SeedRefused(file, `entry ${index + 1} (${app.name}): ${reason(error)}`, error);
+      }
+    }
+    return apps;
+  });
+  for (const { id, name } of planted) {
+    await activity.record({
+      actorUserId: null,
+      action: 'app.create',
+      targetType: 'app',
+      targetId: id,
+      details: { name, seed: true },
+    });
+  }
+  if (planted.length > 0) logger.info({ event: 'catalog.seeded', file, apps: planted.length });
+}
+
+function readSeedFile(file: string): AppSeedEntry[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw new SeedRefused(file, `cannot be read as JSON (${reason(error)})`, error);
+  }
+  if (!Array.isArray(parsed)) throw new SeedRefused(file, 'must hold a list of apps');
+  return parsed.map((entry: unknown, index) => {
+    const result = appSeedEntry.safeParse(entry);
+    if (result.success) return result.data;
+    const issue = result.error.issues[0];
+    const place = issue?.path.map(String).join('.') || 'the entry';
+    throw new SeedRefused(file, `entry ${index + 1}: ${place}: ${issue?.message ?? 'not valid'}`);
+  });
+}
+
+const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,307 @@
+import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
+import { DAY_MS } from '../platform/clock.ts';
+import { flag, isUniqueViolation, type Tx } from '../platform/database/index.ts';
+import { ApiError, invalid } from '../platform/errors.ts';
+import type { Caller } from '../platform/http/contract.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  type AppFields,
+  type AppPatch,
+  applyPatch,
+  decideAllowList,
+  inheritFromParent,
+  NEW_APP,
+  type NewAppAudience,
+  needsDiscovery,
+  refuseFields,
+} from './app-rules.ts';
+import { createEntitlements, type Entitlements } from './entitlements.ts';
+import { createListCache } from './list-cache.ts';
+import { nextCursor, readCursor } from './paging.ts';
+import { type AppRow, toAdminApp, toColumns, toFields, toListItem } from './record.ts';
+import { plantSeedFile } from './seed.ts';
+import * as store from './store.ts';
+
+const SESSIONS_WINDOW_MS = 30 * DAY_MS;
+/** Tiles that a refused delete names. */
+const MAX_LISTED_TILES = 200;
+
+type CreateBody = Body<'apps.create'>;
+
+export interface Catalog {
+  entitlements: Entitlements;
+  /** JSON text of one page of the caller's apps, kept per user until something changed it. @throws 400 cursor */
+  listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<string>;
+  /** @throws 404 for a person when absent, disabled or not entitled; for an administrator when absent */
+  read(caller: Caller, appId: string): Promise<AdminApp | AppListItem>;
+  listAll(
+    adminId: string,
+    query: { limit: number; cursor?: string | undefined; q?: string | undefined },
+  ): Promise<{ items: AdminApp[]; next_cursor: string | null }>;
+  create(actor: Caller, body: CreateBody): Promise<AdminApp>;
+  update(actor: Caller, appId: string, patch: AppPatch): Promise<AdminApp>;
+  remove(actor: Caller, appId: string, deleteDerived: boolean): Promise<void>;
+  /** Gives the new first administrator the seeded apps that wait for one, in the transaction that makes the account. */
+  grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
+  /**
+   * Fills an empty catalog from the seed file while nobody owns the instance.
+   * @throws when the file is needed and cannot be used, naming the entry; nothing is written then
+   */
+  plantSeed(): Promise<void>;
+}
+
+export function createCatalog(platform: Platform): Catalog {
+  const { database, clock, random, activity, config } = platform;
+  const cache = createListCache();
+  const loadVersion = store.versionReader(database.db);
+  const entitlements = createEntitlements(platform);
+
+  async function adminApp(row: AppRow, adminId: string): Promise<AdminApp> {
+    return (await adminApps([row], adminId))[0] as AdminApp;
+  }
+
+  async function adminApps(rows: readonly AppRow[], adminId: string): Promise<AdminApp[]> {
+    const ids = rows.map((row) => row.id);
+    const favourites = await store.loadFavourites(database.db, adminId);
+    const allowLists = await store.loadAllowLists(database.db, ids);
+    const counts = await store.countSessionsSince(database.db, ids, clock.nowMs() - SESSIONS_WINDOW_MS);
+    return rows.map((row) =>
+      toAdminApp(row, {
+        favourite: favourites.has(row.id),
+        launchableProfileIds: allowLists.get(row.id) ?? [],
+        sessions30d: counts.get(row.id) ?? 0,
+      }),
+    );
+  }
+
+  /** References that only the database can judge. @param base what was stored before; null for a new app */
+  async function checkReferences(
+    tx: Tx,
+    appId: string | null,
+    fields: AppFields,
+    base: AppFields | null,
+    listIds: readonly string[],
+  ): Promise<AppRow | null> {
+    let parent: AppRow | null = null;
+    if (fields.parent_app_id !== null && fields.parent_app_id !== base?.parent_app_id) {
+      if (fields.parent_app_id === appId) throw invalid('parent_app_id: an app is not its own parent');
+      parent = await store.lockApp(database, tx, fields.parent_app_id);
+      if (!parent) throw invalid('parent_app_id: there is no such app');
+      if (parent.parent_app_id !== null) throw invalid('parent_app_id: a tile has no tiles of its own');
+      if (appId !== null && (await store.listTiles(tx, appId, 1)).length > 0) {
+        throw invalid('parent_app_id: an app with tiles cannot become one');
+      }
+    }
+    if (fields.runtime_preset_id !== null && fields.runtime_preset_id !== base?.runtime_preset_id) {
+      if (!(await store.presetExists(tx, fields.runtime_preset_id))) {
+        throw invalid('runtime_preset_id: there is no such preset');
+      }
+    }
+    const chosen = fields.default_profile_id !== base?.default_profile_id ? fields.default_profile_id : null;
+    const profiles = await store.findUserProfiles(tx, [...(chosen === null ? [] : [chosen]), ...listIds]);
+    if (chosen !== null && !profiles.has(chosen))
+      throw invalid('default_profile_id: there is no such profile');
+    if (listIds.some((id) => !profiles.has(id)))
+      throw invalid('launchable_profile_ids: there is no such profile');
+    return parent;
+  }
+
+  async function insert(tx: Tx, body: CreateBody, audience: NewAppAudience): Promise<string> {
+    const id = random.uuid();
+    const now = clock.nowMs();
+    const draft = applyPatch({ ...NEW_APP, name: body.name }, body);
+    const refused = refuseFields(draft);
+    if (refused !== null) throw invalid(refused);
+    const list = decideAllowList(draft.profile_policy, body.launchable_profile_ids);
+    if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
+    const listIds = list === 'keep' ? [] : list.ids;
+    const parent = await checkReferences(tx, null, draft, null, listIds);
+    const fields = inheritFromParent(draft, body, parent && toFields(parent));
+    if (needsDiscovery(fields, null) && !(await store.isDiscoveryEnabled(tx))) {
+      throw new ApiError('library_discovery_disabled');
+    }
+    await store.insertApp(tx, {
+      ...toColumns(fields),
+      id,
+      hero_url: null,
+      origin: 'manual',
+      library_discovery_suspended: 0,
+      entitle_first_admin: flag(audience.entitle === 'first_admin'),
+      created_at: now,
+      updated_at: now,
+    });
+    await store.replaceAllowList(tx, id, listIds);
+    if (audience.entitle === 'all') {
+      await store.insertEntitlement(tx, {
+        id: random.uuid(),
+        subject_type: 'all',
+        subject_id: null,
+        app_id: id,
+        granted_by: 'admin',
+        granted_by_user: audience.grantedBy,
+        source_ref: '',
+        created_at: now,
+      });
+    }
+    await store.bumpCatalogVersion(tx);
+    return id;
+  }
+
+  async function loadAdminApp(appId: string, adminId: string): Promise<AdminApp> {
+    const row = await store.findApp(database.db, appId);
+    if (!row) throw new ApiError('not_found');
+    return adminApp(row, adminId);
+  }
+
+  return {
+    entitlements,
+
+    async listBody(userId, query) {
+      const page = { offset: readCursor(query.cursor), limit: query.limit };
+      // Read before the rows: a write in between makes the kept body older than its version says, never newer.
+      const version = await loadVersion();
+      const key = `${userId}/${page.offset}/${page.limit}`;
+      const kept = cache.find(key, version);
+      if (kept !== null) return kept;
+      const rows = await store.listEntitledApps(database.db, userId, page);
+      const favourites = await store.loadFavourites(database.db, userId);
+      const body = JSON.stringify({
+        items: rows.slice(0, page.limit).map((row) => toListItem(row, favourites.has(row.id))),
+        next_cursor: nextCursor(page, rows.length),
+      });
+      cache.keep(key, version, body);
+      return body;
+    },
+
+    async read(caller, appId) {
+      if (caller.role === 'admin') return loadAdminApp(appId, caller.userId);
+      const row = await store.findEntitledApp(database.db, caller.userId, appId);
+      if (!row) throw new ApiError('not_found');
+      const favourites = await store.loadFavourites(database.db, caller.userId);
+      return toListItem(row, favourites.has(row.id));
+    },
+
+    async listAll(adminId, query) {
+      const page = { offset: readCursor(query.cursor), limit: query.limit };
+      const rows = await store.listAllApps(database.db, query.q ?? null, page);
+      return {
+        items: await adminApps(rows.slice(0, page.limit), adminId),
+        next_cursor: nextCursor(page, rows.length),
+      };
+    },
+
+    async create(actor, body) {
+      const id = await refusingDuplicates(
+        database.transaction((tx) =>
+          insert(tx, body, { entitle: body.entitle ?? 'all', grantedBy: actor.userId }),
+        ),
+      );
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'app.create',
+        targetType: 'app',
+        targetId: id,
+        details: { name: body.name },
+      });
+      return loadAdminApp(id, actor.userId);
+    },
+
+    async update(actor, appId, patch) {
+      await refusingDuplicates(
+        database.transaction(async (tx) => {
+          const row = await store.lockApp(database, tx, appId);
+          if (!row) throw new ApiError('not_found');
+          const base = toFields(row);
+          const fields = applyPatch(base, patch);
+          const refused = refuseFields(fields);
+          if (refused !== null) throw invalid(refused);
+          const list = decideAllowList(fields.profile_policy, patch.launchable_profile_ids);
+          if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
+          await checkReferences(tx, appId, fields, base, list === 'keep' ? [] : list.ids);
+          if (needsDiscovery(fields, patch) && !(await store.isDiscoveryEnabled(tx))) {
+            throw new ApiError('library_discovery_disabled');
+          }
+          if (Object.keys(patch).length === 0) return;
+          await store.updateApp(tx, appId, {
+            ...toColumns(fields),
+            // Whoever writes `enabled` has taken the decision back from discovery.
+            ...(patch.enabled !== undefined && { library_discovery_suspended: 0 as const }),
+            updated_at: clock.nowMs(),
+          });
+          if (list !== 'keep') await store.replaceAllowList(tx, appId, list.ids);
+          await store.bumpCatalogVersion(tx);
+        }),
+      );
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'app.update',
+        targetType: 'app',
+        targetId: appId,
+        details: { keys: Object.keys(patch).sort() },
+      });
+      return loadAdminApp(appId, actor.userId);
+    },
+
+    async remove(actor, appId, deleteDerived) {
+      const name = await database.transaction(async (tx) => {
+        const row = await store.lockApp(database, tx, appId);
+        if (!row) throw new ApiError('not_found');
+        const tiles = deleteDerived ? [] : await store.listTiles(tx, appId, MAX_LISTED_TILES);
+        if (tiles.length > 0) {
+          throw new ApiError('conflict', {
+            message: 'This app has tiles that would be deleted with it.',
+            derived_tiles: tiles,
+          });
+        }
+        if (await store.hasLiveSession(tx, appId)) {
+          throw new ApiError('conflict', { message: 'A session of this app is still running.' });
+        }
+        await store.releaseHomes(tx, appId, clock.nowMs());
+        await store.deleteApp(tx, appId);
+        await store.bumpCatalogVersion(tx);
+        return row.name;
+      });
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'app.delete',
+        targetType: 'app',
+        targetId: appId,
+        details: { name, delete_derived: deleteDerived },
+      });
+    },
+
+    async grantFirstAdminApps(tx, userId) {
+      const appIds = await store.listFirstAdminApps(tx);
+      if (appIds.length === 0) return;
+      for (const appId of appIds) {
+        if (await store.holdsEntitlement(tx, appId, userId)) continue;
+        await store.insertEntitlement(tx, {
+          id: random.uuid(),
+          subject_type: 'user',
+          subject_id: userId,
+          app_id: appId,
+          granted_by: 'admin',
+          granted_by_user: null,
+          source_ref: '',
+          created_at: clock.nowMs(),
+        });
+      }
+      await store.clearFirstAdminApps(tx);
+      await store.bumpCatalogVersion(tx);
+    },
+
+    plantSeed: () => plantSeedFile(platform, config.catalog.seedFile, insert),
+  };
+}
+
+/** Two tiles of one parent cannot stand for the same title. */
+async function refusingDuplicates<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isUniqueViolation(error)) {
+      throw new ApiError('conflict', { message: 'The parent already has a tile for this title.' });
+    }
+    throw error;
+  }
+}

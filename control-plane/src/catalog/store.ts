@@ -1,0 +1,297 @@
+import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'kysely';
+import type { Database, Executor, Schema, Tx } from '../platform/database/index.ts';
+import type { AppsTable, EntitlementsTable } from '../platform/database/tables/catalog.ts';
+import type { AppRow, EntitlementRow } from './record.ts';
+
+export interface Page {
+  offset: number;
+  limit: number;
+}
+
+const LIVE_STATES = ['pending', 'assigned', 'starting', 'running', 'stopping'] as const;
+
+/** What the user may see: driven from the entitlements, which are few, and not asked of each app. */
+function entitledIds(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
+  return eb
+    .selectFrom('entitlements')
+    .select('app_id')
+    .where('subject_id', 'is', null)
+    .unionAll(eb.selectFrom('entitlements').select('app_id').where('subject_id', '=', userId));
+}
+
+/** One page of the apps that the user may launch, newest first; one row more than the limit when there is a next page. */
+export function listEntitledApps(db: Executor, userId: string, page: Page): Promise<AppRow[]> {
+  return db
+    .selectFrom('apps')
+    .selectAll()
+    .where('enabled', '=', 1)
+    .where((eb) => eb('id', 'in', entitledIds(eb, userId)))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .offset(page.offset)
+    .execute();
+}
+
+/** The app when it is enabled and the user is entitled to it. */
+export async function findEntitledApp(db: Executor, userId: string, appId: string): Promise<AppRow | null> {
+  const row = await db
+    .selectFrom('apps')
+    .selectAll()
+    .where('id', '=', appId)
+    .where('enabled', '=', 1)
+    .where((eb) => eb('id', 'in', entitledIds(eb, userId)))
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** @param search literal text to look for in the name, whatever its case; null: no filter */
+export function listAllApps(db: Executor, search: string | null, page: Page): Promise<AppRow[]> {
+  let query = db.selectFrom('apps').selectAll();
+  if (search !== null) {
+    const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    query = query.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
+  }
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .offset(page.offset)
+    .execute();
+}
+
+export async function findApp(db: Executor, appId: string): Promise<AppRow | null> {
+  return (await db.selectFrom('apps').selectAll().where('id', '=', appId).executeTakeFirst()) ?? null;
+}
+
+/** Holds the app's row until the transaction ends, against launches and changes. */
+export async function lockApp(database: Database, tx: Tx, appId: string): Promise<AppRow | null> {
+  const query = tx.selectFrom('apps').selectAll().where('id', '=', appId);
+  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+}
+
+export async function insertApp(tx: Tx, row: Insertable<AppsTable>): Promise<void> {
+  await tx.insertInto('apps').values(row).execute();
+}
+
+export async function updateApp(tx: Tx, appId: string, columns: Updateable<AppsTable>): Promise<void> {
+  await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
+}
+
+/** Everything that names the app goes with it by the schema's cascades. */
+export async function deleteApp(tx: Tx, appId: string): Promise<void> {
+  await tx.deleteFrom('apps').where('id', '=', appId).execute();
+}
+
+export async function countApps(db: Executor): Promise<number> {
+  const row = await db
+    .selectFrom('apps')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow();
+  return row.count;
+}
+
+/** Tiles of the app by name, at most `limit`. */
+export function listTiles(tx: Tx, appId: string, limit: number): Promise<{ id: string; name: string }[]> {
+  return tx
+    .selectFrom('apps')
+    .select(['id', 'name'])
+    .where('parent_app_id', '=', appId)
+    .orderBy('name')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+}
+
+/** Whether a session that has not ended runs the app or one of its tiles. */
+export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('state', 'in', LIVE_STATES)
+    .where((eb) =>
+      eb.or([
+        eb('app_id', '=', appId),
+        eb('app_id', 'in', eb.selectFrom('apps').select('id').where('parent_app_id', '=', appId)),
+      ]),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Gives the homes of the app up; their files stay until their host collects them. */
+export async function releaseHomes(tx: Tx, appId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('storage_homes')
+    .set({ app_id: null, gc_after: nowMs })
+    .where('app_id', '=', appId)
+    .execute();
+}
+
+/** Which of the apps the user has marked. */
+export async function loadFavourites(db: Executor, userId: string): Promise<Set<string>> {
+  const rows = await db.selectFrom('favourites').select('app_id').where('user_id', '=', userId).execute();
+  return new Set(rows.map((row) => row.app_id));
+}
+
+/** Sessions of any state created since, for each of the apps that has some. */
+export async function countSessionsSince(
+  db: Executor,
+  appIds: readonly string[],
+  sinceMs: number,
+): Promise<Map<string, number>> {
+  if (appIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['app_id', (eb) => eb.fn.countAll<number>().as('count')])
+    .where('app_id', 'in', appIds)
+    .where('created_at', '>=', sinceMs)
+    .groupBy('app_id')
+    .execute();
+  return new Map(rows.map((row) => [row.app_id, row.count]));
+}
+
+/** Allow-lists of the apps that have one. */
+export async function loadAllowLists(
+  db: Executor,
+  appIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  const lists = new Map<string, string[]>();
+  if (appIds.length === 0) return lists;
+  const rows = await db.selectFrom('app_launch_profiles').selectAll().where('app_id', 'in', appIds).execute();
+  for (const { app_id, launch_profile_id } of rows) {
+    const list = lists.get(app_id);
+    if (list) list.push(launch_profile_id);
+    else lists.set(app_id, [launch_profile_id]);
+  }
+  return lists;
+}
+
+export async function replaceAllowList(tx: Tx, appId: string, profileIds: readonly string[]): Promise<void> {
+  await tx.deleteFrom('app_launch_profiles').where('app_id', '=', appId).execute();
+  if (profileIds.length === 0) return;
+  await tx
+    .insertInto('app_launch_profiles')
+    .values(profileIds.map((launch_profile_id) => ({ app_id: appId, launch_profile_id })))
+    .execute();
+}
+
+/** Those of the ids that name a launch profile which users may choose. */
+export async function findUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx
+    .selectFrom('launch_profiles')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('visibility', '=', 'user')
+    .execute();
+  return new Set(rows.map((row) => row.id));
+}
+
+export async function presetExists(tx: Tx, presetId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('runtime_presets')
+    .select('id')
+    .where('id', '=', presetId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
+  const row = await tx
+    .selectFrom('instance_settings')
+    .select('library_discovery_enabled')
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow();
+  return row.library_discovery_enabled === 1;
+}
+
+const entitlementQuery = (db: Executor) =>
+  db
+    .selectFrom('entitlements')
+    .innerJoin('apps', 'apps.id', 'entitlements.app_id')
+    .leftJoin('users', 'users.id', 'entitlements.subject_id')
+    .selectAll('entitlements')
+    .select(['apps.name as app_name', 'users.username as subject_username']);
+
+/** `all` first, then by user name. */
+export async function listEntitlements(db: Executor, appId: string): Promise<EntitlementRow[]> {
+  const rows = await entitlementQuery(db)
+    .where('entitlements.app_id', '=', appId)
+    .orderBy('entitlements.subject_type')
+    .orderBy('users.username')
+    .orderBy('entitlements.created_at')
+    .orderBy('entitlements.id')
+    .execute();
+  return rows;
+}
+
+export async function findEntitlement(db: Executor, id: string): Promise<EntitlementRow | null> {
+  return (await entitlementQuery(db).where('entitlements.id', '=', id).executeTakeFirst()) ?? null;
+}
+
+/** @param userId null: everybody */
+export async function holdsEntitlement(tx: Tx, appId: string, userId: string | null): Promise<boolean> {
+  const row = await tx
+    .selectFrom('entitlements')
+    .select('id')
+    .where('app_id', '=', appId)
+    .where('subject_id', userId === null ? 'is' : '=', userId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertEntitlement(tx: Tx, row: Insertable<EntitlementsTable>): Promise<void> {
+  await tx.insertInto('entitlements').values(row).execute();
+}
+
+export async function deleteEntitlement(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('entitlements').where('id', '=', id).execute();
+}
+
+export async function userExists(tx: Tx, userId: string): Promise<boolean> {
+  const row = await tx.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function adminExists(tx: Tx): Promise<boolean> {
+  const row = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'admin')
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Apps of the seed file that wait for the first administrator. */
+export async function listFirstAdminApps(tx: Tx): Promise<string[]> {
+  const rows = await tx.selectFrom('apps').select('id').where('entitle_first_admin', '=', 1).execute();
+  return rows.map((row) => row.id);
+}
+
+export async function clearFirstAdminApps(tx: Tx): Promise<void> {
+  await tx.updateTable('apps').set({ entitle_first_admin: 0 }).where('entitle_first_admin', '=', 1).execute();
+}
+
+/**
+ * Reads the number that counts up with every write that can change what somebody's app list shows. Asked with each
+ * list, so its SQL is made once.
+ */
+export function versionReader(db: Executor): () => Promise<number> {
+  const query = db.selectFrom('catalog_version').select('version').where('id', '=', 1).compile();
+  return async () => {
+    const { rows } = await db.executeQuery(query);
+    return rows[0]?.version ?? 0;
+  };
+}
+
+/** Call in the transaction of the write, so that no reader sees the one without the other. */
+export async function bumpCatalogVersion(tx: Tx): Promise<void> {
+  await tx
+    .updateTable('catalog_version')
+    .set((eb) => ({ version: eb('version', '+', 1) }))
+    .where('id', '=', 1)
+    .execute();
+}

@@ -1,0 +1,86 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { HostsTable } from '../platform/database/tables/fleet.ts';
+import type { Platform } from '../platform/platform.ts';
+import { readNodeCredential } from './enrollment.ts';
+import { hostByName } from './host-store.ts';
+import { spendToken } from './token-store.ts';
+
+/** 32 random bytes, as agents and administrators get to see them. */
+export const SECRET_BYTES = 32;
+
+/** What is stored of a secret: SHA-256, hex. */
+export function digest(secret: string): string {
+  return createHash('sha256').update(secret, 'utf8').digest('hex');
+}
+
+/** Compares two digests in constant time. */
+export function sameDigest(a: string, b: string): boolean {
+  const left = Buffer.from(a, 'hex');
+  const right = Buffer.from(b, 'hex');
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** Stands in for what an unknown node does not have, so that it costs the same work. */
+const NO_SECRET = '0'.repeat(64);
+
+/**
+ * Checks the secret of a node. Both secrets are compared in every case, so that time says nothing about the name.
+ * The first use of a secret that a later enrolment handed out makes it the one in force, and spends its token.
+ * @returns the host's record; null for an unknown name or a wrong secret alike
+ */
+export async function checkNodeSecret(
+  platform: Pick<Platform, 'database' | 'clock'>,
+  nodeName: string,
+  secret: string,
+): Promise<HostsTable | null> {
+  const given = digest(secret);
+  const host = await hostByName(platform.database.db, nodeName);
+  const current = sameDigest(given, host?.secret_hash ?? NO_SECRET);
+  const next = sameDigest(given, host?.next_secret_hash ?? NO_SECRET);
+  if (host === undefined || !(current || next)) return null;
+  if (next) await firstUse(platform, host, given);
+  else if (host.next_secret_hash === null && host.enrollment_token_id !== null) {
+    await firstUse(platform, host, given);
+  }
+  return host;
+}
+
+async function firstUse(
+  { database, clock }: Pick<Platform, 'database' | 'clock'>,
+  host: HostsTable,
+  secretHash: string,
+): Promise<void> {
+  const nowMs = clock.nowMs();
+  await database.transaction(async (tx) => {
+    await tx
+      .updateTable('hosts')
+      .set({ secret_hash: secretHash, next_secret_hash: null, enrollment_token_id: null })
+      .where('id', '=', host.id)
+      .where((row) => row.or([row('next_secret_hash', '=', secretHash), row('secret_hash', '=', secretHash)]))
+      .execute();
+    if (host.enrollment_token_id !== null) await spendToken(tx, host.enrollment_token_id, host.id, nowMs);
+  });
+}
+
+/** A node that proved itself on an HTTP call. */
+export interface NodeCaller {
+  hostId: string;
+  nodeName: string;
+  /** null: the call did not say which agent process it comes from. */
+  bootId: string | null;
+}
+
+/**
+ * Authenticates an agent's HTTP call by the same headers as the socket; enrollment tokens do not count here.
+ * @param headers lower-case names
+ * @returns null for anything wrong; the caller answers one indistinguishable 401
+ */
+export async function authenticateNode(
+  platform: Pick<Platform, 'database' | 'clock'>,
+  headers: Record<string, string | string[] | undefined>,
+): Promise<NodeCaller | null> {
+  const credential = readNodeCredential(headers);
+  if (credential?.kind !== 'secret') return null;
+  const host = await checkNodeSecret(platform, credential.nodeName, credential.secret);
+  return host === null ? null : { hostId: host.id, nodeName: host.node_name, bootId: credential.bootId };
+}

@@ -1,0 +1,97 @@
+import { isWireUuid } from '@footlight/protocol';
+import { ENROLL_ID_PATTERN, NODE_NAME_PATTERN } from '@footlight/protocol/agent';
+
+/** The credential of a node, as its headers carry it. */
+export type NodeCredential = {
+  nodeName: string;
+  /** null: the agent did not say which process it is. */
+  bootId: string | null;
+} & (
+  | { kind: 'secret'; secret: string }
+  /** enrollId is what the agent wants to be recognised by when it repeats the enrolment; null: not sent. */
+  | { kind: 'enroll'; token: string; enrollId: string | null }
+);
+
+const MAX_CREDENTIAL_LENGTH = 512;
+const AUTHORIZATION = /^(bearer|enroll) +([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?) *$/i;
+
+type Headers = Record<string, string | string[] | undefined>;
+
+/**
+ * Reads the node credential out of the request headers.
+ * @param headers lower-case names, as Node gives them
+ * @returns null when anything is missing or malformed; callers answer as they do to a wrong secret
+ */
+export function readNodeCredential(headers: Headers): NodeCredential | null {
+  const nodeName = headers['x-service-node'];
+  const authorization = headers.authorization;
+  const bootId = headers['x-service-boot'] ?? null;
+  const enrollId = headers['x-service-enroll'] ?? null;
+  if (typeof nodeName !== 'string' || !NODE_NAME_PATTERN.test(nodeName)) return null;
+  if (bootId !== null && !isWireUuid(bootId)) return null;
+  if (typeof authorization !== 'string' || authorization.length > MAX_CREDENTIAL_LENGTH) return null;
+  const match = AUTHORIZATION.exec(authorization);
+  if (match === null) return null;
+  const [, scheme, credential] = match as unknown as [string, string, string];
+  if (scheme.toLowerCase() === 'bearer') return { kind: 'secret', nodeName, bootId, secret: credential };
+  if (enrollId !== null && (typeof enrollId !== 'string' || !ENROLL_ID_PATTERN.test(enrollId))) return null;
+  return { kind: 'enroll', nodeName, bootId, token: credential, enrollId };
+}
+
+/** A one-use token as it is stored. */
+export interface OneUseToken {
+  id: string;
+  node_name: string | null;
+  bound_node_name: string | null;
+  bound_enroll_id: string | null;
+  expires_at: number;
+  used_at: number | null;
+}
+
+export interface EnrollmentFacts {
+  nodeName: string;
+  enrollId: string | null;
+  /** null: no token of either kind has this value. */
+  token: { kind: 'fixed' } | { kind: 'one_use'; row: OneUseToken } | null;
+  /** null: no record has this name. counts: its agent got as far as reporting its capacity. */
+  host: { counts: boolean } | null;
+  /** A connection of this name is open, registered or still in its handshake. */
+  live: boolean;
+  nowMs: number;
+}
+
+export type EnrollmentDecision =
+  | { kind: 'unauthorized' }
+  | { kind: 'conflict'; message: string }
+  /** tokenId null: the fixed token, which nothing has to be bound to. */
+  | { kind: 'enrol'; tokenId: string | null; mintedForName: boolean };
+
+/**
+ * Whether a token may enrol a name. A token may make a record, or take over one that no agent may know the secret of;
+ * a record that counts is taken over only by a token that an administrator minted for that very name.
+ * Pure. Binding the token afterwards is a conditional update, since another pair may have been faster.
+ * Source: docs/fleet.md, "Enrolment".
+ */
+export function decideEnrollment(facts: EnrollmentFacts): EnrollmentDecision {
+  const { token, host, nodeName } = facts;
+  if (token === null) return { kind: 'unauthorized' };
+  if (token.kind === 'one_use' && !mayUse(token.row, facts)) return { kind: 'unauthorized' };
+  if (facts.live) {
+    return { kind: 'conflict', message: 'An agent of this name is connected.' };
+  }
+  const mintedForName = token.kind === 'one_use' && token.row.node_name === nodeName;
+  if (host?.counts === true && !mintedForName) {
+    return {
+      kind: 'conflict',
+      message: 'This name is enrolled: delete the host, or mint a token for it.',
+    };
+  }
+  return { kind: 'enrol', tokenId: token.kind === 'one_use' ? token.row.id : null, mintedForName };
+}
+
+function mayUse(row: OneUseToken, facts: EnrollmentFacts): boolean {
+  if (row.used_at !== null || row.expires_at <= facts.nowMs) return false;
+  if (row.node_name !== null && row.node_name !== facts.nodeName) return false;
+  if (row.bound_node_name === null) return true;
+  return row.bound_node_name === facts.nodeName && row.bound_enroll_id === facts.enrollId;
+}

@@ -1,0 +1,220 @@
+import { sql } from 'kysely';
+import type { Database, Executor, Tx } from '../platform/database/database.ts';
+import type { GpusTable, HostsTable } from '../platform/database/tables/fleet.ts';
+import { isAfter, type PageKey } from '../platform/page-cursor.ts';
+import type { CapacityPlan } from './capacity.ts';
+
+/** Placeholders per statement stay far below the limit of either database. */
+const ROWS_PER_STATEMENT = 500;
+
+export function hostById(db: Executor, id: string): Promise<HostsTable | undefined> {
+  return db.selectFrom('hosts').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function hostByName(db: Executor, nodeName: string): Promise<HostsTable | undefined> {
+  return db.selectFrom('hosts').selectAll().where('node_name', '=', nodeName).executeTakeFirst();
+}
+
+/** Reads a host and holds its row until the transaction ends. */
+export function lockHost(database: Database, tx: Tx, id: string): Promise<HostsTable | undefined> {
+  return database.forUpdate(tx.selectFrom('hosts').selectAll().where('id', '=', id)).executeTakeFirst();
+}
+
+export function lockHostByName(
+  database: Database,
+  tx: Tx,
+  nodeName: string,
+): Promise<HostsTable | undefined> {
+  return database
+    .forUpdate(tx.selectFrom('hosts').selectAll().where('node_name', '=', nodeName))
+    .executeTakeFirst();
+}
+
+export async function insertHost(tx: Tx, host: HostsTable): Promise<void> {
+  await tx.insertInto('hosts').values(host).execute();
+}
+
+export async function updateHost(
+  db: Executor,
+  id: string,
+  columns: Partial<Omit<HostsTable, 'id'>>,
+): Promise<void> {
+  await db.updateTable('hosts').set(columns).where('id', '=', id).execute();
+}
+
+/** Newest first, from behind `after` on; one row more than asked for tells that there is another page. */
+export function listHosts(db: Executor, limit: number, after: PageKey | null): Promise<HostsTable[]> {
+  let query = db.selectFrom('hosts').selectAll();
+  if (after !== null) query = query.where(isAfter('hosts', after));
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}
+
+/** All GPU rows of a host, reported or not, by index. */
+export function gpusOf(db: Executor, hostId: string): Promise<GpusTable[]> {
+  return db.selectFrom('gpus').selectAll().where('host_id', '=', hostId).orderBy('gpu_index').execute();
+}
+
+/** The reported GPUs of these hosts, by host and index. */
+export async function reportedGpus(db: Executor, hostIds: readonly string[]): Promise<GpusTable[]> {
+  if (hostIds.length === 0) return [];
+  return db
+    .selectFrom('gpus')
+    .selectAll()
+    .where('host_id', 'in', hostIds)
+    .where('reported', '=', 1)
+    .orderBy('host_id')
+    .orderBy('gpu_index')
+    .execute();
+}
+
+/** Nothing an older connection said about the hardware holds any more. */
+export async function resetGpus(tx: Tx, hostId: string): Promise<void> {
+  await tx
+    .updateTable('gpus')
+    .set({ reported: 0, vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null })
+    .where('host_id', '=', hostId)
+    .execute();
+}
+
+export async function applyCapacity(
+  tx: Tx,
+  hostId: string,
+  plan: CapacityPlan,
+  nowMs: number,
+  newId: () => string,
+): Promise<void> {
+  await updateHost(tx, hostId, plan.host);
+  if (plan.gpus === null) return;
+  for (const { id, gpu, clearSample } of plan.gpus.update) {
+    await tx
+      .updateTable('gpus')
+      .set({
+        vendor: gpu.vendor,
+        model: gpu.model,
+        vram_mb_total: gpu.vram_mb_total,
+        slots_total: gpu.encode_slots_total,
+        // Sessions that run keep their slots when a report lowers the number.
+        slots_guard: sql<number>`case when slots_used > ${gpu.encode_slots_total} then slots_used else ${gpu.encode_slots_total} end`,
+        render_node: gpu.render_node,
+        reported: 1,
+        ...(clearSample && { vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null }),
+      })
+      .where('id', '=', id)
+      .execute();
+  }
+  if (plan.gpus.insert.length > 0) {
+    await tx
+      .insertInto('gpus')
+      .values(
+        plan.gpus.insert.map((gpu) => ({
+          id: newId(),
+          host_id: hostId,
+          gpu_index: gpu.index,
+          vendor: gpu.vendor,
+          model: gpu.model,
+          vram_mb_total: gpu.vram_mb_total,
+          slots_total: gpu.encode_slots_total,
+          slots_used: 0,
+          slots_guard: gpu.encode_slots_total,
+          render_node: gpu.render_node,
+          reported: 1 as const,
+          vram_mb_used: null,
+          vram_mb_free: null,
+          vram_sampled_at: null,
+          created_at: nowMs,
+        })),
+      )
+      .execute();
+  }
+  if (plan.gpus.unreport.length > 0) {
+    await tx.updateTable('gpus').set({ reported: 0 }).where('id', 'in', plan.gpus.unreport).execute();
+  }
+}
+
+/**
+ * The link with this id is gone. Does nothing when a newer connection registered since.
+ * @returns true when the host went offline by it
+ */
+export async function markOffline(db: Executor, hostId: string, connectionId: string): Promise<boolean> {
+  const result = await db
+    .updateTable('hosts')
+    .set({ status: 'offline' })
+    .where('id', '=', hostId)
+    .where('connection_id', '=', connectionId)
+    .where('status', '!=', 'offline')
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** At boot: no socket of a former process is open any more. */
+export async function markAllOffline(db: Executor): Promise<void> {
+  await db.updateTable('hosts').set({ status: 'offline' }).where('status', '!=', 'offline').execute();
+}
+
+/** What one host said since the last write; null: nothing of that kind. */
+export interface HostPulse {
+  hostId: string;
+  heartbeatAt: number | null;
+  /** Highest handled report of this agent process. */
+  report: { bootId: string; seq: number } | null;
+}
+
+export interface VramPulse {
+  gpuId: string;
+  used: number | null;
+  free: number | null;
+  sampledAt: number;
+}
+
+/** Writes what many hosts said in few statements; rows that are gone by now are passed over. */
+export async function writePulses(
+  tx: Tx,
+  hosts: readonly HostPulse[],
+  samples: readonly VramPulse[],
+): Promise<void> {
+  for (const rows of chunks(hosts.filter((host) => host.heartbeatAt !== null))) {
+    const values = sql.join(rows.map((row) => sql`(${row.hostId}, cast(${row.heartbeatAt} as bigint))`));
+    // A bare VALUES list names its columns column1, column2, … in both databases.
+    await sql`update hosts set last_heartbeat_at = pulse.column2
+      from (values ${values}) as pulse where hosts.id = pulse.column1`.execute(tx);
+  }
+  for (const rows of chunks(
+    hosts.flatMap((host) => (host.report === null ? [] : [{ ...host, ...host.report }])),
+  )) {
+    const values = sql.join(
+      rows.map((row) => sql`(${row.hostId}, ${row.bootId}, cast(${row.seq} as bigint))`),
+    );
+    await sql`update hosts set last_seq = pulse.column3
+      from (values ${values}) as pulse where hosts.id = pulse.column1 and hosts.boot_id = pulse.column2`.execute(
+      tx,
+    );
+  }
+  for (const rows of chunks(samples)) {
+    const values = sql.join(
+      rows.map(
+        (row) =>
+          sql`(${row.gpuId}, cast(${row.used} as bigint), cast(${row.free} as bigint), cast(${row.sampledAt} as bigint))`,
+      ),
+    );
+    await sql`update gpus set vram_mb_used = pulse.column2, vram_mb_free = pulse.column3,
+      vram_sampled_at = case when pulse.column2 is null and pulse.column3 is null then null else pulse.column4 end
+      from (values ${values}) as pulse where gpus.id = pulse.column1`.execute(tx);
+  }
+}
+
+export async function deleteHost(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('gpus').where('host_id', '=', id).execute();
+  await tx.deleteFrom('hosts').where('id', '=', id).execute();
+}
+
+function chunks<T>(rows: readonly T[]): T[][] {
+  const result: T[][] = [];
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    result.push(rows.slice(start, start + ROWS_PER_STATEMENT));
+  }
+  return result;
+}

@@ -1,0 +1,475 @@
+import {
+  AGENT_CLOSE,
+  AGENT_PROTOCOL,
+  type Capacity,
+  type ConsoleConfig,
+  HEARTBEAT_INTERVAL_MS,
+  type Register,
+  SEEN_DELAY_MS,
+} from '@footlight/protocol/agent';
+import type { WebSocket } from 'ws';
+import type { Subscription } from '../platform/bus.ts';
+import { SECOND_MS, type Timer } from '../platform/clock.ts';
+import { fromJson } from '../platform/database/index.ts';
+import type { HostsTable } from '../platform/database/tables/fleet.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Admission, OpenNames } from './admission.ts';
+import { markAllOffline, markOffline } from './host-store.ts';
+import { AgentLink, type ImmediateMessage, type LinkOwner, type OrderedMessage } from './link.ts';
+import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
+import { Pulse, type SampledGpu } from './pulse.ts';
+import { type RegistrationOutcome, register } from './registration.ts';
+import { ReportSequence } from './report-sequence.ts';
+import { storeCapacity, untilStored } from './storing.ts';
+import { TimerWheel } from './timer-wheel.ts';
+import { TurnBatch } from './turn-batch.ts';
+
+const CONFIG_ACK_MS = 10 * SECOND_MS;
+/** Leaves room for one tick of the wheel within the limit for `seen`. */
+const SEEN_AFTER_MS = SEEN_DELAY_MS / 2;
+/** An answer over the bus takes this much longer than the command at most. */
+const BUS_SLACK_MS = 2 * SECOND_MS;
+const DISPLACED = 'a newer connection of this node';
+/** How long agents may take to answer the goodbye of a control plane that stops. */
+const GOODBYE_MS = SECOND_MS;
+
+/** What this process knows about one host beyond its record. */
+interface HostMemory {
+  link: AgentLink | null;
+  /** Commands that other features send over the bus arrive here while the link is up. */
+  responder: Subscription | null;
+  reports: ReportSequence | null;
+  gpus: readonly SampledGpu[];
+  seenTimer: Timer | null;
+  lastSeenMs: number;
+  /** Counts committed registrations, so that an older one notices a newer one. */
+  registrations: number;
+}
+
+interface CommandRequest {
+  command: AgentCommand;
+  timeoutMs: number;
+}
+
+/**
+ * All agent links of this process: registers them, keeps at most one per host, hands their messages on, and sends
+ * commands. The newest connection of a host wins; what an older one says or does afterwards changes nothing.
+ */
+export class AgentLinks implements Fleet, LinkOwner, OpenNames {
+  readonly #platform: Platform;
+  readonly #wheel: TimerWheel;
+  readonly #batch: TurnBatch;
+  readonly #pulse: Pulse;
+  /** One entry per host that connected since this process started. */
+  readonly #hosts = new Map<string, HostMemory>();
+  readonly #open = new Set<AgentLink>();
+  readonly #reserved = new Map<string, symbol>();
+  readonly #connectedNames = new Map<string, AgentLink>();
+  #handlers: AgentHandlers | null = null;
+  #connected = 0;
+  #firstConnectedMs: number | null = null;
+  #closing = false;
+  /** Set while `close` waits for the last socket. */
+  #allGone: (() => void) | null = null;
+
+  constructor(platform: Platform) {
+    this.#platform = platform;
+    this.#wheel = new TimerWheel(platform.clock);
+    this.#batch = new TurnBatch(platform.database);
+    this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
+  }
+
+  setHandlers(handlers: AgentHandlers): void {
+    this.#handlers = handlers;
+  }
+
+  /** @throws when the composition forgot them */
+  get handlers(): AgentHandlers {
+    if (this.#handlers === null) throw new Error('the fleet was started without handlers');
+    return this.#handlers;
+  }
+
+  /** Before the first socket: connections of a former process are gone. */
+  async start(): Promise<void> {
+    await markAllOffline(this.#platform.database.db);
+  }
+
+  /** Tells every agent to come back in a moment. No host and no session changes by it. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    for (const link of this.#open) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
+    await this.#pulse.close();
+    await this.#batch.idle();
+    if (this.#open.size > 0) {
+      const deadline = this.#platform.clock.setTimeout(() => {
+        for (const link of this.#open) link.terminate();
+      }, GOODBYE_MS);
+      await new Promise<void>((resolve) => {
+        this.#allGone = resolve;
+      });
+      deadline.cancel();
+    }
+    this.#wheel.close();
+  }
+
+  has(nodeName: string): boolean {
+    return this.#reserved.has(nodeName) || this.#connectedNames.has(nodeName);
+  }
+
+  reserve(nodeName: string): (() => void) | null {
+    if (this.has(nodeName)) return null;
+    const mine = Symbol(nodeName);
+    this.#reserved.set(nodeName, mine);
+    return () => {
+      if (this.#reserved.get(nodeName) === mine) this.#reserved.delete(nodeName);
+    };
+  }
+
+  /** Takes over an opened socket. */
+  accept(socket: WebSocket, admission: Admission): void {
+    const { clock, logger, random } = this.#platform;
+    const link = new AgentLink(random.uuid(), admission, socket, {
+      clock,
+      logger,
+      wheel: this.#wheel,
+      owner: this,
+    });
+    this.#open.add(link);
+    if (this.#closing) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
+  }
+
+  async register(link: AgentLink, message: Register): Promise<void> {
+    const { admission } = link;
+    if (message.node_name !== admission.nodeName)
+      return link.close(AGENT_CLOSE.malformed, 'another node_name');
+    if (admission.bootId !== null && message.boot_id !== admission.bootId) {
+      return link.close(AGENT_CLOSE.malformed, 'another boot_id');
+    }
+    const protocol = Math.min(message.protocol.max, AGENT_PROTOCOL.max);
+    if (protocol < Math.max(message.protocol.min, AGENT_PROTOCOL.min)) {
+      return link.close(AGENT_CLOSE.protocol_unsupported, `${AGENT_PROTOCOL.min}-${AGENT_PROTOCOL.max}`);
+    }
+    const displaced = admission.kind === 'known' ? await this.#displace(admission.hostId) : null;
+    const outcome = await this.#batch
+      .run((tx) =>
+        register(
+          tx,
+          { database: this.#platform.database, random: this.#platform.random, handlers: this.handlers },
+          { admission, connectionId: link.connectionId, message, nowMs: this.#platform.clock.nowMs() },
+        ),
+      )
+      .catch(async (error: unknown) => {
+        // Nothing is registered, and the older link is closed already.
+        if (displaced !== null) await this.#markOffline(displaced.hostId!, displaced);
+        throw error;
+      });
+    if (outcome.kind === 'gone') return link.close(AGENT_CLOSE.malformed, outcome.why);
+    if (outcome.secret !== null) {
+      void this.#platform.activity.record({
+        actorUserId: null,
+        action: 'host.enroll',
+        targetType: 'host',
+        targetId: outcome.host.id,
+        details: { node_name: outcome.host.node_name },
+      });
+    }
+    // Several connections of this host may have registered in one batch; the one committed last stays.
+    const memory = this.#memory(outcome.host.id);
+    memory.registrations += 1;
+    const turn = memory.registrations;
+    while (memory.link !== null && memory.registrations === turn) await this.#displace(outcome.host.id);
+    if (memory.registrations !== turn) {
+      link.close(AGENT_CLOSE.displaced, DISPLACED);
+      return;
+    }
+    if (!link.isOpen) {
+      await this.#markOffline(outcome.host.id, link);
+      return;
+    }
+    this.#admit(link, message, outcome, protocol);
+  }
+
+  #admit(
+    link: AgentLink,
+    message: Register,
+    outcome: RegistrationOutcome & { kind: 'registered' },
+    protocol: number,
+  ): void {
+    const { host } = outcome;
+    const memory = this.#memory(host.id);
+    if (memory.reports?.bootId !== message.boot_id) {
+      memory.reports = new ReportSequence(message.boot_id, outcome.lastSeq);
+    }
+    memory.link = link;
+    memory.gpus = [];
+    link.registered(host.id, message.features);
+    this.#connectedNames.set(host.node_name, link);
+    if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
+    this.#connected += 1;
+    memory.responder = this.#platform.bus.respond(commandSubject(host.id), (payload) => {
+      const { command, timeoutMs } = payload as CommandRequest;
+      return this.#sendCommand(link, command, timeoutMs);
+    });
+    link.send({
+      type: 'registered',
+      protocol,
+      host_id: host.id,
+      ...(outcome.secret !== null && { node_secret: outcome.secret }),
+      heartbeat_interval_ms: HEARTBEAT_INTERVAL_MS,
+      session_grace_secs: this.#platform.config.sessions.graceSecs,
+      server_ts: this.#platform.clock.nowMs(),
+      last_seq: memory.reports.last,
+    });
+    void this.#sendConfig(link, host);
+    this.#safely('reconcile', host.id, outcome.afterCommit);
+    this.#platform.logger.info({
+      event: 'agent.registered',
+      host_id: host.id,
+      node: host.node_name,
+      agent_version: message.agent_version,
+      new: outcome.isNew,
+    });
+  }
+
+  async ordered(link: AgentLink, message: OrderedMessage): Promise<void> {
+    const memory = this.#current(link);
+    if (memory === null) return;
+    if (message.type === 'capacity') return this.#capacity(link, memory, message);
+    if (message.seq === undefined) {
+      if (message.type === 'session_trace_event') this.#traceEvent(link.hostId!, message);
+      return;
+    }
+    const reports = memory.reports!;
+    if (reports.classify(message.seq) !== 'repeat') {
+      if (message.type === 'session_trace_event') this.#traceEvent(link.hostId!, message);
+      if (message.type === 'session_state' && reports.isNewestState(message.session_id, message.seq)) {
+        const done = await this.#untilStored(link, () => this.handlers.sessionState(link.hostId!, message));
+        if (!done) return;
+      }
+      reports.handled(message.seq);
+      this.#pulse.handled(link.hostId!, reports.bootId, reports.last!);
+    }
+    const isTerminal =
+      message.type === 'session_state' && (message.state === 'stopped' || message.state === 'failed');
+    if (isTerminal) this.#sendSeen(memory);
+    else memory.seenTimer ??= this.#wheel.schedule(SEEN_AFTER_MS, () => this.#sendSeen(memory));
+  }
+
+  immediate(link: AgentLink, message: ImmediateMessage): void {
+    const memory = this.#current(link);
+    if (memory === null) return;
+    const hostId = link.hostId!;
+    switch (message.type) {
+      case 'heartbeat':
+        link.send({
+          type: 'heartbeat_ack',
+          echo: message.ts,
+          server_ts: this.#platform.clock.nowMs(),
+        });
+        this.#pulse.heartbeat(hostId, memory.gpus, message);
+        this.#safely('heartbeat', hostId, () => this.handlers.heartbeat(hostId, message.running_sessions));
+        return;
+      case 'session_metrics':
+        this.#safely('metrics', hostId, () => this.handlers.metrics(hostId, message));
+        return;
+      case 'signaling':
+        this.#safely('signaling', hostId, () => this.handlers.signaling(hostId, message));
+        return;
+      case 'error':
+        this.#platform.logger.warn({
+          event: 'agent.says_error',
+          host_id: hostId,
+          code: message.code,
+          message: message.message,
+          ref: message.ref,
+        });
+    }
+  }
+
+  gone(link: AgentLink): void {
+    this.#open.delete(link);
+    if (this.#open.size === 0) this.#allGone?.();
+  }
+
+  closed(link: AgentLink): void {
+    const hostId = link.hostId;
+    if (hostId === null || this.#hosts.get(hostId)?.link !== link) return;
+    this.#detach(hostId, link);
+    if (this.#closing) return;
+    void this.#markOffline(hostId, link);
+    this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
+  }
+
+  command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
+    const request: CommandRequest = { command, timeoutMs };
+    return this.#platform.bus
+      .request(commandSubject(hostId), request, timeoutMs + BUS_SLACK_MS)
+      .then((answer) => (answer as CommandResult | null) ?? { kind: 'not_connected', sent: false });
+  }
+
+  sendSignaling(hostId: string, frame: SignalingToAgent): boolean {
+    return this.#hosts.get(hostId)?.link?.send({ type: 'signaling', ...frame }) ?? false;
+  }
+
+  isConnected(hostId: string): boolean {
+    return this.#hosts.get(hostId)?.link?.isConnected ?? false;
+  }
+
+  features(hostId: string): ReadonlySet<string> {
+    return this.#hosts.get(hostId)?.link?.features ?? new Set();
+  }
+
+  lastSeenMonotonicMs(hostId: string): number | null {
+    const memory = this.#hosts.get(hostId);
+    if (memory === undefined) return null;
+    return memory.link?.lastFrameMs ?? memory.lastSeenMs;
+  }
+
+  registeredMonotonicMs(hostId: string): number | null {
+    return this.#hosts.get(hostId)?.link?.registeredMs ?? null;
+  }
+
+  presence(): { connected: number; firstConnectedMonotonicMs: number | null } {
+    return { connected: this.#connected, firstConnectedMonotonicMs: this.#firstConnectedMs };
+  }
+
+  seenWithin(windowMs: number): number {
+    const since = this.#platform.clock.monotonicMs() - windowMs;
+    let count = 0;
+    for (const memory of this.#hosts.values()) {
+      if ((memory.link?.lastFrameMs ?? memory.lastSeenMs) >= since) count += 1;
+    }
+    return count;
+  }
+
+  /** The record is deleted; nothing about it is kept. */
+  forget(hostId: string): void {
+    this.#hosts.get(hostId)?.link?.close(AGENT_CLOSE.malformed, 'the host was deleted');
+    this.#hosts.delete(hostId);
+  }
+
+  /** Writes the heartbeats that wait, for whoever needs to read them now. */
+  flush(): Promise<void> {
+    return this.#pulse.flush();
+  }
+
+  async #capacity(link: AgentLink, memory: HostMemory, report: Capacity): Promise<void> {
+    const hostId = link.hostId!;
+    let gpus: SampledGpu[] = [];
+    const done = await this.#untilStored(link, async () => {
+      gpus = await this.#batch.run((tx) => storeCapacity(tx, this.#platform, hostId, report));
+    });
+    if (!done || this.#current(link) !== memory) return;
+    memory.gpus = gpus;
+    if (link.capacityStored()) this.#safely('linkReady', hostId, () => this.handlers.linkReady(hostId));
+  }
+
+  #untilStored(link: AgentLink, write: () => Promise<void>): Promise<boolean> {
+    return untilStored(this.#platform, () => link.isOpen, write);
+  }
+
+  #traceEvent(hostId: string, message: OrderedMessage & { type: 'session_trace_event' }): void {
+    this.#safely('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
+  }
+
+  #sendSeen(memory: HostMemory): void {
+    memory.seenTimer?.cancel();
+    memory.seenTimer = null;
+    const seq = memory.reports?.last ?? null;
+    if (seq !== null) memory.link?.send({ type: 'seen', seq });
+  }
+
+  #sendCommand(link: AgentLink, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
+    const id = this.#platform.random.uuid();
+    return link.commands.start(id, timeoutMs, () => link.isConnected && link.send({ ...command, id }));
+  }
+
+  async #sendConfig(link: AgentLink, host: HostsTable): Promise<void> {
+    const result = await this.#sendCommand(
+      link,
+      {
+        type: 'config_update',
+        settings: fromJson<Record<string, unknown>>(host.settings_overrides),
+        console_config: host.console_config === null ? null : fromJson<ConsoleConfig>(host.console_config),
+      },
+      CONFIG_ACK_MS,
+    );
+    if (result.kind !== 'ok') {
+      this.#platform.logger.warn({ event: 'config.update_not_taken', host_id: host.id, result: result.kind });
+    }
+  }
+
+  /** Ends the host's link for a newer connection: to everybody else that is a lost link, followed by a register. */
+  async #displace(hostId: string): Promise<AgentLink | null> {
+    const link = this.#hosts.get(hostId)?.link ?? null;
+    if (link === null) return null;
+    this.#detach(hostId, link);
+    this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    link.close(AGENT_CLOSE.displaced, DISPLACED);
+    // Its last report may be half stored; the registration reads what came of it.
+    await link.idle();
+    return link;
+  }
+
+  #detach(hostId: string, link: AgentLink): void {
+    const memory = this.#memory(hostId);
+    memory.lastSeenMs = link.lastFrameMs;
+    memory.link = null;
+    memory.responder?.close();
+    memory.responder = null;
+    memory.seenTimer?.cancel();
+    memory.seenTimer = null;
+    this.#pulse.forgetSamples(memory.gpus.map((gpu) => gpu.id));
+    memory.gpus = [];
+    this.#connected -= 1;
+    if (this.#connectedNames.get(link.admission.nodeName) === link) {
+      this.#connectedNames.delete(link.admission.nodeName);
+    }
+  }
+
+  async #markOffline(hostId: string, link: AgentLink): Promise<void> {
+    try {
+      await this.#batch.run((tx) => markOffline(tx, hostId, link.connectionId));
+    } catch (error) {
+      this.#platform.logger.error({ event: 'host.not_marked_offline', err: error, host_id: hostId });
+    }
+  }
+
+  /** @returns null: the link was displaced or closed, so what it says does not count any more */
+  #current(link: AgentLink): HostMemory | null {
+    if (link.hostId === null) return null;
+    const memory = this.#hosts.get(link.hostId);
+    return memory?.link === link ? memory : null;
+  }
+
+  #memory(hostId: string): HostMemory {
+    let memory = this.#hosts.get(hostId);
+    if (memory === undefined) {
+      const lastSeenMs = this.#platform.clock.monotonicMs();
+      memory = {
+        link: null,
+        responder: null,
+        reports: null,
+        gpus: [],
+        seenTimer: null,
+        lastSeenMs,
+        registrations: 0,
+      };
+      this.#hosts.set(hostId, memory);
+    }
+    return memory;
+  }
+
+  /** A mistake in a handler belongs into the log; the link and its host go on. */
+  #safely(what: string, hostId: string, run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#platform.logger.error({ event: 'agent.handler_failed', err: error, host_id: hostId, what });
+    }
+  }
+}
+
+function commandSubject(hostId: string): string {
+  return `agent.${hostId}.command`;
+}

@@ -1,0 +1,165 @@
+import type { Register } from '@footlight/protocol/agent';
+import { bool, toJson } from '../platform/database/codec.ts';
+import type { Database, Tx } from '../platform/database/database.ts';
+import type { HostsTable } from '../platform/database/tables/fleet.ts';
+import type { Random } from '../platform/random.ts';
+import type { Admission } from './admission.ts';
+import { digest, SECRET_BYTES } from './credentials.ts';
+import { insertHost, lockHost, lockHostByName, resetGpus, updateHost } from './host-store.ts';
+import type { AgentHandlers } from './ports.ts';
+import { decideHostStatus } from './status.ts';
+import { nameTokenHost } from './token-store.ts';
+
+/** Stands in capacity_reason between a registration and the first capacity of the connection. */
+const AWAITING_CAPACITY = 'awaiting fresh capacity report';
+
+export interface RegistrationDeps {
+  database: Database;
+  random: Random;
+  handlers: AgentHandlers;
+}
+
+export interface RegistrationFacts {
+  admission: Admission;
+  connectionId: string;
+  message: Register;
+  nowMs: number;
+}
+
+export type RegistrationOutcome =
+  | {
+      kind: 'registered';
+      host: HostsTable;
+      /** Only after an enrolment; never stored. */
+      secret: string | null;
+      /** The record was made by this registration. */
+      isNew: boolean;
+      /** null: nothing of this agent process is known to have been handled. */
+      lastSeq: number | null;
+      afterCommit: () => void;
+    }
+  /** The record changed between the upgrade and the registration. */
+  | { kind: 'gone'; why: string };
+
+/**
+ * Registers an agent, inside a transaction: the record is made or taken over, everything that a former connection
+ * reported is reset, and the sessions are reconciled with what the agent holds. Placements see the host only after
+ * the commit.
+ */
+export async function register(
+  tx: Tx,
+  deps: RegistrationDeps,
+  facts: RegistrationFacts,
+): Promise<RegistrationOutcome> {
+  const claimed = await claimRecord(tx, deps, facts);
+  if (claimed.kind === 'gone') return claimed;
+  const { host, secret, isNew } = claimed;
+  const { message, connectionId, nowMs } = facts;
+  const sameBoot = host.boot_id === message.boot_id;
+  const standing = decideHostStatus(
+    { status: host.status, drainIntent: bool(host.drain_intent) },
+    'register',
+  );
+  const reset = {
+    status: standing.status,
+    agent_version: message.agent_version,
+    features: toJson(message.features),
+    pending_restart: 0,
+    capacity_detection: 'unavailable',
+    capacity_reason: AWAITING_CAPACITY,
+    boot_id: message.boot_id,
+    last_seq: sameBoot ? host.last_seq : null,
+    connection_id: connectionId,
+    last_registered_at: nowMs,
+  } satisfies Partial<HostsTable>;
+  await updateHost(tx, host.id, reset);
+  await resetGpus(tx, host.id);
+  const reconciled = await deps.handlers.reconcile(
+    tx,
+    { hostId: host.id, bootId: message.boot_id, sameBoot },
+    message.sessions,
+  );
+  return {
+    kind: 'registered',
+    host: { ...host, ...reset },
+    secret,
+    isNew,
+    lastSeq: reset.last_seq,
+    afterCommit: () => reconciled.afterCommit(),
+  };
+}
+
+type Claim =
+  | { kind: 'claimed'; host: HostsTable; secret: string | null; isNew: boolean }
+  | { kind: 'gone'; why: string };
+
+async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFacts): Promise<Claim> {
+  const { admission } = facts;
+  if (admission.kind === 'known') {
+    const host = await lockHost(deps.database, tx, admission.hostId);
+    return host === undefined
+      ? { kind: 'gone', why: 'the host was deleted' }
+      : { kind: 'claimed', host, secret: null, isNew: false };
+  }
+  const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
+  const secretHash = digest(secret);
+  const existing = await lockHostByName(deps.database, tx, admission.nodeName);
+  if (existing === undefined) {
+    const host = newHost(deps.random.uuid(), admission, secretHash, facts.nowMs);
+    await insertHost(tx, host);
+    if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, host.id);
+    return { kind: 'claimed', host, secret, isNew: true };
+  }
+  const counts = existing.first_capacity_at !== null;
+  if (counts && !admission.mintedForName) return { kind: 'gone', why: 'this name was enrolled meanwhile' };
+  // While a record counts, its old secret stays in force until the new one has been used: the answer may get lost.
+  const secrets = {
+    ...(counts ? { next_secret_hash: secretHash } : { secret_hash: secretHash, next_secret_hash: null }),
+    enrollment_token_id: admission.tokenId,
+  };
+  await updateHost(tx, existing.id, secrets);
+  if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, existing.id);
+  return { kind: 'claimed', host: { ...existing, ...secrets }, secret, isNew: false };
+}
+
+function newHost(
+  id: string,
+  admission: Admission & { kind: 'enrolled' },
+  secretHash: string,
+  nowMs: number,
+): HostsTable {
+  return {
+    id,
+    node_name: admission.nodeName,
+    status: 'offline',
+    drain_intent: 0,
+    agent_version: null,
+    features: '[]',
+    cpu_cores: null,
+    mem_mb: null,
+    cpu_model: null,
+    storage: null,
+    capacity_detection: 'unavailable',
+    capacity_reason: AWAITING_CAPACITY,
+    readiness: null,
+    readiness_reported_at: null,
+    codecs: null,
+    codec_throughput: null,
+    encoders: null,
+    effective_settings: null,
+    console_capabilities: null,
+    settings_overrides: '{}',
+    console_config: null,
+    pending_restart: 0,
+    secret_hash: secretHash,
+    next_secret_hash: null,
+    enrollment_token_id: admission.tokenId,
+    first_capacity_at: null,
+    boot_id: null,
+    last_seq: null,
+    connection_id: null,
+    last_registered_at: null,
+    last_heartbeat_at: null,
+    created_at: nowMs,
+  };
+}

@@ -1,0 +1,50 @@
+import { AGENT_SEND_QUEUE_BYTES, AGENT_SEND_QUEUE_MESSAGES } from '@footlight/protocol/agent';
+
+/** The part of a socket that the queue needs. */
+export interface QueueSocket {
+  send(frame: string, sent: (error?: Error | null) => void): void;
+}
+
+/**
+ * Bounds what waits in the process for one agent to read. The socket library keeps the frames; this counts what it
+ * has not handed to the system yet. A full queue refuses at once: callers treat that like "not connected".
+ */
+export class SendQueue {
+  readonly #socket: QueueSocket;
+  readonly #onFull: () => void;
+  #messages = 0;
+  #bytes = 0;
+  #full = false;
+
+  /** @param onFull called when a send was refused and none had been since the queue last had room */
+  constructor(socket: QueueSocket, onFull: () => void) {
+    this.#socket = socket;
+    this.#onFull = onFull;
+  }
+
+  /** Whether a send was refused and there has been no room since. */
+  get full(): boolean {
+    return this.#full;
+  }
+
+  /** @returns false when the queue is full; nothing was sent then */
+  send(message: object): boolean {
+    const frame = JSON.stringify(message);
+    const bytes = Buffer.byteLength(frame);
+    if (this.#messages >= AGENT_SEND_QUEUE_MESSAGES || this.#bytes + bytes > AGENT_SEND_QUEUE_BYTES) {
+      if (!this.#full) {
+        this.#full = true;
+        this.#onFull();
+      }
+      return false;
+    }
+    this.#messages += 1;
+    this.#bytes += bytes;
+    this.#socket.send(frame, () => {
+      this.#messages -= 1;
+      this.#bytes -= bytes;
+      this.#full = false;
+    });
+    return true;
+  }
+}

@@ -1,0 +1,40 @@
+import type { Platform } from '../platform/platform.ts';
+import { AgentAdmission } from './admission.ts';
+import { authenticateNode, type NodeCaller } from './credentials.ts';
+import { HostAdmin } from './host-admin.ts';
+import { type CredentialLimitOptions, CredentialLimits } from './limits.ts';
+import { AgentLinks } from './links.ts';
+import { TokenAdmin } from './token-admin.ts';
+
+export interface FleetDeps {
+  /** Raised by tests that present many wrong credentials. */
+  credentialLimits?: CredentialLimitOptions;
+}
+
+/** Hosts and their agents. `links` is what other features talk to. */
+export interface FleetService {
+  readonly links: AgentLinks;
+  readonly admission: AgentAdmission;
+  readonly hosts: HostAdmin;
+  readonly tokens: TokenAdmin;
+  /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
+  authenticateNode(headers: Record<string, string | string[] | undefined>): Promise<NodeCaller | null>;
+  /** After the migrations and before the first socket. */
+  start(): Promise<void>;
+  /** Tells the agents to come back, and writes what waits. Before the server and the database close. */
+  close(): Promise<void>;
+}
+
+/** `links.setHandlers` must have been called before the first agent connects. */
+export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetService {
+  const links = new AgentLinks(platform);
+  return {
+    links,
+    admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
+    hosts: new HostAdmin(platform, links),
+    tokens: new TokenAdmin(platform),
+    authenticateNode: (headers) => authenticateNode(platform, headers),
+    start: () => links.start(),
+    close: () => links.close(),
+  };
+}

@@ -1,0 +1,49 @@
+import { FakeAgent } from '@footlight/test-harness';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { describeDatabases } from '../testing/index.ts';
+import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from './testing/world.ts';
+
+/** Time runs this much faster here, so that half a minute without the event loop takes a second and a half. */
+const SPEED = 20;
+const STALL_MS = 1_500;
+
+const fastClock: Clock = {
+  nowMs: () => systemClock.nowMs(),
+  monotonicMs: () => systemClock.monotonicMs() * SPEED,
+  setTimeout: (run, delayMs) => systemClock.setTimeout(run, delayMs / SPEED),
+  setInterval: (run, everyMs) => systemClock.setInterval(run, everyMs / SPEED),
+};
+
+describeDatabases('a control plane that stood still for 30 s', (databases) => {
+  let world: FleetWorld;
+  const agents: FakeAgent[] = [];
+  beforeEach(async () => {
+    world = await openFleetWorld(await databases.fresh(), { clock: fastClock });
+  });
+  afterEach(async () => {
+    for (const agent of agents.splice(0)) await agent.drop();
+    await world.close();
+  });
+
+  test('reads what the agents said meanwhile before it judges their silence', async () => {
+    for (let index = 0; index < 5; index += 1) {
+      const agent = new FakeAgent({
+        url: world.url,
+        nodeName: `host-${index}`,
+        credential: { token: FIXED_TOKEN },
+        heartbeatMs: 100,
+      });
+      agents.push(agent);
+      const { host_id } = await agent.connect();
+      await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+    }
+    // In the sockets' buffers before everything stops, as if other machines had sent it during the stop.
+    for (const agent of agents) agent.heartbeat({ ts: 7_777 });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
+    for (const agent of agents) await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 7_777);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(agents.map((agent) => agent.isOpen)).toEqual(agents.map(() => true));
+    expect(world.handlers.calls.filter((call) => call.startsWith('linkLost'))).toEqual([]);
+  });
+});

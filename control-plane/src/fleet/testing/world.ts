@@ -1,0 +1,239 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { HeldSession, SessionMetrics, SessionState, SessionTraceEvent } from '@footlight/protocol/agent';
+// biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
+import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
+import { expect, vi } from 'vitest';
+import { createInProcessBus } from '../../platform/bus.ts';
+import { type Clock, systemClock } from '../../platform/clock.ts';
+import { loadConfig } from '../../platform/config.ts';
+import { type DatabaseTarget, openDatabase } from '../../platform/database/index.ts';
+import { createServer } from '../../platform/http/server.ts';
+import { createLogger } from '../../platform/logger.ts';
+import type { ActivityEntry, Platform } from '../../platform/platform.ts';
+import { systemRandom } from '../../platform/random.ts';
+import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from '../index.ts';
+import type { AgentHandlers, GpuLoad, RegisteringHost } from '../ports.ts';
+
+/** The fixed enrollment token of every world. */
+export const FIXED_TOKEN = 'a fixed enrollment token';
+export const ADMIN_ID = '00000000-0000-4000-8000-00000000000a';
+
+/** Stands for the sessions: notes what it is told, and answers as the test sets it. */
+class RecordingHandlers implements AgentHandlers {
+  readonly calls: string[] = [];
+  readonly reconciled: { host: RegisteringHost; held: readonly HeldSession[] }[] = [];
+  readonly states: { hostId: string; report: SessionState }[] = [];
+  readonly events: { hostId: string; event: SessionTraceEvent }[] = [];
+  readonly metricsSeen: { hostId: string; metrics: SessionMetrics }[] = [];
+  readonly heartbeats: { hostId: string; running: readonly string[] }[] = [];
+  readonly signals: { hostId: string; sessionId: string }[] = [];
+  live = 0;
+  homes = 0;
+  gpuLoads: GpuLoad[] = [];
+  onReconcile: (host: RegisteringHost) => void = () => {};
+  onState: (report: SessionState) => Promise<void> = async () => {};
+  onAfterCommit: (hostId: string) => void = () => {};
+
+  async reconcile(_tx: unknown, host: RegisteringHost, held: readonly HeldSession[]) {
+    this.onReconcile(host);
+    this.reconciled.push({ host, held });
+    return { afterCommit: () => this.onAfterCommit(host.hostId) };
+  }
+
+  async sessionState(hostId: string, report: SessionState): Promise<void> {
+    await this.onState(report);
+    this.states.push({ hostId, report });
+  }
+
+  heartbeat(hostId: string, running: readonly string[]): void {
+    this.heartbeats.push({ hostId, running });
+  }
+
+  traceEvent(hostId: string, event: SessionTraceEvent): void {
+    this.events.push({ hostId, event });
+  }
+
+  metrics(hostId: string, metrics: SessionMetrics): void {
+    this.metricsSeen.push({ hostId, metrics });
+  }
+
+  signaling(hostId: string, frame: { session_id: string }): void {
+    this.signals.push({ hostId, sessionId: frame.session_id });
+  }
+
+  linkLost(hostId: string): void {
+    this.calls.push(`linkLost ${hostId}`);
+  }
+
+  linkReady(hostId: string): void {
+    this.calls.push(`linkReady ${hostId}`);
+  }
+
+  async stopSessionsOfHost(hostId: string, reason: string): Promise<void> {
+    this.calls.push(`stop ${hostId} ${reason}`);
+  }
+
+  async countLiveSessions(): Promise<number> {
+    return this.live;
+  }
+
+  async forgetHost(): Promise<{ homes: number }> {
+    return { homes: this.homes };
+  }
+
+  async loads(): Promise<GpuLoad[]> {
+    return this.gpuLoads;
+  }
+}
+
+export interface FleetWorld {
+  url: string;
+  fleet: FleetService;
+  platform: Platform;
+  handlers: RecordingHandlers;
+  audit: ActivityEntry[];
+  /** Calls the API as the administrator, or as whoever the bearer names ("user", "" for nobody). */
+  call(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    body?: unknown,
+    bearer?: string,
+  ): Promise<{ status: number; body: never; text: string }>;
+  /** An agent with the fixed token and no heartbeats of its own, unless `options` says otherwise. */
+  agent(nodeName: string, options?: Partial<FakeAgentOptions>): FakeAgent;
+  /** Connects it. @returns its host's id, once the host takes placements */
+  ready(agent: FakeAgent): Promise<string>;
+  /** Drops every agent of `agent()`, and waits until their links are known to be lost. */
+  dropAgents(): Promise<void>;
+  /** Forgets every host, token and call, so that tests of one file may share the world. Time and limits stay. */
+  reset(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WorldOptions extends FleetDeps {
+  clock?: Clock;
+}
+
+/** The fleet on a real listener and a real database, with the sessions played by a recorder. */
+export async function openFleetWorld(
+  target: DatabaseTarget,
+  options: WorldOptions = {},
+): Promise<FleetWorld> {
+  const dir = await mkdtemp(join(tmpdir(), 'footlight-fleet-'));
+  const clock = options.clock ?? systemClock;
+  const logger = createLogger('silent');
+  const config = loadConfig({
+    SERVICE_DATA_DIR: dir,
+    SERVICE_TLS: 'off',
+    LISTEN_ADDR: '127.0.0.1:0',
+    SERVICE_ENROLLMENT_TOKEN: FIXED_TOKEN,
+  });
+  const database = await openDatabase(target, { logger });
+  const audit: ActivityEntry[] = [];
+  const platform: Platform = {
+    config,
+    database,
+    clock,
+    random: systemRandom,
+    logger,
+    bus: createInProcessBus({ clock, logger }),
+    leader: { register() {}, start() {}, async runNow() {}, async close() {} },
+    activity: {
+      async record(entry) {
+        audit.push(entry);
+      },
+    },
+  };
+  const server = await createServer({
+    config,
+    logger,
+    random: systemRandom,
+    certificate: null,
+    writable: () => true,
+  });
+  server.setCallerChecks({
+    authenticate: async (bearer) =>
+      bearer === 'admin' || bearer === 'user'
+        ? {
+            userId: ADMIN_ID,
+            role: bearer,
+            tokenId: 'token',
+            deviceId: null,
+            username: bearer,
+            email: `${bearer}@example.test`,
+          }
+        : null,
+    checkClientVersion() {},
+  });
+  const fleet = createFleet(platform, options);
+  const handlers = new RecordingHandlers();
+  fleet.links.setHandlers(handlers);
+  registerFleetRoutes(server, fleet);
+  await fleet.start();
+  await server.fastify.ready();
+  const { http: url } = await server.listeners.listen();
+  const agents: FakeAgent[] = [];
+  return {
+    url,
+    fleet,
+    platform,
+    handlers,
+    audit,
+    async call(method, path, body, bearer = 'admin') {
+      const answer = await server.fastify.inject({
+        method,
+        url: path,
+        ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+        headers: bearer === '' ? {} : { authorization: `Bearer ${bearer}` },
+      });
+      return {
+        status: answer.statusCode,
+        text: answer.body,
+        body: (answer.body === '' ? null : answer.json()) as never,
+      };
+    },
+    agent(nodeName, more) {
+      const agent = new FakeAgent({
+        url,
+        nodeName,
+        credential: { token: FIXED_TOKEN },
+        heartbeatMs: 0,
+        ...more,
+      });
+      agents.push(agent);
+      return agent;
+    },
+    async ready(agent) {
+      const earlier = handlers.calls.length;
+      const { host_id } = await agent.connect();
+      await expect.poll(() => handlers.calls.slice(earlier)).toContain(`linkReady ${host_id}`);
+      return host_id;
+    },
+    async dropAgents() {
+      const used = agents.splice(0);
+      await Promise.all(used.map((agent) => agent.drop()));
+      await vi.waitFor(() => {
+        for (const { options } of used) expect(fleet.links.has(options.nodeName)).toBe(false);
+      });
+    },
+    async reset() {
+      const { db } = database;
+      for (const { id } of await db.selectFrom('hosts').select('id').execute()) fleet.links.forget(id);
+      await db.deleteFrom('gpus').execute();
+      await db.deleteFrom('hosts').execute();
+      await db.deleteFrom('enrollment_tokens').execute();
+      audit.length = 0;
+      Object.assign(handlers, new RecordingHandlers());
+    },
+    async close() {
+      await fleet.close();
+      await server.listeners.close();
+      await server.fastify.close();
+      await platform.bus.close();
+      await database.close();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { Clock, Timer } from '../platform/clock.ts';
+
+/** Spacing of the wheel's ticks: a deadline fires up to this much late, and never early. */
+const TICK_MS = 250;
+const SLOTS = 256;
+
+interface Entry {
+  /** Number of the tick at which it fires. */
+  dueTick: number;
+  run: () => void;
+}
+
+/**
+ * All deadlines of all agent links on one interval: a fleet of thousands of links would otherwise keep tens of thousands
+ * of timers. An entry lies in the slot of its due tick; entries of later rounds stay there until theirs comes.
+ *
+ * The interval runs only while something is scheduled. Owner: the fleet service, which closes it.
+ */
+export class TimerWheel {
+  readonly #clock: Clock;
+  readonly #slots: Set<Entry>[] = Array.from({ length: SLOTS }, () => new Set<Entry>());
+  #originMs = 0;
+  #tick = 0;
+  #size = 0;
+  #interval: Timer | null = null;
+  #closed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Number of scheduled deadlines. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless cancelled or the wheel is closed first. */
+  schedule(delayMs: number, run: () => void): Timer {
+    if (this.#closed) return { cancel() {} };
+    const now = this.#clock.monotonicMs();
+    if (this.#interval === null) {
+      this.#originMs = now;
+      this.#tick = 0;
+      this.#interval = this.#clock.setInterval(() => this.#advance(), TICK_MS);
+    }
+    const dueTick = Math.max(this.#tick + 1, Math.ceil((now + delayMs - this.#originMs) / TICK_MS));
+    const entry: Entry = { dueTick, run };
+    const slot = this.#slots[dueTick % SLOTS]!;
+    slot.add(entry);
+    this.#size += 1;
+    return {
+      cancel: () => {
+        if (slot.delete(entry)) this.#size -= 1;
+      },
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#interval?.cancel();
+    this.#interval = null;
+    for (const slot of this.#slots) slot.clear();
+    this.#size = 0;
+  }
+
+  #advance(): void {
+    // A process that was stopped for a while catches up tick by tick, in order.
+    const target = Math.floor((this.#clock.monotonicMs() - this.#originMs) / TICK_MS);
+    while (this.#tick < target && this.#size > 0) {
+      this.#tick += 1;
+      const slot = this.#slots[this.#tick % SLOTS]!;
+      for (const entry of slot) {
+        if (entry.dueTick > this.#tick) continue;
+        slot.delete(entry);
+        this.#size -= 1;
+        entry.run();
+      }
+    }
+    this.#tick = Math.max(this.#tick, target);
+    if (this.#size === 0) {
+      this.#interval?.cancel();
+      this.#interval = null;
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Database, Tx } from '../platform/database/database.ts';
+
+/** More than this in one transaction would hold the write lock noticeably long. */
+const MAX_BATCH = 256;
+
+interface Job {
+  work: (tx: Tx) => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Runs writes that arrive in one turn of the event loop in one transaction: when a thousand agents come back at once,
+ * a transaction each would cost more than their registrations. Batches run one after the other, jobs in order of
+ * arrival. A job that fails takes only itself down: the others are run again on their own.
+ */
+export class TurnBatch {
+  readonly #database: Database;
+  #waiting: Job[] = [];
+  #running: Promise<void> | null = null;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /**
+   * @param work awaits only the database; may be run again after a rollback
+   * @throws what `work` throws, or the database
+   */
+  run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#running ??= this.#drain();
+    });
+  }
+
+  /** Resolves when nothing is waiting or running. */
+  async idle(): Promise<void> {
+    while (this.#running !== null) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    // Frames of other sockets that are readable in this turn join the batch.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const jobs = this.#waiting.splice(0, MAX_BATCH);
+      await this.#together(jobs);
+    }
+    this.#running = null;
+  }
+
+  async #together(jobs: Job[]): Promise<void> {
+    try {
+      const results = await this.#database.transaction(async (tx) => {
+        const values: unknown[] = [];
+        for (const job of jobs) values.push(await job.work(tx));
+        return values;
+      });
+      for (const [index, job] of jobs.entries()) job.resolve(results[index]);
+    } catch (error) {
+      if (jobs.length === 1) {
+        jobs[0]!.reject(error);
+        return;
+      }
+      for (const job of jobs) await this.#together([job]);
+    }
+  }
+}

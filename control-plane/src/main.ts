@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import closeWithGrace from 'close-with-grace';
+import { buildControlPlane } from './app.ts';
+import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config.ts';
+import { createLogger } from './platform/logger.ts';
+
+/** After a signal everything has this long to end by itself. */
+const GRACE_MS = 10_000;
+
+async function main(): Promise<void> {
+  const loaded = load();
+  if (process.argv.includes('--print-config')) {
+    printConfig(loaded);
+    return;
+  }
+  const { config, warnings } = loaded;
+  const logger = createLogger(config.logLevel);
+  logger.info({ event: 'service.starting', version: version() });
+  for (const warning of warnings) logger.warn({ event: 'config.warning' }, warning);
+  const service = await buildControlPlane(config, { logger });
+  closeWithGrace({ delay: GRACE_MS, logger: false }, async ({ err, signal }) => {
+    if (err) logger.fatal({ event: 'service.failed', err });
+    else logger.info({ event: 'service.stopping', signal });
+    await service.close();
+  });
+  try {
+    const addresses = await service.listen();
+    // Whoever started this by hand or from a script sees where it is without reading the log.
+    process.stderr.write(`Footlight control plane: ${addresses.https ?? addresses.http}\n`);
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+function load(): LoadedConfig {
+  try {
+    return readConfig(process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigRefused)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  }
+}
+
+function printConfig({ lines }: LoadedConfig): void {
+  const width = Math.max(...lines.map(({ name }) => name.length));
+  for (const { name, value, source } of lines) {
+    process.stdout.write(
+      `${name.padEnd(width)}  ${value ?? '(unset)'}${value === null ? '' : `  [${source}]`}\n`,
+    );
+  }
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest
+    ? String(manifest.version)
+    : '';
+}
+
+main().catch((error: unknown) => {
+  // A refusal to start is one sentence for a person; the stack is for whoever asks for it.
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`The control plane cannot start: ${message}\n`);
+  if (process.env.SERVICE_LOG_LEVEL === 'debug' && error instanceof Error)
+    process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,364 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  DEFAULT_BODY_BYTES,
+  ERRORS,
+  type ErrorCode,
+  errorEnvelope,
+  type Operation,
+  type OperationId,
+  operations,
+} from '@footlight/protocol/rest';
+import { FakeAgent } from '@footlight/test-harness';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import {
+  type Answer,
+  type CallOptions,
+  createTestApp,
+  describeDatabases,
+  type Person,
+  type TestApp,
+} from './testing/index.ts';
+
+const all = Object.entries(operations) as [OperationId, Operation][];
+const bearerOnes = all.filter(([, operation]) => operation.auth === 'user' || operation.auth === 'admin');
+const adminOnes = all.filter(([, operation]) => operation.auth === 'admin');
+const withId = all.filter(([, operation]) => operation.params !== undefined);
+const withBody = all.filter(([, operation]) => operation.body !== undefined);
+const withoutBody = all.filter(([, operation]) => operation.body === undefined && operation.method !== 'GET');
+
+const ENROLLMENT_TOKEN = 'a-fixed-enrollment-token';
+const NOWHERE = '00000000-0000-0000-0000-000000000000';
+const MALFORMED_IDS = [
+  'x',
+  '%00',
+  `${NOWHERE}0`,
+  NOWHERE.slice(1),
+  NOWHERE.replaceAll('-', ''),
+  `{${NOWHERE}}`,
+  '..%2f',
+  '1 or 1=1',
+];
+
+const urlOf = (operation: Operation, id = NOWHERE): string =>
+  operation.path.replace(/\{\w+\}/g, encodeURI(id));
+
+/** Holds an answer to what is declared: the envelope, a declared code, and that code's status. */
+function expectRefusal(operation: Operation, answer: Answer, code: ErrorCode): void {
+  expect(answer.body?.error?.code, answer.text).toBe(code);
+  expectDeclared(operation, answer);
+}
+
+/** Whatever the answer is, it must be one that the operation declares. */
+function expectDeclared(operation: Operation, answer: Answer): void {
+  if (answer.status < 400) {
+    expect(operation.responses).toHaveProperty(String(answer.status));
+    const schema = operation.responses[answer.status];
+    if (schema === null) expect(answer.text).toBe('');
+    if (schema && operation.contentType === undefined)
+      expect(schema.safeParse(answer.body).error).toBeUndefined();
+    return;
+  }
+  const envelope = errorEnvelope.parse(answer.body);
+  const code = envelope.error.code as ErrorCode;
+  expect(answer.headers['content-type']).toContain('application/json');
+  expect(operation.errors).toContain(code);
+  expect(code === 'internal' ? [500, 503] : [ERRORS[code].status]).toContain(answer.status);
+}
+
+describeDatabases('every declared operation', ({ fresh }) => {
+  let app: TestApp;
+  let setupToken: string;
+  /** A host that is enrolled and connected. */
+  let agent: FakeAgent;
+
+  beforeAll(async () => {
+    app = await createTestApp(await fresh(), {
+      env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT_TOKEN },
+      overrides: {
+        accountLimits: {
+          signIn: { capacity: 1_000_000, refillEveryMs: 1 },
+          claim: { maxRejected: 1_000_000, pauseMs: 1, inFlightPerAddress: 1_000, inFlightTotal: 1_000 },
+        },
+      },
+    });
+    setupToken = readFileSync(join(app.dir, 'run', 'setup-token'), 'utf8').trim();
+    const { http } = await app.plane.listen();
+    agent = new FakeAgent({
+      url: http,
+      nodeName: 'hosta',
+      credential: { token: ENROLLMENT_TOKEN },
+      heartbeatMs: 0,
+    });
+    await agent.connect();
+  });
+  afterAll(async () => {
+    await agent.drop();
+    await app.close();
+  });
+
+  /** Somebody who may call the operation; a person of his own, since logging out ends his token. */
+  async function callerOf(operation: Operation): Promise<Person | null> {
+    if (operation.auth === 'admin') return app.people.admin;
+    if (operation.id === 'auth.logout') return app.addPerson(`leaver-${crypto.randomUUID()}`);
+    return operation.auth === 'user' ? app.people.alice : null;
+  }
+
+  async function callWell(operation: Operation, options: CallOptions = {}, id = NOWHERE): Promise<Answer> {
+    const headers = {
+      ...(operation.auth === 'setup-token' && { 'x-service-setup-token': setupToken }),
+      ...options.headers,
+    };
+    return app.call(await callerOf(operation), operation.method, urlOf(operation, id), {
+      ...options,
+      headers,
+    });
+  }
+
+  it('has a handler', () => {
+    expect(app.plane.server.unhandled()).toEqual([]);
+  });
+
+  describe('who may call', () => {
+    test.each(bearerOnes)(
+      '%s: 401 without a token that is in force, whatever else is wrong',
+      async (_, operation) => {
+        const [expired, revoked, disabled] = [
+          await app.addPerson(`expired-${crypto.randomUUID()}`, 'admin'),
+          await app.addPerson(`revoked-${crypto.randomUUID()}`, 'admin'),
+          await app.addPerson(`disabled-${crypto.randomUUID()}`, 'admin'),
+        ];
+        const { db } = app.plane.platform.database;
+        await db
+          .updateTable('auth_tokens')
+          .set({ expires_at: 1 })
+          .where('user_id', '=', expired.id)
+          .execute();
+        await db
+          .updateTable('auth_tokens')
+          .set({ revoked_at: 1 })
+          .where('user_id', '=', revoked.id)
+          .execute();
+        await db.updateTable('users').set({ disabled_at: 1 }).where('id', '=', disabled.id).execute();
+        const nobody = { ...app.people.bob, token: 'A'.repeat(43) };
+        for (const caller of [null, nobody, expired, revoked, disabled]) {
+          const broken = { body: '{', headers: { 'x-service-client-version': '0.0.0' } };
+          const answer = await app.call(caller, operation.method, urlOf(operation, 'x'), broken);
+          expectRefusal(operation, answer, 'unauthorized');
+        }
+        const otherKinds = {
+          headers: { 'x-service-setup-token': setupToken, cookie: `service_page=${'A'.repeat(43)}` },
+        };
+        expectRefusal(
+          operation,
+          await app.call(null, operation.method, urlOf(operation), otherKinds),
+          'unauthorized',
+        );
+      },
+    );
+
+    test.each([...bearerOnes, ...all.filter(([, operation]) => operation.auth === 'setup-token')])(
+      '%s: 401 with the credentials of a host, enrolled or about to be',
+      async (_, operation) => {
+        const { secret } = agent;
+        const credentials = [agent.headers(), { authorization: `Bearer ${secret}` }].flatMap((headers) => [
+          headers,
+          { ...headers, 'x-service-setup-token': String(secret), cookie: `service_page=${secret}` },
+        ]);
+        credentials.push({ ...agent.headers(), Authorization: `Enroll ${ENROLLMENT_TOKEN}` });
+        for (const headers of credentials)
+          expectRefusal(
+            operation,
+            await app.call(null, operation.method, urlOf(operation), { body: '{', headers }),
+            'unauthorized',
+          );
+      },
+    );
+
+    test.each(adminOnes)(
+      '%s: 403 for a user, before the path, the body or any lookup',
+      async (_, operation) => {
+        for (const id of [NOWHERE, 'x']) {
+          const answer = await app.call(app.people.alice, operation.method, urlOf(operation, id), {
+            body: '{',
+          });
+          expectRefusal(operation, answer, 'forbidden');
+        }
+      },
+    );
+
+    test.each(all.filter(([, operation]) => operation.auth === 'setup-token'))(
+      '%s: 401 without the right setup token',
+      async (_, operation) => {
+        for (const headers of [
+          {},
+          { 'x-service-setup-token': 'wrong' },
+          { authorization: `Bearer ${app.people.admin.token}` },
+        ]) {
+          const answer = await app.call(null, operation.method, urlOf(operation), {
+            body: '{',
+            headers: headers as Record<string, string>,
+          });
+          expectRefusal(operation, answer, 'unauthorized');
+        }
+      },
+    );
+
+    test.each(all.filter(([, operation]) => operation.websocket))(
+      '%s: answers the envelope to what is no upgrade',
+      async (_, operation) => {
+        expectRefusal(
+          operation,
+          await app.call(null, operation.method, urlOf(operation)),
+          'validation_failed',
+        );
+        const foreign = { headers: { origin: 'https://evil.example' } };
+        expectRefusal(
+          operation,
+          await app.call(null, operation.method, urlOf(operation), foreign),
+          'forbidden',
+        );
+      },
+    );
+  });
+
+  describe('what is asked', () => {
+    test.each(withId)('%s: a malformed uuid is 400, never 404 or 500', async (_, operation) => {
+      for (const id of MALFORMED_IDS) {
+        const answer = await callWell(operation, {}, id);
+        // A path that is another one after decoding has no route.
+        if (id === '..%2f' && answer.status === 404) continue;
+        expectRefusal(operation, answer, 'validation_failed');
+      }
+    });
+
+    test.each(withId)(
+      '%s: an unknown id is 404 to administrators, and 403 where rows have an owner',
+      async (_, operation) => {
+        // A body that passes, so that only the id is left to judge.
+        const bodies: Partial<Record<OperationId, unknown>> = {
+          'apps.update': {},
+          'entitlements.grant': { subject_type: 'all' },
+        };
+        const body = bodies[operation.id as OperationId];
+        const upper = 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF';
+        for (const id of [NOWHERE, upper]) {
+          const options = body === undefined ? {} : { body };
+          const owned = operation.auth === 'user' && operation.path.startsWith('/v1/sessions/');
+          expectRefusal(operation, await callWell(operation, options, id), owned ? 'forbidden' : 'not_found');
+          const asAdmin = await app.call(app.people.admin, operation.method, urlOf(operation, id), options);
+          expectRefusal(operation, asAdmin, 'not_found');
+        }
+      },
+    );
+
+    test.each(withBody)(
+      '%s: a body that is cut, oversized, no object, or has an unknown key is 400',
+      async (_, operation) => {
+        const cap = operation.body?.maxBytes ?? DEFAULT_BODY_BYTES;
+        const bodies = [
+          '{',
+          '{} {}',
+          '[]',
+          '"text"',
+          'null',
+          '{"no_such_key":1}',
+          '{"__proto__":{"role":"admin"}}',
+          '{"constructor":{"prototype":{}}}',
+          `{"no_such_key":"${'x'.repeat(cap)}"}`,
+          Buffer.from([0x7b, 0xff, 0x7d]),
+        ];
+        for (const body of bodies) {
+          for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'x']) {
+            expectRefusal(
+              operation,
+              await callWell(operation, { body, headers: { 'content-type': type } }),
+              'validation_failed',
+            );
+          }
+        }
+        const empty = await callWell(operation, { body: '' });
+        if (operation.body?.optional) expect(empty.body?.error?.code).not.toBe('validation_failed');
+        else expectRefusal(operation, empty, 'validation_failed');
+      },
+    );
+
+    test.each(withoutBody)('%s: a body where none is defined is ignored', async (_, operation) => {
+      const [none, broken] = [await callWell(operation), await callWell(operation, { body: '{ not json' })];
+      expect([broken.status, broken.body?.error?.code]).toEqual([none.status, none.body?.error?.code]);
+      expectDeclared(operation, broken);
+    });
+
+    test.each(all)('%s: answers what it declares to a plain call', async (_, operation) => {
+      expectDeclared(operation, await callWell(operation, operation.body ? { body: {} } : {}));
+    });
+
+    test.each(all)('%s: another method is 405 with the methods that work', async (_, operation) => {
+      const taken = new Set(
+        all.filter(([, other]) => other.path === operation.path).map(([, other]) => other.method),
+      );
+      const free = (['PUT', 'PATCH', 'DELETE', 'POST'] as const).find((method) => !taken.has(method));
+      const answer = await app.call(app.people.admin, free ?? 'PUT', urlOf(operation));
+      expect([answer.status, answer.body?.error?.code]).toEqual([405, 'method_not_allowed']);
+      for (const method of taken) expect(String(answer.headers.allow)).toContain(method);
+    });
+  });
+
+  it('answers paths of the API that nobody declared with 404 in the envelope', async () => {
+    for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/apps/', '/agent', '/v1/auth/login/x', '/v1/%ff']) {
+      const answer = await app.call(app.people.admin, 'GET', url);
+      expect([404, 400], `${url} ${answer.text}`).toContain(answer.status);
+      expect(errorEnvelope.safeParse(answer.body).success, url).toBe(true);
+    }
+  });
+
+  // Grown from what schemas accept at all, so that bodies get past the first check now and then.
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.string(),
+    fc.constantFrom(
+      'all',
+      'user',
+      'none',
+      '',
+      '\0',
+      NOWHERE,
+      '\ud800',
+      'x'.repeat(300),
+      2147483648,
+      -1,
+      0.5,
+      1e308,
+      null,
+      true,
+    ),
+  );
+
+  test.each(withBody)('%s: survives any body', async (_, operation) => {
+    const keys = keysOf(operation);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(
+          fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...keys) }, { weight: 1, arbitrary: fc.string() }),
+          value,
+          {
+            maxKeys: keys.length,
+          },
+        ),
+        async (body) => {
+          const answer = await callWell(operation, { body: JSON.stringify(body) });
+          expect(answer.body?.error?.code).not.toBe('internal');
+          expectDeclared(operation, answer);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+});
+
+/** Names of the keys that a body may have: bodies are objects behind a check of their own. */
+function keysOf(operation: Operation): string[] {
+  const schema = operation.body?.schema as unknown as { def: { out: { shape: object } } };
+  return Object.keys(schema.def.out.shape);
+}

@@ -1,0 +1,95 @@
+import type { Clock } from './clock.ts';
+import type { Logger } from './logger.ts';
+
+/** A subscription; closing it twice does nothing. */
+export interface Subscription {
+  close(): void;
+}
+
+/**
+ * Messages between whoever holds a socket and whoever needs it. Payloads are plain JSON values, so that the same code
+ * works when they cross processes. Delivery is at most once and in order per publisher; nobody listening is no error.
+ */
+export interface Bus {
+  publish(subject: string, payload: unknown): void;
+  subscribe(subject: string, deliver: (payload: unknown) => void): Subscription;
+  /** Sends and waits for the one answer; null when nobody listens or none came within `timeoutMs`. */
+  request(subject: string, payload: unknown, timeoutMs: number): Promise<unknown>;
+  /** Answers requests on a subject. One responder per subject; a later one replaces the earlier. */
+  respond(subject: string, answer: (payload: unknown) => Promise<unknown>): Subscription;
+  close(): Promise<void>;
+}
+
+type Deliver = (payload: unknown) => void;
+type Answer = (payload: unknown) => Promise<unknown>;
+
+/**
+ * The bus of a single replica. Nobody is called before `publish` returned, as if a network lay between: a publisher
+ * inside a transaction or a state change is never re-entered.
+ */
+export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Logger }): Bus {
+  const subscribers = new Map<string, Set<Deliver>>();
+  const responders = new Map<string, Answer>();
+  let closed = false;
+
+  const failed = (subject: string, error: unknown) =>
+    logger.error({ event: 'bus.listener_failed', subject, err: error });
+
+  return {
+    publish(subject, payload) {
+      if (closed || !subscribers.has(subject)) return;
+      queueMicrotask(() => {
+        for (const deliver of subscribers.get(subject) ?? []) {
+          try {
+            deliver(payload);
+          } catch (error) {
+            failed(subject, error);
+          }
+        }
+      });
+    },
+    subscribe(subject, deliver) {
+      // A wrapper of its own, so that one function subscribed twice is two subscriptions.
+      const own: Deliver = (payload) => deliver(payload);
+      const set = subscribers.get(subject) ?? new Set();
+      subscribers.set(subject, set.add(own));
+      return {
+        close() {
+          set.delete(own);
+          if (set.size === 0 && subscribers.get(subject) === set) subscribers.delete(subject);
+        },
+      };
+    },
+    request(subject, payload, timeoutMs) {
+      const answer = responders.get(subject);
+      if (closed || !answer) return Promise.resolve(null);
+      return new Promise((resolve) => {
+        const deadline = clock.setTimeout(() => resolve(null), timeoutMs);
+        queueMicrotask(() => {
+          answer(payload)
+            .catch((error: unknown) => {
+              failed(subject, error);
+              return null;
+            })
+            .then((value) => {
+              deadline.cancel();
+              resolve(value);
+            });
+        });
+      });
+    },
+    respond(subject, answer) {
+      responders.set(subject, answer);
+      return {
+        close() {
+          if (responders.get(subject) === answer) responders.delete(subject);
+        },
+      };
+    },
+    async close() {
+      closed = true;
+      subscribers.clear();
+      responders.clear();
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock, type Timer } from './clock.ts';
+
+/** Holds the process the way a stop signal or a long computation does. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe('after the process stood still', () => {
+  const servers: Server[] = [];
+  const timers: Timer[] = [];
+  afterEach(() => {
+    for (const timer of timers.splice(0)) timer.cancel();
+    for (const server of servers.splice(0)) server.close();
+  });
+
+  test.each([
+    ['a deadline', systemClock.setTimeout],
+    ['a tick', systemClock.setInterval],
+  ])('what came in time is read before %s is judged', async (_what, schedule) => {
+    const server = createServer().listen(0, '127.0.0.1');
+    servers.push(server);
+    await once(server, 'listening');
+    const client = connect((server.address() as { port: number }).port, '127.0.0.1');
+    const [socket] = (await once(server, 'connection')) as [import('node:net').Socket];
+    const order: string[] = [];
+    const bothHappened = new Promise<void>((resolve) => {
+      const note = (what: string) => {
+        order.push(what);
+        if (order.length === 2) resolve();
+      };
+      socket.once('data', () => note('read'));
+      timers.push(schedule(() => note('judged'), 50));
+    });
+    client.write('in time');
+    standStill(1_100);
+    await bothHappened;
+    expect(order[0]).toBe('read');
+    client.destroy();
+  });
+
+  test('a deadline that is called off before its turn is not judged', async () => {
+    const fired: string[] = [];
+    const deadline = systemClock.setTimeout(() => fired.push('judged'), 10);
+    setTimeout(() => deadline.cancel(), 20);
+    standStill(1_100);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(fired).toEqual([]);
+  });
+});

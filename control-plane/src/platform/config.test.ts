@@ -1,0 +1,214 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigRefused, loadConfig, readConfig } from './config.ts';
+import { parseDuration, parseListenAddress } from './config-values.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'footlight-config-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    loadConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigRefused) return error.problems;
+    throw error;
+  }
+}
+
+describe('configuration from the environment', () => {
+  test('needs nothing set', () => {
+    const config = loadConfig({});
+    expect(config.database).toEqual({ dialect: 'sqlite', file: '/var/lib/service-control/control.db' });
+    expect(config.http.listen).toEqual({ host: null, port: 8080 });
+    expect(config.http.redirectPort).toBe(8443);
+    expect(config.tls).toMatchObject({
+      listen: { host: null, port: 8443 },
+      dir: '/var/lib/service-control/tls',
+      provided: null,
+    });
+    expect(config.accounts).toMatchObject({
+      tokenTtlMs: 86_400_000,
+      registrationMode: 'closed',
+      bootstrap: null,
+    });
+    expect(config.accounts.setupTokenFile).toBe('/run/service/setup-token');
+    expect(config.settings.allowedOrigins).toBeNull();
+    expect(config.sessions).toEqual({
+      placementPolicy: 'spread',
+      vramMinFreeMb: 1024,
+      vramInflightEstimateMb: 1024,
+      vramStalenessSecs: 20,
+      graceSecs: 600,
+      iceServers: [],
+    });
+  });
+
+  test('what lives below the data folder moves with it unless it has a place of its own', () => {
+    const moved = loadConfig({ SERVICE_DATA_DIR: '/srv/footlight' });
+    expect(moved.database).toEqual({ dialect: 'sqlite', file: '/srv/footlight/control.db' });
+    expect(moved.tls?.dir).toBe('/srv/footlight/tls');
+    expect(loadConfig({ SERVICE_DATA_DIR: '/srv', SERVICE_TLS_DIR: '/etc/pair' }).tls?.dir).toBe('/etc/pair');
+  });
+
+  test('an empty variable counts as unset, save for the origin list, which it empties', () => {
+    expect(loadConfig({ CONTROL_PORT: '', SERVICE_SEED_FILE: '' }).catalog.seedFile).toBeNull();
+    expect(loadConfig({ SERVICE_ALLOWED_ORIGINS: '' }).settings.allowedOrigins).toEqual([]);
+  });
+
+  test('any variable may be given as a file, without its last newline', () => {
+    const file = join(folder, 'token');
+    writeFileSync(file, 'a secret\n');
+    expect(loadConfig({ SERVICE_ENROLLMENT_TOKEN_FILE: file }).fleet.enrollmentToken).toBe('a secret');
+    const seed = join(folder, 'seed');
+    writeFileSync(seed, '/srv/seed.json');
+    expect(loadConfig({ SERVICE_SEED_FILE_FILE: seed }).catalog.seedFile).toBe('/srv/seed.json');
+  });
+
+  test('a variable given twice or as a file that cannot be read is refused', () => {
+    const file = join(folder, 'port');
+    writeFileSync(file, '81');
+    expect(problemsOf({ CONTROL_PORT: '80', CONTROL_PORT_FILE: file })).toEqual([
+      'CONTROL_PORT: expected either CONTROL_PORT or CONTROL_PORT_FILE, not both',
+    ]);
+    expect(problemsOf({ CONTROL_PORT_FILE: join(folder, 'missing') })).toEqual([
+      'CONTROL_PORT_FILE: expected a readable file (ENOENT)',
+    ]);
+  });
+
+  test('all bad variables are reported at once, by name and what was expected', () => {
+    const problems = problemsOf({ CONTROL_PORT: '0', SERVICE_TLS: 'on', AUTH_TOKEN_TTL: '1 day' });
+    expect(problems).toHaveLength(3);
+    expect(problems.join('\n')).toMatch(/CONTROL_PORT: expected a port number.*; it is "/);
+    expect(problems.join('\n')).toMatch(/SERVICE_TLS: expected one of auto, off/);
+    expect(problems.join('\n')).toMatch(/AUTH_TOKEN_TTL: expected a positive duration/);
+  });
+
+  test.each([
+    ['CONTROL_PORT', '65536'],
+    ['SERVICE_TLS_PORT', 'https'],
+    ['SERVICE_TLS_REDIRECT_PORT', '-1'],
+    ['LISTEN_ADDR', '8080'],
+    ['SERVICE_TLS_ADDR', 'host:99999'],
+    ['SERVICE_HTTP_REDIRECT', 'on'],
+    ['DATABASE_URL', 'mysql://localhost/x'],
+    ['DATABASE_URL', 'sqlite:relative.db'],
+    ['SERVICE_BUS_URL', 'nats://localhost:4222'],
+    ['SERVICE_LOG_LEVEL', 'loud'],
+    ['SERVICE_DATA_DIR', 'relative'],
+    ['AUTH_TOKEN_TTL', '0s'],
+    ['AUTH_TOKEN_TTL', '-1h'],
+    ['SERVICE_MIN_CLIENT_VERSION', '1.2'],
+    ['SERVICE_LATEST_CLIENT_VERSION', 'v1.2.x'],
+    ['REGISTRATION_MODE', 'Open'],
+    ['SERVICE_STORAGE_PROVIDER', 'cloud'],
+    ['SERVICE_TRUSTED_PROXIES', '10.0.0.0/8, 0.0.0.0/0'],
+    ['SERVICE_TRUSTED_PROXIES', 'proxy.example'],
+    ['SERVICE_PLACEMENT_POLICY', 'random'],
+    ['SERVICE_VRAM_MIN_FREE_MB', '-1'],
+    ['SERVICE_SESSION_GRACE_SECS', '1.5'],
+    ['SERVICE_ICE_SERVERS', '{}'],
+    ['SERVICE_ICE_SERVERS', '[{"urls":"turn:a.example"}]'],
+    ['SERVICE_ICE_SERVERS', '[{"urls":"stun:a.example","username":"u","credential":"c"}]'],
+    ['SERVICE_ICE_SERVERS', '[{"urls":"http://a.example"}]'],
+    ['PUBLIC_BASE_URL', 'play.example'],
+  ])('%s=%s refuses the boot', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name}: expected `))]);
+  });
+
+  test('a bad origin is named by its position only', () => {
+    const problems = problemsOf({ SERVICE_ALLOWED_ORIGINS: 'https://a.example, https://b.example/secret' });
+    expect(problems).toEqual([expect.stringContaining('entry 2')]);
+    expect(problems[0]).not.toContain('secret');
+  });
+
+  test('half of a pair is refused: certificate and key, the three of the bootstrap', () => {
+    expect(problemsOf({ SERVICE_TLS_CERT: '/a.pem' })).toEqual([expect.stringMatching(/^SERVICE_TLS_KEY: /)]);
+    expect(problemsOf({ BOOTSTRAP_ADMIN_EMAIL: 'a@b.example' })).toEqual([
+      expect.stringMatching(/^BOOTSTRAP_ADMIN_USERNAME: /),
+      expect.stringMatching(/^BOOTSTRAP_ADMIN_PASSWORD: /),
+    ]);
+  });
+
+  test('the redirect port is the first of: its own variable, SERVICE_TLS_PORT, the port of SERVICE_TLS_ADDR, 8443', () => {
+    const all = { SERVICE_TLS_REDIRECT_PORT: '1', SERVICE_TLS_PORT: '2', SERVICE_TLS_ADDR: ':3' };
+    expect(loadConfig(all).http.redirectPort).toBe(1);
+    expect(loadConfig({ ...all, SERVICE_TLS_REDIRECT_PORT: '' }).http.redirectPort).toBe(2);
+    expect(loadConfig({ SERVICE_TLS_ADDR: ':3' }).http.redirectPort).toBe(3);
+    expect(loadConfig({ ...all }).tls?.listen.port).toBe(3);
+  });
+
+  test('ICE servers are answered with a list of addresses', () => {
+    const { sessions } = loadConfig({
+      SERVICE_ICE_SERVERS:
+        '[{"urls":"stun:a.example"},{"urls":["turn:b.example"],"username":"u","credential":"c"}]',
+    });
+    expect(sessions.iceServers).toEqual([
+      { urls: ['stun:a.example'] },
+      { urls: ['turn:b.example'], username: 'u', credential: 'c' },
+    ]);
+  });
+
+  test('a proxy block wider than /8 is legal and warned about', () => {
+    expect(readConfig({ SERVICE_TRUSTED_PROXIES: '10.0.0.0/7' }).warnings).toHaveLength(1);
+    expect(readConfig({ SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' }).warnings).toHaveLength(0);
+  });
+
+  test('what is printed says where each value came from and never a secret', () => {
+    const { lines } = readConfig({
+      CONTROL_PORT: '81',
+      DATABASE_URL: 'postgres://user:hunter2@db.example/footlight?password=hunter2',
+      SERVICE_ENROLLMENT_TOKEN: 'hunter2',
+      BOOTSTRAP_ADMIN_EMAIL: 'a@b.example',
+      BOOTSTRAP_ADMIN_USERNAME: 'a',
+      BOOTSTRAP_ADMIN_PASSWORD: 'hunter2',
+    });
+    expect(JSON.stringify(lines)).not.toContain('hunter2');
+    expect(lines.find(({ name }) => name === 'CONTROL_PORT')).toEqual({
+      name: 'CONTROL_PORT',
+      value: '81',
+      source: 'environment',
+    });
+    expect(lines.find(({ name }) => name === 'SERVICE_TLS_PORT')).toEqual({
+      name: 'SERVICE_TLS_PORT',
+      value: '8443',
+      source: 'default',
+    });
+    expect(lines.find(({ name }) => name === 'SERVICE_SEED_FILE')).toEqual({
+      name: 'SERVICE_SEED_FILE',
+      value: null,
+      source: 'unset',
+    });
+    expect(lines.find(({ name }) => name === 'DATABASE_URL')?.value).toContain('db.example');
+  });
+});
+
+describe('durations', () => {
+  test.each([
+    ['24h', 86_400_000],
+    ['1h30m', 5_400_000],
+    ['90s', 90_000],
+    ['1.5s', 1_500],
+    ['250ms', 250],
+    ['0s', 0],
+  ])('%s is %i ms', (text, expected) => expect(parseDuration(text)).toBe(expected));
+
+  test.each(['', '24', 'h', '-1h', '1d', '1h 30m', '1h,30m', 'NaNs'])('%s is none', (text) =>
+    expect(parseDuration(text)).toBeNull(),
+  );
+});
+
+describe('listen addresses', () => {
+  test.each([
+    [':8080', { host: null, port: 8080 }],
+    ['127.0.0.1:0', { host: '127.0.0.1', port: 0 }],
+    ['[::1]:8443', { host: '::1', port: 8443 }],
+    ['play.example:80', { host: 'play.example', port: 80 }],
+  ])('%s', (text, expected) => expect(parseListenAddress(text)).toEqual(expected));
+
+  test.each(['8080', 'a:b', '::1:80', '[::1]', ':70000', 'a b:1'])('%s is none', (text) =>
+    expect(parseListenAddress(text)).toBeNull(),
+  );
+});

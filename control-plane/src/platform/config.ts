@@ -1,0 +1,279 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BUILT_WEB_APP } from '../install-location.ts';
+import { HOUR_MS } from './clock.ts';
+import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
+import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
+
+/** The service's configuration, checked. Absent optional values are null. Paths are absolute. */
+export interface Config {
+  dataDir: string;
+  database: { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  http: {
+    /** What the plain listener binds; host null binds every address. */
+    listen: ListenAddress;
+    redirect: boolean;
+    /** Port in the Location of redirects. */
+    redirectPort: number;
+    publicBaseUrl: URL | null;
+    /** CIDR blocks whose X-Forwarded-For is believed. */
+    trustedProxies: readonly string[];
+  };
+  /** null when SERVICE_TLS is off. */
+  tls: {
+    listen: ListenAddress;
+    dir: string;
+    /** PEM files of the operator; null: a generated pair in `dir`. */
+    provided: { certFile: string; keyFile: string } | null;
+    extraNames: readonly string[];
+  } | null;
+  accounts: {
+    tokenTtlMs: number;
+    minClientVersion: string | null;
+    latestClientVersion: string | null;
+    setupTokenFile: string;
+    /** Values as given; their own rules are checked where the account is made. */
+    bootstrap: { email: string; username: string; password: string } | null;
+    /** Seeds the stored setting at the first boot. */
+    registrationMode: 'closed' | 'invite_only' | 'open';
+  };
+  settings: {
+    /** null: the stored list rules; [] pins an empty one. */
+    allowedOrigins: readonly string[] | null;
+    /** Seeds the stored setting at the first boot. */
+    storageProvider: 'auto' | 'local' | 'volume';
+  };
+  catalog: { seedFile: string | null };
+  fleet: { enrollmentToken: string | null };
+  sessions: {
+    placementPolicy: 'spread' | 'locality';
+    vramMinFreeMb: number;
+    vramInflightEstimateMb: number;
+    vramStalenessSecs: number;
+    graceSecs: number;
+    iceServers: readonly IceServer[];
+  };
+  /** Folder of the built web app; it may not exist, then there are no pages. */
+  webDir: string;
+}
+
+const DEFAULT_DATA_DIR = '/var/lib/service-control';
+const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
+
+/** The environment says something that cannot be meant. One line for each variable. */
+export class ConfigRefused extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration was refused:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+    this.name = 'ConfigRefused';
+    this.problems = problems;
+  }
+}
+
+/** One line of --print-config. */
+export interface ConfigLine {
+  name: VariableName;
+  /** What is in force, masked for secrets; null when unset without a default. */
+  value: string | null;
+  source: 'environment' | 'file' | 'default' | 'unset';
+}
+
+export interface LoadedConfig {
+  config: Config;
+  lines: readonly ConfigLine[];
+  /** What is legal and probably not meant. */
+  warnings: readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names.
+ * An empty variable counts as unset, where empty has no meaning of its own.
+ * @throws ConfigRefused with every bad variable at once
+ */
+export function loadConfig(environment: Environment): Config {
+  return readConfig(environment).config;
+}
+
+/** Same, with what --print-config and the boot log say about it. @throws ConfigRefused */
+export function readConfig(environment: Environment): LoadedConfig {
+  const problems: string[] = [];
+  const lines: ConfigLine[] = [];
+  const values: Values = {};
+  for (const name of Object.keys(VARIABLES) as VariableName[]) {
+    const given = lookUp(name, environment);
+    if ('problem' in given) {
+      problems.push(given.problem);
+      continue;
+    }
+    lines.push({ name, value: shown(name, given.text), source: given.source });
+    if (given.text === null) continue;
+    const parsed = VARIABLES[name].safeParse(given.text);
+    if (parsed.success) Object.assign(values, { [name]: parsed.data });
+    else
+      problems.push(
+        `${name}: expected ${parsed.error.issues[0]?.message ?? 'another value'}${quoted(name, given.text)}`,
+      );
+  }
+  problems.push(...contradictions(values));
+  if (problems.length > 0) throw new ConfigRefused(problems);
+  const warnings = wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
+    (block) => `SERVICE_TRUSTED_PROXIES: ${block} is wider than /8`,
+  );
+  const config = assemble(values);
+  const inForce = defaultsInForce(config);
+  return { config, lines: lines.map((line) => withDefault(line, inForce[line.name])), warnings };
+}
+
+const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
+  line.source === 'unset' && value !== undefined ? { ...line, value, source: 'default' } : line;
+
+type Given = { text: string | null; source: ConfigLine['source'] } | { problem: string };
+
+function lookUp(name: VariableName, environment: Environment): Given {
+  const direct = environment[name];
+  const file = environment[`${name}_FILE`];
+  const isSet = direct !== undefined && (direct !== '' || EMPTY_COUNTS.has(name));
+  if (!file) return isSet ? { text: direct, source: 'environment' } : { text: null, source: 'unset' };
+  if (isSet) return { problem: `${name}: expected either ${name} or ${name}_FILE, not both` };
+  try {
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return text === '' && !EMPTY_COUNTS.has(name)
+      ? { text: null, source: 'unset' }
+      : { text, source: 'file' };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return { problem: `${name}_FILE: expected a readable file (${code})` };
+  }
+}
+
+const QUOTED_CHARACTERS = 100;
+
+/** The value that was refused, unless a part of it may be a secret or, for origins, the message names its position. */
+function quoted(name: VariableName, text: string): string {
+  if (SECRET_VARIABLES.has(name) || name === 'SERVICE_ALLOWED_ORIGINS') return '';
+  const cut = text.length > QUOTED_CHARACTERS ? `${text.slice(0, QUOTED_CHARACTERS)}…` : text;
+  return `; it is ${JSON.stringify(cut)}`;
+}
+
+function shown(name: VariableName, text: string | null): string | null {
+  if (text === null) return null;
+  if (!SECRET_VARIABLES.has(name)) return text;
+  // Where the database is may be shown; who signs in to it may not.
+  return name === 'DATABASE_URL' ? text.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*$/, '?***') : '***';
+}
+
+/** What stands in for variables that are unset, in the words in which they would be set. */
+function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
+  const { http, tls, accounts, settings, sessions } = config;
+  const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
+  return {
+    SERVICE_DATA_DIR: config.dataDir,
+    DATABASE_URL: config.database.dialect === 'sqlite' ? `sqlite:${config.database.file}` : '***',
+    SERVICE_LOG_LEVEL: config.logLevel,
+    SERVICE_WEB_DIR: config.webDir,
+    CONTROL_PORT: String(http.listen.port),
+    LISTEN_ADDR: address(http.listen),
+    SERVICE_TLS: tls ? 'auto' : 'off',
+    ...(tls && {
+      SERVICE_TLS_PORT: String(tls.listen.port),
+      SERVICE_TLS_ADDR: address(tls.listen),
+      SERVICE_TLS_DIR: tls.dir,
+    }),
+    SERVICE_HTTP_REDIRECT: http.redirect ? 'auto' : 'off',
+    SERVICE_TLS_REDIRECT_PORT: String(http.redirectPort),
+    AUTH_TOKEN_TTL: `${accounts.tokenTtlMs / HOUR_MS}h`,
+    REGISTRATION_MODE: accounts.registrationMode,
+    SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
+    SERVICE_STORAGE_PROVIDER: settings.storageProvider,
+    SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
+    SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
+    SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
+    SERVICE_VRAM_STALENESS_SECS: String(sessions.vramStalenessSecs),
+    SERVICE_SESSION_GRACE_SECS: String(sessions.graceSecs),
+    SERVICE_ICE_SERVERS: '[]',
+  };
+}
+
+/** What no single variable can tell. */
+function contradictions(values: Values): string[] {
+  const problems: string[] = [];
+  if ((values.SERVICE_TLS_CERT === undefined) !== (values.SERVICE_TLS_KEY === undefined)) {
+    const missing = values.SERVICE_TLS_CERT === undefined ? 'SERVICE_TLS_CERT' : 'SERVICE_TLS_KEY';
+    problems.push(`${missing}: expected together with its other half; set both or neither`);
+  }
+  const bootstrap = [
+    'BOOTSTRAP_ADMIN_EMAIL',
+    'BOOTSTRAP_ADMIN_USERNAME',
+    'BOOTSTRAP_ADMIN_PASSWORD',
+  ] as const;
+  const unset = bootstrap.filter((name) => values[name] === undefined);
+  if (unset.length > 0 && unset.length < bootstrap.length) {
+    problems.push(
+      ...unset.map((name) => `${name}: expected a value, because another BOOTSTRAP_ADMIN_ variable is set`),
+    );
+  }
+  return problems;
+}
+
+function assemble(values: Values): Config {
+  const dataDir = values.SERVICE_DATA_DIR ?? DEFAULT_DATA_DIR;
+  const vramMinFreeMb = values.SERVICE_VRAM_MIN_FREE_MB ?? 1024;
+  const tlsListen = values.SERVICE_TLS_ADDR ?? { host: null, port: values.SERVICE_TLS_PORT ?? 8443 };
+  const certFile = values.SERVICE_TLS_CERT;
+  const keyFile = values.SERVICE_TLS_KEY;
+  const email = values.BOOTSTRAP_ADMIN_EMAIL;
+  const username = values.BOOTSTRAP_ADMIN_USERNAME;
+  const password = values.BOOTSTRAP_ADMIN_PASSWORD;
+  return {
+    dataDir,
+    database: values.DATABASE_URL ?? { dialect: 'sqlite', file: join(dataDir, 'control.db') },
+    logLevel: values.SERVICE_LOG_LEVEL ?? 'info',
+    http: {
+      listen: values.LISTEN_ADDR ?? { host: null, port: values.CONTROL_PORT ?? 8080 },
+      redirect: (values.SERVICE_HTTP_REDIRECT ?? 'auto') === 'auto',
+      redirectPort:
+        values.SERVICE_TLS_REDIRECT_PORT ?? values.SERVICE_TLS_PORT ?? values.SERVICE_TLS_ADDR?.port ?? 8443,
+      publicBaseUrl: values.PUBLIC_BASE_URL ?? null,
+      trustedProxies: values.SERVICE_TRUSTED_PROXIES ?? [],
+    },
+    tls:
+      values.SERVICE_TLS === 'off'
+        ? null
+        : {
+            listen: tlsListen,
+            dir: values.SERVICE_TLS_DIR ?? join(dataDir, 'tls'),
+            provided: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : null,
+            extraNames: [...(values.SERVICE_TLS_HOSTS ?? []), ...(values.SERVICE_PUBLIC_HOST ?? [])],
+          },
+    accounts: {
+      tokenTtlMs: values.AUTH_TOKEN_TTL ?? 24 * HOUR_MS,
+      minClientVersion: values.SERVICE_MIN_CLIENT_VERSION ?? null,
+      latestClientVersion: values.SERVICE_LATEST_CLIENT_VERSION ?? null,
+      setupTokenFile: values.SERVICE_SETUP_TOKEN_PATH ?? DEFAULT_SETUP_TOKEN_FILE,
+      bootstrap:
+        email !== undefined && username !== undefined && password !== undefined
+          ? { email, username, password }
+          : null,
+      registrationMode: values.REGISTRATION_MODE ?? 'closed',
+    },
+    settings: {
+      allowedOrigins: values.SERVICE_ALLOWED_ORIGINS ?? null,
+      storageProvider: values.SERVICE_STORAGE_PROVIDER ?? 'auto',
+    },
+    catalog: { seedFile: values.SERVICE_SEED_FILE ?? null },
+    fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
+    sessions: {
+      placementPolicy: values.SERVICE_PLACEMENT_POLICY === 'locality' ? 'locality' : 'spread',
+      vramMinFreeMb,
+      vramInflightEstimateMb: values.SERVICE_VRAM_INFLIGHT_ESTIMATE_MB ?? vramMinFreeMb,
+      vramStalenessSecs: values.SERVICE_VRAM_STALENESS_SECS ?? 20,
+      graceSecs: values.SERVICE_SESSION_GRACE_SECS ?? 600,
+      iceServers: values.SERVICE_ICE_SERVERS ?? [],
+    },
+    webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,
+  };
+}

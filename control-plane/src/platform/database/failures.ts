@@ -1,0 +1,64 @@
+/** What a database error means to the caller. */
+export type Failure = 'unique' | 'busy' | 'full' | 'retry' | 'away' | 'other';
+
+const POSTGRES: Readonly<Record<string, Failure>> = {
+  '23505': 'unique',
+  // serialization_failure, deadlock_detected: the same work may simply run again.
+  '40001': 'retry',
+  '40P01': 'retry',
+  // lock_not_available, query_canceled (statement_timeout), too_many_connections.
+  '55P03': 'busy',
+  '57014': 'busy',
+  '53300': 'busy',
+  '53100': 'full',
+  // admin_shutdown, crash_shutdown, cannot_connect_now, idle_in_transaction_session_timeout.
+  '57P01': 'away',
+  '57P02': 'away',
+  '57P03': 'away',
+  '25P03': 'away',
+};
+
+const SOCKET = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+
+/**
+ * Sorts an error of either driver.
+ * Sources: SQLite result codes; PostgreSQL error codes (appendix A); node-postgres, whose pool and client report lost
+ * connections and time-outs by message only.
+ */
+export function classifyFailure(error: unknown): Failure {
+  if (!(error instanceof Error)) return 'other';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE') return 'unique';
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
+  if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'full';
+  const known = POSTGRES[code];
+  if (known) return known;
+  // Class 08: connection exceptions.
+  if (code.length === 5 && code.startsWith('08')) return 'away';
+  if (SOCKET.has(code) && 'syscall' in error) return 'away';
+  if (
+    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/.test(
+      error.message,
+    )
+  )
+    return 'away';
+  if (error.message === 'Query read timeout') return 'busy';
+  return 'other';
+}
+
+/** True when a write met a row that already has this key. */
+export const isUniqueViolation = (error: unknown): boolean => classifyFailure(error) === 'unique';
+
+/** True when the same request may work in a moment: the answer is 503 with Retry-After. */
+export function isUnavailable(error: unknown): boolean {
+  const failure = classifyFailure(error);
+  return failure === 'busy' || failure === 'full' || failure === 'away' || failure === 'retry';
+}

@@ -1,0 +1,37 @@
+import { type Kysely, type Migration, Migrator } from 'kysely';
+import type { Dialect } from './database.ts';
+import { platformMigration } from './migrations/0000-platform.ts';
+import { accountsMigration } from './migrations/0001-accounts.ts';
+import { catalogMigration } from './migrations/0002-catalog.ts';
+import { fleetMigration } from './migrations/0003-fleet.ts';
+import { sessionsMigration } from './migrations/0004-sessions.ts';
+import type { Schema } from './schema.ts';
+import type { SchemaStep } from './schema-step.ts';
+
+const STEPS: readonly SchemaStep[] = [
+  platformMigration,
+  accountsMigration,
+  catalogMigration,
+  fleetMigration,
+  sessionsMigration,
+];
+
+/**
+ * Brings the schema up to date, all steps in one transaction, under a lock that other processes wait for (an advisory
+ * lock on Postgres, the write lock on SQLite). There is no way down: a backup is.
+ * @throws when a step fails, or when the database was written by a newer release
+ */
+export async function migrate(db: Kysely<Schema>, dialect: Dialect): Promise<void> {
+  const migrations: Record<string, Migration> = {};
+  for (const step of STEPS) {
+    migrations[step.name] = { up: (tx: Kysely<Schema>) => step.up(tx, dialect) };
+  }
+  const migrator = new Migrator({
+    db,
+    provider: { getMigrations: async () => migrations },
+    migrationTableName: 'schema_steps',
+    migrationLockTableName: 'schema_lock',
+  });
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error;
+}

@@ -1,0 +1,151 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import { type Clock, SECOND_MS, systemClock } from '../clock.ts';
+import type { Logger } from '../logger.ts';
+import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
+import { classifyFailure } from './failures.ts';
+import { migrate } from './migrate.ts';
+import type { Schema } from './schema.ts';
+import { insideTransaction, refuseInsideTransaction } from './scope.ts';
+import { SqliteDialect } from './sqlite-dialect.ts';
+import { DiskReserve, openSqliteFile } from './sqlite-file.ts';
+
+const POOL_SIZE = 20;
+const STATEMENT_LIMIT_MS = 10 * SECOND_MS;
+const RESERVE_CHECK_MS = 30 * SECOND_MS;
+const DEADLOCK_ATTEMPTS = 4;
+
+// int8 and numeric (what sum() of a bigint gives) arrive as text otherwise; every value here fits a double.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
+
+export type DatabaseTarget = { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
+
+/**
+ * Opens the database and brings its schema up to date.
+ * @throws DamagedDatabase, or the driver's error when it cannot be reached; nothing stays open then
+ */
+export async function openDatabase(
+  target: DatabaseTarget,
+  options: { logger: Logger; clock?: Clock },
+): Promise<Database> {
+  const clock = options.clock ?? systemClock;
+  const opened =
+    target.dialect === 'sqlite'
+      ? openSqlite(target.file, options.logger, clock)
+      : openPostgres(target.url, options.logger);
+  try {
+    await migrate(opened.db, opened.dialect);
+    return opened;
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+function openSqlite(file: string, logger: Logger, clock: Clock): Database {
+  // Opened at once and not with the first query, so that a damaged file stops the boot with its own message.
+  const connection = openSqliteFile(file);
+  const reserve = new DiskReserve(file);
+  let full = false;
+  const onFull = (): boolean => {
+    full = true;
+    const gave = reserve.release();
+    if (gave)
+      logger.error({ event: 'database.disk_full', file }, 'the disk is full; the reserve was given up');
+    return gave;
+  };
+  const watch = clock.setInterval(() => {
+    if (!reserve.held) reserve.hold();
+    if (full && reserve.held) {
+      full = false;
+      logger.warn({ event: 'database.disk_recovered', file }, 'there is room on the disk again');
+    }
+  }, RESERVE_CHECK_MS);
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ open: () => connection, clock, onFull }) });
+  return {
+    dialect: 'sqlite',
+    db,
+    get full() {
+      return full;
+    },
+    async transaction(work) {
+      try {
+        return await runTransaction(db, work);
+      } catch (error) {
+        if (classifyFailure(error) === 'full' && onFull()) return runTransaction(db, work);
+        throw error;
+      }
+    },
+    forUpdate: (query) => query,
+    skipLocked: (query) => query,
+    // BEGIN IMMEDIATE took the only write lock there is.
+    advisoryLock: async () => undefined,
+    ping: () => ping(db),
+    async close() {
+      watch.cancel();
+      await db.destroy();
+      if (connection.open) connection.close();
+    },
+  };
+}
+
+function openPostgres(url: string, logger: Logger): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: POOL_SIZE,
+    connectionTimeoutMillis: 5 * SECOND_MS,
+    statement_timeout: STATEMENT_LIMIT_MS,
+    idle_in_transaction_session_timeout: 3 * STATEMENT_LIMIT_MS,
+    // A half-open link gives no error of its own: the client has to stop waiting.
+    query_timeout: STATEMENT_LIMIT_MS + 2 * SECOND_MS,
+    keepAlive: true,
+    application_name: 'footlight',
+  });
+  const lost = (error: Error) =>
+    logger.warn({ event: 'database.connection_lost', err: error }, 'a database connection was lost');
+  // The pool listens to idle connections only; one that breaks while it is lent out would end the process.
+  pool.on('connect', (client) => client.on('error', lost));
+  // Already reported by the connection itself.
+  pool.on('error', () => undefined);
+  const db = new Kysely<Schema>({
+    dialect: new PostgresDialect({
+      pool: {
+        connect: async () => {
+          refuseInsideTransaction();
+          return pool.connect();
+        },
+        end: () => pool.end(),
+      },
+    }),
+  });
+  return {
+    dialect: 'postgres',
+    db,
+    full: false,
+    async transaction(work) {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await runTransaction(db, work);
+        } catch (error) {
+          if (classifyFailure(error) !== 'retry' || attempt === DEADLOCK_ATTEMPTS) throw error;
+        }
+      }
+    },
+    forUpdate: (query) => query.forUpdate(),
+    skipLocked: (query) => query.forUpdate().skipLocked(),
+    async advisoryLock(tx, name) {
+      await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);
+    },
+    ping: () => ping(db),
+    close: () => db.destroy(),
+  };
+}
+
+function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction().execute((tx) => insideTransaction(() => work(tx)));
+}
+
+async function ping(db: Kysely<Schema>): Promise<void> {
+  await sql`select 1`.execute(db);
+}

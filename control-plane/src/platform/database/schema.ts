@@ -1,0 +1,15 @@
+import type { AccountsTables } from './tables/accounts.ts';
+import type { ActivityTables } from './tables/activity.ts';
+import type { CatalogTables } from './tables/catalog.ts';
+import type { FleetTables } from './tables/fleet.ts';
+import type { PlatformTables } from './tables/platform.ts';
+import type { SessionsTables } from './tables/sessions.ts';
+
+/** Every table of the service. Booleans are 0/1, instants epoch milliseconds, JSON text, ids uuid text: see codec.ts. */
+export interface Schema
+  extends PlatformTables,
+    AccountsTables,
+    ActivityTables,
+    CatalogTables,
+    FleetTables,
+    SessionsTables {}

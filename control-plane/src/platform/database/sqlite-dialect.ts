@@ -1,0 +1,248 @@
+import type BetterSqlite3 from 'better-sqlite3';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  type QueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { type Clock, sleep } from '../clock.ts';
+import { classifyFailure } from './failures.ts';
+import { refuseInsideTransaction } from './scope.ts';
+
+/** How long SQLite itself may wait for a lock; it blocks the event loop meanwhile. */
+export const BUSY_WAIT_MS = 250;
+/** How long a statement is tried again without blocking anything. */
+export const BUSY_LIMIT_MS = 5_000;
+const RETRY_EVERY_MS = 50;
+/** How long after a busy answer SQLite is not allowed to wait by itself. */
+const WARY_MS = 1_000;
+const STATEMENTS_KEPT = 500;
+
+interface Options {
+  open: () => BetterSqlite3.Database;
+  clock: Clock;
+  /** Called when a write found the disk full; true when room was made and the write may be tried once more. */
+  onFull: () => boolean;
+}
+
+/**
+ * SQLite for kysely with one connection, a first-come queue for it, BEGIN IMMEDIATE, and a wait for locks of other
+ * processes that does not hold up the event loop.
+ */
+export class SqliteDialect implements Dialect {
+  readonly #options: Options;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  createDriver(): Driver {
+    return new SqliteDriver(this.#options);
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new TransactionalSqliteAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+/** SQLite can roll DDL back, so a migration is all or nothing, and BEGIN IMMEDIATE is the lock between processes. */
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly #options: Options;
+  #file: SharedFile | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  async init(): Promise<void> {
+    this.#file = new SharedFile(this.#options.open(), this.#options);
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    refuseInsideTransaction();
+    if (!this.#file) throw new Error('the database is closed');
+    return new SqliteHandle(this.#file);
+  }
+
+  async releaseConnection(): Promise<void> {
+    // A handle holds nothing outside a transaction.
+  }
+
+  beginTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as SqliteHandle).begin();
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as SqliteHandle).end('commit');
+  }
+
+  rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as SqliteHandle).end('rollback');
+  }
+
+  async destroy(): Promise<void> {
+    this.#file?.close();
+    this.#file = null;
+  }
+}
+
+/**
+ * What kysely takes for a connection. Outside a transaction each statement has the file for itself; from begin to end
+ * the handle keeps it, so that nothing interleaves.
+ */
+class SqliteHandle implements DatabaseConnection {
+  readonly #file: SharedFile;
+  #owns = false;
+
+  constructor(file: SharedFile) {
+    this.#file = file;
+  }
+
+  async begin(): Promise<void> {
+    await this.#file.patiently(() => this.#file.run('begin immediate'), true);
+    this.#owns = true;
+  }
+
+  async end(how: 'commit' | 'rollback'): Promise<void> {
+    try {
+      // SQLite ends a transaction by itself after some errors, a full disk among them.
+      if (how === 'commit' || this.#file.inTransaction) this.#file.run(how);
+    } catch (error) {
+      // A commit that failed leaves the transaction open, and kysely rolls it back next.
+      if (how === 'commit') throw error;
+    }
+    this.#owns = false;
+    this.#file.release();
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#owns) return this.#file.execute<R>(query);
+    return this.#file.patiently(() => this.#file.execute<R>(query), false);
+  }
+
+  // biome-ignore lint/correctness/useYield: kysely asks for the method; nothing here streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('queries are not streamed');
+  }
+}
+
+/** The one connection, and the queue of those who wait for it. */
+class SharedFile {
+  readonly #database: BetterSqlite3.Database;
+  readonly #clock: Clock;
+  readonly #onFull: () => boolean;
+  readonly #statements = new LRUCache<string, BetterSqlite3.Statement>({ max: STATEMENTS_KEPT });
+  readonly #waiting: (() => void)[] = [];
+  #taken = false;
+  /** While another process holds the lock, SQLite is told not to wait at all: one blocking wait is enough. */
+  #waitsInside = true;
+  #lastBusyMs = Number.NEGATIVE_INFINITY;
+
+  constructor(database: BetterSqlite3.Database, options: Options) {
+    this.#database = database;
+    this.#clock = options.clock;
+    this.#onFull = options.onFull;
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.inTransaction;
+  }
+
+  run(sql: string): void {
+    this.#statement(sql).run();
+  }
+
+  execute<R>(query: CompiledQuery): QueryResult<R> {
+    const statement = this.#statement(query.sql);
+    const parameters = query.parameters as unknown[];
+    if (statement.reader) return { rows: statement.all(...parameters) as R[] };
+    const { changes, lastInsertRowid } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  /**
+   * Takes the file, tries, and gives it back (on success with `keep` not). While another process holds the lock, the
+   * file is free between two tries, so that reads go on.
+   */
+  async patiently<T>(attempt: () => T, keep: boolean): Promise<T> {
+    let busySinceMs: number | null = null;
+    let madeRoom = false;
+    for (;;) {
+      await this.#take();
+      let kept = false;
+      try {
+        this.#waitInside(this.#clock.monotonicMs() - this.#lastBusyMs > WARY_MS);
+        const result = attempt();
+        kept = keep;
+        return result;
+      } catch (error) {
+        const failure = classifyFailure(error);
+        const nowMs = this.#clock.monotonicMs();
+        if (failure === 'full' && !madeRoom && this.#onFull()) {
+          madeRoom = true;
+        } else {
+          busySinceMs ??= nowMs;
+          if (failure !== 'busy' || nowMs - busySinceMs >= BUSY_LIMIT_MS) throw error;
+          this.#lastBusyMs = nowMs;
+        }
+      } finally {
+        if (!kept) this.release();
+      }
+      await sleep(this.#clock, RETRY_EVERY_MS);
+    }
+  }
+
+  release(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#taken = false;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database.close();
+  }
+
+  async #take(): Promise<void> {
+    if (this.#taken) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#taken = true;
+  }
+
+  #statement(sql: string): BetterSqlite3.Statement {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#database.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #waitInside(wait: boolean): void {
+    if (this.#waitsInside === wait) return;
+    this.#waitsInside = wait;
+    this.#database.pragma(`busy_timeout = ${wait ? BUSY_WAIT_MS : 0}`);
+  }
+}

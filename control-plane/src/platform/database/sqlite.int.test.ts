@@ -1,0 +1,199 @@
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import BetterSqlite3 from 'better-sqlite3';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../clock.ts';
+import { createLogger } from '../logger.ts';
+import { DamagedDatabase, type Database, isUnavailable, openDatabase } from './index.ts';
+
+const logger = createLogger('silent');
+
+/** Time that runs twenty times as fast, for waits of seconds. */
+const fastClock: Clock = {
+  nowMs: systemClock.nowMs,
+  monotonicMs: () => systemClock.monotonicMs() * 20,
+  setTimeout: (run, delayMs) => systemClock.setTimeout(run, delayMs / 20),
+  setInterval: (run, everyMs) => systemClock.setInterval(run, everyMs / 20),
+};
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'footlight-sqlite-'));
+  file = join(folder, 'data', 'control.db');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const open = (clock: Clock = systemClock): Promise<Database> =>
+  openDatabase({ dialect: 'sqlite', file }, { logger, clock });
+
+const write = (database: Database) =>
+  database.db.updateTable('instance_settings').set({ updated_at: 7 }).where('id', '=', 1).execute();
+
+describe('another process holds the write lock', () => {
+  let database: Database;
+  let other: BetterSqlite3.Database;
+  beforeEach(async () => {
+    database = await open();
+    other = new BetterSqlite3(file);
+    other.exec('begin immediate');
+  });
+  afterEach(async () => {
+    other.close();
+    await database.close();
+  });
+
+  test('a write waits for it without holding up the event loop, then goes through', async () => {
+    let longestStallMs = 0;
+    let last = performance.now();
+    const beat = setInterval(() => {
+      longestStallMs = Math.max(longestStallMs, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const pending = Promise.all([
+      write(database),
+      database.transaction(async (tx) => sql`select 1`.execute(tx)),
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    setTimeout(() => other.exec('rollback'), 100);
+    await pending;
+    clearInterval(beat);
+    // SQLite's own wait of 250 ms happens once.
+    expect(longestStallMs).toBeLessThan(700);
+  });
+
+  test('after five seconds a write is given up as unavailable, and reads go on meanwhile', {
+    timeout: 20_000,
+  }, async () => {
+    const failed = write(database);
+    await expect(failed).rejects.toSatisfy(isUnavailable);
+    await expect(database.transaction(async (tx) => sql`select 1`.execute(tx))).rejects.toSatisfy(
+      isUnavailable,
+    );
+    await expect(database.ping()).resolves.toBeUndefined();
+    other.exec('rollback');
+    await expect(write(database)).resolves.toBeDefined();
+  });
+});
+
+describe('the disk is full', () => {
+  test('the reserve is given up, the write that met it goes through, and the reserve comes back', async () => {
+    const database = await open(fastClock);
+    const reserve = `${file}.reserve`;
+    expect(statSync(reserve).size).toBe(8 * 1024 * 1024);
+    // A file that may not grow answers exactly as a full disk does; giving up the reserve makes room.
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db);
+    await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db);
+    const big = 'x'.repeat(100_000);
+    const grow = () =>
+      database.db
+        .insertInto('activity')
+        .values({
+          actor_user_id: null,
+          action: 'a',
+          target_type: 't',
+          target_id: null,
+          details: big,
+          created_at: 1,
+        })
+        .execute();
+    await expect(grow()).rejects.toSatisfy(isUnavailable);
+    expect(existsSync(reserve)).toBe(false);
+    expect(database.full).toBe(true);
+    await expect(database.ping()).resolves.toBeUndefined();
+    await sql.raw('pragma max_page_count = 1000000').execute(database.db);
+    await expect(grow()).resolves.toBeDefined();
+    await expect.poll(() => database.full, { timeout: 5_000 }).toBe(false);
+    expect(existsSync(reserve)).toBe(true);
+    await database.close();
+  });
+});
+
+describe('a damaged file refuses to start and names the restore command', () => {
+  test('a file that is no database', async () => {
+    await (await open()).close();
+    writeFileSync(file, 'not a database at all, but long enough to have a header');
+    await expect(open()).rejects.toThrow(DamagedDatabase);
+    await expect(open()).rejects.toThrow('./scripts/restore');
+  });
+
+  test('a page that was overwritten', async () => {
+    const database = await open();
+    for (let row = 0; row < 200; row += 1) {
+      await database.db
+        .insertInto('activity')
+        .values({
+          actor_user_id: null,
+          action: 'a',
+          target_type: 't',
+          target_id: null,
+          details: 'x'.repeat(500),
+          created_at: row,
+        })
+        .execute();
+    }
+    await database.close();
+    const descriptor = openSync(file, 'r+');
+    const { size } = statSync(file);
+    for (let page = Math.floor(size / 4096 / 2); page < size / 4096; page += 1) {
+      writeSync(descriptor, Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096);
+    }
+    closeSync(descriptor);
+    await expect(open()).rejects.toThrow('./scripts/restore');
+  });
+
+  test('a file that was cut off', async () => {
+    const database = await open();
+    await database.close();
+    truncateSync(file, Math.floor(statSync(file).size / 2));
+    await expect(open()).rejects.toThrow('./scripts/restore');
+  });
+
+  test('a healthy file larger than what is checked in process is checked too', async () => {
+    const database = await open();
+    await database.db
+      .insertInto('activity')
+      .values({
+        actor_user_id: null,
+        action: 'a',
+        target_type: 't',
+        target_id: null,
+        details: 'x'.repeat(20_000_000),
+        created_at: 1,
+      })
+      .execute();
+    await database.close();
+    const again = await open();
+    await again.close();
+    const descriptor = openSync(file, 'r+');
+    writeSync(descriptor, Buffer.alloc(4096 * 8, 0xa5), 0, 4096 * 8, 4096);
+    closeSync(descriptor);
+    await expect(open()).rejects.toThrow('./scripts/restore');
+  });
+});
+
+test('a new file and its folder are for the service alone, and writes survive a crash', async () => {
+  const database = await open();
+  expect(statSync(join(folder, 'data')).mode & 0o777).toBe(0o700);
+  for (const name of readdirSync(join(folder, 'data'))) {
+    expect([name, statSync(join(folder, 'data', name)).mode & 0o777]).toEqual([name, 0o600]);
+  }
+  const { rows: journal } = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(database.db);
+  const { rows: sync } = await sql<{ synchronous: number }>`pragma synchronous`.execute(database.db);
+  const { rows: keys } = await sql<{ foreign_keys: number }>`pragma foreign_keys`.execute(database.db);
+  expect([journal[0]?.journal_mode, sync[0]?.synchronous, keys[0]?.foreign_keys]).toEqual(['wal', 2, 1]);
+  await database.close();
+});

@@ -1,0 +1,94 @@
+import type { Flag } from '../codec.ts';
+
+/** People, their devices and tokens, and what the instance as a whole remembers. */
+export interface AccountsTables {
+  users: UsersTable;
+  devices: DevicesTable;
+  auth_tokens: AuthTokensTable;
+  invites: InvitesTable;
+  instance_settings: InstanceSettingsTable;
+}
+
+export interface UsersTable {
+  id: string;
+  /** Trimmed and lowercased; unique. */
+  email: string;
+  /** Trimmed; unique, case-sensitive. */
+  username: string;
+  /** argon2id PHC string. */
+  password_hash: string;
+  role: 'user' | 'admin';
+  disabled_at: number | null;
+  max_concurrent_sessions: number;
+  /** Set for identities that expire by themselves. */
+  ephemeral_expires_at: number | null;
+  /** 1: cannot log in and is never shown. */
+  internal: Flag;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface DevicesTable {
+  id: string;
+  user_id: string;
+  /** Made by the client; unique per user. */
+  device_key: string;
+  name: string | null;
+  trusted: Flag;
+  user_agent: string | null;
+  /** JSON object; {} until the client posts a probe. */
+  capabilities: string;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+export interface AuthTokensTable {
+  id: string;
+  user_id: string;
+  /** SHA-256 hex of the plaintext; the look-up key. */
+  token_hash: string;
+  /** SHA-256 hex of the page cookie that belongs to this token. */
+  page_hash: string;
+  device_id: string | null;
+  user_agent: string | null;
+  expires_at: number;
+  revoked_at: number | null;
+  last_used_at: number | null;
+  created_at: number;
+}
+
+export interface InvitesTable {
+  id: string;
+  /** SHA-256 hex of the code. */
+  code_hash: string;
+  role: 'user' | 'admin';
+  max_uses: number;
+  used_count: number;
+  expires_at: number | null;
+  revoked_at: number | null;
+  note: string | null;
+  created_by_user_id: string | null;
+  created_at: number;
+}
+
+/** One row, id 1, made by the migration that makes the table. */
+export interface InstanceSettingsTable {
+  id: number;
+  registration_mode: 'closed' | 'invite_only' | 'open';
+  storage_provider: 'auto' | 'local' | 'volume';
+  library_discovery_enabled: Flag;
+  library_discovery_interval_minutes: number;
+  library_discovery_appdetails_enabled: Flag;
+  mic_capture_enabled: Flag;
+  image_update_policy: 'manual' | 'notify' | 'auto';
+  flight_recorder_enabled: Flag;
+  /** JSON array of normalised origins. */
+  allowed_origins: string;
+  updated_by: string | null;
+  updated_at: number;
+  /** 0 until a boot has written the values that the environment seeds. */
+  seeded: Flag;
+  setup_completed_at: number | null;
+  /** SHA-256 hex of the setup token in force; null once an admin existed at boot. */
+  setup_token_digest: string | null;
+}

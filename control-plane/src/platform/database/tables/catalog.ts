@@ -1,0 +1,103 @@
+import type { Flag } from '../codec.ts';
+
+/** Apps, who may use them, and what they refer to. */
+export interface CatalogTables {
+  apps: AppsTable;
+  entitlements: EntitlementsTable;
+  favourites: FavouritesTable;
+  runtime_presets: RuntimePresetsTable;
+  launch_profiles: LaunchProfilesTable;
+  app_launch_profiles: AppLaunchProfilesTable;
+  catalog_version: CatalogVersionTable;
+}
+
+export interface AppsTable {
+  id: string;
+  name: string;
+  description: string;
+  cover_url: string | null;
+  hero_url: string | null;
+  kind: 'game' | 'desktop' | 'launcher';
+  enabled: Flag;
+  parent_app_id: string | null;
+  external_source: '' | 'steam';
+  external_id: string;
+  default_width: number;
+  default_height: number;
+  default_fps: number;
+  default_bitrate_kbps: number;
+  default_vram_mb: number;
+  /** What a session of this app takes from a GPU's encode slots. */
+  default_encode_slots: number;
+  /** JSON object as sent. */
+  runtime_spec: string;
+  runtime_preset_id: string | null;
+  managed_home: Flag;
+  home_container_path: string;
+  default_profile_id: string | null;
+  profile_policy: 'inherit' | 'prefer' | 'force';
+  origin: 'manual' | 'discovered';
+  library_provider: '' | 'steam';
+  library_discovery_suspended: Flag;
+  /** 1: a row for the first admin is added when that account comes to be. Never on the wire. */
+  entitle_first_admin: Flag;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface EntitlementsTable {
+  id: string;
+  subject_type: 'all' | 'user';
+  /** null for subject_type all. */
+  subject_id: string | null;
+  app_id: string;
+  granted_by: 'admin' | 'provider' | 'migration';
+  granted_by_user: string | null;
+  source_ref: string;
+  created_at: number;
+}
+
+export interface FavouritesTable {
+  user_id: string;
+  app_id: string;
+  created_at: number;
+}
+
+export interface RuntimePresetsTable {
+  id: string;
+  name: string;
+  description: string;
+  image: string;
+  /** JSON string[]. */
+  args: string;
+  /** JSON object of strings. */
+  env: string;
+  /** JSON string[]. */
+  mounts: string;
+  managed_home: Flag;
+  home_container_path: string;
+  network: '' | 'none' | 'bridge';
+  managed_image_id: string | null;
+  created_at: number;
+  updated_at: number;
+}
+
+/** Named qualities that a launch can ask for; an app may prefer, force or be limited to some. */
+export interface LaunchProfilesTable {
+  id: string;
+  name: string;
+  visibility: 'user' | 'admin';
+  created_at: number;
+  updated_at: number;
+}
+
+export interface AppLaunchProfilesTable {
+  app_id: string;
+  launch_profile_id: string;
+}
+
+/** One row, id 1. Every write that can change what somebody's app list shows adds one to `version`. */
+export interface CatalogVersionTable {
+  id: number;
+  version: number;
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import { type BodyDeclaration, DEFAULT_BODY_BYTES } from '@footlight/protocol/rest';
+import { ApiError, invalid } from '../errors.ts';
+
+/** What is read and thrown away beyond the cap, so that a client still sending can hear the answer. */
+const DISCARD_BYTES = 16 * 1024 * 1024;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Reads one JSON value. The content type has no say; bytes are UTF-8.
+ * @returns the value as JSON.parse made it (`__proto__` is an ordinary key); {} for an empty optional body
+ * @throws ApiError 400 for an empty, oversized, cut off or malformed body
+ */
+export async function readBody(request: IncomingMessage, declared: BodyDeclaration): Promise<unknown> {
+  const bytes = await readBytes(request, declared.maxBytes ?? DEFAULT_BODY_BYTES);
+  if (bytes.length === 0) {
+    if (declared.optional) return {};
+    throw invalid('A JSON body is required.');
+  }
+  try {
+    return JSON.parse(decoder.decode(bytes)) as unknown;
+  } catch {
+    throw invalid('The body is not one JSON value.');
+  }
+}
+
+/**
+ * Reads a body of at most `maxBytes`.
+ * @throws ApiError 400 when it is longer or the client went away
+ */
+export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (request.destroyed && !request.readableEnded) {
+      reject(invalid('The body was cut off.'));
+      return;
+    }
+    let chunks: Buffer[] = [];
+    let total = 0;
+    const tooLong = (close: boolean) =>
+      new ApiError('validation_failed', {
+        message: `The body is longer than ${maxBytes} bytes.`,
+        ...(close && { headers: { connection: 'close' } }),
+      });
+    const settle = (finish: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      // Errors of the connection after the answer concern nobody.
+      request.on('error', () => undefined);
+      finish();
+    };
+    const onData = (chunk: Buffer) => {
+      total += chunk.length;
+      if (total <= maxBytes) {
+        chunks.push(chunk);
+        return;
+      }
+      chunks = [];
+      if (total > maxBytes + DISCARD_BYTES) settle(() => reject(tooLong(true)));
+    };
+    const onEnd = () =>
+      settle(() => (total > maxBytes ? reject(tooLong(false)) : resolve(Buffer.concat(chunks))));
+    const onClose = () => settle(() => reject(invalid('The body was cut off.')));
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}

@@ -1,0 +1,48 @@
+import { type Clock, SECOND_MS } from '../clock.ts';
+import type { Database } from '../database/index.ts';
+import type { Server } from './server.ts';
+
+/** The answer never waits longer for the database. */
+const PING_LIMIT_MS = SECOND_MS;
+const NO_STORE = { 'cache-control': 'no-store' };
+
+/**
+ * GET /health: 200 while the database answers a one-row read, 503 when it does not. Any number of callers share one
+ * read, so that a crowd of health checks takes one connection.
+ */
+export function registerHealth(
+  server: Server,
+  { database, clock }: { database: Database; clock: Clock },
+): void {
+  let inFlight: Promise<boolean> | null = null;
+
+  function answers(): Promise<boolean> {
+    inFlight ??= database
+      .ping()
+      .then(
+        () => true,
+        () => false,
+      )
+      .finally(() => {
+        inFlight = null;
+      });
+    return inFlight;
+  }
+
+  server.handle('health', async () => {
+    const healthy = await within(clock, answers());
+    return healthy
+      ? { status: 200, body: { status: 'ok', db: 'ok' } as const, headers: NO_STORE }
+      : { status: 503, body: { status: 'degraded', db: 'error' } as const, headers: NO_STORE };
+  });
+}
+
+function within(clock: Clock, answer: Promise<boolean>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const deadline = clock.setTimeout(() => resolve(false), PING_LIMIT_MS);
+    void answer.then((healthy) => {
+      deadline.cancel();
+      resolve(healthy);
+    });
+  });
+}

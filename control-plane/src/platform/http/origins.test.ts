@@ -1,0 +1,98 @@
+import fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { isLoopbackHost, judgeOrigin, normaliseOrigin, parseOriginList } from './origins.ts';
+
+describe('the normal form of an origin', () => {
+  test.each([
+    ['https://Example.com', 'https://example.com'],
+    ['https://example.com:443', 'https://example.com'],
+    ['http://example.com:80', 'http://example.com'],
+    ['http://example.com:443', 'http://example.com:443'],
+    ['https://example.com:8443', 'https://example.com:8443'],
+    ['https://xn--bcher-kva.example', 'https://xn--bcher-kva.example'],
+    ['https://[2001:DB8::0001]:8443', 'https://[2001:db8::1]:8443'],
+    ['https://example.com.', 'https://example.com.'],
+    ['null', null],
+    ['', null],
+    ['*', null],
+    ['https://*.example.com', null],
+    ['ftp://example.com', null],
+    ['https://example.com/', null],
+    ['https://example.com?x', null],
+    ['https://example.com#x', null],
+    ['https://user@example.com', null],
+    ['https://bücher.example', null],
+    ['https://ex%61mple.com', null],
+    ['https://example.com:', null],
+    ['https://example.com:0', null],
+    ['https://example.com:65536', null],
+    ['https://1.2.3.999', null],
+    [' https://example.com', null],
+    [`https://${'a'.repeat(505)}.example`, null],
+  ])('%s → %s', (text, expected) => {
+    expect(normaliseOrigin(text)).toBe(expected);
+  });
+
+  it('is its own normal form, and no text can make it throw', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.webUrl(),
+          fc.domain().map((host) => `https://${host}:8443`),
+        ),
+        (text) => {
+          const once = normaliseOrigin(text);
+          if (once !== null) expect(normaliseOrigin(once)).toBe(once);
+        },
+      ),
+    );
+  });
+});
+
+describe('the verdict on an origin', () => {
+  const allowed = ['https://play.example'];
+  test.each([
+    ['no Origin header', undefined, 'host:8443', true],
+    ['listed', 'https://PLAY.example:443', 'host:8443', true],
+    ['same authority as Host', 'https://Host:8443', 'hOST:8443', true],
+    ['same authority, default port written out', 'https://host', 'host:443', true],
+    ['another port', 'https://host:9443', 'host:8443', false],
+    ['another host', 'https://evil.example', 'host:8443', false],
+    ['a trailing dot', 'https://host.:8443', 'host:8443', false],
+    ['null', 'null', 'host:8443', false],
+    ['no Host at all', 'https://host', undefined, false],
+    ['a host that holds more than a host', 'https://host', 'host@evil', false],
+  ])('%s', (_, origin, host, expected) => {
+    expect(judgeOrigin({ origin, host, allowed }).allowed).toBe(expected);
+  });
+});
+
+describe('a list of origins', () => {
+  it('drops blanks, collapses duplicates and names the position of a bad entry', () => {
+    expect(parseOriginList([' https://A.example ', '', 'https://a.example:443'])).toEqual({
+      kind: 'ok',
+      origins: ['https://a.example'],
+    });
+    expect(parseOriginList(['https://a.example', '', '*'])).toEqual({ kind: 'refused', position: 3 });
+  });
+
+  it('takes 64 entries', () => {
+    const many = Array.from({ length: 65 }, (_, i) => `https://h${i}.example`);
+    expect(parseOriginList(many.slice(0, 64)).kind).toBe('ok');
+    expect(parseOriginList(many)).toEqual({ kind: 'refused', position: 65 });
+  });
+});
+
+test.each([
+  ['localhost', true],
+  ['app.localhost', true],
+  ['127.8.9.1', true],
+  ['[::1]', true],
+  ['::ffff:127.0.0.1', true],
+  ['localhost.evil.example', false],
+  ['10.0.0.1', false],
+  ['', false],
+])('%s is loopback: %s', (host, expected) => {
+  expect(isLoopbackHost(host)).toBe(expected);
+});

@@ -1,0 +1,211 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { brotliDecompressSync, gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { loadConfig } from '../config.ts';
+import { createLogger } from '../logger.ts';
+import { systemRandom } from '../random.ts';
+import { registerPages } from './pages.ts';
+import { createServer, type Server } from './server.ts';
+
+const ADMIN_COOKIE = 'service_page=admin';
+const USER_PAGE = '<html><title>user</title>';
+const ADMIN_PAGE = '<html><title>admin</title>';
+const LONG_CODE = 'let long = 1;'.repeat(500);
+
+let webDir: string;
+let server: Server;
+let adminExists = true;
+
+beforeAll(() => {
+  webDir = mkdtempSync(path.join(tmpdir(), 'pages-'));
+  mkdirSync(path.join(webDir, 'assets'));
+  mkdirSync(path.join(webDir, 'admin', 'assets'), { recursive: true });
+  const files: Record<string, string | Buffer> = {
+    'index.html': USER_PAGE,
+    'admin/index.html': ADMIN_PAGE,
+    'icon.svg': '<svg/>',
+    'assets/main-abc.js': 'user code',
+    'assets/main-abc.js.gz': gzipSync('user code'),
+    'assets/long-abc.js': LONG_CODE,
+    'admin/assets/admin-abc.js': 'admin code',
+  };
+  for (const [name, content] of Object.entries(files)) writeFileSync(path.join(webDir, name), content);
+});
+
+afterAll(() => rmSync(webDir, { recursive: true }));
+
+async function start(dir = webDir): Promise<Server> {
+  const logger = createLogger('silent');
+  const config = loadConfig({ SERVICE_TLS: 'off', SERVICE_DATA_DIR: '/nonexistent' });
+  server = await createServer({
+    config,
+    logger,
+    random: systemRandom,
+    certificate: null,
+    writable: () => true,
+  });
+  const gate = {
+    opensAdminPages: async (cookie: string | undefined) => cookie === ADMIN_COOKIE,
+    adminExists: async () => adminExists,
+  };
+  await registerPages(server, { webDir: dir, logger, gate });
+  return server;
+}
+
+afterEach(async () => {
+  adminExists = true;
+  await server.fastify.close();
+});
+
+async function get(
+  url: string,
+  headers: Record<string, string> = {},
+  method: 'GET' | 'HEAD' | 'POST' = 'GET',
+) {
+  return server.fastify.inject({ method, url, headers });
+}
+
+describe('pages for everybody', () => {
+  it('sends / to the library', async () => {
+    await start();
+    const answer = await get('/');
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, '/app']);
+  });
+
+  test.each(['/login', '/register', '/app', '/app/account', '/app/session/x?y=1'])(
+    '%s is the page, and never stored',
+    async (url) => {
+      await start();
+      const answer = await get(url);
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).toContain('<title>user');
+      expect(answer.headers['cache-control']).toBe('no-store');
+      expect((await get(url, {}, 'HEAD')).statusCode).toBe(200);
+    },
+  );
+
+  it('offers /setup only while no administrator exists', async () => {
+    await start();
+    expect((await get('/setup')).headers.location).toBe('/login');
+    adminExists = false;
+    expect((await get('/setup')).body).toContain('<title>user');
+  });
+
+  test.each(['/nothing', '/apps', '/index.html', '/assets/missing.js', '/admin.html'])(
+    '%s is 404 with the app page',
+    async (url) => {
+      await start();
+      const answer = await get(url);
+      expect(answer.statusCode).toBe(404);
+      expect(answer.body).toContain('<title>user');
+    },
+  );
+
+  it('keeps the envelope below /v1, /agent and /health, and for other methods', async () => {
+    await start();
+    for (const url of ['/v1/nothing', '/v1', '/agent/x', '/health/x']) {
+      expect((await get(url)).json().error.code, url).toBe('not_found');
+    }
+    expect((await get('/nothing', {}, 'POST')).json().error.code).toBe('not_found');
+  });
+});
+
+describe('files', () => {
+  it('gives assets to everybody, for ever, compressed where the build did it', async () => {
+    await start();
+    const plain = await get('/assets/main-abc.js');
+    expect(plain.body).toBe('user code');
+    expect(plain.headers['cache-control']).toBe('public, max-age=31536000, immutable');
+    const zipped = await get('/assets/main-abc.js', { 'accept-encoding': 'gzip' });
+    expect(zipped.headers['content-encoding']).toBe('gzip');
+    const onTheWay = await get('/assets/long-abc.js', { 'accept-encoding': 'gzip, br' });
+    expect(onTheWay.headers['content-encoding']).toBe('br');
+    expect(brotliDecompressSync(onTheWay.rawPayload).toString()).toBe(LONG_CODE);
+    expect((await get('/icon.svg')).headers['content-type']).toContain('image/svg+xml');
+  });
+
+  it('gives the administrators’ files to the page cookie only, and privately', async () => {
+    await start();
+    expect((await get('/admin/assets/admin-abc.js')).statusCode).toBe(404);
+    expect((await get('/admin/assets/admin-abc.js', { cookie: 'service_page=other' })).statusCode).toBe(404);
+    const opened = await get('/admin/assets/admin-abc.js', { cookie: ADMIN_COOKIE });
+    expect(opened.body).toBe('admin code');
+    expect(opened.headers['cache-control']).toContain('private');
+    expect((await get('/admin/assets/missing.js', { cookie: ADMIN_COOKIE })).statusCode).toBe(404);
+  });
+
+  it('gives the whole file whatever range is asked for', async () => {
+    await start();
+    expect((await get('/assets/main-abc.js', { range: 'bytes=99999-' })).body).toBe('user code');
+  });
+
+  test.each([
+    '/assets/../admin/assets/admin-abc.js',
+    '/assets/..%2fadmin%2fassets%2fadmin-abc.js',
+    '/assets/%2e%2e/admin/assets/admin-abc.js',
+    '/assets/..%5cadmin%5cassets%5cadmin-abc.js',
+    '/assets//../admin/assets/admin-abc.js',
+    '/admin/assets/../../index.html',
+    '/assets/%00',
+    '/assets/..%2f..%2f..%2f..%2fetc%2fpasswd',
+  ])('%s leads nowhere', async (url) => {
+    await start();
+    const answer = await get(url);
+    expect(answer.statusCode).toBeGreaterThanOrEqual(302);
+    expect(answer.statusCode).toBeLessThan(500);
+    expect(answer.body).not.toContain('admin code');
+    expect(answer.body).not.toContain('root:');
+  });
+});
+
+describe('the administrators’ pages', () => {
+  test.each(['/admin', '/admin/hosts', '/admin/setup'])('%s opens with the cookie', async (url) => {
+    await start();
+    const answer = await get(url, { cookie: ADMIN_COOKIE });
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toContain('<title>admin');
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  test.each([
+    ['/admin', '/login?next=%2Fadmin'],
+    ['/admin/hosts?a=b&c=d', '/login?next=%2Fadmin%2Fhosts%3Fa%3Db%26c%3Dd'],
+  ])('%s leads to %s without it', async (url, location) => {
+    await start();
+    const answer = await get(url);
+    expect([answer.statusCode, answer.headers.location]).toEqual([302, location]);
+  });
+});
+
+describe('without a built web app', () => {
+  it('says so, and the gates still stand', async () => {
+    await start('/nonexistent');
+    expect((await get('/app')).statusCode).toBe(503);
+    expect((await get('/admin')).statusCode).toBe(302);
+    expect((await get('/nothing')).statusCode).toBe(404);
+  });
+});
+
+describe('every answer', () => {
+  test.each(['/', '/app', '/nothing', '/v1/nothing', '/assets/main-abc.js', '/admin', '/setup'])(
+    '%s forbids framing, sniffing, opening and foreign code',
+    async (url) => {
+      await start();
+      const { headers } = await get(url);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("script-src 'self'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain("img-src 'self' data:");
+      expect(policy).not.toContain('unsafe');
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'cross-origin-opener-policy': 'same-origin',
+        'referrer-policy': 'no-referrer',
+      });
+    },
+  );
+});

@@ -1,0 +1,150 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import staticFiles from '@fastify/static';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { DAY_MS } from '../clock.ts';
+import { ApiError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Server } from './server.ts';
+
+/** Names that a build gives its files; no segment begins with a dot, so none leads out of its folder. */
+const FILE_NAME = /^([\w-][\w.-]*\/)*[\w-][\w.-]*$/;
+
+/** Types that are worth compressing. */
+const TEXT_FILE = /^(text|application)\/(javascript|css|json|manifest\+json)|^image\/svg\+xml/;
+
+/** Who may see which page. */
+interface PageGate {
+  /** Whether a Cookie header belongs to an administrator who may sign in. */
+  opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
+  adminExists(): Promise<boolean>;
+}
+
+export interface PagesOptions {
+  /** Folder of the built web app. Without it the gates still stand, but there is nothing behind them. */
+  webDir: string;
+  gate: PageGate;
+  logger: Logger;
+}
+
+/** The two documents of the web app; null: this build has none. */
+interface Documents {
+  user: string | null;
+  admin: string | null;
+}
+
+/**
+ * Serves the web app: two documents and their files. Documents and files of the administrators' area are opened by
+ * the page cookie, and by nothing else; everything they show still comes through the API and its bearer header.
+ *
+ * Answers exist for GET and HEAD. A path that is no page gets 404 with the app's page, which says so.
+ */
+export async function registerPages(server: Server, options: PagesOptions): Promise<void> {
+  const { gate, logger, webDir } = options;
+  const { fastify } = server;
+  const documents = await loadDocuments(webDir);
+  if (documents.user === null)
+    logger.warn({ event: 'pages.not_built' }, 'There is no built web app to serve.');
+
+  function sendDocument(reply: FastifyReply, document: string | null, status: number): FastifyReply {
+    reply.header('cache-control', 'no-store');
+    if (document === null) {
+      return reply
+        .code(status === 200 ? 503 : status)
+        .type('text/plain; charset=utf-8')
+        .send('No web app here.\n');
+    }
+    return reply.code(status).type('text/html; charset=utf-8').send(document);
+  }
+
+  const userPage = (_request: FastifyRequest, reply: FastifyReply) =>
+    sendDocument(reply, documents.user, 200);
+
+  const adminPage = async (request: FastifyRequest, reply: FastifyReply) => {
+    if (await gate.opensAdminPages(request.raw.headers.cookie)) {
+      return sendDocument(reply, documents.admin ?? documents.user, 200);
+    }
+    const next = encodeURIComponent(request.raw.url ?? '/admin');
+    return reply.header('cache-control', 'no-store').redirect(`/login?next=${next}`, 302);
+  };
+
+  fastify.get('/', (_request, reply) => reply.header('cache-control', 'no-store').redirect('/app', 302));
+  for (const url of ['/login', '/register', '/app', '/app/*']) fastify.get(url, userPage);
+  fastify.get('/setup', async (_request, reply) => {
+    if (!(await gate.adminExists())) return sendDocument(reply, documents.user, 200);
+    return reply.header('cache-control', 'no-store').redirect('/login', 302);
+  });
+  for (const url of ['/admin', '/admin/*']) fastify.get(url, adminPage);
+  if (documents.user !== null) await registerFiles(server, webDir, gate);
+
+  server.otherwise((request, reply) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw new ApiError('not_found');
+    return sendDocument(reply, documents.user, 404);
+  });
+}
+
+/** Files of the build: their names carry a hash of their content, so browsers may keep them for ever. */
+async function registerFiles(server: Server, webDir: string, gate: PageGate): Promise<void> {
+  const { fastify } = server;
+  await fastify.register(staticFiles, {
+    root: webDir,
+    serve: false,
+    index: false,
+    dotfiles: 'deny',
+    preCompressed: true,
+    acceptRanges: false,
+  });
+
+  // Files that the build did not compress are compressed as they go; browsers keep them, so that is seldom.
+  const compress = { compress: { encodings: ['br' as const, 'gzip' as const], customTypes: TEXT_FILE } };
+  // Each area has a root of its own, so that no `..` in a path leads from one into the other.
+  const userFiles = path.join(webDir, 'assets');
+  const adminFiles = path.join(webDir, 'admin', 'assets');
+
+  fastify.get<{ Params: { '*': string } }>('/assets/*', compress, (request, reply) => {
+    const file = request.params['*'];
+    if (!FILE_NAME.test(file)) return reply.callNotFound();
+    return reply.sendFile(file, userFiles, { immutable: true, maxAge: 365 * DAY_MS });
+  });
+
+  fastify.get<{ Params: { '*': string } }>('/admin/assets/*', compress, async (request, reply) => {
+    const file = request.params['*'];
+    if (!(await gate.opensAdminPages(request.raw.headers.cookie))) throw new ApiError('not_found');
+    if (!FILE_NAME.test(file)) return reply.callNotFound();
+    // Private, so that no cache on the way hands them to somebody else.
+    return reply
+      .header('cache-control', `private, max-age=${(365 * DAY_MS) / 1000}, immutable`)
+      .sendFile(file, adminFiles, { cacheControl: false });
+  });
+
+  for (const file of await rootFiles(webDir)) {
+    fastify.get(`/${file}`, compress, (_request, reply) => reply.sendFile(file, { maxAge: 0 }));
+  }
+}
+
+/** The few files at the root that documents name, such as the icon; never a document. */
+async function rootFiles(webDir: string): Promise<string[]> {
+  const entries = await readdir(webDir, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && /^[a-z0-9][a-z0-9._-]*$/i.test(entry.name))
+    .map((entry) => entry.name)
+    .filter((name) => !/\.(html|br|gz)$/.test(name));
+}
+
+async function loadDocuments(webDir: string): Promise<Documents> {
+  const [user, admin] = await Promise.all([
+    readDocument(path.join(webDir, 'index.html')),
+    readDocument(path.join(webDir, 'admin', 'index.html')),
+  ]);
+  return { user, admin };
+}
+
+/** null when there is no such document; any other failure stops the boot. */
+async function readDocument(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}

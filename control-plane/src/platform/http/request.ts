@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { z } from 'zod';
+import { invalid } from '../errors.ts';
+
+const MESSAGE_LENGTH = 200;
+
+/**
+ * Parses one part of a request by its declared schema.
+ * @throws ApiError 400 with the first problem: where it is and what was expected, never the value
+ */
+export function parsePart(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const place = issue?.path.map(String).join('.') ?? '';
+  const sentence = [place, issue?.message ?? 'The request is not valid.']
+    .filter((part) => part !== '')
+    .join(': ');
+  throw invalid(sentence.slice(0, MESSAGE_LENGTH));
+}
+
+/**
+ * The token of an Authorization header; null when there is none.
+ * The scheme's case does not matter, and a token of spaces only is none (RFC 9110, section 11).
+ */
+export function bearerToken(header: string | undefined): string | null {
+  const match = /^bearer (.*)$/i.exec(header ?? '');
+  const token = match?.[1]?.trim() ?? '';
+  return token === '' ? null : token;
+}
+
+/** Whether the request came over this server's own TLS; no header has a say. */
+export function isOverTls(request: IncomingMessage): boolean {
+  return (request.socket as Partial<TLSSocket> | undefined)?.encrypted === true;
+}
+
+/** Path of a request without its query, which may hold a token. */
+export function pathOf(request: IncomingMessage): string {
+  const url = request.url ?? '/';
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}

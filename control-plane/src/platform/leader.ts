@@ -1,0 +1,166 @@
+import { type Clock, SECOND_MS, type Timer } from './clock.ts';
+import { type Database, isUniqueViolation, type Tx } from './database/index.ts';
+import type { Logger } from './logger.ts';
+import type { Random } from './random.ts';
+
+/** The lease went to somebody else while its holder slept; what it was about to write is not written. */
+export class LeaseLost extends Error {
+  constructor(lease: string) {
+    super(`the lease ${lease} is held by another replica`);
+    this.name = 'LeaseLost';
+  }
+}
+
+/** Held while a leader task runs. Its number goes into every write, so that a holder that overslept changes nothing. */
+export interface Fence {
+  readonly lease: string;
+  readonly number: number;
+  /**
+   * Call first in every transaction of the task.
+   * @throws LeaseLost when another replica holds the lease by now; the transaction rolls back
+   */
+  check(tx: Tx): Promise<void>;
+}
+
+export interface LeaderTask {
+  /** Also the lease's name. */
+  id: string;
+  everyMs: number;
+  run(fence: Fence): Promise<void>;
+}
+
+/** Background work that must run once however many replicas there are. */
+export interface Leader {
+  /** Runs the task on its interval from `start()` on; a run never overlaps the one before it. */
+  register(task: LeaderTask): void;
+  start(): void;
+  /** Runs one task now, for tests and for work that just became due. Does nothing when the lease is held elsewhere. */
+  runNow(id: string): Promise<void>;
+  /** Waits for running tasks and gives the leases back. */
+  close(): Promise<void>;
+}
+
+const LEASE_MS = 30 * SECOND_MS;
+/** Below this much time left the lease is renewed before a run. */
+const RENEW_BELOW_MS = 20 * SECOND_MS;
+
+interface Held {
+  number: number;
+  expiresAtMs: number;
+}
+
+interface Entry {
+  task: LeaderTask;
+  timer: Timer | null;
+  running: Promise<void> | null;
+  held: Held | null;
+}
+
+export function createLeader(deps: {
+  database: Database;
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}): Leader {
+  const { database, clock, logger } = deps;
+  const holder = deps.random.uuid();
+  const entries = new Map<string, Entry>();
+  let started = false;
+  let closed = false;
+
+  /** Null when another replica holds it. A SQLite file has one service, so a lease found there was left behind. */
+  async function acquire(name: string): Promise<Held | null> {
+    try {
+      return await database.transaction(async (tx) => {
+        const now = clock.nowMs();
+        const expiresAtMs = now + LEASE_MS;
+        const row = await database
+          .forUpdate(tx.selectFrom('leases').selectAll().where('name', '=', name))
+          .executeTakeFirst();
+        if (!row) {
+          await tx.insertInto('leases').values({ name, holder, fence: 1, expires_at: expiresAtMs }).execute();
+          return { number: 1, expiresAtMs };
+        }
+        const mine = row.holder === holder;
+        if (!mine && row.expires_at > now && database.dialect !== 'sqlite') return null;
+        const number = mine ? row.fence : row.fence + 1;
+        await tx
+          .updateTable('leases')
+          .set({ holder, fence: number, expires_at: expiresAtMs })
+          .where('name', '=', name)
+          .execute();
+        return { number, expiresAtMs };
+      });
+    } catch (error) {
+      if (isUniqueViolation(error)) return null;
+      throw error;
+    }
+  }
+
+  async function runOnce(entry: Entry): Promise<void> {
+    const { task } = entry;
+    try {
+      if (!entry.held || entry.held.expiresAtMs - clock.nowMs() < RENEW_BELOW_MS)
+        entry.held = await acquire(task.id);
+      if (!entry.held) return;
+      await task.run(fenceOf(task.id, entry.held.number));
+    } catch (error) {
+      if (error instanceof LeaseLost) entry.held = null;
+      else logger.error({ event: 'leader.task_failed', task: task.id, err: error });
+    }
+  }
+
+  const fenceOf = (lease: string, number: number): Fence => ({
+    lease,
+    number,
+    async check(tx) {
+      const row = await database
+        .forUpdate(tx.selectFrom('leases').select(['holder', 'fence']).where('name', '=', lease))
+        .executeTakeFirst();
+      if (row?.holder !== holder || row.fence !== number) throw new LeaseLost(lease);
+    },
+  });
+
+  function trigger(entry: Entry): Promise<void> {
+    if (closed) return Promise.resolve();
+    entry.running ??= runOnce(entry).finally(() => {
+      entry.running = null;
+    });
+    return entry.running;
+  }
+
+  function schedule(entry: Entry): void {
+    entry.timer = clock.setInterval(() => void trigger(entry), entry.task.everyMs);
+  }
+
+  return {
+    register(task) {
+      if (entries.has(task.id)) throw new Error(`leader task ${task.id} is already registered`);
+      const entry: Entry = { task, timer: null, running: null, held: null };
+      entries.set(task.id, entry);
+      if (started) schedule(entry);
+    },
+    start() {
+      started = true;
+      for (const entry of entries.values()) schedule(entry);
+    },
+    async runNow(id) {
+      const entry = entries.get(id);
+      if (!entry) throw new Error(`there is no leader task ${id}`);
+      // A run under way may have passed what became due just now.
+      await entry.running;
+      await trigger(entry);
+    },
+    async close() {
+      closed = true;
+      for (const entry of entries.values()) entry.timer?.cancel();
+      await Promise.all([...entries.values()].map((entry) => entry.running));
+      await database.db
+        .updateTable('leases')
+        .set({ expires_at: 0 })
+        .where('holder', '=', holder)
+        .execute()
+        .catch((error: unknown) => logger.warn({ event: 'leader.release_failed', err: error }));
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { createLogger } from './logger.ts';
+
+test('secrets never reach a line, wherever a field of that name stands', () => {
+  const lines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void lines.push(line) });
+  logger.info({
+    event: 'test',
+    token: 'canary',
+    headers: {
+      authorization: 'Bearer canary',
+      'x-service-setup-token': 'canary',
+      cookie: 'service_page=canary',
+    },
+    request: { password: 'canary', headers: { authorization: 'canary' } },
+  });
+  expect(lines.join()).toContain('"event":"test"');
+  expect(lines.join()).not.toContain('canary');
+});
+
+test('an error is logged without what its driver attached', () => {
+  const lines: string[] = [];
+  const logger = createLogger('debug', { write: (line) => void lines.push(line) });
+  logger.error({
+    err: Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(canary)' }),
+  });
+  expect(lines.join()).toContain('23505');
+  expect(lines.join()).not.toContain('canary');
+});

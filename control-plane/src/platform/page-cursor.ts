@@ -1,0 +1,42 @@
+/** Pages of lists ordered by creation, newest first. Cursors are opaque to clients. Pure. */
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { invalid } from './errors.ts';
+
+/** Where a page ends: its last row. */
+export interface PageKey {
+  created_at: number;
+  id: string;
+}
+
+const CURSOR = /^(\d{1,15}) ([0-9a-f-]{36})$/;
+
+function writeCursor(row: PageKey): string {
+  return Buffer.from(`${row.created_at} ${row.id}`, 'latin1').toString('base64url');
+}
+
+/**
+ * @returns null for the first page
+ * @throws ApiError 400 for a cursor that cannot be read
+ */
+export function readCursor(cursor: string | undefined): PageKey | null {
+  if (cursor === undefined) return null;
+  const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  if (match === null) throw invalid('cursor: not one that this server gave out');
+  return { created_at: Number(match[1]), id: match[2] as string };
+}
+
+/** Cuts the one row too many off a page. @param rows up to limit + 1 */
+export function pageOf<Row extends PageKey>(
+  rows: readonly Row[],
+  limit: number,
+): { rows: Row[]; next_cursor: string | null } {
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { rows: page, next_cursor: rows.length > limit && last !== undefined ? writeCursor(last) : null };
+}
+
+/** Whether a row comes after `key`: both databases compare the pair column by column. */
+export function isAfter(table: 'hosts' | 'sessions', key: PageKey): RawBuilder<SqlBool> {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  return sql<SqlBool>`(${column('created_at')}, ${column('id')}) < (${key.created_at}, ${key.id})`;
+}

@@ -1,0 +1,35 @@
+import type { Bus } from './bus.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Database } from './database/database.ts';
+import type { Leader } from './leader.ts';
+import type { Logger } from './logger.ts';
+import type { Random } from './random.ts';
+
+/** Records who did what; never throws and never rolls anything back. */
+export interface Activity {
+  /** Call after the operation's commit. Details over 4096 bytes become {truncated: true}. */
+  record(entry: ActivityEntry): Promise<void>;
+}
+
+export interface ActivityEntry {
+  /** null for what happens without a caller: boot, agents, expiry. */
+  actorUserId: string | null;
+  action: string;
+  targetType: string;
+  targetId: string | null;
+  /** Ids, names, counts and key names; never a secret and never a setting's value. */
+  details?: Record<string, unknown>;
+}
+
+/** What every feature is built on. */
+export interface Platform {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly bus: Bus;
+  readonly leader: Leader;
+  readonly activity: Activity;
+}

@@ -1,0 +1,168 @@
+import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
+import { type Clock, DAY_MS, HOUR_MS } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Logger } from './logger.ts';
+import type { Random } from './random.ts';
+
+const COMMON_NAME = 'service-control';
+const LIFETIME_DAYS = 3650;
+/** id-kp-serverAuth (RFC 5280, section 4.2.1.12). */
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+
+/** The certificate in force, one for every name a client asks for. */
+export interface Certificate {
+  source: 'self_signed' | 'provided';
+  /** PEM of the chain and its key, for the listener. */
+  cert: string;
+  key: string;
+  /** DER, leaf first. */
+  chain: readonly Buffer[];
+  /** SHA-256 of the leaf's DER: upper-case hex pairs with colons. */
+  fingerprint: string;
+}
+
+interface Dependencies {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/**
+ * The pair to serve with: the operator's, or the one in `tls.dir`, made on first use (ECDSA P-256, ten years, this
+ * machine's names and addresses). A generated pair stays as it is when names change.
+ * @throws with a sentence when a file cannot be read or written, or the pair cannot be used
+ */
+export async function loadCertificate(
+  tls: NonNullable<Config['tls']>,
+  deps: Dependencies,
+): Promise<Certificate> {
+  const paths = tls.provided ?? { certFile: join(tls.dir, 'cert.pem'), keyFile: join(tls.dir, 'key.pem') };
+  const generate = tls.provided === null && !(existsSync(paths.certFile) && existsSync(paths.keyFile));
+  if (generate) await generatePair(paths, tls, deps);
+  const pair = readPair(paths, tls.provided === null ? 'self_signed' : 'provided');
+  const leaf = new X509Certificate(pair.cert);
+  warnAbout(leaf, paths.certFile, deps);
+  deps.logger.info({
+    event: 'tls.certificate',
+    mode: tls.provided === null ? 'self-signed' : 'provided',
+    origin: tls.provided !== null ? 'provided' : generate ? 'generated' : 'reused',
+    path: paths.certFile,
+    fingerprint: pair.fingerprint,
+  });
+  return pair;
+}
+
+/** Names and addresses that a generated certificate covers, without duplicates. */
+export function certificateNames(extra: readonly string[]): { dns: string[]; ip: string[] } {
+  const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const reachable = own
+    .filter(({ internal, address }) => !internal && !/^(fe[89ab][0-9a-f]:|169\.254\.)/i.test(address))
+    .map(({ address }) => address);
+  const dns = new Map<string, string>();
+  const ip = new Set<string>();
+  for (const name of ['localhost', '127.0.0.1', '::1', ...extra, ...reachable]) {
+    if (isIP(name)) ip.add(name.toLowerCase());
+    else if (!dns.has(name.toLowerCase())) dns.set(name.toLowerCase(), name);
+  }
+  return { dns: [...dns.values()], ip: [...ip] };
+}
+
+async function generatePair(
+  paths: { certFile: string; keyFile: string },
+  tls: NonNullable<Config['tls']>,
+  { clock, random }: Dependencies,
+): Promise<void> {
+  // Loaded here only: most starts find their pair on the disk. reflect-metadata has to come first.
+  await import('reflect-metadata');
+  const x509 = await import('@peculiar/x509');
+  const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+    'sign',
+    'verify',
+  ]);
+  const serial = random.bytes(16);
+  // A leading one would make the number negative.
+  serial[0] = (serial[0] ?? 0) & 0x7f;
+  const names = certificateNames(tls.extraNames);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serial.toString('hex'),
+    name: `CN=${COMMON_NAME}`,
+    notBefore: new Date(clock.nowMs() - HOUR_MS),
+    notAfter: new Date(clock.nowMs() + LIFETIME_DAYS * DAY_MS),
+    signingAlgorithm: { name: 'ECDSA', hash: 'SHA-256' },
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(
+        x509.KeyUsageFlags.digitalSignature | x509.KeyUsageFlags.keyEncipherment,
+        true,
+      ),
+      new x509.ExtendedKeyUsageExtension([SERVER_AUTH]),
+      new x509.SubjectAlternativeNameExtension([
+        ...names.dns.map((value) => ({ type: 'dns' as const, value })),
+        ...names.ip.map((value) => ({ type: 'ip' as const, value })),
+      ]),
+    ],
+  });
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  const keyPem = `-----BEGIN PRIVATE KEY-----\n${der.replace(/(.{64})/g, '$1\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
+  mkdirSync(tls.dir, { recursive: true, mode: 0o700 });
+  chmodSync(tls.dir, 0o700);
+  // The key first: a pair that is cut short is then seen as missing and made anew.
+  writeWhole(paths.keyFile, keyPem, 0o600);
+  writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
+}
+
+function writeWhole(file: string, text: string, mode: number): void {
+  const partial = `${file}.partial`;
+  writeFileSync(partial, text, { mode });
+  chmodSync(partial, mode);
+  renameSync(partial, file);
+}
+
+function readPair(paths: { certFile: string; keyFile: string }, source: Certificate['source']): Certificate {
+  const cert = readFileSync(paths.certFile, 'utf8');
+  const key = readFileSync(paths.keyFile, 'utf8');
+  const blocks = cert.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const chain = blocks.map((block) =>
+    parse(() => new X509Certificate(block), paths.certFile, 'is not a certificate'),
+  );
+  const leaf = chain[0];
+  if (!leaf) throw new Error(`${paths.certFile} holds no certificate`);
+  const privateKey = parse(() => createPrivateKey(key), paths.keyFile, 'is not an unencrypted private key');
+  if (!leaf.checkPrivateKey(privateKey)) {
+    const later = chain.some((entry) => entry.checkPrivateKey(privateKey));
+    throw new Error(
+      later
+        ? `${paths.certFile} must begin with the server's own certificate`
+        : `${paths.certFile} and ${paths.keyFile} do not belong together`,
+    );
+  }
+  // Node calls the extended key usages keyUsage; absent means any use.
+  const usages = leaf.keyUsage as string[] | undefined;
+  if (usages && !usages.includes(SERVER_AUTH)) {
+    throw new Error(`${paths.certFile} is not meant for servers (its extended key usage lacks serverAuth)`);
+  }
+  parse(() => createSecureContext({ cert, key, minVersion: 'TLSv1.2' }), paths.certFile, 'cannot be served');
+  return { source, cert, key, chain: chain.map(({ raw }) => raw), fingerprint: leaf.fingerprint256 };
+}
+
+function parse<T>(read: () => T, file: string, why: string): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new Error(`${file} ${why}`, { cause: error });
+  }
+}
+
+function warnAbout(leaf: X509Certificate, path: string, { clock, logger }: Dependencies): void {
+  const now = clock.nowMs();
+  if (Date.parse(leaf.validFrom) > now)
+    logger.warn({ event: 'tls.not_yet_valid', path, from: leaf.validFrom });
+  if (Date.parse(leaf.validTo) < now) logger.warn({ event: 'tls.expired', path, until: leaf.validTo });
+  if (!leaf.subjectAltName) logger.warn({ event: 'tls.nameless', path });
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import {
+  absolutePath,
+  choice,
+  clientVersion,
+  databaseUrl,
+  hostList,
+  httpUrl,
+  iceServers,
+  listenAddress,
+  originList,
+  port,
+  positiveDurationMs,
+  proxyList,
+  wholeNumber,
+} from './config-values.ts';
+
+const text = z.string();
+
+/** Unset on purpose: means every replica shares one process. */
+const inProcessBus = z.string().transform((_text, context): never => {
+  context.addIssue({
+    code: 'custom',
+    message: 'unset: this release runs one replica with its bus in process and cannot use NATS yet',
+  });
+  return z.NEVER;
+});
+
+/** Every variable of the control plane: how its text is read. Unset variables have no key in the result. */
+export const VARIABLES = {
+  SERVICE_DATA_DIR: absolutePath,
+  DATABASE_URL: databaseUrl,
+  SERVICE_BUS_URL: inProcessBus,
+  SERVICE_LOG_LEVEL: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+  SERVICE_WEB_DIR: absolutePath,
+
+  CONTROL_PORT: port,
+  LISTEN_ADDR: listenAddress,
+  SERVICE_TLS: choice('auto', 'off'),
+  SERVICE_TLS_PORT: port,
+  SERVICE_TLS_ADDR: listenAddress,
+  SERVICE_TLS_DIR: absolutePath,
+  SERVICE_TLS_CERT: absolutePath,
+  SERVICE_TLS_KEY: absolutePath,
+  SERVICE_TLS_HOSTS: hostList,
+  SERVICE_PUBLIC_HOST: hostList,
+  SERVICE_HTTP_REDIRECT: choice('auto', 'off'),
+  SERVICE_TLS_REDIRECT_PORT: port,
+  PUBLIC_BASE_URL: httpUrl,
+  SERVICE_TRUSTED_PROXIES: proxyList,
+  SERVICE_ALLOWED_ORIGINS: originList,
+
+  AUTH_TOKEN_TTL: positiveDurationMs,
+  REGISTRATION_MODE: choice('closed', 'invite_only', 'open'),
+  SERVICE_MIN_CLIENT_VERSION: clientVersion,
+  SERVICE_LATEST_CLIENT_VERSION: clientVersion,
+  SERVICE_SETUP_TOKEN_PATH: absolutePath,
+  BOOTSTRAP_ADMIN_EMAIL: text,
+  BOOTSTRAP_ADMIN_USERNAME: text,
+  BOOTSTRAP_ADMIN_PASSWORD: text,
+
+  SERVICE_STORAGE_PROVIDER: choice('auto', 'local', 'volume'),
+  SERVICE_SEED_FILE: absolutePath,
+
+  SERVICE_ENROLLMENT_TOKEN: text,
+  SERVICE_PLACEMENT_POLICY: choice('', 'spread', 'least-loaded', 'locality'),
+  SERVICE_VRAM_MIN_FREE_MB: wholeNumber(0),
+  SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: wholeNumber(0),
+  SERVICE_VRAM_STALENESS_SECS: wholeNumber(1),
+  SERVICE_SESSION_GRACE_SECS: wholeNumber(1),
+  SERVICE_ICE_SERVERS: iceServers,
+} as const;
+
+export type VariableName = keyof typeof VARIABLES;
+export type Values = { [Name in VariableName]?: z.output<(typeof VARIABLES)[Name]> };
+
+/** Never shown by --print-config. */
+export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>([
+  'DATABASE_URL',
+  'BOOTSTRAP_ADMIN_PASSWORD',
+  'SERVICE_ENROLLMENT_TOKEN',
+  'SERVICE_ICE_SERVERS',
+]);
+
+/** Variables for which "set, but empty" says something else than "unset". */
+export const EMPTY_COUNTS: ReadonlySet<VariableName> = new Set<VariableName>(['SERVICE_ALLOWED_ORIGINS']);

@@ -1,0 +1,103 @@
+/**
+ * What an agent is told to run: the app's own spec over its preset's, with what a tile takes from its parent. Pure,
+ * done for each launch and never written back.
+ */
+
+import { cutUtf8 } from '@footlight/protocol';
+import type { AppSpec, HomeSpec } from '@footlight/protocol/agent';
+
+/** The keys of a runtime spec that mean something; checked when they were written. */
+interface RuntimeSpec {
+  image?: string;
+  args?: string[];
+  env?: Record<string, string>;
+  mounts?: string[];
+  gpu?: boolean;
+  network?: string;
+  no_new_privileges?: boolean;
+  systempaths_unconfined?: boolean;
+}
+
+/** An app (for a tile: its parent) as far as its runtime is concerned. */
+export interface RuntimeFacts {
+  runtime_spec: RuntimeSpec;
+  managed_home: boolean;
+  home_container_path: string;
+}
+
+export interface PresetFacts {
+  image: string;
+  args: string[];
+  env: Record<string, string>;
+  mounts: string[];
+  managed_home: boolean;
+  home_container_path: string;
+  network: string;
+}
+
+export interface TileFacts {
+  source: string;
+  external_id: string;
+}
+
+/** The finished merge, before a home is attached. */
+export interface MergedRuntime {
+  app: Omit<AppSpec, 'home'>;
+  runtime: 'process' | 'container';
+  managed_home: boolean;
+  home_container_path: string;
+}
+
+const DEFAULT_HOME_PATH = '/home/service';
+const MAX_LABEL_BYTES = 128;
+
+/**
+ * @param preset null: the app's spec is used as it is
+ * @param tile null: the app itself is launched; else it is its parent, and the tile adds what starts it
+ * @param label the name of the launched app
+ * @returns null when the network is not one that a launch may use
+ */
+export function mergeRuntime(
+  owner: RuntimeFacts,
+  preset: PresetFacts | null,
+  tile: TileFacts | null,
+  label: string,
+): MergedRuntime | null {
+  const spec = owner.runtime_spec;
+  const network = spec.network || preset?.network || '';
+  if (network !== '' && network !== 'none' && network !== 'bridge') return null;
+  const image = spec.image || preset?.image || '';
+  const env = new Map([...Object.entries(preset?.env ?? {}), ...Object.entries(spec.env ?? {})]);
+  if (tile !== null && tile.source === 'steam')
+    env.set('STEAM_STARTUP_FLAGS', `-bigpicture -applaunch ${tile.external_id}`);
+  const ownPath = owner.home_container_path;
+  return {
+    app: {
+      image,
+      args: [...(preset?.args ?? []), ...(spec.args ?? [])],
+      env: Object.fromEntries(env),
+      mounts: [...(preset?.mounts ?? []), ...(spec.mounts ?? [])],
+      gpu: spec.gpu ?? false,
+      ...(network !== '' && { network }),
+      ...(spec.no_new_privileges === true && { no_new_privileges: true }),
+      ...(spec.systempaths_unconfined === true && { systempaths_unconfined: true }),
+      ...(tile !== null && { tile: { source: tile.source, external_id: tile.external_id } }),
+      label: cutUtf8(label, MAX_LABEL_BYTES),
+    },
+    runtime: image === '' ? 'process' : 'container',
+    managed_home: owner.managed_home || (preset?.managed_home ?? false),
+    home_container_path:
+      preset !== null && (ownPath.trim() === '' || ownPath === DEFAULT_HOME_PATH)
+        ? preset.home_container_path || DEFAULT_HOME_PATH
+        : ownPath || DEFAULT_HOME_PATH,
+  };
+}
+
+/** The complete spec of a session. @param home null: the agent gives an empty home that goes with the session */
+export function withHome(merged: MergedRuntime, home: Pick<HomeSpec, 'provider' | 'ref'> | null): AppSpec {
+  if (home === null) return merged.app;
+  return {
+    ...merged.app,
+    home: { provider: home.provider, ref: home.ref, container_path: merged.home_container_path },
+  };
+}

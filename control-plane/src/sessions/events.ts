@@ -1,0 +1,144 @@
+/**
+ * Event streams: one person's page follows one session. A stream sends a snapshot, then the record again on every
+ * change, and ends after the final state, with the page, or with the sign-in that opened it.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Subscription } from '../platform/bus.ts';
+import type { Timer } from '../platform/clock.ts';
+import { SECOND_MS } from '../platform/clock.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Platform } from '../platform/platform.ts';
+import { changedSubject } from '../signaling/index.ts';
+
+const MAX_STREAMS_PER_USER = 20;
+const KEEP_ALIVE_MS = 25 * SECOND_MS;
+/** How late a dead sign-in may be noticed on a stream that has nothing to say. */
+const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
+/** A reader this far behind is not reading. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+interface StreamRequest {
+  sessionId: string;
+  userId: string;
+  response: ServerResponse;
+  /** Whether the bearer token of the request still opens anything. */
+  isSignedIn(): Promise<boolean>;
+  /** The event's data; null when the session is gone. `final` ends the stream after it. */
+  snapshot(): Promise<{ data: string; final: boolean } | null>;
+}
+
+export interface EventStreams {
+  /** Call before the answer begins. @throws ApiError 429 when the user has too many */
+  reserve(userId: string): { release(): void };
+  /** Serves the stream; the reservation is released when it ends. */
+  serve(request: StreamRequest, slot: { release(): void }): void;
+  close(): void;
+}
+
+export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'logger'>): EventStreams {
+  const { bus, clock, logger } = platform;
+  const open = new Map<string, number>();
+  const enders = new Set<() => void>();
+
+  return {
+    reserve(userId) {
+      const count = open.get(userId) ?? 0;
+      if (count >= MAX_STREAMS_PER_USER)
+        throw new ApiError('rate_limited', { message: 'Too many event streams are open for this account.' });
+      open.set(userId, count + 1);
+      let released = false;
+      return {
+        release() {
+          if (released) return;
+          released = true;
+          const left = (open.get(userId) ?? 1) - 1;
+          if (left === 0) open.delete(userId);
+          else open.set(userId, left);
+        },
+      };
+    },
+
+    serve(request, slot) {
+      const { response, sessionId } = request;
+      const timers: Timer[] = [];
+      let changes: Subscription | null = null;
+      let ended = false;
+      /** A change came while a snapshot was being read: one more is due, however many came. */
+      let stale = false;
+      let sending = false;
+      let lastSent = '';
+
+      const end = (): void => {
+        if (ended) return;
+        ended = true;
+        changes?.close();
+        for (const timer of timers) timer.cancel();
+        enders.delete(end);
+        slot.release();
+        response.end();
+      };
+      const write = (text: string): void => {
+        if (ended) return;
+        response.write(text);
+        if (response.writableLength > MAX_UNREAD_BYTES) {
+          response.destroy();
+          end();
+        }
+      };
+      const send = async (): Promise<void> => {
+        stale = true;
+        if (sending) return;
+        sending = true;
+        try {
+          while (stale && !ended) {
+            stale = false;
+            if (!(await request.isSignedIn())) return end();
+            const snapshot = await request.snapshot();
+            if (snapshot === null) return end();
+            if (snapshot.data !== lastSent) write(`event: session\ndata: ${snapshot.data}\n\n`);
+            lastSent = snapshot.data;
+            if (snapshot.final) return end();
+          }
+        } catch (error) {
+          // The page asks again and gets a snapshot; a stream that missed a change would lie.
+          logger.warn({ event: 'session.stream_failed', session_id: sessionId, err: error });
+          end();
+        } finally {
+          sending = false;
+        }
+      };
+      const checkSignIn = async (): Promise<void> => {
+        try {
+          if (!(await request.isSignedIn())) end();
+        } catch (error) {
+          logger.warn({ event: 'session.stream_check_failed', session_id: sessionId, err: error });
+        }
+      };
+
+      // Whoever left while the request was looked at has had its `close`; nothing would ever end this stream.
+      if (response.destroyed || response.closed) {
+        slot.release();
+        return;
+      }
+      response.on('close', end);
+      enders.add(end);
+      response.writeHead(200, {
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+        'x-content-type-options': 'nosniff',
+      });
+      response.flushHeaders();
+      changes = bus.subscribe(changedSubject(sessionId), () => void send());
+      timers.push(
+        clock.setInterval(() => write(': keep-alive\n\n'), KEEP_ALIVE_MS),
+        clock.setInterval(() => void checkSignIn(), SIGN_IN_CHECK_MS),
+      );
+      void send();
+    },
+
+    close() {
+      for (const end of [...enders]) end();
+    },
+  };
+}

@@ -1,0 +1,90 @@
+/** Rows as the API shows them. Pure. */
+
+import type { AppLaunchState } from '@footlight/protocol';
+import type { SessionMetrics } from '@footlight/protocol/agent';
+import type { AdminSession, Session } from '@footlight/protocol/rest';
+import type { Selectable } from 'kysely';
+import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
+import type { SessionsTable } from '../platform/database/tables/sessions.ts';
+import { rungsOf } from './stream.ts';
+
+export type SessionRow = Selectable<SessionsTable>;
+
+/** What only this process knows about a session that runs. */
+export interface Observed {
+  app_launch_state?: AppLaunchState;
+  /** Newest sample of the agent. */
+  metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
+}
+
+/** @param observed undefined: nothing was heard of the session since this process started */
+export function sessionRecord(row: SessionRow, observed: Observed | undefined): Session {
+  const launchState = observed?.app_launch_state;
+  return {
+    id: row.id,
+    user_id: row.user_id,
+    app_id: row.app_id,
+    host_id: row.host_id,
+    state: row.state,
+    state_detail: row.state_detail,
+    error_message: row.error_message,
+    failure_code: row.failure_code,
+    end_reason: row.end_reason,
+    app_log_tail: row.app_log_tail,
+    profile_id: row.profile_id,
+    stream_profile_id: row.stream_profile_id,
+    stream: {
+      width: row.stream_width,
+      height: row.stream_height,
+      fps: row.stream_fps,
+      bitrate_kbps: row.stream_bitrate_kbps,
+      h264_profile: row.stream_h264_profile,
+      codec: row.stream_codec,
+      playout0_ms: row.stream_playout0_ms,
+      mic: bool(row.stream_mic),
+      recording: bool(row.stream_recording),
+      rungs: rungsOf(row.stream_width, row.stream_height),
+    },
+    codec_decision: row.codec_decision === null ? null : fromJson(row.codec_decision),
+    negotiated_codec: row.negotiated_codec,
+    ...(launchState !== undefined && { app_launch_state: launchState }),
+    created_at: instant(row.created_at),
+    started_at: instantOrNull(row.started_at),
+    ended_at: instantOrNull(row.ended_at),
+  };
+}
+
+/** Names of the rows that a session refers to; null where the row is gone. */
+export interface AdminNames {
+  username: string | null;
+  app_name: string | null;
+  host_name: string | null;
+}
+
+export function adminSessionRecord(
+  row: SessionRow & AdminNames,
+  observed: Observed | undefined,
+): AdminSession {
+  const metrics = observed?.metrics;
+  return {
+    ...sessionRecord(row, observed),
+    latest_metrics: {
+      ...(metrics !== undefined && {
+        agent: { source: 'agent', ts_unix_ms: metrics.ts, metrics: numbersOf(metrics.metrics) },
+      }),
+    },
+    ...(row.username !== null && { username: row.username }),
+    ...(row.app_name !== null && { app_name: row.app_name }),
+    ...(row.host_name !== null && { host_name: row.host_name }),
+  };
+}
+
+/** Metrics as numbers: booleans count 0 and 1, texts are left out. */
+function numbersOf(metrics: SessionMetrics['metrics']): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  for (const [key, value] of Object.entries(metrics)) {
+    if (typeof value === 'number') numbers[key] = value;
+    else if (typeof value === 'boolean') numbers[key] = value ? 1 : 0;
+  }
+  return numbers;
+}

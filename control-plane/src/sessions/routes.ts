@@ -1,0 +1,80 @@
+import type { Signaling } from '@footlight/protocol/rest';
+import type { Config } from '../platform/config.ts';
+import { instant } from '../platform/database/index.ts';
+import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';
+import { bearerToken } from '../platform/http/request.ts';
+import type { Server } from '../platform/http/server.ts';
+import type { MintedToken } from '../signaling/index.ts';
+import type { Sessions } from './service.ts';
+import { signalingUrl } from './signaling-url.ts';
+import { isTerminal } from './state.ts';
+
+/** @param authenticate looks a bearer token up again, for streams that outlive their request */
+export function registerSessionsRoutes(
+  server: Server,
+  sessions: Sessions,
+  deps: { config: Config; authenticate: Authenticate },
+): void {
+  const signaling = (
+    request: Pick<EarlyRequest<'sessions.launch'>, 'headers' | 'overTls'>,
+    token: MintedToken,
+  ): Signaling => ({
+    url: signalingUrl(request.headers, request.overTls, deps.config.http.publicBaseUrl),
+    token: token.token,
+    expires_at: instant(token.expiresAt),
+    ice_servers: sessions.iceServers,
+  });
+
+  server.handle('sessions.launch', async (request) => {
+    const { session, token } = await sessions.launch(request.caller, request.body);
+    return { status: 201, body: { session, signaling: signaling(request, token) } };
+  });
+
+  server.handle('sessions.list', async ({ caller, query }) => ({
+    status: 200,
+    body: await sessions.listOwn(caller, query.limit, query.cursor),
+  }));
+
+  server.handle('sessions.read', async ({ caller, params }) => ({
+    status: 200,
+    body: { session: sessions.record(await sessions.read(caller, params.id)) },
+  }));
+
+  server.handle('sessions.delete', async ({ caller, params }) => {
+    const { session, ended } = await sessions.stop(caller, params.id);
+    return { status: ended ? 200 : 202, body: { session } };
+  });
+
+  server.handle('sessions.signalingToken', async (request) => {
+    const token = await sessions.mintToken(request.caller, request.params.id);
+    return { status: 201, body: { signaling: signaling(request, token) } };
+  });
+
+  server.handle('sessions.events', async ({ caller, params, headers, reply }) => {
+    await sessions.read(caller, params.id);
+    const slot = sessions.streams.reserve(caller.userId);
+    const bearer = bearerToken(headers.authorization) ?? '';
+    reply.hijack();
+    sessions.streams.serve(
+      {
+        sessionId: params.id,
+        userId: caller.userId,
+        response: reply.raw,
+        // Whoever opened it as an administrator and is none any more may ask again, as what he is now.
+        isSignedIn: async () => (await deps.authenticate(bearer))?.role === caller.role,
+        async snapshot() {
+          const row = await sessions.find(params.id);
+          if (row === undefined) return null;
+          return { data: JSON.stringify({ session: sessions.record(row) }), final: isTerminal(row.state) };
+        },
+      },
+      slot,
+    );
+    return { hijacked: true };
+  });
+
+  server.handle('admin.sessions.list', async ({ query }) => ({
+    status: 200,
+    body: await sessions.listAll({ state: query.state, q: query.q }, query.limit, query.cursor),
+  }));
+}

@@ -1,0 +1,186 @@
+import type { AdminSession, IceServer, Session } from '@footlight/protocol/rest';
+import type { Fleet } from '../fleet/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Caller } from '../platform/http/contract.ts';
+import { pageOf, readCursor } from '../platform/page-cursor.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Settings } from '../settings/index.ts';
+import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
+import { createDriver } from './driver.ts';
+import { createEventStreams, type EventStreams } from './events.ts';
+import { createHandlers } from './handlers.ts';
+import { createLauncher, type LaunchRequest } from './launch.ts';
+import { LiveSessions } from './live.ts';
+import { registerReapers } from './reapers.ts';
+import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
+import { isTerminal, NONTERMINAL, type SessionStateName } from './state.ts';
+import { listAllSessions, listOwnSessions, loadLiveSessions, loadOwnSession, loadSession } from './store.ts';
+import { createTransitions } from './transitions.ts';
+
+export interface SessionsDeps {
+  fleet: Fleet;
+  settings: Settings;
+  tokens: SignalingTokens;
+}
+
+interface Page<Item> {
+  items: Item[];
+  next_cursor: string | null;
+}
+
+/** Sessions, from the launch to the end. Every method that takes a caller judges what that caller may do. */
+export interface Sessions extends SessionDirectory {
+  readonly streams: EventStreams;
+  readonly iceServers: IceServer[];
+  /** Loads what runs; call after the migrations and before agents are let in. */
+  start(): Promise<void>;
+  /** Ends event streams and timers; sessions themselves go on. */
+  close(): void;
+  launch(caller: Caller, request: LaunchRequest): Promise<{ session: Session; token: MintedToken }>;
+  listOwn(caller: Caller, limit: number, cursor: string | undefined): Promise<Page<Session>>;
+  listAll(
+    filter: { state: string | undefined; q: string | undefined },
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<Page<AdminSession>>;
+  /** To the owner and to administrators. @throws ApiError 403, 404 */
+  read(caller: Caller, id: string): Promise<SessionRow>;
+  record(row: SessionRow): Session;
+  /** @returns ended: it had already ended, nothing was done */
+  stop(caller: Caller, id: string): Promise<{ session: Session; ended: boolean }>;
+  /** To the owner only. @throws ApiError 403, 404, 409 */
+  mintToken(caller: Caller, id: string): Promise<MintedToken>;
+  /** The row for whoever was let in before; undefined when it is gone. */
+  find(id: string): Promise<SessionRow | undefined>;
+}
+
+const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
+const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
+  ['all', null],
+  ['active', NONTERMINAL],
+  ['ended', ['stopped']],
+  ['failed', ['failed']],
+]);
+
+export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
+  const { activity, clock, config, database } = platform;
+  const { fleet, settings, tokens } = deps;
+  const bootAt = clock.monotonicMs();
+  const live = new LiveSessions();
+  const transitions = createTransitions(platform, live);
+  const driver = createDriver(platform, { fleet, live, transitions, bootAt });
+  const launcher = createLauncher(platform, { settings, tokens });
+  const streams = createEventStreams(platform);
+  fleet.setHandlers(createHandlers(platform, { fleet, live, transitions, driver, bootAt }));
+  registerReapers(platform, { fleet, live, transitions, driver, tokens, bootAt });
+
+  const record = (row: SessionRow): Session => sessionRecord(row, live.get(row.id)?.observed);
+
+  async function read(caller: Caller, id: string): Promise<SessionRow> {
+    if (caller.role === 'admin') {
+      const row = await loadSession(database.db, id);
+      if (row === undefined) throw new ApiError('not_found', { message: 'There is no such session.' });
+      return row;
+    }
+    const row = await loadOwnSession(database.db, id, caller.userId);
+    if (row === undefined) throw notYours();
+    return row;
+  }
+
+  return {
+    streams,
+    iceServers: config.sessions.iceServers.map((server) => ({ ...server, urls: [...server.urls] })),
+    record,
+    read,
+    find: (id) => loadSession(database.db, id),
+
+    async view(id) {
+      const row = await loadSession(database.db, id);
+      if (row === undefined) return undefined;
+      return {
+        id,
+        host_id: row.host_id,
+        state: row.state,
+        state_detail: row.state_detail,
+        end_reason: row.end_reason,
+        relay_ready: row.relay_ready !== 0,
+        app_launch_state: live.get(id)?.observed.app_launch_state,
+        stream: record(row).stream,
+      };
+    },
+
+    async start() {
+      for (const row of await loadLiveSessions(database.db)) live.track(row, null);
+    },
+
+    close() {
+      streams.close();
+      driver.close();
+    },
+
+    async launch(caller, request) {
+      const { row, token, assignment } = await launcher.launch(caller, request);
+      live.track(row, clock.monotonicMs());
+      void driver.launch(row.host_id as string, assignment);
+      await activity.record({
+        actorUserId: caller.userId,
+        action: 'session.launched',
+        targetType: 'session',
+        targetId: row.id,
+        details: { app_id: row.app_id, host_id: row.host_id },
+      });
+      return { session: record(row), token };
+    },
+
+    async listOwn(caller, limit, cursor) {
+      const rows = await listOwnSessions(database.db, caller.userId, readCursor(cursor), limit);
+      const page = pageOf(rows, limit);
+      return { items: page.rows.map(record), next_cursor: page.next_cursor };
+    },
+
+    async listAll({ state = 'all', q }, limit, cursor) {
+      const states = ADMIN_FILTERS.get(state);
+      if (states === undefined) throw new ApiError('invalid_state');
+      const rows = await listAllSessions(database.db, { states, q }, readCursor(cursor), limit);
+      const page = pageOf(rows, limit);
+      return {
+        items: page.rows.map((row) => adminSessionRecord(row, live.get(row.id)?.observed)),
+        next_cursor: page.next_cursor,
+      };
+    },
+
+    async stop(caller, id) {
+      await read(caller, id);
+      const outcome = await transitions.stop(id, 'user_requested');
+      if (outcome === null) throw new ApiError('not_found', { message: 'There is no such session.' });
+      const { row, moved } = outcome;
+      const ended = isTerminal(row.state) && !moved;
+      if (row.state === 'stopping' && row.host_id !== null)
+        void driver.stop(row.host_id, id, row.stop_reason ?? 'user_requested');
+      if (caller.role === 'admin' && caller.userId !== row.user_id)
+        await activity.record({
+          actorUserId: caller.userId,
+          action: 'session.stop',
+          targetType: 'session',
+          targetId: id,
+          details: { already_terminal: ended },
+        });
+      return { session: record(row), ended };
+    },
+
+    async mintToken(caller, id) {
+      const row = await loadOwnSession(database.db, id, caller.userId);
+      if (row === undefined) {
+        // An administrator may know which ids exist; nobody but the owner may look over his shoulder.
+        if (caller.role === 'admin' && (await loadSession(database.db, id)) === undefined)
+          throw new ApiError('not_found', { message: 'There is no such session.' });
+        throw notYours();
+      }
+      if (!TOKEN_STATES.includes(row.state))
+        throw new ApiError('conflict', { message: 'This session cannot be joined any more.' });
+      return tokens.mint(database.db, id);
+    },
+  };
+}
+
+const notYours = (): ApiError => new ApiError('forbidden', { message: 'This session is not yours.' });

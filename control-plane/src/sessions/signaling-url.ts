@@ -1,0 +1,24 @@
+/** Where a viewer finds the signaling socket, as seen from where its request came from. Pure. */
+import type { IncomingHttpHeaders } from 'node:http';
+
+const first = (header: string | string[] | undefined): string | undefined => {
+  const value = (Array.isArray(header) ? header[0] : header)?.split(',')[0]?.trim();
+  return value === '' ? undefined : value;
+};
+
+/**
+ * @param overTls the request came over this server's own TLS
+ * @param publicBaseUrl address of the service behind a proxy; null = not configured
+ */
+export function signalingUrl(
+  headers: IncomingHttpHeaders,
+  overTls: boolean,
+  publicBaseUrl: URL | null,
+): string {
+  const forwarded = Object.keys(headers).some((name) => name.startsWith('x-forwarded-'));
+  if (forwarded && publicBaseUrl !== null)
+    return `${publicBaseUrl.protocol === 'https:' ? 'wss' : 'ws'}://${publicBaseUrl.host}/v1/signal`;
+  const secure = overTls || first(headers['x-forwarded-proto'])?.toLowerCase() === 'https';
+  const host = (forwarded ? first(headers['x-forwarded-host']) : undefined) ?? headers.host ?? 'localhost';
+  return `${secure ? 'wss' : 'ws'}://${host}/v1/signal`;
+}

@@ -1,0 +1,280 @@
+/**
+ * The session machine.
+ *
+ * pending → assigned → starting → running → stopping → stopped, and failed from everywhere before stopping.
+ * Who moves it: the control plane (launch, stops, time-outs, lost hosts) and the agent of the session's host (reports).
+ * assigned, starting, running and stopping hold encode slots, which are given back by the one update that leaves them;
+ * stopped and failed are final, and take nothing more than late fields.
+ *
+ * Everything here is pure and never throws.
+ */
+
+import { type SessionStateName, sessionStates } from '@footlight/protocol';
+import { type HeldSession, LAUNCH_STEPS, type SessionState } from '@footlight/protocol/agent';
+
+export type { SessionStateName };
+
+/** The part of an agent's report that can change a row. */
+export type SessionReport = Pick<
+  SessionState,
+  'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes'
+>;
+
+export const SESSION_STATES = sessionStates;
+
+/** States that hold encode slots. */
+export const RESERVING = ['assigned', 'starting', 'running', 'stopping'] as const;
+/** States that are not final. */
+export const NONTERMINAL = ['pending', ...RESERVING] as const;
+/** States that count for a user's quota and lock a home. */
+export const QUOTA = ['pending', 'assigned', 'starting', 'running'] as const;
+
+export type TerminalState = Extract<SessionStateName, 'stopped' | 'failed'>;
+
+export const isTerminal = (state: SessionStateName): state is TerminalState =>
+  state === 'stopped' || state === 'failed';
+
+export type Actor = 'agent' | 'control_plane';
+
+/** Every legal move, by who makes it. Staying in a state is no move. */
+export const TRANSITIONS: Record<Actor, Record<SessionStateName, readonly SessionStateName[]>> = {
+  agent: {
+    pending: [],
+    assigned: ['starting', 'running', 'stopping', 'stopped', 'failed'],
+    starting: ['running', 'stopping', 'stopped', 'failed'],
+    running: ['stopping', 'stopped', 'failed'],
+    stopping: ['stopped'],
+    stopped: [],
+    failed: [],
+  },
+  control_plane: {
+    pending: ['assigned', 'stopped', 'failed'],
+    assigned: ['stopping', 'failed'],
+    starting: ['stopping', 'failed'],
+    running: ['stopping', 'failed'],
+    stopping: ['stopped'],
+    stopped: [],
+    failed: [],
+  },
+};
+
+export const mayMove = (actor: Actor, from: SessionStateName, to: SessionStateName): boolean =>
+  TRANSITIONS[actor][from].includes(to);
+
+/** Detail texts that other parts look for or write. */
+export const DETAIL = {
+  stop_requested: 'stop requested',
+  host_unreachable: 'host_unreachable',
+  host_reconnected: 'host_reconnected',
+  host_lost: 'host_lost',
+  start_timed_out: 'start timed out',
+  assign_timed_out: 'assign timed out',
+  stop_timed_out: 'stop timed out',
+} as const;
+
+/** Steps of a launch from which on the agent can negotiate with a viewer, as the agent words them. */
+const RELAY_STEPS: ReadonlySet<string> = new Set([
+  LAUNCH_STEPS.starting_encoder,
+  LAUNCH_STEPS.app_booting,
+  LAUNCH_STEPS.app_presented,
+]);
+
+/** Whether a report says that viewers may be attached from now on. */
+export function opensRelay(report: Pick<SessionReport, 'state' | 'detail'>): boolean {
+  if (report.state === 'running') return true;
+  return report.state === 'starting' && report.detail !== undefined && RELAY_STEPS.has(report.detail);
+}
+
+/** What is known about the row a report speaks of. */
+export interface SessionFacts {
+  state: SessionStateName;
+  state_detail: string | null;
+  end_reason: string | null;
+  stop_reason: string | null;
+  failure_code: string | null;
+  app_log_tail: string | null;
+  home_bytes: number | null;
+}
+
+/** Columns that an ending writes; null members are stored as null. */
+export interface Ending {
+  to: TerminalState;
+  /** null leaves the stored text. */
+  state_detail: string | null;
+  error_message: string | null;
+  failure_code: string | null;
+  end_reason: string;
+  app_log_tail: string | null;
+  home_bytes: number | null;
+}
+
+/** Fields that a final row still takes, each only where it is null. */
+export type LateFields = Partial<
+  Pick<SessionFacts, 'app_log_tail' | 'failure_code' | 'end_reason' | 'home_bytes'>
+>;
+
+/**
+ * What to do with a report.
+ * move: to a state that is not final; detail null leaves the text.
+ * detail: same state, another text. late: a final row takes what it misses. ignore: nothing.
+ */
+export type Step =
+  | { kind: 'move'; to: 'starting' | 'running' | 'stopping'; state_detail: string | null }
+  | { kind: 'end'; ending: Ending }
+  | { kind: 'detail'; state_detail: string }
+  | { kind: 'late'; fields: LateFields }
+  | { kind: 'ignore'; why: 'terminal' | 'illegal' | 'repeat' };
+
+/** Errors that only say that a link broke; they explain nothing to a person who stopped the session himself. */
+const TRANSPORT_ERROR = /\b(?:socket|connection|transport|link|websocket)\b/i;
+
+/**
+ * What an agent's report does to a session of its host. Idempotent: the same report again gives 'ignore' or the same
+ * detail.
+ */
+export function decideReport(facts: SessionFacts, report: SessionReport): Step {
+  const from = facts.state;
+  if (isTerminal(from)) return decideLate(from, facts, report);
+  // A crash while the person is leaving is a stop, not an alarm.
+  if (from === 'stopping' && report.state === 'failed') {
+    const text = report.error === undefined || TRANSPORT_ERROR.test(report.error) ? null : report.error;
+    return {
+      kind: 'end',
+      ending: {
+        to: 'stopped',
+        state_detail: text ?? report.detail ?? null,
+        error_message: null,
+        failure_code: null,
+        end_reason: report.reason ?? facts.stop_reason ?? 'stopped',
+        app_log_tail: null,
+        home_bytes: report.home_bytes ?? null,
+      },
+    };
+  }
+  if (from === report.state) {
+    const detail = report.detail;
+    return detail === undefined || detail === facts.state_detail
+      ? { kind: 'ignore', why: 'repeat' }
+      : { kind: 'detail', state_detail: detail };
+  }
+  if (!mayMove('agent', from, report.state)) return { kind: 'ignore', why: 'illegal' };
+  if (report.state === 'stopped' || report.state === 'failed')
+    return { kind: 'end', ending: endingOf(facts, report, report.state) };
+  return { kind: 'move', to: report.state, state_detail: report.detail ?? null };
+}
+
+/** An end that the agent reports, outside of a stop that failed. */
+function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState): Ending {
+  const failed = to === 'failed';
+  const end_reason =
+    report.reason ?? facts.stop_reason ?? (failed ? (report.failure_code ?? 'failed') : 'stopped');
+  return {
+    to,
+    state_detail: report.detail ?? null,
+    error_message: failed ? (report.error ?? 'the agent reported a failure') : null,
+    failure_code: failed ? (report.failure_code ?? null) : null,
+    end_reason,
+    app_log_tail: mayCarryLog(to, end_reason) ? (report.app_log_tail ?? null) : null,
+    home_bytes: report.home_bytes ?? null,
+  };
+}
+
+/** A log tail belongs to failures and to apps that ended by themselves; nobody asked for it otherwise. */
+const mayCarryLog = (state: TerminalState, endReason: string | null): boolean =>
+  state === 'failed' || endReason === 'app_exited';
+
+/**
+ * The report of an end that was decided here before the agent could speak: what it explains is still taken, once.
+ */
+function decideLate(state: TerminalState, facts: SessionFacts, report: SessionReport): Step {
+  if (report.state !== 'stopped' && report.state !== 'failed') return { kind: 'ignore', why: 'terminal' };
+  const fields: LateFields = {};
+  if (facts.end_reason === null && report.reason !== undefined) fields.end_reason = report.reason;
+  const endReason = fields.end_reason ?? facts.end_reason;
+  if (facts.app_log_tail === null && report.app_log_tail !== undefined && mayCarryLog(state, endReason))
+    fields.app_log_tail = report.app_log_tail;
+  if (state === 'failed' && facts.failure_code === null && report.failure_code !== undefined)
+    fields.failure_code = report.failure_code;
+  if (facts.home_bytes === null && report.home_bytes !== undefined) fields.home_bytes = report.home_bytes;
+  return Object.keys(fields).length === 0 ? { kind: 'ignore', why: 'terminal' } : { kind: 'late', fields };
+}
+
+/** Why the control plane ends or stops a session. */
+export type ControlEnd =
+  | { cause: 'assign_refused' | 'start_refused'; code: string; error: string }
+  | { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
+  | { cause: 'not_delivered' }
+  | { cause: 'host_lost'; error: string; failure_code: string | null };
+
+/**
+ * What an end decided by the control plane writes. A session that was stopping ends as stopped and shows no error.
+ * @returns null when the state is final already
+ */
+export function decideControlEnd(
+  facts: Pick<SessionFacts, 'state' | 'stop_reason'>,
+  end: ControlEnd,
+): Ending | null {
+  if (isTerminal(facts.state)) return null;
+  const text = CONTROL_ENDS[end.cause];
+  const stopping = facts.state === 'stopping';
+  const ending: Ending = {
+    to: stopping ? 'stopped' : 'failed',
+    state_detail: text.detail,
+    error_message: null,
+    failure_code: null,
+    end_reason: (stopping ? facts.stop_reason : null) ?? text.end_reason,
+    app_log_tail: null,
+    home_bytes: null,
+  };
+  if (stopping) return ending;
+  ending.error_message = text.error;
+  if (end.cause === 'assign_refused' || end.cause === 'start_refused') {
+    ending.error_message = end.error === '' ? `${text.error} (${end.code})` : end.error;
+    ending.failure_code = end.code;
+  }
+  if (end.cause === 'host_lost') {
+    ending.error_message = end.error;
+    ending.failure_code = end.failure_code;
+  }
+  return ending;
+}
+
+const CONTROL_ENDS: Record<ControlEnd['cause'], { detail: string; end_reason: string; error: string }> = {
+  assign_refused: {
+    detail: 'the host refused the session',
+    end_reason: 'assign_refused',
+    error: 'the host refused the session',
+  },
+  start_refused: {
+    detail: 'the host refused to start the session',
+    end_reason: 'start_refused',
+    error: 'the host refused to start the session',
+  },
+  assign_timed_out: {
+    detail: DETAIL.assign_timed_out,
+    end_reason: 'assign_timed_out',
+    error: 'the host did not take the session in time',
+  },
+  start_timed_out: {
+    detail: DETAIL.start_timed_out,
+    end_reason: 'start_timed_out',
+    error: 'the session did not start in time',
+  },
+  stop_timed_out: {
+    detail: DETAIL.stop_timed_out,
+    end_reason: 'stop_timed_out',
+    error: 'the session did not stop in time',
+  },
+  not_delivered: {
+    detail: DETAIL.host_lost,
+    end_reason: 'host_lost',
+    error: 'the host was not connected when the session was to start',
+  },
+  host_lost: { detail: DETAIL.host_lost, end_reason: 'host_lost', error: 'the host is gone' },
+};
+
+/** A held session of a register message, read as the report that it stands for; null for one not started yet. */
+export function reportOfHeld(held: HeldSession): SessionReport | null {
+  if (held.state === 'assigned') return null;
+  return { state: held.state, error: held.error, failure_code: held.failure_code };
+}

@@ -1,0 +1,278 @@
+import { sql } from 'kysely';
+import type { Executor, Tx } from '../platform/database/index.ts';
+import type { SessionsTable } from '../platform/database/tables/sessions.ts';
+import { isAfter, type PageKey } from '../platform/page-cursor.ts';
+import type { AdminNames, SessionRow } from './record.ts';
+import {
+  type Ending,
+  type LateFields,
+  NONTERMINAL,
+  QUOTA,
+  RESERVING,
+  type SessionStateName,
+} from './state.ts';
+
+export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
+  return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** The row only if it belongs to the user; what another person's id answers is then the same as an unknown one. */
+export async function loadOwnSession(
+  db: Executor,
+  id: string,
+  userId: string,
+): Promise<SessionRow | undefined> {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+}
+
+export async function loadSessions(db: Executor, ids: readonly string[]): Promise<SessionRow[]> {
+  if (ids.length === 0) return [];
+  return db.selectFrom('sessions').selectAll().where('id', 'in', ids).execute();
+}
+
+export async function loadLiveSessions(db: Executor): Promise<SessionRow[]> {
+  return db.selectFrom('sessions').selectAll().where('state', 'in', NONTERMINAL).execute();
+}
+
+export async function loadLiveSessionsOfHost(db: Executor, hostId: string): Promise<SessionRow[]> {
+  return db
+    .selectFrom('sessions')
+    .selectAll()
+    .where('host_id', '=', hostId)
+    .where('state', 'in', NONTERMINAL)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+}
+
+export async function countLiveSessionsOfHost(db: Executor, hostId: string): Promise<number> {
+  const row = await db
+    .selectFrom('sessions')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('host_id', '=', hostId)
+    .where('state', 'in', NONTERMINAL)
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+/** Sessions of a user that count for the quota and lock homes. */
+export async function loadQuotaSessions(
+  db: Executor,
+  userId: string,
+): Promise<{ id: string; home_app_id: string | null }[]> {
+  return db
+    .selectFrom('sessions')
+    .select(['id', 'home_app_id'])
+    .where('user_id', '=', userId)
+    .where('state', 'in', QUOTA)
+    .orderBy('created_at')
+    .execute();
+}
+
+export async function insertSession(tx: Tx, row: SessionsTable): Promise<void> {
+  await tx.insertInto('sessions').values(row).execute();
+}
+
+/**
+ * Moves a session if it is still in the state that was decided upon.
+ * @returns whether this call made the move
+ */
+export async function moveSession(
+  tx: Tx,
+  id: string,
+  from: SessionStateName,
+  to: SessionStateName,
+  set: Partial<Pick<SessionsTable, 'state_detail' | 'stop_reason' | 'started_at' | 'relay_ready'>>,
+  nowMs: number,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('sessions')
+    .set({ ...set, state: to, updated_at: nowMs })
+    .where('id', '=', id)
+    .where('state', '=', from)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Changes the text of a session that is still in the given state. @returns whether it did */
+export async function setDetail(
+  tx: Executor,
+  id: string,
+  state: SessionStateName,
+  detail: string,
+  relayReady: boolean,
+  nowMs: number,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('sessions')
+    .set({ state_detail: detail, updated_at: nowMs, ...(relayReady && { relay_ready: 1 as const }) })
+    .where('id', '=', id)
+    .where('state', '=', state)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/**
+ * Ends a session if it is still in the state that was decided upon, and gives its encode slots back in the same
+ * transaction: whoever wins this update is the only one who does.
+ * @returns whether this call ended it
+ */
+export async function endSession(tx: Tx, row: SessionRow, ending: Ending, nowMs: number): Promise<boolean> {
+  const result = await tx
+    .updateTable('sessions')
+    .set({
+      state: ending.to,
+      ...(ending.state_detail !== null && { state_detail: ending.state_detail }),
+      error_message: ending.error_message,
+      failure_code: ending.failure_code,
+      end_reason: ending.end_reason,
+      app_log_tail: ending.app_log_tail,
+      ...(ending.home_bytes !== null && { home_bytes: ending.home_bytes }),
+      ended_at: nowMs,
+      updated_at: nowMs,
+    })
+    .where('id', '=', row.id)
+    .where('state', '=', row.state)
+    .executeTakeFirst();
+  if (result.numUpdatedRows === 0n) return false;
+  if (row.gpu_id !== null && row.state !== 'pending') await releaseSlots(tx, row.gpu_id, row.encode_slots);
+  await tx.deleteFrom('signaling_tokens').where('session_id', '=', row.id).execute();
+  return true;
+}
+
+async function releaseSlots(tx: Tx, gpuId: string, slots: number): Promise<void> {
+  const left = sql<number>`case when slots_used > ${slots} then slots_used - ${slots} else 0 end`;
+  await tx
+    .updateTable('gpus')
+    .set({
+      slots_used: left,
+      // A report may have lowered the total below what was held; the guard follows the holders down.
+      slots_guard: sql<number>`case when ${left} > slots_total then ${left} else slots_total end`,
+    })
+    .where('id', '=', gpuId)
+    .execute();
+}
+
+/** Gives a final row what it misses. Each field is set only where it is null, so a repeat changes nothing. */
+export async function setLateFields(tx: Executor, id: string, fields: LateFields): Promise<boolean> {
+  let changed = false;
+  for (const [column, value] of Object.entries(fields) as [keyof LateFields, string | number][]) {
+    const result = await tx
+      .updateTable('sessions')
+      .set({ [column]: value })
+      .where('id', '=', id)
+      .where(column, 'is', null)
+      .executeTakeFirst();
+    changed ||= result.numUpdatedRows > 0n;
+  }
+  return changed;
+}
+
+/**
+ * Writes one text to all sessions of a host that are not final.
+ * @param replaces only where this text stands now; null = whatever stands there
+ * @returns their ids
+ */
+export async function setDetailOfHost(
+  db: Executor,
+  hostId: string,
+  detail: string,
+  replaces: string | null,
+  nowMs: number,
+): Promise<string[]> {
+  let query = db
+    .updateTable('sessions')
+    .set({ state_detail: detail, updated_at: nowMs })
+    .where('host_id', '=', hostId)
+    .where('state', 'in', NONTERMINAL);
+  if (replaces !== null) query = query.where('state_detail', '=', replaces);
+  const rows = await query.returning('id').execute();
+  return rows.map((row) => row.id);
+}
+
+export async function deleteSessionsOfHost(tx: Tx, hostId: string): Promise<void> {
+  await tx.deleteFrom('sessions').where('host_id', '=', hostId).execute();
+}
+
+/** What each GPU of these hosts carries. */
+export async function loadLoads(
+  db: Executor,
+  hostIds: readonly string[],
+): Promise<{ host_id: string; gpu_id: string | null; active_sessions: number }[]> {
+  if (hostIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['host_id', 'gpu_id'])
+    .select((eb) => eb.fn.countAll<number>().as('active_sessions'))
+    .where('host_id', 'in', hostIds)
+    .where('state', 'in', RESERVING)
+    .groupBy(['host_id', 'gpu_id'])
+    .execute();
+  return rows.map((row) => ({
+    host_id: row.host_id as string,
+    gpu_id: row.gpu_id,
+    active_sessions: Number(row.active_sessions),
+  }));
+}
+
+/** One page of a user's sessions, newest first; one row more than asked for tells that there is another page. */
+export async function listOwnSessions(
+  db: Executor,
+  userId: string,
+  after: PageKey | null,
+  limit: number,
+): Promise<SessionRow[]> {
+  let query = db.selectFrom('sessions').selectAll().where('user_id', '=', userId);
+  if (after !== null) query = query.where(isAfter('sessions', after));
+  return query
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}
+
+export interface AdminFilter {
+  /** null = every state. */
+  states: readonly SessionStateName[] | null;
+  /** Part of a user's, an app's or a host's name; undefined = any. */
+  q: string | undefined;
+}
+
+/** One page of everybody's sessions with the names of what they refer to, newest first, one row more than asked. */
+export async function listAllSessions(
+  db: Executor,
+  filter: AdminFilter,
+  after: PageKey | null,
+  limit: number,
+): Promise<(SessionRow & AdminNames)[]> {
+  let query = db
+    .selectFrom('sessions')
+    .leftJoin('users', 'users.id', 'sessions.user_id')
+    .leftJoin('apps', 'apps.id', 'sessions.app_id')
+    .leftJoin('hosts', 'hosts.id', 'sessions.host_id')
+    .selectAll('sessions')
+    .select(['users.username as username', 'apps.name as app_name', 'hosts.node_name as host_name']);
+  const { states, q } = filter;
+  if (states !== null) query = query.where('sessions.state', 'in', states);
+  if (q !== undefined) {
+    const pattern = `%${q.toLowerCase().replace(/[\\%_]/g, (mark) => `\\${mark}`)}%`;
+    query = query.where((eb) =>
+      eb.or(
+        (['users.username', 'apps.name', 'hosts.node_name'] as const).map(
+          (column) => sql<boolean>`lower(${eb.ref(column)}) like ${pattern} escape '\\'`,
+        ),
+      ),
+    );
+  }
+  if (after !== null) query = query.where(isAfter('sessions', after));
+  return query
+    .orderBy('sessions.created_at', 'desc')
+    .orderBy('sessions.id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}

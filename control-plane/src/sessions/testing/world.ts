@@ -1,0 +1,159 @@
+import type { AdminSession, Session, Signaling } from '@footlight/protocol/rest';
+// biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
+import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
+import type { DatabaseTarget } from '../../platform/database/index.ts';
+import { type Answer, createTestApp, type Person, type TestApp } from '../../testing/index.ts';
+
+const TOKEN = 'a-fixed-enrollment-token';
+/** How often an agent speaks while a test lets time pass. */
+const HEARTBEAT_MS = 5_000;
+
+interface LaunchAnswer extends Answer {
+  body: { session: Session; signaling: Signaling } & { error?: { code: string; session_id?: string } };
+}
+
+/** The whole service on a real port, with fake agents and time in the test's hand. */
+export interface SessionsWorld extends TestApp {
+  readonly url: string;
+  /** Connects an agent and waits until its host takes placements. */
+  host(nodeName: string, options?: Partial<FakeAgentOptions>): Promise<FakeAgent>;
+  /** Connects an agent again, as the same host. */
+  reconnect(agent: FakeAgent): Promise<void>;
+  /** Creates an app that everybody may launch. @returns its id */
+  app(fields?: Record<string, unknown>): Promise<string>;
+  launch(as: Person, appId: string, more?: Record<string, unknown>): Promise<LaunchAnswer>;
+  /** Launches and waits until it runs. */
+  running(as: Person, appId: string): Promise<Session>;
+  session(id: string): Promise<Session>;
+  /** Waits until a session is in a state, and gives it. */
+  until(id: string, state: Session['state']): Promise<Session>;
+  list(query?: string): Promise<AdminSession[]>;
+  /** Used slots of a host's first GPU. */
+  slotsUsed(agent: FakeAgent): Promise<number>;
+  /** Lets time pass while these agents go on sending heartbeats. */
+  pass(ms: number, ...agents: FakeAgent[]): Promise<void>;
+  /** Rows of the activity log with this action. */
+  audit(
+    action: string,
+  ): Promise<{ target_id: string | null; actor_user_id: string | null; details: unknown }[]>;
+}
+
+/** @param after the world whose database this one goes on with; its people come along, and its service is closed */
+export async function openSessionsWorld(
+  target: DatabaseTarget,
+  after?: SessionsWorld,
+): Promise<SessionsWorld> {
+  const app = await createTestApp(target, {
+    env: { SERVICE_ENROLLMENT_TOKEN: TOKEN },
+    ...(after !== undefined && { seedPeople: false }),
+  });
+  if (after !== undefined) Object.assign(app.people, after.people);
+  const { http } = await app.plane.listen();
+  const agents: FakeAgent[] = [];
+  const { db } = app.plane.platform.database;
+
+  async function ready(agent: FakeAgent): Promise<void> {
+    await agent.connect();
+    await eventually(async () => {
+      const answer = await app.call(app.people.admin, 'GET', `/v1/hosts/${agent.hostId}`);
+      return answer.body.capacity_detection === 'ok' && answer.body.status === 'online' ? true : undefined;
+    }, 'the host is ready');
+  }
+
+  const world: SessionsWorld = {
+    ...app,
+    url: http,
+    async host(nodeName, options = {}) {
+      const agent = new FakeAgent({
+        url: http,
+        nodeName,
+        credential: { token: TOKEN },
+        heartbeatMs: 0,
+        ...options,
+      });
+      agents.push(agent);
+      await ready(agent);
+      return agent;
+    },
+    reconnect: ready,
+    async app(fields = {}) {
+      const answer = await app.call(app.people.admin, 'POST', '/v1/apps', {
+        body: { name: 'Demo', runtime_spec: { args: ['demo'] }, ...fields },
+      });
+      if (answer.status !== 201) throw new Error(`no app: ${answer.text}`);
+      return answer.body.app.id as string;
+    },
+    launch: (as, appId, more = {}) =>
+      app.call(as, 'POST', '/v1/sessions', { body: { app_id: appId, ...more } }) as Promise<LaunchAnswer>,
+    async running(as, appId) {
+      const { body, text } = await world.launch(as, appId);
+      if (body.session === undefined) throw new Error(`not launched: ${text}`);
+      return world.until(body.session.id, 'running');
+    },
+    async session(id) {
+      const answer = await app.call(app.people.admin, 'GET', `/v1/sessions/${id}`);
+      return answer.body.session as Session;
+    },
+    until: (id, state) =>
+      eventually(async () => {
+        const session = await world.session(id);
+        return session.state === state ? session : undefined;
+      }, `session is ${state}`),
+    async list(query = '') {
+      const answer = await app.call(app.people.admin, 'GET', `/v1/admin/sessions${query}`);
+      return answer.body.items as AdminSession[];
+    },
+    async slotsUsed(agent) {
+      const row = await db
+        .selectFrom('gpus')
+        .select('slots_used')
+        .where('host_id', '=', agent.hostId as string)
+        .where('gpu_index', '=', 0)
+        .executeTakeFirstOrThrow();
+      return row.slots_used;
+    },
+    async pass(ms, ...beating) {
+      for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
+        await app.clock.advance(Math.min(left, HEARTBEAT_MS));
+        await Promise.all(beating.map((agent) => beat(agent)));
+      }
+    },
+    async audit(action) {
+      const rows = await db
+        .selectFrom('activity')
+        .select(['target_id', 'actor_user_id', 'details'])
+        .where('action', '=', action)
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => ({ ...row, details: JSON.parse(row.details) as unknown }));
+    },
+    async close() {
+      await Promise.all(agents.map((agent) => agent.drop()));
+      await app.close();
+    },
+  };
+  return world;
+}
+
+let beats = 0;
+
+async function beat(agent: FakeAgent): Promise<void> {
+  beats += 1;
+  const ts = beats;
+  agent.heartbeat({ ts });
+  await agent.waitFor('heartbeat_ack', (message) => message.echo === ts);
+}
+
+/** Asks until there is an answer. The limit is on the real clock, since sockets are real. */
+export async function eventually<T>(
+  ask: () => Promise<T | undefined> | T | undefined,
+  what: string,
+): Promise<T> {
+  const until = performance.now() + 8_000;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() > until) throw new Error(`not in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

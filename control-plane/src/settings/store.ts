@@ -1,0 +1,84 @@
+import type { Selectable } from 'kysely';
+import type { Executor } from '../platform/database/index.ts';
+import { fromJson } from '../platform/database/index.ts';
+import type { InstanceSettingsTable } from '../platform/database/tables/accounts.ts';
+
+const ROW = 1;
+
+/** The one row of settings, with the columns that never reach the wire. */
+export async function loadSettings(db: Executor): Promise<Selectable<InstanceSettingsTable>> {
+  return db.selectFrom('instance_settings').selectAll().where('id', '=', ROW).executeTakeFirstOrThrow();
+}
+
+/** Writes what the environment seeds, unless an earlier boot has done so. */
+export async function seedSettings(
+  db: Executor,
+  seed: Pick<InstanceSettingsTable, 'registration_mode' | 'storage_provider'>,
+  nowMs: number,
+): Promise<void> {
+  await db
+    .updateTable('instance_settings')
+    .set({ ...seed, seeded: 1, updated_at: nowMs })
+    .where('id', '=', ROW)
+    .where('seeded', '=', 0)
+    .execute();
+}
+
+export async function loadRegistrationMode(
+  db: Executor,
+): Promise<InstanceSettingsTable['registration_mode']> {
+  const row = await db
+    .selectFrom('instance_settings')
+    .select('registration_mode')
+    .where('id', '=', ROW)
+    .executeTakeFirstOrThrow();
+  return row.registration_mode;
+}
+
+/** Normalised origins that administrators stored. */
+export async function loadAllowedOrigins(db: Executor): Promise<string[]> {
+  const row = await db
+    .selectFrom('instance_settings')
+    .select('allowed_origins')
+    .where('id', '=', ROW)
+    .executeTakeFirstOrThrow();
+  return fromJson<string[]>(row.allowed_origins);
+}
+
+/** Time at which the set-up was finished or skipped; null before. Epoch milliseconds. */
+export async function loadSetupCompletedAt(db: Executor): Promise<number | null> {
+  const row = await db
+    .selectFrom('instance_settings')
+    .select('setup_completed_at')
+    .where('id', '=', ROW)
+    .executeTakeFirstOrThrow();
+  return row.setup_completed_at;
+}
+
+/** Keeps the first completion time. */
+export async function completeSetup(db: Executor, nowMs: number): Promise<void> {
+  await db
+    .updateTable('instance_settings')
+    .set({ setup_completed_at: nowMs })
+    .where('id', '=', ROW)
+    .where('setup_completed_at', 'is', null)
+    .execute();
+}
+
+/** SHA-256 hex of the setup token in force; null when none is. */
+export async function loadSetupTokenDigest(db: Executor): Promise<string | null> {
+  const row = await db
+    .selectFrom('instance_settings')
+    .select('setup_token_digest')
+    .where('id', '=', ROW)
+    .executeTakeFirstOrThrow();
+  return row.setup_token_digest;
+}
+
+export async function storeSetupTokenDigest(db: Executor, digest: string | null): Promise<void> {
+  await db
+    .updateTable('instance_settings')
+    .set({ setup_token_digest: digest })
+    .where('id', '=', ROW)
+    .execute();
+}

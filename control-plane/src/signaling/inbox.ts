@@ -1,0 +1,58 @@
+/** What a viewer's page may say, and how fast. */
+import {
+  type BrowserMessage,
+  MAX_CANDIDATES,
+  RENEGOTIATE_INTERVAL_MS,
+  SIGNAL_RATE_BURST,
+  SIGNAL_RATE_PER_SECOND,
+} from '@footlight/protocol/signal';
+import { SECOND_MS } from '../platform/clock.ts';
+
+/** Peer connections whose candidates are counted; a page has two at most while one replaces the other. */
+const MAX_COUNTED_CONNECTIONS = 4;
+
+/** Token bucket of one socket: so many messages a second, and a burst. Pure but for its own count. */
+export class MessageRate {
+  #tokens = SIGNAL_RATE_BURST;
+  #at: number;
+
+  constructor(nowMs: number) {
+    this.#at = nowMs;
+  }
+
+  /** @param nowMs monotonic ms @returns whether one more message is within the rate */
+  take(nowMs: number): boolean {
+    const refill = ((nowMs - this.#at) / SECOND_MS) * SIGNAL_RATE_PER_SECOND;
+    this.#tokens = Math.min(SIGNAL_RATE_BURST, this.#tokens + refill);
+    this.#at = nowMs;
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+}
+
+/** Decides which well-formed messages are worth relaying; surplus ones are ignored, as the protocol says. */
+export class RelayFilter {
+  readonly #candidates = new Map<string, number>();
+  #renegotiatedAt = Number.NEGATIVE_INFINITY;
+
+  /** @param nowMs monotonic ms */
+  passes(message: Exclude<BrowserMessage, { type: 'hello' }>, nowMs: number): boolean {
+    if (message.type === 'candidate') return this.#countCandidate(message.pc_id);
+    if (message.type !== 'renegotiate') return true;
+    if (nowMs - this.#renegotiatedAt < RENEGOTIATE_INTERVAL_MS) return false;
+    this.#renegotiatedAt = nowMs;
+    return true;
+  }
+
+  #countCandidate(pcId: string): boolean {
+    const count = (this.#candidates.get(pcId) ?? 0) + 1;
+    this.#candidates.delete(pcId);
+    this.#candidates.set(pcId, count);
+    for (const oldest of this.#candidates.keys()) {
+      if (this.#candidates.size <= MAX_COUNTED_CONNECTIONS) break;
+      this.#candidates.delete(oldest);
+    }
+    return count <= MAX_CANDIDATES;
+  }
+}

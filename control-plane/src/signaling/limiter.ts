@@ -1,0 +1,68 @@
+/** Who may knock at the signaling socket how often. In memory, per process. */
+import { LRUCache } from 'lru-cache';
+import { type Clock, MINUTE_MS } from '../platform/clock.ts';
+
+export interface LimiterSettings {
+  failuresPerMinute: number;
+  handshakesPerAddress: number;
+  handshakesInAll: number;
+  /** Addresses remembered; the least recently used one is forgotten. */
+  maxAddresses: number;
+}
+
+export const SIGNALING_LIMITS: LimiterSettings = {
+  failuresPerMinute: 10,
+  handshakesPerAddress: 10,
+  handshakesInAll: 256,
+  maxAddresses: 4_096,
+};
+
+export interface HandshakeLimiter {
+  /** Whether one more handshake may begin from this address. */
+  admits(address: string): boolean;
+  /** Counts a handshake as in flight until released; releasing twice does nothing. */
+  begin(address: string): { release(): void };
+  /** A token that was no good. Nothing else counts as a failure. */
+  failed(address: string): void;
+}
+
+export function createHandshakeLimiter(
+  clock: Pick<Clock, 'monotonicMs'>,
+  settings: LimiterSettings = SIGNALING_LIMITS,
+): HandshakeLimiter {
+  /** Instants of the latest failures, at most as many as matter. */
+  const failures = new LRUCache<string, number[]>({ max: settings.maxAddresses });
+  /** Bounded by the handshakes in all. */
+  const inFlight = new Map<string, number>();
+  let total = 0;
+
+  return {
+    admits(address) {
+      const since = clock.monotonicMs() - MINUTE_MS;
+      const recent = failures.get(address)?.filter((at) => at > since).length ?? 0;
+      if (recent >= settings.failuresPerMinute) return false;
+      return total < settings.handshakesInAll && (inFlight.get(address) ?? 0) < settings.handshakesPerAddress;
+    },
+
+    begin(address) {
+      total += 1;
+      inFlight.set(address, (inFlight.get(address) ?? 0) + 1);
+      let released = false;
+      return {
+        release() {
+          if (released) return;
+          released = true;
+          total -= 1;
+          const left = (inFlight.get(address) ?? 1) - 1;
+          if (left === 0) inFlight.delete(address);
+          else inFlight.set(address, left);
+        },
+      };
+    },
+
+    failed(address) {
+      const latest = [...(failures.get(address) ?? []), clock.monotonicMs()];
+      failures.set(address, latest.slice(-settings.failuresPerMinute));
+    },
+  };
+}

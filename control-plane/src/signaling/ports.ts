@@ -1,0 +1,29 @@
+import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
+
+/** What a viewer's socket needs to know of its session. */
+export interface ViewedSession {
+  id: string;
+  host_id: string | null;
+  state: SessionStateName;
+  state_detail: string | null;
+  end_reason: string | null;
+  /** The agent negotiates with viewers from now on. */
+  relay_ready: boolean;
+  app_launch_state: AppLaunchState | undefined;
+  stream: { codec: Codec; width: number; height: number; fps: number; mic: boolean; recording: boolean };
+}
+
+/** Where signaling looks sessions up. */
+export interface SessionDirectory {
+  /** undefined when the session is gone. */
+  view(id: string): Promise<ViewedSession | undefined>;
+}
+
+/** Subject on which every visible change of a session is announced, to whoever shows it. */
+export const changedSubject = (sessionId: string): string => `session.${sessionId}.changed`;
+/** Subject on which an agent's frames reach whoever holds the viewer's socket: { conn, msg }. */
+export const signalSubject = (sessionId: string): string => `session.${sessionId}.signal`;
+/** Subject on which a socket says that it is now the viewer: { conn, client_id }. */
+export const viewerSubject = (sessionId: string): string => `session.${sessionId}.viewer`;
+/** Subject on which the fate of a host's link is announced to whoever relays through it: { connected }. */
+export const linkSubject = (hostId: string): string => `host.${hostId}.link`;

@@ -1,0 +1,105 @@
+import { LRUCache } from 'lru-cache';
+import type { WebSocket } from 'ws';
+import type { Fleet } from '../fleet/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import { judgeOrigin } from '../platform/http/origins.ts';
+import type { Platform } from '../platform/platform.ts';
+import type { Settings } from '../settings/index.ts';
+import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';
+import type { SessionDirectory } from './ports.ts';
+import type { SignalingTokens } from './tokens.ts';
+import { ViewerSocket } from './viewer-socket.ts';
+
+/** Sessions whose last connection number is remembered; after that the clock alone makes it grow. */
+const MAX_REMEMBERED_CONNS = 4_096;
+
+export interface SignalingDeps {
+  fleet: Fleet;
+  sessions: SessionDirectory;
+  settings: Pick<Settings, 'originsInForce'>;
+  tokens: SignalingTokens;
+  limiter?: HandshakeLimiter;
+}
+
+/** What is known of a request for the socket before the upgrade. */
+interface Knock {
+  origin: string | undefined;
+  host: string | undefined;
+  /** Key of the client's address. */
+  addressKey: string;
+  token: string | undefined;
+  isUpgrade: boolean;
+}
+
+/** A request that may become a socket. */
+export interface Handshake {
+  addressKey: string;
+  token: string;
+  release(): void;
+}
+
+export interface Signaling {
+  /**
+   * Counts the handshake as in flight; release it when the request goes away without having become a socket.
+   * @throws ApiError 403, 429, 400 in this order
+   */
+  authorize(knock: Knock): Promise<Handshake>;
+  /** Serves an upgraded socket whose request was authorized. */
+  open(socket: WebSocket, handshake: Handshake): void;
+  /** Closes every socket with 1012. */
+  close(): void;
+}
+
+export function createSignaling(platform: Platform, deps: SignalingDeps): Signaling {
+  const { clock, config } = platform;
+  const limiter = deps.limiter ?? createHandshakeLimiter(clock);
+  const lastConns = new LRUCache<string, number>({ max: MAX_REMEMBERED_CONNS });
+  const sockets = new Set<ViewerSocket>();
+  const iceServers = config.sessions.iceServers.map((server) => ({ ...server, urls: [...server.urls] }));
+
+  function nextConn(sessionId: string): number {
+    const conn = Math.max((lastConns.get(sessionId) ?? 0) + 1, clock.nowMs());
+    lastConns.set(sessionId, conn);
+    return conn;
+  }
+
+  return {
+    async authorize({ origin, host, addressKey, token, isUpgrade }) {
+      if (origin !== undefined) {
+        const { allowed } = await deps.settings.originsInForce();
+        if (!judgeOrigin({ origin, host, allowed }).allowed)
+          throw new ApiError('forbidden', { message: 'Pages of this origin may not connect.' });
+      }
+      if (!limiter.admits(addressKey)) throw new ApiError('rate_limited');
+      if (token === undefined || token === '')
+        throw new ApiError('validation_failed', { message: 'token: missing' });
+      if (!isUpgrade)
+        throw new ApiError('validation_failed', { message: 'This address is for WebSocket connections.' });
+      return { addressKey, token, ...limiter.begin(addressKey) };
+    },
+
+    open(socket, handshake) {
+      const { addressKey, token } = handshake;
+      const viewer = new ViewerSocket(
+        platform,
+        {
+          fleet: deps.fleet,
+          sessions: deps.sessions,
+          iceServers,
+          consumeToken: (text) => deps.tokens.consume(text),
+          tokenFailed: () => limiter.failed(addressKey),
+          nextConn,
+          handshakeDone: () => handshake.release(),
+          closed: () => sockets.delete(viewer),
+        },
+        socket,
+      );
+      sockets.add(viewer);
+      viewer.start(token);
+    },
+
+    close() {
+      for (const viewer of [...sockets]) viewer.goAway();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { Executor, Tx } from '../platform/database/index.ts';
+import type { Platform } from '../platform/platform.ts';
+
+const TOKEN_BYTES = 32;
+const SIGNALING_TOKEN_TTL_MS = 60_000;
+const TOKEN = /^[0-9a-f]{64}$/;
+
+export interface MintedToken {
+  /** Hex; in this answer and nowhere else. */
+  token: string;
+  /** Epoch ms. */
+  expiresAt: number;
+}
+
+/** Single-use tokens that let one page reach one session's signaling. Stored as SHA-256 only. */
+export interface SignalingTokens {
+  /** Tokens are independent: a new one leaves the others alone. */
+  mint(tx: Executor, sessionId: string): Promise<MintedToken>;
+  /** @returns the session the token was for; null when it is unknown, expired or was used */
+  consume(token: string): Promise<string | null>;
+  /** Deletes what expired. */
+  sweep(tx: Tx): Promise<void>;
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+export function createSignalingTokens(
+  platform: Pick<Platform, 'clock' | 'database' | 'random'>,
+): SignalingTokens {
+  const { clock, database, random } = platform;
+  return {
+    async mint(tx, sessionId) {
+      const token = random.bytes(TOKEN_BYTES).toString('hex');
+      const nowMs = clock.nowMs();
+      const expiresAt = nowMs + SIGNALING_TOKEN_TTL_MS;
+      await tx
+        .insertInto('signaling_tokens')
+        .values({
+          token_hash: hashOf(token),
+          session_id: sessionId,
+          expires_at: expiresAt,
+          created_at: nowMs,
+        })
+        .execute();
+      return { token, expiresAt };
+    },
+
+    async consume(token) {
+      if (!TOKEN.test(token)) return null;
+      // The delete is the claim: of any number of parallel uses, one gets the row.
+      const row = await database.db
+        .deleteFrom('signaling_tokens')
+        .where('token_hash', '=', hashOf(token))
+        .returning(['session_id', 'expires_at'])
+        .executeTakeFirst();
+      return row === undefined || row.expires_at <= clock.nowMs() ? null : row.session_id;
+    },
+
+    async sweep(tx) {
+      await tx.deleteFrom('signaling_tokens').where('expires_at', '<=', clock.nowMs()).execute();
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { EventEmitter } from 'node:events';
+import type { Hello, ServiceMessage } from '@footlight/protocol/signal';
+import { describe, expect, test } from 'vitest';
+import type { WebSocket } from 'ws';
+import { createInProcessBus } from '../platform/bus.ts';
+import { createLogger } from '../platform/logger.ts';
+import type { Platform } from '../platform/platform.ts';
+import { ManualClock } from '../testing/index.ts';
+import { changedSubject, linkSubject, signalSubject, type ViewedSession } from './ports.ts';
+import { ViewerSocket } from './viewer-socket.ts';
+
+const SESSION: ViewedSession = {
+  id: '11111111-1111-4111-8111-111111111111',
+  host_id: 'host',
+  state: 'running',
+  state_detail: null,
+  end_reason: null,
+  relay_ready: true,
+  app_launch_state: undefined,
+  stream: { codec: 'h264', width: 1280, height: 720, fps: 30, mic: false, recording: false },
+};
+const hello: Hello = {
+  type: 'hello',
+  protocol: 1,
+  client_id: '22222222-2222-4222-8222-222222222222',
+  client: { kind: 'browser' },
+  codecs: [],
+};
+
+/** A socket whose peer reads nothing and answers nothing unless the test does so. */
+class StuckSocket extends EventEmitter {
+  readonly OPEN = 1;
+  readyState = 1;
+  bufferedAmount = 0;
+  readonly sent: ServiceMessage[] = [];
+  closedWith: number | null = null;
+  terminated = false;
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text) as ServiceMessage);
+    this.bufferedAmount += text.length;
+  }
+  ping(): void {}
+  close(code: number): void {
+    this.closedWith ??= code;
+    this.readyState = 2;
+  }
+  terminate(): void {
+    this.terminated = true;
+  }
+}
+
+interface WorldOptions {
+  consume?: () => Promise<string | null>;
+  relay?: 'open' | 'full' | 'gone';
+  view?: () => Promise<ViewedSession | undefined>;
+}
+
+async function world(options: WorldOptions = {}) {
+  const clock = new ManualClock();
+  const logger = createLogger('silent', { write: () => {} });
+  const bus = createInProcessBus({ clock, logger });
+  const socket = new StuckSocket();
+  const relay = { is: options.relay ?? 'open' };
+  const toAgent: unknown[] = [];
+  const released = { handshakes: 0, sockets: 0 };
+  const viewer = new ViewerSocket(
+    { clock, bus, logger } as unknown as Platform,
+    {
+      fleet: {
+        isConnected: () => relay.is !== 'gone',
+        sendSignaling: (_hostId, frame) => {
+          if (relay.is === 'open') toAgent.push(frame.msg);
+          return relay.is === 'open';
+        },
+      },
+      sessions: { view: options.view ?? (async () => SESSION) },
+      iceServers: [],
+      consumeToken: options.consume ?? (async () => SESSION.id),
+      tokenFailed: () => {},
+      nextConn: () => 1,
+      handshakeDone: () => {
+        released.handshakes += 1;
+      },
+      closed: () => {
+        released.sockets += 1;
+      },
+    },
+    socket as unknown as WebSocket,
+  );
+  viewer.start('token');
+  await clock.advance(0);
+  const say = async (message: unknown) => {
+    socket.emit('message', Buffer.from(JSON.stringify(message)), false);
+    await clock.advance(0);
+  };
+  return { clock, bus, socket, relay, toAgent, released, say };
+}
+
+const offer = (sdp: string) => ({ conn: 1, msg: { type: 'offer', pc_id: SESSION.id, sdp, reason: 'first' } });
+
+describe('queues are bounded', () => {
+  test('a page that does not read 1 MiB is closed with 4429 and detached', async () => {
+    const { bus, clock, socket, toAgent, say } = await world();
+    await say(hello);
+    for (let count = 0; count < 20; count += 1)
+      bus.publish(signalSubject(SESSION.id), offer('x'.repeat(60_000)));
+    await clock.advance(0);
+    expect(socket.closedWith).toBe(4429);
+    expect(socket.bufferedAmount).toBeLessThanOrEqual(1024 * 1024);
+    expect(toAgent.at(-1)).toEqual({ type: 'detach', reason: 'closed' });
+  });
+
+  test('and so is one that does not read 256 messages', async () => {
+    const { bus, clock, socket, say } = await world();
+    await say(hello);
+    for (let count = 0; count < 300; count += 1) bus.publish(signalSubject(SESSION.id), offer('v'));
+    await clock.advance(0);
+    expect(socket.closedWith).toBe(4429);
+    expect(socket.sent.length).toBe(256);
+  });
+
+  test('a full queue towards the host closes with 4429, and says so', async () => {
+    const { relay, socket, say } = await world();
+    await say(hello);
+    relay.is = 'full';
+    await say({ type: 'bye' });
+    expect(socket.closedWith).toBe(4429);
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'error', code: 'relay_unavailable', fatal: true });
+  });
+
+  test('a host that is gone closes with 4500', async () => {
+    const { relay, socket, say } = await world();
+    await say(hello);
+    relay.is = 'gone';
+    await say({ type: 'bye' });
+    expect(socket.closedWith).toBe(4500);
+  });
+
+  test('more frames than a page can need before it is let in close with 4429', async () => {
+    const { socket, say } = await world({ consume: () => new Promise(() => {}) });
+    for (let count = 0; count < 17; count += 1) await say({ type: 'bye' });
+    expect(socket.closedWith).toBe(4429);
+  });
+
+  test('and so do few large ones, which hundreds of strangers could have this process keep', async () => {
+    const { socket, say } = await world({ consume: () => new Promise(() => {}) });
+    await say({ type: 'hello', padding: 'x'.repeat(200 * 1024) });
+    expect(socket.closedWith).toBeNull();
+    await say({ type: 'hello', padding: 'x'.repeat(100 * 1024) });
+    expect(socket.closedWith).toBe(4429);
+  });
+});
+
+describe('handshake', () => {
+  test('a hello that comes before the token is accepted is read afterwards', async () => {
+    let accept: (id: string) => void = () => {};
+    const { clock, socket, say } = await world({
+      consume: () => new Promise((resolve) => (accept = resolve)),
+    });
+    await say(hello);
+    await say({ type: 'renegotiate', pc_id: SESSION.id, reason: 'user' });
+    expect(socket.sent).toEqual([]);
+    accept(SESSION.id);
+    await clock.advance(0);
+    expect(socket.sent.map((message) => message.type)).toEqual(['ready']);
+    expect(socket.closedWith).toBeNull();
+  });
+
+  test('a token that is not judged within 15 s closes with 4500', async () => {
+    const { clock, socket } = await world({ consume: () => new Promise(() => {}) });
+    await clock.advance(14_999);
+    expect(socket.closedWith).toBeNull();
+    await clock.advance(1);
+    expect(socket.closedWith).toBe(4500);
+  });
+
+  test('a database that fails closes with 4500', async () => {
+    const { socket } = await world({ consume: () => Promise.reject(new Error('away')) });
+    expect(socket.closedWith).toBe(4500);
+  });
+
+  test('counts as over once it is ready, and the socket as gone when it closed', async () => {
+    const { released, socket, say } = await world();
+    expect(released.handshakes).toBe(0);
+    await say(hello);
+    expect(released.handshakes).toBe(1);
+    socket.emit('close');
+    expect(released.sockets).toBe(1);
+  });
+});
+
+test('a change that comes while the session is being read for ready is not lost', async () => {
+  const starting = { ...SESSION, state: 'starting' as const, relay_ready: false };
+  const reads: ((session: ViewedSession) => void)[] = [];
+  const { bus, clock, socket, toAgent, say } = await world({
+    view: () => new Promise((resolve) => reads.push(resolve)),
+  });
+  const answer = async (session: ViewedSession) => {
+    reads.shift()?.(session);
+    await clock.advance(0);
+  };
+  await answer(starting);
+  await say(hello);
+  bus.publish(changedSubject(SESSION.id), {});
+  await clock.advance(0);
+  await answer(starting);
+  await answer(SESSION);
+  expect(socket.sent.map((message) => message.type)).toEqual(['ready', 'session']);
+  expect(toAgent).toMatchObject([{ type: 'attach' }]);
+});
+
+test('a peer that does not answer the close is cut', async () => {
+  const { bus, clock, socket, say } = await world();
+  await say(hello);
+  bus.publish(linkSubject('host'), { connected: false });
+  await clock.advance(0);
+  await clock.advance(1_999);
+  expect([socket.closedWith, socket.terminated]).toEqual([4500, false]);
+  await clock.advance(1);
+  expect(socket.terminated).toBe(true);
+});

@@ -1,0 +1,456 @@
+/**
+ * One viewer's signaling socket.
+ *
+ * authorizing: the token is being consumed. greeting: the page owes its hello. open: `ready` was sent; changes of the
+ * session follow, and from the agent's "starting encoder" on the socket is attached and frames are relayed.
+ * closed: by the page, by a limit, by a later viewer, by the end of the session, or because the host's link broke.
+ * Closing it ends neither the session nor the picture; the agent is told, and keeps the peer connection.
+ */
+import { RELAY_QUEUE_BYTES, RELAY_QUEUE_MESSAGES } from '@footlight/protocol/agent';
+import {
+  type BrowserMessage,
+  encodeServiceFrame,
+  type Hello,
+  type IceServer,
+  MAX_SIGNAL_FRAME_BYTES,
+  parseBrowserFrame,
+  type ServiceMessage,
+  SIGNAL_CLOSE,
+  SIGNAL_HELLO_TIMEOUT_MS,
+  SIGNAL_PING_INTERVAL_MS,
+  SIGNAL_PROTOCOL,
+  SIGNAL_READ_TIMEOUT_MS,
+  type SignalErrorCode,
+  serviceToBrowser,
+} from '@footlight/protocol/signal';
+import type { RawData, WebSocket } from 'ws';
+import type { Fleet, SignalingToAgent } from '../fleet/index.ts';
+import type { Subscription } from '../platform/bus.ts';
+import { SECOND_MS, type Timer } from '../platform/clock.ts';
+import type { Platform } from '../platform/platform.ts';
+import { MessageRate, RelayFilter } from './inbox.ts';
+import {
+  changedSubject,
+  linkSubject,
+  type SessionDirectory,
+  signalSubject,
+  type ViewedSession,
+  viewerSubject,
+} from './ports.ts';
+
+/** Time for the database to accept or refuse the token. */
+const TOKEN_BUDGET_MS = 15 * SECOND_MS;
+/** Frames kept while the token is looked up; a page has no reason to send more than its hello. */
+const MAX_EARLY_FRAMES = 16;
+/** All of them together: strangers may have many sockets in this state, while the database is slow. */
+const MAX_EARLY_BYTES = MAX_SIGNAL_FRAME_BYTES;
+/** How long a socket that was told to close may keep its descriptor. */
+const CLOSE_GRACE_MS = 2 * SECOND_MS;
+const UNSUPPORTED_DATA = 1003;
+const NORMAL = 1000;
+
+type CloseCode = (typeof SIGNAL_CLOSE)[keyof typeof SIGNAL_CLOSE] | typeof UNSUPPORTED_DATA | typeof NORMAL;
+
+export interface ViewerDeps {
+  fleet: Pick<Fleet, 'sendSignaling' | 'isConnected'>;
+  sessions: SessionDirectory;
+  iceServers: IceServer[];
+  consumeToken(token: string): Promise<string | null>;
+  tokenFailed(): void;
+  /** Grows per session, over restarts too. */
+  nextConn(sessionId: string): number;
+  /** The handshake is over: `ready` was sent, or the socket is gone. */
+  handshakeDone(): void;
+  closed(): void;
+}
+
+export class ViewerSocket {
+  readonly #platform: Platform;
+  readonly #deps: ViewerDeps;
+  readonly #socket: WebSocket;
+  readonly #rate: MessageRate;
+  readonly #filter = new RelayFilter();
+  readonly #timers: Timer[] = [];
+  readonly #subscriptions: Subscription[] = [];
+  readonly #early: RawData[] = [];
+  #earlyBytes = 0;
+  #phase: 'authorizing' | 'greeting' | 'preparing' | 'open' | 'closed' = 'authorizing';
+  #session: ViewedSession | null = null;
+  #hello: Hello | null = null;
+  #conn = 0;
+  #attached = false;
+  #lastHeard: number;
+  #unsent = 0;
+  #lastNotice = '';
+  #refreshing = false;
+  #stale = false;
+
+  constructor(platform: Platform, deps: ViewerDeps, socket: WebSocket) {
+    this.#platform = platform;
+    this.#deps = deps;
+    this.#socket = socket;
+    this.#lastHeard = platform.clock.monotonicMs();
+    this.#rate = new MessageRate(this.#lastHeard);
+  }
+
+  /** Takes the socket over. Call before anything is awaited after the upgrade. */
+  start(token: string): void {
+    const { clock } = this.#platform;
+    const socket = this.#socket;
+    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('pong', () => this.#heard());
+    socket.on('ping', () => this.#heard());
+    socket.on('error', (error) => this.#platform.logger.debug({ event: 'signal.socket_error', err: error }));
+    socket.on('close', () => this.#released());
+    this.#timers.push(clock.setInterval(() => this.#beat(), SIGNAL_PING_INTERVAL_MS));
+    void this.#authorize(token).catch((error: unknown) => this.#broken(error));
+  }
+
+  /** The service goes away; pages come back to its successor. */
+  goAway(): void {
+    if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'going_away' });
+    this.#close(SIGNAL_CLOSE.restarting, 'the service restarts');
+  }
+
+  async #authorize(token: string): Promise<void> {
+    const { clock } = this.#platform;
+    const budget = clock.setTimeout(
+      () =>
+        this.#fail('relay_unavailable', SIGNAL_CLOSE.relay_unavailable, 'the service is too slow right now'),
+      TOKEN_BUDGET_MS,
+    );
+    const sessionId = await this.#deps.consumeToken(token).finally(() => budget.cancel());
+    if (this.#phase !== 'authorizing') return;
+    if (sessionId === null) {
+      this.#deps.tokenFailed();
+      return this.#close(SIGNAL_CLOSE.bad_token, 'token unknown, expired or used');
+    }
+    const session = await this.#deps.sessions.view(sessionId);
+    if (this.#phase !== 'authorizing') return;
+    if (session === undefined || isOver(session))
+      return this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
+    if (session.host_id === null) return this.#close(SIGNAL_CLOSE.no_host, 'session has no host yet');
+    if (!this.#deps.fleet.isConnected(session.host_id)) return this.#noRelay();
+    this.#session = session;
+    this.#phase = 'greeting';
+    this.#timers.push(
+      clock.setTimeout(() => {
+        if (this.#phase === 'greeting') this.#close(SIGNAL_CLOSE.timed_out, 'no hello');
+      }, SIGNAL_HELLO_TIMEOUT_MS),
+    );
+    this.#drain();
+  }
+
+  #receive(data: RawData, isBinary: boolean): void {
+    if (this.#phase === 'closed') return;
+    this.#heard();
+    const early = this.#phase === 'authorizing' || this.#phase === 'preparing';
+    const withinRate = this.#rate.take(this.#platform.clock.monotonicMs());
+    if (isBinary) this.#close(UNSUPPORTED_DATA, 'text frames only');
+    else if (!withinRate || (early && !this.#hasRoomFor(data)))
+      this.#fail('rate_limited', SIGNAL_CLOSE.flooded, 'too many messages');
+    else if (early) {
+      this.#early.push(data);
+      this.#earlyBytes += bytesOf(data);
+    } else this.#read(data);
+  }
+
+  #hasRoomFor(data: RawData): boolean {
+    return this.#early.length < MAX_EARLY_FRAMES && this.#earlyBytes + bytesOf(data) <= MAX_EARLY_BYTES;
+  }
+
+  /** Reads what came early; a hello among it holds the rest back until it is answered. */
+  #drain(): void {
+    while (this.#phase === 'greeting' || this.#phase === 'open') {
+      const data = this.#early.shift();
+      if (data === undefined) return;
+      this.#earlyBytes -= bytesOf(data);
+      this.#read(data);
+    }
+  }
+
+  #read(data: RawData): void {
+    const text = decodeText(data);
+    const frame = text === null ? null : parseBrowserFrame(text);
+    if (frame === null || frame.kind === 'malformed') {
+      this.#fail('invalid_message', SIGNAL_CLOSE.malformed, frame?.why ?? 'not UTF-8');
+      return;
+    }
+    if (frame.kind === 'unknown') return;
+    const { message } = frame;
+    if (this.#phase === 'greeting' && message.type === 'hello') {
+      void this.#greet(message).catch((error: unknown) => this.#broken(error));
+      return;
+    }
+    if (message.type === 'hello' || this.#phase !== 'open') {
+      this.#fail('invalid_message', SIGNAL_CLOSE.malformed, 'hello comes first, and once');
+      return;
+    }
+    this.#relay(message);
+  }
+
+  async #greet(hello: Hello): Promise<void> {
+    const session = this.#session as ViewedSession;
+    const hostId = session.host_id as string;
+    if (hello.protocol !== SIGNAL_PROTOCOL)
+      return this.#close(SIGNAL_CLOSE.protocol_unsupported, 'protocol version not supported');
+    if (session.stream.codec !== 'h264' && !hello.codecs.includes(session.stream.codec))
+      return this.#fail(
+        'codec_unsupported',
+        SIGNAL_CLOSE.codec_unsupported,
+        `this session streams ${session.stream.codec}`,
+      );
+    this.#phase = 'preparing';
+    this.#hello = hello;
+    this.#conn = this.#deps.nextConn(session.id);
+    const { bus } = this.#platform;
+    this.#subscriptions.push(
+      bus.subscribe(changedSubject(session.id), () => this.#changed()),
+      bus.subscribe(signalSubject(session.id), (payload) => this.#fromAgent(payload)),
+      bus.subscribe(viewerSubject(session.id), (payload) => this.#otherViewer(payload)),
+      bus.subscribe(linkSubject(hostId), (payload) => {
+        if ((payload as { connected: boolean }).connected === false) this.#noRelay();
+      }),
+    );
+    bus.publish(viewerSubject(session.id), { conn: this.#conn, client_id: hello.client_id });
+    // Read again: what changed before the subscriptions stood would be missed otherwise.
+    const current = await this.#deps.sessions.view(session.id);
+    if (this.#phase !== 'preparing') return;
+    if (current === undefined || isOver(current)) return this.#sessionOver(current);
+    if (!this.#deps.fleet.isConnected(hostId)) return this.#noRelay();
+    this.#phase = 'open';
+    this.#session = current;
+    this.#lastNotice = noticeOf(current);
+    const { codec, width, height, fps, mic, recording } = current.stream;
+    this.#send({
+      type: 'ready',
+      protocol: SIGNAL_PROTOCOL,
+      session: { id: current.id, state: current.state, state_detail: current.state_detail },
+      stream: { codec, width, height, fps, audio: true, mic, recording },
+      ice_servers: this.#deps.iceServers,
+      conn: this.#conn,
+    });
+    this.#deps.handshakeDone();
+    this.#attachWhenReady(current);
+    this.#drain();
+    // A change that came while the row was being read may not be in it.
+    if (this.#stale) this.#changed();
+  }
+
+  #attachWhenReady(session: ViewedSession): void {
+    if (this.#attached || this.#hello === null || this.#phase !== 'open') return;
+    if (!session.relay_ready || (session.state !== 'starting' && session.state !== 'running')) return;
+    this.#attached = this.#toAgent({
+      type: 'attach',
+      client_id: this.#hello.client_id,
+      hello: this.#hello,
+      ice_servers: this.#deps.iceServers,
+    });
+  }
+
+  #relay(message: Exclude<BrowserMessage, { type: 'hello' }>): void {
+    if (!this.#attached || !this.#filter.passes(message, this.#platform.clock.monotonicMs())) return;
+    this.#toAgent(message);
+  }
+
+  /** @returns false: the socket was closed, because the frame could not be sent */
+  #toAgent(msg: SignalingToAgent['msg']): boolean {
+    const session = this.#session as ViewedSession;
+    const hostId = session.host_id as string;
+    if (this.#deps.fleet.sendSignaling(hostId, { session_id: session.id, conn: this.#conn, msg }))
+      return true;
+    if (this.#deps.fleet.isConnected(hostId))
+      this.#fail('relay_unavailable', SIGNAL_CLOSE.flooded, 'the relay to the host is full');
+    else this.#noRelay();
+    return false;
+  }
+
+  #fromAgent(payload: unknown): void {
+    if (this.#phase !== 'open' || !this.#attached) return;
+    const { conn, msg } = payload as { conn: number; msg: unknown };
+    if (conn !== this.#conn) return;
+    const parsed = serviceToBrowser.safeParse(msg);
+    if (!parsed.success) return;
+    this.#send(parsed.data);
+    if (parsed.data.type === 'bye') this.#close(BYE_CLOSE[parsed.data.reason], parsed.data.reason);
+    else if (parsed.data.type === 'error' && parsed.data.fatal)
+      this.#close(ERROR_CLOSE.get(parsed.data.code) ?? SIGNAL_CLOSE.relay_unavailable, parsed.data.code);
+  }
+
+  /** A later socket of the session took the place of this one. */
+  #otherViewer(payload: unknown): void {
+    const { conn, client_id } = payload as { conn: number; client_id: string };
+    if (conn <= this.#conn) return;
+    if (client_id === this.#hello?.client_id) {
+      // The same page, which lost this socket and has a new one: the next attach replaces this one at the agent.
+      this.#attached = false;
+      this.#close(NORMAL, 'replaced by a newer socket of this page');
+      return;
+    }
+    if (this.#attached) this.#detach('taken_over');
+    if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'taken_over' });
+    this.#close(SIGNAL_CLOSE.taken_over, 'another viewer took over');
+  }
+
+  #changed(): void {
+    this.#stale = true;
+    if (this.#refreshing) return;
+    this.#refreshing = true;
+    void this.#refresh()
+      .catch((error: unknown) => this.#broken(error))
+      .finally(() => {
+        this.#refreshing = false;
+      });
+  }
+
+  async #refresh(): Promise<void> {
+    while (this.#stale && this.#phase === 'open') {
+      this.#stale = false;
+      const session = await this.#deps.sessions.view((this.#session as ViewedSession).id);
+      if (this.#phase !== 'open') return;
+      if (session === undefined) return this.#sessionOver(undefined);
+      this.#session = session;
+      const notice = noticeOf(session);
+      if (notice !== this.#lastNotice) {
+        this.#lastNotice = notice;
+        this.#write(notice);
+      }
+      if (isOver(session)) return this.#sessionOver(session);
+      this.#attachWhenReady(session);
+    }
+  }
+
+  #sessionOver(session: ViewedSession | undefined): void {
+    // Nothing is left to detach from.
+    this.#attached = false;
+    this.#send({ type: 'bye', reason: session?.end_reason === 'host_lost' ? 'host_lost' : 'session_ended' });
+    this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
+  }
+
+  #noRelay(): void {
+    this.#attached = false;
+    this.#fail(
+      'relay_unavailable',
+      SIGNAL_CLOSE.relay_unavailable,
+      'the host of this session is not connected',
+    );
+  }
+
+  #broken(error: unknown): void {
+    this.#platform.logger.warn({ event: 'signal.failed', session_id: this.#session?.id, err: error });
+    this.#fail('internal', SIGNAL_CLOSE.relay_unavailable, 'something went wrong on the server');
+  }
+
+  #heard(): void {
+    this.#lastHeard = this.#platform.clock.monotonicMs();
+  }
+
+  #beat(): void {
+    if (this.#platform.clock.monotonicMs() - this.#lastHeard >= SIGNAL_READ_TIMEOUT_MS) {
+      this.#close(SIGNAL_CLOSE.timed_out, 'silent for too long');
+      return;
+    }
+    this.#socket.ping();
+  }
+
+  #send(message: ServiceMessage): void {
+    this.#write(encodeServiceFrame(message));
+  }
+
+  #write(frame: string): void {
+    if (this.#phase === 'closed' || this.#socket.readyState !== this.#socket.OPEN) return;
+    if (
+      this.#unsent >= RELAY_QUEUE_MESSAGES ||
+      this.#socket.bufferedAmount + frame.length > RELAY_QUEUE_BYTES
+    ) {
+      this.#close(SIGNAL_CLOSE.flooded, 'the page does not read');
+      return;
+    }
+    this.#unsent += 1;
+    this.#socket.send(frame, () => {
+      this.#unsent -= 1;
+    });
+  }
+
+  #fail(code: SignalErrorCode, close: CloseCode, message: string): void {
+    this.#send({ type: 'error', code, message: message.slice(0, 200), fatal: true });
+    this.#close(close, message);
+  }
+
+  #detach(reason: 'closed' | 'taken_over'): void {
+    const session = this.#session as ViewedSession;
+    this.#attached = false;
+    this.#deps.fleet.sendSignaling(session.host_id as string, {
+      session_id: session.id,
+      conn: this.#conn,
+      msg: { type: 'detach', reason },
+    });
+  }
+
+  #close(code: CloseCode, reason: string): void {
+    if (this.#phase === 'closed') return;
+    this.#end();
+    this.#socket.close(code, reason.slice(0, 100));
+    // A peer that does not answer the close keeps no descriptor here.
+    const timer = this.#platform.clock.setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
+    this.#socket.once('close', () => timer.cancel());
+  }
+
+  #released(): void {
+    if (this.#phase !== 'closed') this.#end();
+    this.#deps.closed();
+  }
+
+  #end(): void {
+    this.#phase = 'closed';
+    if (this.#attached) this.#detach('closed');
+    for (const timer of this.#timers) timer.cancel();
+    for (const subscription of this.#subscriptions) subscription.close();
+    this.#early.length = 0;
+    this.#earlyBytes = 0;
+    this.#deps.handshakeDone();
+  }
+}
+
+const isOver = (session: ViewedSession): boolean => session.state === 'stopped' || session.state === 'failed';
+
+/** The message that tells the page where its session is; equal texts are not sent twice. */
+function noticeOf(session: ViewedSession): string {
+  const { state, state_detail, app_launch_state } = session;
+  return encodeServiceFrame({
+    type: 'session',
+    state,
+    state_detail,
+    ...(app_launch_state !== undefined && { app_launch_state }),
+  });
+}
+
+/** What follows a goodbye that the agent says. */
+const BYE_CLOSE = {
+  taken_over: SIGNAL_CLOSE.taken_over,
+  session_ended: SIGNAL_CLOSE.session_gone,
+  host_lost: SIGNAL_CLOSE.session_gone,
+  going_away: SIGNAL_CLOSE.relay_unavailable,
+} as const;
+
+/** What follows a fatal error of the agent; others close as a relay that does not work now. */
+const ERROR_CLOSE = new Map<string, CloseCode>([
+  ['invalid_message', SIGNAL_CLOSE.malformed],
+  ['codec_unsupported', SIGNAL_CLOSE.codec_unsupported],
+  ['video_rejected', SIGNAL_CLOSE.codec_unsupported],
+  ['rate_limited', SIGNAL_CLOSE.flooded],
+]);
+
+const bytesOf = (data: RawData): number =>
+  Array.isArray(data) ? data.reduce((sum, part) => sum + part.length, 0) : data.byteLength;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+function decodeText(data: RawData): string | null {
+  const bytes = Array.isArray(data) ? Buffer.concat(data) : data;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,2 @@
+export { claimHome } from './service.ts';
+export { loadNewestHomeHost, orphanHomes, storeHomeSize } from './store.ts';

@@ -1,0 +1,58 @@
+import type { HomeSpec } from '@footlight/protocol/agent';
+import type { Tx } from '../platform/database/index.ts';
+import type { Random } from '../platform/random.ts';
+import { type HomeOwner, localHomeRef, volumeRef } from './refs.ts';
+import { insertHome, isRefTaken, loadHome, touchHome } from './store.ts';
+
+export interface HomeClaim {
+  owner: HomeOwner;
+  hostId: string;
+  /** Where homes lie on that host; null only for volumes. */
+  homeRoot: string | null;
+  /** What a home that is made now becomes; an existing one keeps what it is. */
+  provider: 'local' | 'volume';
+}
+
+/**
+ * The home of a launch: the one the user already has there, or a new one. Runs in the launch transaction.
+ * @returns null when no place can be formed for a new one
+ */
+export async function claimHome(
+  tx: Tx,
+  random: Random,
+  claim: HomeClaim,
+  nowMs: number,
+): Promise<Pick<HomeSpec, 'provider' | 'ref'> | null> {
+  const { owner, hostId } = claim;
+  const existing = await loadHome(tx, { userId: owner.userId, appId: owner.appId, hostId });
+  if (existing !== undefined) {
+    await touchHome(tx, existing.id, nowMs);
+    return { provider: existing.provider, ref: existing.ref };
+  }
+  const id = random.uuid();
+  const ref = claim.provider === 'volume' ? volumeRef(id) : await freeLocalRef(tx, claim);
+  if (ref === null) return null;
+  await insertHome(tx, {
+    id,
+    user_id: owner.userId,
+    app_id: owner.appId,
+    host_id: hostId,
+    provider: claim.provider,
+    ref,
+    bytes_used: 0,
+    created_at: nowMs,
+    last_used_at: nowMs,
+    gc_after: null,
+  });
+  return { provider: claim.provider, ref };
+}
+
+/** The short path, or the one with whole ids where another home of the host has the short one. */
+async function freeLocalRef(tx: Tx, claim: HomeClaim): Promise<string | null> {
+  if (claim.homeRoot === null) return null;
+  for (const whole of [false, true]) {
+    const ref = localHomeRef(claim.homeRoot, claim.owner, whole);
+    if (ref !== null && !(await isRefTaken(tx, claim.hostId, ref))) return ref;
+  }
+  return null;
+}

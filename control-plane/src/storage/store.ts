@@ -1,0 +1,91 @@
+import type { Executor, Tx } from '../platform/database/index.ts';
+import type { StorageHomesTable } from '../platform/database/tables/sessions.ts';
+
+/** The home of one user and app on one host, if there is one. */
+export async function loadHome(
+  tx: Executor,
+  key: { userId: string; appId: string; hostId: string },
+): Promise<StorageHomesTable | undefined> {
+  return tx
+    .selectFrom('storage_homes')
+    .selectAll()
+    .where('user_id', '=', key.userId)
+    .where('app_id', '=', key.appId)
+    .where('host_id', '=', key.hostId)
+    .executeTakeFirst();
+}
+
+/** Marks a home as used now, which also revives one that was given up. */
+export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('storage_homes')
+    .set({ last_used_at: nowMs, gc_after: null })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function isRefTaken(tx: Tx, hostId: string, ref: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('storage_homes')
+    .select('id')
+    .where('host_id', '=', hostId)
+    .where('ref', '=', ref)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertHome(tx: Tx, home: StorageHomesTable): Promise<void> {
+  await tx.insertInto('storage_homes').values(home).execute();
+}
+
+/** Stores the size that the agent measured at the end of a session. */
+export async function storeHomeSize(
+  tx: Tx,
+  key: { userId: string; appId: string; hostId: string },
+  bytes: number,
+): Promise<void> {
+  await tx
+    .updateTable('storage_homes')
+    .set({ bytes_used: bytes })
+    .where('user_id', '=', key.userId)
+    .where('app_id', '=', key.appId)
+    .where('host_id', '=', key.hostId)
+    .execute();
+}
+
+/** Host of the most recently used home that is not given up; null when there is none on any host. */
+export async function loadNewestHomeHost(
+  db: Executor,
+  userId: string,
+  appId: string,
+): Promise<{ host_id: string } | null> {
+  const row = await db
+    .selectFrom('storage_homes')
+    .select('host_id')
+    .where('user_id', '=', userId)
+    .where('app_id', '=', appId)
+    .where('host_id', 'is not', null)
+    .where('gc_after', 'is', null)
+    .orderBy('last_used_at', 'desc')
+    .orderBy('id')
+    .executeTakeFirst();
+  return row === undefined ? null : { host_id: row.host_id as string };
+}
+
+/**
+ * Homes whose user, app or host is being deleted lose that reference and count as given up from now on.
+ * @returns how many homes it concerned
+ */
+export async function orphanHomes(
+  tx: Tx,
+  column: 'user_id' | 'app_id' | 'host_id',
+  id: string,
+  nowMs: number,
+): Promise<number> {
+  const result = await tx
+    .updateTable('storage_homes')
+    .set({ [column]: null, gc_after: nowMs })
+    .where(column, '=', id)
+    .executeTakeFirst();
+  return Number(result.numUpdatedRows);
+}

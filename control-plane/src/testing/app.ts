@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { InjectOptions } from 'fastify';
+import { buildControlPlane, type ControlPlane, type Overrides } from '../app.ts';
+import { type Config, loadConfig } from '../platform/config.ts';
+import type { DatabaseTarget } from '../platform/database/index.ts';
+import { createLogger } from '../platform/logger.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** A seeded account with a token that never has to be logged in for. */
+export interface Person {
+  id: string;
+  username: string;
+  email: string;
+  role: 'user' | 'admin';
+  token: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  text: string;
+  /** The parsed body; undefined when it is empty or no JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find.
+  body: any;
+}
+
+export interface CallOptions {
+  /** Sent as JSON, or as it is when it is text or bytes. */
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A whole control plane on an injected clock with named people in it. */
+export interface TestApp {
+  readonly plane: ControlPlane;
+  readonly clock: ManualClock;
+  /** Everything that was logged so far. */
+  readonly log: string[];
+  readonly dir: string;
+  readonly people: { admin: Person; alice: Person; bob: Person };
+  /** Sends a request as somebody, or as nobody. */
+  call(as: Person | null, method: string, url: string, options?: CallOptions): Promise<Answer>;
+  /** Adds one more account with a live token. */
+  addPerson(username: string, role?: 'user' | 'admin'): Promise<Person>;
+  close(): Promise<void>;
+}
+
+export interface TestAppOptions {
+  /** Variables on top of those that keep the service inside a temporary folder, TLS off. */
+  env?: Record<string, string>;
+  overrides?: Overrides;
+  /** Without people nobody has claimed the instance. */
+  seedPeople?: boolean;
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Builds the service on the given database, not listening. Time stands still until `clock.advance`.
+ * Limits per address are raised out of the way unless `overrides` sets them.
+ */
+export async function createTestApp(target: DatabaseTarget, options: TestAppOptions = {}): Promise<TestApp> {
+  const dir = mkdtempSync(join(tmpdir(), 'footlight-app-'));
+  const clock = new ManualClock();
+  const log: string[] = [];
+  const config: Config = {
+    ...loadConfig({
+      SERVICE_DATA_DIR: dir,
+      SERVICE_SETUP_TOKEN_PATH: join(dir, 'run', 'setup-token'),
+      SERVICE_TLS: 'off',
+      LISTEN_ADDR: '127.0.0.1:0',
+      SERVICE_TLS_ADDR: '127.0.0.1:0',
+      SERVICE_WEB_DIR: join(dir, 'web'),
+      ...options.env,
+    }),
+    database: target,
+  };
+  const plane = await startOrForget(dir, config, {
+    clock,
+    logger: createLogger('debug', { write: (line) => void log.push(line) }),
+    accountLimits: { signIn: { capacity: 10_000, refillEveryMs: 1 } },
+    ...options.overrides,
+  });
+  const app: TestApp = {
+    plane,
+    clock,
+    log,
+    dir,
+    people: {} as TestApp['people'],
+    async call(as, method, url, { body, headers = {} } = {}) {
+      const payload =
+        body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+      const answer = await plane.inject({
+        method: method as NonNullable<InjectOptions['method']>,
+        url,
+        headers: { ...(as && { authorization: `Bearer ${as.token}` }), ...headers },
+        ...(payload !== undefined && { payload }),
+      });
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        text: answer.body,
+        body: parseOrUndefined(answer.body),
+      };
+    },
+    addPerson: (username, role = 'user') => insertPerson(plane, clock, username, role),
+    async close() {
+      await plane.close();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  if (options.seedPeople !== false) {
+    Object.assign(app.people, {
+      admin: await app.addPerson('admin', 'admin'),
+      alice: await app.addPerson('alice'),
+      bob: await app.addPerson('bob'),
+    });
+  }
+  return app;
+}
+
+/** A service that refuses to start leaves no folder behind. */
+async function startOrForget(dir: string, config: Config, overrides: Overrides): Promise<ControlPlane> {
+  try {
+    return await buildControlPlane(config, overrides);
+  } catch (error) {
+    rmSync(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function insertPerson(
+  plane: ControlPlane,
+  clock: ManualClock,
+  username: string,
+  role: Person['role'],
+): Promise<Person> {
+  const { database, random } = plane.platform;
+  const person: Person = {
+    id: random.uuid(),
+    username,
+    email: `${username}@example.test`,
+    role,
+    token: random.bytes(32).toString('base64url'),
+  };
+  const now = clock.nowMs();
+  await database.transaction(async (tx) => {
+    await tx
+      .insertInto('users')
+      .values({
+        id: person.id,
+        email: person.email,
+        username,
+        // No password fits: these people come with their tokens.
+        password_hash:
+          '$argon2id$v=19$m=65536,t=3,p=2$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+        role,
+        max_concurrent_sessions: 3,
+        internal: 0,
+        created_at: now,
+        updated_at: now,
+      })
+      .execute();
+    await tx
+      .insertInto('auth_tokens')
+      .values({
+        id: random.uuid(),
+        user_id: person.id,
+        token_hash: sha256(person.token).toString('hex'),
+        page_hash: sha256(sha256(`page:${person.token}`).toString('base64url')).toString('hex'),
+        expires_at: now + 365 * 24 * 60 * 60 * 1000,
+        created_at: now,
+      })
+      .execute();
+  });
+  return person;
+}
+
+function parseOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

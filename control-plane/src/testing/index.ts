@@ -1,0 +1,11 @@
+export {
+  type Answer,
+  type CallOptions,
+  createTestApp,
+  type Person,
+  type TestApp,
+} from './app.ts';
+export { dumpDatabase } from './database-dump.ts';
+export { describeDatabases } from './databases.ts';
+export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
+export { addSession } from './sessions.ts';

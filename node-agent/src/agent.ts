@@ -1,0 +1,250 @@
+import { mkdir } from 'node:fs/promises';
+import type { ConfigUpdate, ControlCommand, Registered } from '@footlight/protocol/agent';
+import type { AgentConfig } from './config/environment.ts';
+import { type HealthServer, serveHealth } from './health/server.ts';
+import type { Verdict } from './link/ack-store.ts';
+import { ControlLink, type LinkHandler } from './link/control-link.ts';
+import { IdentityStore } from './link/identity.ts';
+import { createMediaWorkerPool, type MediaWorkerPool } from './media/worker-pool.ts';
+import type { Clock, Timer } from './platform/clock.ts';
+import type { Logger } from './platform/logger.ts';
+import type { Random } from './platform/random.ts';
+import { errorText } from './platform/text.ts';
+import { storageMoved } from './probe/host-facts.ts';
+import { Inventory } from './probe/inventory.ts';
+import { closedAncestor } from './readiness/facts.ts';
+import { canIsolate, ProcessRuntime } from './runtime/process.ts';
+import { HomeLocks } from './sessions/home-locks.ts';
+import { removeLeftovers } from './sessions/leftovers.ts';
+import { STATE_DIR_BYTES } from './sessions/record.ts';
+import { type LaunchContext, Supervisor, unknownCommand } from './sessions/supervisor.ts';
+import { UidPool } from './sessions/uid-pool.ts';
+import { AGENT_VERSION } from './version.ts';
+
+const STORAGE_CHECK_MS = 60_000;
+const GPU_SAMPLE_MS = 5_000;
+/** Sessions have this long to end when the agent is asked to. */
+const SHUTDOWN_MS = 8_000;
+const FLUSH_MS = 2_000;
+const OK: Verdict = { ok: true };
+
+export interface AgentDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+}
+
+/**
+ * The agent process: wires the link, the inventory, the supervisor and the health answer together.
+ *
+ * Order of start: leftovers of a killed agent go, hardware is probed and a media worker warmed, then the first
+ * dial. Order of stop: sessions, reports, link, warm worker, health.
+ */
+export class Agent {
+  readonly #config: AgentConfig;
+  readonly #deps: AgentDeps;
+  readonly #inventory: Inventory;
+  readonly #workers: MediaWorkerPool;
+  readonly #supervisor: Supervisor;
+  readonly #link: ControlLink;
+  #health: HealthServer | null = null;
+  #timers: Timer[] = [];
+  #reportedStorage: Awaited<ReturnType<Inventory['storage']>> = [];
+  #stopping: Promise<void> | null = null;
+  #askRestart: () => void = () => undefined;
+  /** Settles when the control plane asked this process to end so that its supervisor starts it again. */
+  readonly restartAsked: Promise<void>;
+
+  private constructor(config: AgentConfig, deps: AgentDeps, isolated: boolean, workers: MediaWorkerPool) {
+    this.#config = config;
+    this.#deps = deps;
+    this.#workers = workers;
+    this.#inventory = new Inventory(config, { ...deps, isolated });
+    this.restartAsked = new Promise((resolve) => {
+      this.#askRestart = resolve;
+    });
+    this.#link = new ControlLink(
+      { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },
+      { ...deps, identity: new IdentityStore(config.stateDir, deps.random), handler: this.#handler() },
+    );
+    const root = process.getuid?.() === 0;
+    this.#supervisor = new Supervisor(
+      { orphanSecs: config.orphanSecs, context: () => this.#launchContext() },
+      {
+        ...deps,
+        link: this.#link,
+        workers,
+        runtime: new ProcessRuntime(
+          { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
+          deps.clock,
+        ),
+        homes: new HomeLocks(deps.clock),
+        uids: root ? new UidPool(config.processUids) : null,
+        stateDir: config.stateDir,
+      },
+    );
+  }
+
+  /**
+   * Starts everything; comes back when the first dial is under way.
+   * @throws when the state directory cannot be used, the health address is taken, or the host is not enrolled
+   */
+  static async start(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
+    // Sessions' users pass through it on the way to their homes; its files are for the agent alone.
+    await mkdir(config.stateDir, { recursive: true, mode: 0o711 });
+    const closed = process.getuid?.() === 0 ? closedAncestor(config.stateDir) : null;
+    if (closed !== null) {
+      throw new Error(
+        `SERVICE_AGENT_STATE_DIR: sessions have users of their own, which may not pass ${closed}; chmod o+x it`,
+      );
+    }
+    if (Buffer.byteLength(config.stateDir) > STATE_DIR_BYTES) {
+      throw new Error(
+        `SERVICE_AGENT_STATE_DIR: ${config.stateDir} is too long for the sockets of sessions below it; expected at most ${STATE_DIR_BYTES} bytes`,
+      );
+    }
+    const isolated = await canIsolate();
+    const uids = new UidPool(config.processUids);
+    await removeLeftovers(config.stateDir, { ...deps, ownsUid: (uid) => uids.contains(uid) });
+    const workers = createMediaWorkerPool({
+      size: 1,
+      onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
+      onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
+    });
+    const agent = new Agent(config, deps, isolated, workers);
+    try {
+      agent.#health = await serveHealth(config.healthHost, config.healthPort, () => ({
+        sessions: agent.#supervisor.liveCount,
+        connected: agent.#link.connected,
+      }));
+      await agent.#inventory.probe();
+      await agent.#inventory.sampleGpus();
+      await agent.#link.start();
+    } catch (error) {
+      await agent.#release();
+      throw error;
+    }
+    agent.#timers.push(
+      deps.clock.setInterval(() => void agent.#checkStorage(), STORAGE_CHECK_MS),
+      deps.clock.setInterval(() => void agent.#inventory.sampleGpus(), GPU_SAMPLE_MS),
+    );
+    return agent;
+  }
+
+  /** Whether the registration with the control plane stands. */
+  get connected(): boolean {
+    return this.#link.connected;
+  }
+
+  get healthPort(): number {
+    return this.#health?.port ?? 0;
+  }
+
+  /** Ends all sessions, tells the control plane, and lets go of everything. Repeatable. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop(false);
+    return this.#stopping;
+  }
+
+  /** The same for a restart: sessions end without a report, because the next registration tells of them. */
+  stopForRestart(): Promise<void> {
+    this.#stopping ??= this.#stop(true);
+    return this.#stopping;
+  }
+
+  async #stop(restart: boolean): Promise<void> {
+    for (const timer of this.#timers) timer.cancel();
+    if (restart) {
+      await this.#link.flush(FLUSH_MS);
+      await this.#link.stop();
+      await this.#supervisor.closeSilently(SHUTDOWN_MS);
+    } else {
+      await this.#supervisor.close('agent_shutdown', SHUTDOWN_MS);
+      await this.#link.flush(FLUSH_MS);
+      await this.#link.stop();
+    }
+    await this.#release();
+  }
+
+  async #release(): Promise<void> {
+    await Promise.all([this.#workers.close(), this.#health?.close()]);
+  }
+
+  #handler(): LinkHandler {
+    return {
+      register: () => ({
+        features: ['tune', ...(this.#config.processRuntime ? ['process_runtime'] : [])],
+        sessions: this.#supervisor.held(),
+      }),
+      capacity: async () => {
+        this.#reportedStorage = await this.#inventory.storage();
+        return this.#inventory.capacity(this.#link.clock);
+      },
+      heartbeat: () => ({
+        running_sessions: this.#supervisor.running(),
+        ...this.#inventory.heartbeat(this.#supervisor.liveByGpu()),
+      }),
+      command: (command) => this.#command(command),
+      signaling: (frame) => this.#supervisor.signaling(frame),
+      registered: (registered) => this.#registered(registered),
+      seen: (seq) => this.#supervisor.seen(seq),
+      linkReady: () => {
+        this.#supervisor.linkUp = true;
+      },
+      linkLost: () => {
+        this.#supervisor.linkUp = false;
+      },
+    };
+  }
+
+  #registered({ session_grace_secs }: Registered): void {
+    this.#supervisor.registered(session_grace_secs);
+    this.#inventory.registered(session_grace_secs);
+  }
+
+  async #command(command: ControlCommand): Promise<Verdict> {
+    switch (command.type) {
+      case 'config_update':
+        return this.#configUpdate(command);
+      case 'restart':
+        // After the ack has left: the process that answers must not be gone before its answer.
+        setImmediate(() => this.#askRestart());
+        return OK;
+      case 'image_ensure':
+      case 'image_build':
+      case 'image_remove':
+        return unknownCommand(command);
+      default:
+        return this.#supervisor.command(command);
+    }
+  }
+
+  #configUpdate({ settings }: ConfigUpdate): Verdict {
+    this.#inventory.applySettings(settings);
+    void this.#link.sendCapacity().catch((error) => {
+      this.#deps.logger.error({ error: errorText(error) }, 'capacity.failed');
+    });
+    return OK;
+  }
+
+  #launchContext(): LaunchContext {
+    const inventory = this.#inventory;
+    return {
+      processRuntime: this.#config.processRuntime,
+      containerEngine: false,
+      homeRoot: inventory.homeRoot,
+      encoderFamily: inventory.encoderFamily,
+      encoders: inventory.encoders,
+      gpus: inventory.gpus.map(({ index }) => index),
+      settings: inventory.settings,
+      media: { addresses: this.#config.mediaAddresses, ports: this.#config.mediaPorts },
+      renderNode: (index) => inventory.renderNode(index),
+      gpuGroups: (index) => inventory.gpuGroups(index),
+    };
+  }
+
+  async #checkStorage(): Promise<void> {
+    const now = await this.#inventory.storage().catch(() => this.#reportedStorage);
+    if (this.#link.connected && storageMoved(this.#reportedStorage, now)) await this.#link.sendCapacity();
+  }
+}

@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ConfigError, readConfig } from './environment.ts';
+import { KNOBS, knobBaseline, overlayKnobs } from './knobs.ts';
+
+const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
+let dir: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'footlight-config-'));
+});
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe('environment', () => {
+  test('defaults', () => {
+    expect(readConfig(BASE)).toMatchObject({
+      nodeName: 'host-1',
+      stateDir: '/var/lib/service-agent',
+      orphanSecs: 600,
+      processRuntime: false,
+      processUids: [70_000, 70_255],
+      healthHost: '127.0.0.1',
+      healthPort: 9091,
+      appMemoryMb: 8192,
+      appPids: 4096,
+      appCpus: 0,
+      containerNetwork: 'none',
+      mountRoots: [],
+      knobs: {},
+    });
+  });
+
+  test.each([
+    ['SERVICE_CONTROL_URL', ''],
+    ['SERVICE_CONTROL_URL', 'control:8080'],
+    ['SERVICE_CONTROL_URL', 'ftp://control'],
+    ['SERVICE_CONTROL_FINGERPRINT', 'AA:BB'],
+    ['SERVICE_CONTROL_CA', '/nowhere/ca.pem'],
+    ['SERVICE_ENROLLMENT_TOKEN', 'short'],
+    ['SERVICE_NODE_NAME', 'Has Spaces'],
+    ['SERVICE_AGENT_STATE_DIR', 'relative/dir'],
+    ['SERVICE_AGENT_ORPHAN_SECS', '-1'],
+    ['SERVICE_MOUNT_ROOTS', 'relative'],
+    ['SERVICE_MOUNT_ROOTS', '/a:rw:rw'],
+    ['SERVICE_ENCODE_SLOTS', '65'],
+    ['SERVICE_MEDIA_ADDRESSES', '10.0.0.1,nonsense'],
+    ['SERVICE_MEDIA_PORTS', '9000-8000'],
+    ['SERVICE_CONTAINER_NETWORK', 'all'],
+    ['SERVICE_CONTAINER_ULIMITS', 'mine'],
+    ['SERVICE_APP_MEMORY_MB', '1.5'],
+    ['SERVICE_PROCESS_RUNTIME', 'yes'],
+    ['SERVICE_PROCESS_UIDS', '0-10'],
+    ['SERVICE_AGENT_HEALTH_ADDR', '9091'],
+    ['SERVICE_LOG_LEVEL', 'loud'],
+    ['SERVICE_GOP', '0'],
+    ['SERVICE_ENCODER', 'x264'],
+    ['SERVICE_ABR', 'perhaps'],
+    ['SERVICE_HOME_ROOT', 'homes'],
+  ])('%s=%s is refused by name, with what was expected', (name, value) => {
+    expect(() => readConfig({ ...BASE, [name]: value })).toThrow(ConfigError);
+    expect(() => readConfig({ ...BASE, [name]: value })).toThrow(new RegExp(`^${name}: expected `));
+  });
+
+  test('a value may come from a file, but not from both', () => {
+    const file = join(dir, 'token');
+    writeFileSync(file, 'a-token-from-a-file\n');
+    expect(readConfig({ ...BASE, SERVICE_ENROLLMENT_TOKEN_FILE: file }).enrollmentToken).toBe(
+      'a-token-from-a-file',
+    );
+    const both = { ...BASE, SERVICE_ENROLLMENT_TOKEN: 'x'.repeat(16), SERVICE_ENROLLMENT_TOKEN_FILE: file };
+    expect(() => readConfig(both)).toThrow(ConfigError);
+    expect(() => readConfig({ ...BASE, SERVICE_GOP_FILE: '/nowhere' })).toThrow(/SERVICE_GOP_FILE/);
+  });
+
+  test('lists, ranges and addresses', () => {
+    const config = readConfig({
+      ...BASE,
+      SERVICE_MOUNT_ROOTS: '/srv/games:/srv/saves:rw',
+      SERVICE_ENCODE_SLOTS: '4,2',
+      SERVICE_MEDIA_PORTS: '40000-40100',
+      SERVICE_MEDIA_ADDRESSES: '10.0.0.1, fd00::1',
+      SERVICE_AGENT_HEALTH_ADDR: '[::1]:9000',
+      SERVICE_GOP: '120',
+      SERVICE_ABR: '0',
+    });
+    expect(config.mountRoots).toEqual([
+      { path: '/srv/games', writable: false },
+      { path: '/srv/saves', writable: true },
+    ]);
+    expect(config).toMatchObject({
+      encodeSlots: [4, 2],
+      mediaPorts: [40_000, 40_100],
+      mediaAddresses: ['10.0.0.1', 'fd00::1'],
+      healthHost: '::1',
+      healthPort: 9000,
+      knobs: { gop: 120, abr_enabled: false },
+    });
+  });
+});
+
+describe('knobs', () => {
+  test('every default is a value that its own knob takes', () => {
+    const { rejected } = overlayKnobs(
+      new Map(),
+      Object.fromEntries(KNOBS.map((knob) => [knob.key, knob.default])),
+    );
+    expect(rejected).toEqual([]);
+    expect(KNOBS).toHaveLength(39);
+  });
+
+  test('overrides lie over the environment; a vanished one falls back, a bad one keeps the baseline', () => {
+    const baseline = knobBaseline({ gop: 120 });
+    const { values, rejected } = overlayKnobs(baseline, {
+      gop: 30,
+      slices: 'many',
+      unknown: 1,
+      idle_timeout_secs: 0,
+    });
+    expect(values.get('gop')).toBe(30);
+    expect(values.get('slices')).toBe(8);
+    expect(values.get('idle_timeout_secs')).toBe(0);
+    expect(rejected).toEqual(['slices: expected a whole number from 1']);
+    expect(overlayKnobs(baseline, {}).values.get('gop')).toBe(120);
+  });
+});

@@ -1,0 +1,323 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import { FIXED_TOKEN_PATTERN, NODE_NAME_PATTERN } from '@footlight/protocol/agent';
+import ipaddr from 'ipaddr.js';
+import { KNOBS, type KnobValue, knobExpectation, parseKnobText } from './knobs.ts';
+
+const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+
+/** An environment variable that cannot be used; the message names it and what was expected. */
+export class ConfigError extends Error {
+  constructor(
+    readonly variable: string,
+    readonly expected: string,
+  ) {
+    super(`${variable}: expected ${expected}`);
+    this.name = 'ConfigError';
+  }
+}
+
+export interface MountRoot {
+  path: string;
+  writable: boolean;
+}
+
+export interface AgentConfig {
+  /** http(s) base address of the control plane, without a trailing slash. */
+  controlUrl: URL;
+  /** PEM certificates trusted besides the system's; null = only the system's. */
+  controlCa: string | null;
+  /** SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null = no pin. */
+  controlFingerprint: string | null;
+  /** Secret. A one-use or the fixed enrolment token; null = the agent must be enrolled already. */
+  enrollmentToken: string | null;
+  nodeName: string;
+  stateDir: string;
+  /** 0 = keep sessions for ever without a control plane. */
+  orphanSecs: number;
+  mountRoots: MountRoot[];
+  /** One number for every GPU, or one by GPU index; null = by encoder family. */
+  encodeSlots: number[] | null;
+  mediaAddresses: string[] | null;
+  mediaPorts: [number, number] | null;
+  containerNetwork: 'none' | 'bridge' | 'host';
+  containerEngine: string | null;
+  containerRuntime: string | null;
+  containerUlimits: 'host' | null;
+  /** 0 = no limit, for the three of them. */
+  appMemoryMb: number;
+  appPids: number;
+  appCpus: number;
+  processRuntime: boolean;
+  /** Inclusive range of uids that sessions get as root. */
+  processUids: [number, number];
+  healthHost: string;
+  healthPort: number;
+  imageSourceHosts: string[];
+  logLevel: string;
+  /** Knobs that the environment sets; the others have their defaults. */
+  knobs: Record<string, KnobValue>;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The agent's configuration out of the environment.
+ *
+ * Every variable may be given as a file instead, under its name with the suffix _FILE. An empty value counts as
+ * unset, so that unit files can list every variable.
+ * @throws ConfigError at the first value that cannot be used
+ */
+export function readConfig(env: Environment): AgentConfig {
+  const read = (name: string): string | null => readVariable(env, name);
+  const stateDir = absolutePath(read, 'SERVICE_AGENT_STATE_DIR') ?? '/var/lib/service-agent';
+  const [healthHost, healthPort] = healthAddress(read);
+  return {
+    controlUrl: controlUrl(read),
+    controlCa: certificates(read),
+    controlFingerprint: fingerprint(read),
+    enrollmentToken: enrollmentToken(read),
+    nodeName: nodeName(read),
+    stateDir,
+    orphanSecs: wholeNumber(read, 'SERVICE_AGENT_ORPHAN_SECS', 600, 0, 31_536_000),
+    mountRoots: mountRoots(read),
+    encodeSlots: encodeSlots(read),
+    mediaAddresses: mediaAddresses(read),
+    mediaPorts: range(read, 'SERVICE_MEDIA_PORTS', 1, 65_535),
+    containerNetwork: oneOf(read, 'SERVICE_CONTAINER_NETWORK', ['none', 'bridge', 'host'] as const) ?? 'none',
+    containerEngine: engineSocket(read),
+    containerRuntime: matching(
+      read,
+      'SERVICE_CONTAINER_RUNTIME',
+      /^[\w./-]{1,128}$/,
+      'the name of an OCI runtime',
+    ),
+    containerUlimits: oneOf(read, 'SERVICE_CONTAINER_ULIMITS', ['host'] as const),
+    appMemoryMb: wholeNumber(read, 'SERVICE_APP_MEMORY_MB', 8192, 0, 16_777_216),
+    appPids: wholeNumber(read, 'SERVICE_APP_PIDS', 4096, 0, 4_194_304),
+    appCpus: number(read, 'SERVICE_APP_CPUS', 0, 0, 4096),
+    processRuntime: flag(read, 'SERVICE_PROCESS_RUNTIME'),
+    processUids: range(read, 'SERVICE_PROCESS_UIDS', 1, 4_294_967_293) ?? [70_000, 70_255],
+    healthHost,
+    healthPort,
+    imageSourceHosts: hosts(read, 'SERVICE_IMAGE_SOURCE_HOSTS'),
+    logLevel: oneOf(read, 'SERVICE_LOG_LEVEL', LOG_LEVELS) ?? 'info',
+    knobs: knobs(read),
+  };
+}
+
+type Read = (name: string) => string | null;
+
+function readVariable(env: Environment, name: string): string | null {
+  const value = env[name];
+  const file = env[`${name}_FILE`];
+  if (!file) return value ? value : null;
+  if (value) throw new ConfigError(name, `either ${name} or ${name}_FILE, not both`);
+  try {
+    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    return text === '' ? null : text;
+  } catch {
+    throw new ConfigError(`${name}_FILE`, 'the path of a file that can be read');
+  }
+}
+
+function controlUrl(read: Read): URL {
+  const expected = 'an http or https address such as https://control.example:8443';
+  const text = read('SERVICE_CONTROL_URL');
+  if (text === null || !URL.canParse(text)) throw new ConfigError('SERVICE_CONTROL_URL', expected);
+  const url = new URL(text);
+  const plain = !url.username && !url.password && !url.search && !url.hash;
+  if (!['http:', 'https:'].includes(url.protocol) || !plain)
+    throw new ConfigError('SERVICE_CONTROL_URL', expected);
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+function certificates(read: Read): string | null {
+  const path = read('SERVICE_CONTROL_CA');
+  if (path === null) return null;
+  const expected = 'the path of a PEM file with at least one certificate';
+  if (path.startsWith('-----BEGIN')) return path;
+  try {
+    const pem = readFileSync(path, 'utf8');
+    if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
+  } catch {
+    // Named below, like a file without a certificate.
+  }
+  throw new ConfigError('SERVICE_CONTROL_CA', expected);
+}
+
+function fingerprint(read: Read): string | null {
+  const text = read('SERVICE_CONTROL_FINGERPRINT');
+  if (text === null) return null;
+  const upper = text.trim().toUpperCase();
+  if (!FINGERPRINT.test(upper)) {
+    throw new ConfigError(
+      'SERVICE_CONTROL_FINGERPRINT',
+      '32 hex pairs with colons (SHA-256 of the certificate)',
+    );
+  }
+  return upper;
+}
+
+function enrollmentToken(read: Read): string | null {
+  return matching(
+    read,
+    'SERVICE_ENROLLMENT_TOKEN',
+    FIXED_TOKEN_PATTERN,
+    '16 to 256 printable ASCII characters',
+  );
+}
+
+function nodeName(read: Read): string {
+  const given = read('SERVICE_NODE_NAME');
+  const name = given ?? hostname().toLowerCase();
+  if (!NODE_NAME_PATTERN.test(name)) {
+    throw new ConfigError(
+      'SERVICE_NODE_NAME',
+      'lower-case letters, digits, dots, underscores and hyphens, at most 63, beginning with a letter or digit',
+    );
+  }
+  return name;
+}
+
+function absolutePath(read: Read, name: string): string | null {
+  const path = read(name);
+  if (path === null) return null;
+  if (!isAbsolute(path) || path.includes('\0')) throw new ConfigError(name, 'an absolute path');
+  return resolve(path);
+}
+
+function mountRoots(read: Read): MountRoot[] {
+  const text = read('SERVICE_MOUNT_ROOTS');
+  if (text === null) return [];
+  const expected = 'absolute paths with colons between them, each followed by :rw where writing is allowed';
+  const roots: MountRoot[] = [];
+  for (const part of text.split(':')) {
+    const last = roots.at(-1);
+    if (part === 'rw' && last && !last.writable) last.writable = true;
+    else if (isAbsolute(part)) roots.push({ path: resolve(part), writable: false });
+    else throw new ConfigError('SERVICE_MOUNT_ROOTS', expected);
+  }
+  return roots;
+}
+
+function encodeSlots(read: Read): number[] | null {
+  const text = read('SERVICE_ENCODE_SLOTS');
+  if (text === null) return null;
+  const slots = text.split(',').map((part) => (/^\s*\d{1,2}\s*$/.test(part) ? Number(part) : Number.NaN));
+  if (slots.length > 16 || slots.some((count) => !(count >= 0 && count <= 64))) {
+    throw new ConfigError(
+      'SERVICE_ENCODE_SLOTS',
+      'a whole number from 0 to 64, or such numbers with commas, one a GPU',
+    );
+  }
+  return slots;
+}
+
+function mediaAddresses(read: Read): string[] | null {
+  const text = read('SERVICE_MEDIA_ADDRESSES');
+  if (text === null) return null;
+  const addresses = text.split(',').map((part) => part.trim());
+  if (!addresses.every((address) => ipaddr.isValid(address))) {
+    throw new ConfigError('SERVICE_MEDIA_ADDRESSES', 'IP addresses with commas between them');
+  }
+  return addresses;
+}
+
+function engineSocket(read: Read): string | null {
+  return matching(
+    read,
+    'SERVICE_CONTAINER_ENGINE',
+    /^(unix:\/\/\/.+|https?:\/\/.+|tcp:\/\/.+)$/,
+    'a socket URL',
+  );
+}
+
+function healthAddress(read: Read): [string, number] {
+  const text = read('SERVICE_AGENT_HEALTH_ADDR') ?? '127.0.0.1:9091';
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2] ?? '';
+  const port = Number(match?.[3] ?? Number.NaN);
+  const addressable = host === 'localhost' || ipaddr.isValid(host);
+  if (!addressable || !(port >= 0 && port <= 65_535)) {
+    throw new ConfigError('SERVICE_AGENT_HEALTH_ADDR', 'address:port such as 127.0.0.1:9091');
+  }
+  return [host, port];
+}
+
+function hosts(read: Read, name: string): string[] {
+  const text = read(name);
+  if (text === null) return [];
+  const names = text.split(',').map((part) => part.trim().toLowerCase());
+  if (!names.every((host) => /^[a-z0-9]([a-z0-9.-]{0,253})(:\d{1,5})?$/.test(host))) {
+    throw new ConfigError(name, 'host names with commas between them');
+  }
+  return names;
+}
+
+function knobs(read: Read): Record<string, KnobValue> {
+  const values: Record<string, KnobValue> = {};
+  for (const knob of KNOBS) {
+    const text = read(knob.env);
+    if (text === null) continue;
+    const value = parseKnobText(knob, text);
+    if (value === undefined) throw new ConfigError(knob.env, knobExpectation(knob));
+    values[knob.key] = value;
+  }
+  return values;
+}
+
+function matching(read: Read, name: string, pattern: RegExp, expected: string): string | null {
+  const text = read(name);
+  if (text !== null && !pattern.test(text)) throw new ConfigError(name, expected);
+  return text;
+}
+
+function oneOf<T extends string>(read: Read, name: string, values: readonly T[]): T | null {
+  const text = read(name);
+  if (text === null) return null;
+  const found = values.find((value) => value === text);
+  if (found === undefined) throw new ConfigError(name, `one of ${values.join(', ')}`);
+  return found;
+}
+
+function flag(read: Read, name: string): boolean {
+  return oneOf(read, name, ['0', '1'] as const) === '1';
+}
+
+function wholeNumber(read: Read, name: string, fallback: number, min: number, max: number): number {
+  const text = read(name);
+  if (text === null) return fallback;
+  const value = /^\d{1,15}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw new ConfigError(name, `a whole number from ${min} to ${max}`);
+  return value;
+}
+
+function number(read: Read, name: string, fallback: number, min: number, max: number): number {
+  const text = read(name);
+  if (text === null) return fallback;
+  const value = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) throw new ConfigError(name, `a number from ${min} to ${max}`);
+  return value;
+}
+
+function range(read: Read, name: string, min: number, max: number): [number, number] | null {
+  const text = read(name);
+  if (text === null) return null;
+  const match = /^(\d{1,10})-(\d{1,10})$/.exec(text.trim());
+  const low = Number(match?.[1] ?? Number.NaN);
+  const high = Number(match?.[2] ?? Number.NaN);
+  if (!(low >= min && high <= max && low <= high)) {
+    throw new ConfigError(name, `two numbers lo-hi from ${min} to ${max}`);
+  }
+  return [low, high];
+}
+
+/** Where homes live unless a host override says otherwise. */
+export function homeRootOf(config: AgentConfig, values: ReadonlyMap<string, KnobValue>): string {
+  const root = values.get('home_root');
+  return typeof root === 'string' && root !== '' ? resolve(root) : join(config.stateDir, 'homes');
+}

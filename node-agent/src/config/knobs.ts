@@ -1,0 +1,173 @@
+/**
+ * Host settings ("knobs"): what an administrator may change per host, each with the environment variable that
+ * sets it on the agent. The value in use is the control plane's override, else the environment, else the
+ * default. Live knobs reach sessions that start later; restart knobs are latched when the agent starts.
+ */
+
+export type KnobValue = string | number | boolean | null;
+
+export interface Knob {
+  key: string;
+  type: 'bool' | 'int' | 'float' | 'enum' | 'string';
+  default: KnobValue;
+  min?: number;
+  max?: number;
+  enum?: readonly string[];
+  nullable?: boolean;
+  class: 'live' | 'restart';
+  env: string;
+  /** "" or an absolute path. */
+  path?: boolean;
+}
+
+type Bounds = Partial<Pick<Knob, 'min' | 'max' | 'nullable' | 'class' | 'env' | 'path'>>;
+
+function knob(
+  key: string,
+  type: 'bool' | 'int' | 'float' | 'string',
+  fallback: KnobValue,
+  bounds: Bounds = {},
+): Knob {
+  return { key, type, default: fallback, class: 'live', env: `SERVICE_${key.toUpperCase()}`, ...bounds };
+}
+
+function choice(key: string, fallback: string, values: readonly string[], bounds: Bounds = {}): Knob {
+  return { ...knob(key, 'string', fallback, bounds), type: 'enum', enum: values };
+}
+
+const FRACTION = { min: 1e-6, max: 0.999999 };
+
+export const KNOBS: readonly Knob[] = [
+  knob('abr_enabled', 'bool', true, { env: 'SERVICE_ABR' }),
+  knob('abr_floor_kbps', 'int', null, { min: 1, nullable: true }),
+  knob('abr_floor_ratio', 'float', 0.3, { min: 0, max: 1 }),
+  choice('abr_mode', 'smooth', ['off', 'protective', 'smooth']),
+  knob('abr_ewma_alpha', 'float', 0.3, { min: 1e-6, max: 1 }),
+  knob('abr_deadband', 'float', 0.15, FRACTION),
+  knob('abr_max_up_step', 'float', 0.25, { min: 1e-6 }),
+  knob('abr_min_interval_ms', 'int', 1000, { min: 1 }),
+  knob('abr_max_down_step', 'float', 0.125, FRACTION),
+  knob('abr_down_dwell_ms', 'int', 7000, { min: 0 }),
+  knob('abr_cliff_guard_frac', 'float', 0.5, FRACTION),
+  knob('abr_ladder', 'bool', true),
+  knob('abr_ladder_max_bias', 'int', 2, { min: 0, max: 255 }),
+  knob('abr_ladder_engage_dwell', 'int', 2, { min: 1, max: 255 }),
+  knob('abr_ladder_recover_dwell', 'int', 2, { min: 1, max: 255 }),
+  knob('abr_ladder_resolution', 'bool', false),
+  knob('abr_ladder_res_exponent', 'float', 0.75, { min: 0.5, max: 1 }),
+  knob('abr_ladder_res_engage_frac', 'float', 0.6, { min: 0.2, max: 0.95 }),
+  knob('abr_ladder_res_recover_frac', 'float', 0.8, { min: 0.3, max: 1 }),
+  knob('abr_ladder_res_engage_dwell', 'int', 2, { min: 1, max: 60 }),
+  knob('abr_ladder_res_recover_dwell', 'int', 2, { min: 1, max: 60 }),
+  knob('abr_ladder_res_min_step_s', 'int', 10, { min: 5, max: 120 }),
+  knob('abr_ladder_res_min_height', 'int', 720, { min: 360, max: 2160 }),
+  knob('abr_ladder_fps', 'bool', false),
+  knob('abr_ladder_floor_follows_rung', 'bool', true),
+  choice('abr_ladder_order', 'hybrid', ['res_first', 'fps_first', 'hybrid']),
+  knob('gop', 'int', 60, { min: 1 }),
+  knob('slices', 'int', 8, { min: 1 }),
+  knob('target_usage', 'int', 6, { min: 1, max: 7 }),
+  knob('queue_buffers', 'int', 3, { min: 1 }),
+  knob('zerocopy', 'bool', false),
+  knob('latency_probe', 'bool', false),
+  knob('idle_timeout_secs', 'int', 120, { min: 0 }),
+  knob('app_boot_timeout_secs', 'int', 300, { min: 0 }),
+  knob('home_root', 'string', '', { env: 'SERVICE_HOME_ROOT', path: true }),
+  knob('nvidia_lib32_path', 'string', '', { env: 'SERVICE_NV_LIB32_PATH', path: true }),
+  choice('encoder', 'openh264', ['openh264', 'va', 'nvenc', 'vulkan'], { class: 'restart' }),
+  knob('render_node', 'string', 'software', { class: 'restart' }),
+  knob('cuda_device', 'int', 0, { min: 0, class: 'restart' }),
+];
+
+/** What a value of this knob has to look like, as one clause for an error message. */
+export function knobExpectation(knob: Knob): string {
+  switch (knob.type) {
+    case 'bool':
+      return 'true or false';
+    case 'enum':
+      return `one of ${(knob.enum ?? []).join(', ')}`;
+    case 'string':
+      return knob.path ? 'empty or an absolute path' : 'text';
+    case 'int':
+    case 'float': {
+      const noun = knob.type === 'int' ? 'a whole number' : 'a number';
+      const from = knob.min === undefined ? '' : ` from ${knob.min}`;
+      const to = knob.max === undefined ? '' : ` to ${knob.max}`;
+      return `${noun}${from}${to}`;
+    }
+  }
+}
+
+/** Whether a JSON value is one that this knob takes. Strict: no text for a number, no fraction for an int. */
+export function isKnobValue(knob: Knob, value: unknown): value is KnobValue {
+  if (value === null) return knob.nullable === true;
+  switch (knob.type) {
+    case 'bool':
+      return typeof value === 'boolean';
+    case 'enum':
+      return typeof value === 'string' && (knob.enum ?? []).includes(value);
+    case 'string':
+      return typeof value === 'string' && (!knob.path || value === '' || value.startsWith('/'));
+    case 'int':
+    case 'float':
+      if (typeof value !== 'number' || !Number.isFinite(value)) return false;
+      if (knob.type === 'int' && !Number.isSafeInteger(value)) return false;
+      return (
+        value >= (knob.min ?? Number.NEGATIVE_INFINITY) && value <= (knob.max ?? Number.POSITIVE_INFINITY)
+      );
+  }
+}
+
+/**
+ * Reads a knob's environment text.
+ * @returns undefined when the text is no value of this knob
+ */
+export function parseKnobText(knob: Knob, text: string): KnobValue | undefined {
+  const value = knobFromText(knob, text.trim());
+  return value !== undefined && isKnobValue(knob, value) ? value : undefined;
+}
+
+function knobFromText(knob: Knob, text: string): KnobValue | undefined {
+  switch (knob.type) {
+    case 'bool':
+      if (['1', 'true'].includes(text.toLowerCase())) return true;
+      return ['0', 'false'].includes(text.toLowerCase()) ? false : undefined;
+    case 'int':
+    case 'float':
+      return /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text) ? Number(text) : undefined;
+    default:
+      return text;
+  }
+}
+
+export type KnobValues = ReadonlyMap<string, KnobValue>;
+
+/**
+ * Baseline overlaid with the sparse overrides of the control plane.
+ *
+ * Pure. Unknown keys are ignored; a bad value keeps the baseline and is named in `rejected`.
+ */
+export function overlayKnobs(
+  baseline: KnobValues,
+  overrides: Readonly<Record<string, unknown>>,
+): { values: Map<string, KnobValue>; rejected: string[] } {
+  const values = new Map(baseline);
+  const rejected: string[] = [];
+  for (const knob of KNOBS) {
+    if (!Object.hasOwn(overrides, knob.key)) continue;
+    const value = overrides[knob.key];
+    if (isKnobValue(knob, value)) values.set(knob.key, value);
+    else rejected.push(`${knob.key}: expected ${knobExpectation(knob)}`);
+  }
+  return { values, rejected };
+}
+
+/** Defaults overlaid with what the environment gave. */
+export function knobBaseline(fromEnvironment: Readonly<Record<string, KnobValue>>): Map<string, KnobValue> {
+  return new Map(
+    KNOBS.map((knob) => [
+      knob.key,
+      Object.hasOwn(fromEnvironment, knob.key) ? (fromEnvironment[knob.key] as KnobValue) : knob.default,
+    ]),
+  );
+}

@@ -1,0 +1,134 @@
+/**
+ * What the Diagnostics app draws, as data: rectangles and colours for a size, a frame number and the input seen so far.
+ * Everything has a fixed place in fractions of the picture, so a test can read it back from a decoded frame:
+ *
+ *   0.00–0.30  eight colour bars
+ *   0.30–0.40  the frame number in binary, sixteen cells, the highest bit left, white is 1
+ *   0.40–0.70  stripes that move one step a frame
+ *   0.70–1.00  left: the key field, right: the pointer field; each takes its next colour with every press
+ */
+
+export const BAR_COLOURS = [
+  0xffffff, 0xffff00, 0x00ffff, 0x00ff00, 0xff00ff, 0xff0000, 0x0000ff, 0x000000,
+] as const;
+export const FIELD_COLOURS = [0x303030, 0x00c000, 0x0060ff, 0xc00000] as const;
+const COUNTER_CELLS = 16;
+const STRIPE_COUNT = 20;
+const STRIPE_COLOURS = [0x204080, 0xe0a030] as const;
+
+export interface Rectangle {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+  /** 0xRRGGBB */
+  readonly colour: number;
+}
+
+export interface PatternInput {
+  readonly width: number;
+  readonly height: number;
+  readonly frame: number;
+  readonly keyPresses: number;
+  readonly buttonPresses: number;
+  /** Last press in pixels; null before the first one. */
+  readonly lastPress: { readonly x: number; readonly y: number } | null;
+}
+
+/** Edge between cell `index` and the one before it when `total` pixels hold `cells` cells without gaps. */
+function edge(index: number, cells: number, total: number): number {
+  return Math.round((index * total) / cells);
+}
+
+function row(
+  count: number,
+  width: number,
+  top: number,
+  bottom: number,
+  colourOf: (i: number) => number,
+): Rectangle[] {
+  return Array.from({ length: count }, (_, i) => {
+    const x = edge(i, count, width);
+    return { x, y: top, width: edge(i + 1, count, width) - x, height: bottom - top, colour: colourOf(i) };
+  });
+}
+
+/** The colour bars, which never change. */
+export function barRectangles(width: number, height: number): Rectangle[] {
+  return row(BAR_COLOURS.length, width, 0, Math.round(height * 0.3), (i) => BAR_COLOURS[i] ?? 0);
+}
+
+/** The frame number and the moving stripes: what changes with every frame. */
+export function movingRectangles({ width, height, frame }: PatternInput): Rectangle[] {
+  const top = Math.round(height * 0.3);
+  const middle = Math.round(height * 0.4);
+  const bottom = Math.round(height * 0.7);
+  const counter = row(COUNTER_CELLS, width, top, middle, (i) =>
+    (frame >> (COUNTER_CELLS - 1 - i)) & 1 ? 0xffffff : 0x000000,
+  );
+  const stripe = width / STRIPE_COUNT;
+  const offset = ((frame * 8) % (stripe * 2)) - stripe * 2;
+  const stripes: Rectangle[] = [
+    { x: 0, y: middle, width, height: bottom - middle, colour: STRIPE_COLOURS[0] },
+  ];
+  for (let x = offset; x < width; x += stripe * 2) {
+    const left = Math.max(0, Math.round(x));
+    const right = Math.min(width, Math.round(x + stripe));
+    if (right > left) {
+      stripes.push({
+        x: left,
+        y: middle,
+        width: right - left,
+        height: bottom - middle,
+        colour: STRIPE_COLOURS[1],
+      });
+    }
+  }
+  return [...counter, ...stripes];
+}
+
+/** The two fields that answer input. */
+export function fieldRectangles({
+  width,
+  height,
+  keyPresses,
+  buttonPresses,
+  lastPress,
+}: PatternInput): Rectangle[] {
+  const top = Math.round(height * 0.7);
+  const half = Math.round(width / 2);
+  const fields: Rectangle[] = [
+    {
+      x: 0,
+      y: top,
+      width: half,
+      height: height - top,
+      colour: FIELD_COLOURS[keyPresses % FIELD_COLOURS.length] ?? 0,
+    },
+    {
+      x: half,
+      y: top,
+      width: width - half,
+      height: height - top,
+      colour: FIELD_COLOURS[buttonPresses % FIELD_COLOURS.length] ?? 0,
+    },
+  ];
+  if (lastPress !== null) {
+    const size = Math.max(4, Math.round(height / 60));
+    fields.push({
+      x: Math.max(0, lastPress.x - size),
+      y: Math.max(0, lastPress.y - 1),
+      width: size * 2,
+      height: 2,
+      colour: 0xffffff,
+    });
+    fields.push({
+      x: Math.max(0, lastPress.x - 1),
+      y: Math.max(0, lastPress.y - size),
+      width: 2,
+      height: size * 2,
+      colour: 0xffffff,
+    });
+  }
+  return fields;
+}

@@ -1,0 +1,45 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+
+const RATE_HZ = 48_000;
+const TONE_HZ = 440;
+const AMPLITUDE = 0.25 * 32_767;
+/** One second holds a whole number of periods, so the same buffer repeats without a click. */
+const ONE_SECOND = Buffer.alloc(RATE_HZ * 2);
+for (let i = 0; i < RATE_HZ; i++) {
+  ONE_SECOND.writeInt16LE(Math.round(AMPLITUDE * Math.sin((2 * Math.PI * TONE_HZ * i) / RATE_HZ)), i * 2);
+}
+
+/**
+ * Plays a 440 Hz sine on the session's audio server until the returned function is called.
+ * A display without an audio server stays silent; that is not an error of the app.
+ */
+export function playTone(): () => void {
+  const player: ChildProcess = spawn(
+    'pacat',
+    [
+      '--playback',
+      '--raw',
+      '--format=s16le',
+      `--rate=${RATE_HZ}`,
+      '--channels=1',
+      '--latency-msec=40',
+      '--stream-name=tone',
+    ],
+    { stdio: ['pipe', 'ignore', 'ignore'] },
+  );
+  let playing = true;
+  const feed = () => {
+    if (playing) player.stdin?.write(ONE_SECOND, (error) => (error ? undefined : feed()));
+  };
+  player.on('error', () => {
+    playing = false;
+  });
+  player.stdin?.on('error', () => {
+    playing = false;
+  });
+  feed();
+  return () => {
+    playing = false;
+    player.kill();
+  };
+}

@@ -1,0 +1,19 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Random } from '../platform/random.ts';
+import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
+
+/** What every helper process of a session's display and sound is started with. */
+export interface HelperOptions {
+  sessionId: string;
+  user: SessionUser | null;
+  dirs: SessionDirs;
+  /** Fires when the session ends: a start that is under way is cut short. */
+  ended: AbortSignal;
+}
+
+export interface HelperDeps {
+  clock: Clock;
+  random: Random;
+  /** The agent's own environment; only locale and time zone pass. */
+  env: NodeJS.ProcessEnv;
+}

@@ -1,0 +1,126 @@
+import type { XEvent, XFixes, XProperty } from 'x11';
+import type { XConnection } from './x-connection.ts';
+
+/** Longer texts are not passed on, bytes of UTF-8. */
+export const MAX_CLIPBOARD_BYTES = 65_536;
+
+const SET_OWNER_MASK = 1;
+const SELECTION_CLEAR = 29;
+const SELECTION_REQUEST = 30;
+const SELECTION_NOTIFY = 31;
+const INPUT_ONLY = 2;
+
+interface Atoms {
+  clipboard: number;
+  utf8: number;
+  targets: number;
+  text: number;
+  transfer: number;
+}
+
+/**
+ * The CLIPBOARD selection of a display, both ways. What an app copies is read and reported; what a viewer copies
+ * is offered by a window of ours until an app copies again. Text only; contents are never logged.
+ */
+export class XClipboard {
+  readonly #x: XConnection;
+  readonly #fixes: XFixes;
+  readonly #atoms: Atoms;
+  readonly #window: number;
+  readonly #onText: (text: string) => void;
+  readonly #onEvent = (event: XEvent) => this.#handle(event);
+  #offered: Buffer | null = null;
+
+  private constructor(x: XConnection, fixes: XFixes, atoms: Atoms, onText: (text: string) => void) {
+    this.#x = x;
+    this.#fixes = fixes;
+    this.#atoms = atoms;
+    this.#onText = onText;
+    this.#window = x.client.AllocID();
+    x.client.CreateWindow(this.#window, x.root, -1, -1, 1, 1, 0, 0, INPUT_ONLY, 0, {});
+    x.client.on('event', this.#onEvent);
+    fixes.SelectSelectionInput(this.#window, atoms.clipboard, SET_OWNER_MASK);
+  }
+
+  /** @throws when the display has no XFIXES */
+  static async open(x: XConnection, onText: (text: string) => void): Promise<XClipboard> {
+    const fixes = await x.ask<XFixes>((callback) => x.client.require('fixes', callback));
+    const [clipboard, utf8, targets, text, transfer] = await Promise.all(
+      ['CLIPBOARD', 'UTF8_STRING', 'TARGETS', 'TEXT', 'FOOTLIGHT_CLIPBOARD'].map((name) => x.atom(name)),
+    );
+    if (!clipboard || !utf8 || !targets || !text || !transfer) throw new Error('the display gives no atoms');
+    return new XClipboard(x, fixes, { clipboard, utf8, targets, text, transfer }, onText);
+  }
+
+  /** Offers a text to the display's apps; one that is too long is not. */
+  set(text: string): void {
+    const bytes = Buffer.from(text, 'utf8');
+    if (bytes.length > MAX_CLIPBOARD_BYTES || this.#x.closed) return;
+    this.#offered = bytes;
+    this.#x.client.SetSelectionOwner(this.#window, this.#atoms.clipboard, 0);
+  }
+
+  close(): void {
+    this.#x.client.removeListener('event', this.#onEvent);
+    if (!this.#x.closed) this.#x.client.DestroyWindow(this.#window);
+  }
+
+  #handle(event: XEvent): void {
+    if (event.type === this.#fixes.firstEvent) this.#onOwner(event);
+    else if (event.type === SELECTION_REQUEST && event.owner === this.#window) this.#answer(event);
+    else if (event.type === SELECTION_CLEAR && event.owner === this.#window) this.#offered = null;
+    else if (event.type === SELECTION_NOTIFY && event.requestor === this.#window && event.property) {
+      this.#read().catch(() => undefined);
+    }
+  }
+
+  #onOwner(event: XEvent): void {
+    if (event.selection !== this.#atoms.clipboard || event.owner === this.#window || !event.owner) return;
+    const { clipboard, utf8, transfer } = this.#atoms;
+    this.#x.client.ConvertSelection(this.#window, clipboard, utf8, transfer, 0);
+  }
+
+  async #read(): Promise<void> {
+    const { transfer, utf8 } = this.#atoms;
+    const property = await this.#x.ask<XProperty>((callback) =>
+      this.#x.client.GetProperty(1, this.#window, transfer, 0, 0, MAX_CLIPBOARD_BYTES / 4, callback),
+    );
+    // Another type is an incremental transfer, which only longer texts need.
+    if (property.type !== utf8 || property.bytesAfter > 0) {
+      this.#x.client.DeleteProperty(this.#window, transfer);
+      return;
+    }
+    this.#onText(property.data.toString('utf8'));
+  }
+
+  /** An app pastes. Source: ICCCM, 2.2. */
+  #answer(event: XEvent): void {
+    const { targets, utf8, text } = this.#atoms;
+    const { STRING, ATOM } = this.#x.client.atoms;
+    const requestor = event.requestor ?? 0;
+    // Old clients leave the property out and mean the target.
+    const property = event.property || event.target || 0;
+    let granted = true;
+    if (event.target === targets) {
+      const list = Buffer.alloc(16);
+      for (const [index, atom] of [targets, utf8, text, STRING].entries())
+        list.writeUInt32LE(atom, index * 4);
+      this.#x.client.ChangeProperty(0, requestor, property, ATOM, 32, list);
+    } else if (event.target === utf8 || event.target === text || event.target === STRING) {
+      const type = event.target === STRING ? STRING : utf8;
+      this.#x.client.ChangeProperty(0, requestor, property, type, 8, this.#offered ?? Buffer.alloc(0));
+    } else {
+      granted = false;
+    }
+    const notice = this.#x.client.packEvent({
+      type: SELECTION_NOTIFY,
+      seq: 0,
+      time: event.time ?? 0,
+      requestor,
+      selection: event.selection ?? 0,
+      target: event.target ?? 0,
+      property: granted ? property : 0,
+    });
+    this.#x.client.SendEvent(requestor, false, 0, notice);
+  }
+}

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import x11, { type Reply, type XClient, type XDisplay, type XScreen } from 'x11';
+
+const SOCKET_DIRECTORY = '/tmp/.X11-unix';
+const CONNECT_MS = 5_000;
+const ANSWER_MS = 5_000;
+
+/**
+ * One connection to the session's X display, shared by input, cursor, clipboard and presence. The cookie comes
+ * from XAUTHORITY. A request that fails (a window that is gone already) is counted, not thrown: on a display
+ * that apps use it is ordinary.
+ */
+export class XConnection {
+  readonly display: XDisplay;
+  readonly client: XClient;
+  readonly screen: XScreen;
+  #closed = false;
+  #failedRequests = 0;
+
+  private constructor(display: XDisplay, screen: XScreen, onLost: () => void) {
+    this.display = display;
+    this.client = display.client;
+    this.screen = screen;
+    this.client.on('error', () => {
+      this.#failedRequests++;
+    });
+    this.client.on('end', () => {
+      if (!this.#closed) onLost();
+      this.#closed = true;
+    });
+  }
+
+  /**
+   * @param display such as ":42"
+   * @param onLost the server closed the connection; not called after close()
+   * @throws when the server refuses or does not answer within 5 s
+   */
+  static open(display: string, onLost: () => void): Promise<XConnection> {
+    // Where the socket is missing the library would try TCP.
+    if (!existsSync(join(SOCKET_DIRECTORY, `X${display.slice(1)}`))) {
+      return Promise.reject(new Error(`there is no display ${display}`));
+    }
+    return new Promise((resolve, reject) => {
+      const limit = setTimeout(
+        () => reject(new Error(`display ${display} did not answer within ${CONNECT_MS} ms`)),
+        CONNECT_MS,
+      );
+      x11.createClient({ display, shm: false }, (error, opened) => {
+        clearTimeout(limit);
+        const screen = opened?.screen[0];
+        if (error || !screen) reject(new Error(`display ${display}: ${String(error ?? 'no screen')}`));
+        else resolve(new XConnection(opened, screen, onLost));
+      });
+    });
+  }
+
+  get root(): number {
+    return this.screen.root;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  get failedRequests(): number {
+    return this.#failedRequests;
+  }
+
+  /**
+   * Awaits the reply of one request.
+   * @throws when the server refuses it or gives no answer within 5 s
+   */
+  ask<T>(request: (callback: Reply<T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(new Error('the display connection is closed'));
+        return;
+      }
+      const limit = setTimeout(() => reject(new Error('the display does not answer')), ANSWER_MS);
+      request((error, value) => {
+        clearTimeout(limit);
+        if (error) reject(error instanceof Error ? error : new Error(String(error)));
+        else resolve(value);
+      });
+    });
+  }
+
+  /** Waits until the server has worked off what was sent. */
+  async settle(): Promise<void> {
+    await this.ask<unknown>((callback) => this.client.GetInputFocus(callback));
+  }
+
+  atom(name: string): Promise<number> {
+    return this.ask<number>((callback) => this.client.InternAtom(false, name, callback));
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.client.terminate();
+  }
+}

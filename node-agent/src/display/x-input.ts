@@ -1,0 +1,252 @@
+import type { XTest } from 'x11';
+import { equalKeysyms, keysymOf } from './keysyms.ts';
+import type { XConnection } from './x-connection.ts';
+
+/** evdev codes are X keycodes less eight. */
+const EVDEV_OFFSET = 8;
+const SHIFT_LEFT = 42 + EVDEV_OFFSET;
+
+/** X button numbers of the wire's buttons left, middle, right, back, forward. */
+const X_BUTTON = [1, 2, 3, 8, 9] as const;
+const WHEEL_BUTTON = { up: 4, down: 5, left: 6, right: 7 } as const;
+
+const LOCK_MASK = 0x02;
+const NUM_LOCK_MASK = 0x10;
+
+/** Time for apps to take in a changed keyboard map before its keys are pressed. */
+const REMAP_SETTLE_MS = 30;
+/** Wheel clicks of one message at most, so that one message cannot keep the display busy. */
+const MAX_CLICKS = 64;
+
+/** Lock keys of the wire: bit, evdev code. */
+export const LOCK_KEYS = [
+  { bit: 1, code: 58 },
+  { bit: 2, code: 69 },
+  { bit: 4, code: 70 },
+] as const;
+
+/**
+ * Injects input into an X display by XTEST. Calls are taken in order; while a text is being typed, which may
+ * have to wait for apps to see a new keyboard map, later calls wait behind it.
+ */
+export class XInput {
+  readonly #x: XConnection;
+  readonly #test: XTest;
+  #keymap: KeyboardMap;
+  #busy: Promise<void> | null = null;
+  #waiting: (() => void)[] = [];
+  /** Lock bits as the display has them; scroll lock has no modifier and is counted along. */
+  #locks = 0;
+
+  private constructor(x: XConnection, test: XTest, keymap: KeyboardMap) {
+    this.#x = x;
+    this.#test = test;
+    this.#keymap = keymap;
+  }
+
+  /** @throws when the display has no XTEST */
+  static async open(x: XConnection): Promise<XInput> {
+    const test = await x.ask<XTest>((callback) => x.client.require('xtest', callback));
+    const input = new XInput(x, test, await KeyboardMap.read(x));
+    await input.readLocks();
+    return input;
+  }
+
+  /** Lock bits in force: 1 caps, 2 num, 4 scroll. */
+  get locks(): number {
+    return this.#locks;
+  }
+
+  /** Reads caps and num lock from the display, which apps can change as well. */
+  async readLocks(): Promise<void> {
+    const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
+      this.#x.client.QueryPointer(this.#x.root, callback),
+    );
+    this.#locks = (keyMask & LOCK_MASK ? 1 : 0) | (keyMask & NUM_LOCK_MASK ? 2 : 0) | (this.#locks & 4);
+  }
+
+  /** @param code evdev code */
+  key(code: number, down: boolean): void {
+    this.#inOrder(() => {
+      const lock = LOCK_KEYS.find((entry) => entry.code === code);
+      if (lock && down) this.#locks ^= lock.bit;
+      this.#fakeKey(code + EVDEV_OFFSET, down);
+    });
+  }
+
+  /** @param button 0 left, 1 middle, 2 right, 3 back, 4 forward */
+  button(button: number, down: boolean): void {
+    const number = X_BUTTON[button];
+    if (number !== undefined) this.#inOrder(() => this.#fakeButton(number, down));
+  }
+
+  /** Pixels of the display. */
+  moveTo(x: number, y: number): void {
+    this.#inOrder(() => this.#test.FakeInput(this.#test.MotionNotify, 0, 0, this.#x.root, x, y));
+  }
+
+  moveBy(dx: number, dy: number): void {
+    this.#inOrder(() => this.#test.FakeInput(this.#test.MotionNotify, 1, 0, this.#x.root, dx, dy));
+  }
+
+  /** Wheel clicks, positive right and down. */
+  wheel(clicksX: number, clicksY: number): void {
+    this.#inOrder(() => {
+      this.#click(clicksY < 0 ? WHEEL_BUTTON.up : WHEEL_BUTTON.down, Math.abs(clicksY));
+      this.#click(clicksX < 0 ? WHEEL_BUTTON.left : WHEEL_BUTTON.right, Math.abs(clicksX));
+    });
+  }
+
+  /** Types characters; those that have no key get a spare one for the time being. */
+  text(text: string): void {
+    this.#inOrder(() => {
+      this.#busy = this.#type(text)
+        // A display that went away is reported by its own connection.
+        .catch(() => undefined)
+        .finally(() => {
+          this.#busy = null;
+          this.#resume();
+        });
+    });
+  }
+
+  #inOrder(action: () => void): void {
+    if (this.#x.closed) return;
+    if (this.#busy) this.#waiting.push(action);
+    else action();
+  }
+
+  #resume(): void {
+    while (!this.#busy) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      next();
+    }
+  }
+
+  async #type(text: string): Promise<void> {
+    const keysyms = [...text].map(keysymOf).filter((keysym): keysym is number => keysym !== null);
+    let start = 0;
+    while (start < keysyms.length) {
+      // As many characters as the map holds, with as many new ones as there are spare keys.
+      const { taken, changed } = this.#keymap.prepare(keysyms.slice(start));
+      if (changed) {
+        this.#keymap.apply(this.#x);
+        await this.#x.settle();
+        await new Promise((resolve) => setTimeout(resolve, REMAP_SETTLE_MS));
+      }
+      for (const keysym of keysyms.slice(start, start + taken)) this.#typeOne(keysym);
+      await this.#x.settle();
+      start += taken;
+    }
+  }
+
+  #typeOne(keysym: number): void {
+    const key = this.#keymap.find(keysym);
+    if (!key) return;
+    // Caps lock turns the letters round; typed text must not depend on it.
+    const isLetter = isCased(keysym);
+    const shift = isLetter && this.#locks & 1 ? !key.shift : key.shift;
+    if (shift) this.#fakeKey(SHIFT_LEFT, true);
+    this.#fakeKey(key.keycode, true);
+    this.#fakeKey(key.keycode, false);
+    if (shift) this.#fakeKey(SHIFT_LEFT, false);
+  }
+
+  #click(button: number, times: number): void {
+    for (let count = 0; count < Math.min(times, MAX_CLICKS); count++) {
+      this.#fakeButton(button, true);
+      this.#fakeButton(button, false);
+    }
+  }
+
+  #fakeKey(keycode: number, down: boolean): void {
+    this.#test.FakeInput(down ? this.#test.KeyPress : this.#test.KeyRelease, keycode, 0, 0, 0, 0);
+  }
+
+  #fakeButton(button: number, down: boolean): void {
+    this.#test.FakeInput(down ? this.#test.ButtonPress : this.#test.ButtonRelease, button, 0, 0, 0, 0);
+  }
+}
+
+function isCased(keysym: number): boolean {
+  return (keysym >= 0x41 && keysym <= 0x5a) || (keysym >= 0x61 && keysym <= 0x7a);
+}
+
+interface FoundKey {
+  keycode: number;
+  shift: boolean;
+}
+
+/** The display's keyboard map, and the keys of it that stand for nothing and can be lent to characters. */
+class KeyboardMap {
+  readonly #keys = new Map<number, FoundKey>();
+  readonly #spare: number[];
+  readonly #lent = new Map<number, number>();
+  readonly #toApply = new Map<number, number>();
+  #nextSpare = 0;
+
+  private constructor(first: number, rows: readonly number[][]) {
+    this.#spare = [];
+    rows.forEach((row, index) => {
+      const keycode = first + index;
+      if (row.every((keysym) => keysym === 0)) this.#spare.push(keycode);
+      // The first two columns are the plain and the shifted character.
+      [row[0], row[1]].forEach((keysym, column) => {
+        if (keysym && !this.#keys.has(keysym)) this.#keys.set(keysym, { keycode, shift: column === 1 });
+      });
+    });
+  }
+
+  static async read(x: XConnection): Promise<KeyboardMap> {
+    const first = x.display.min_keycode;
+    const rows = await x.ask<number[][]>((callback) =>
+      x.client.GetKeyboardMapping(first, x.display.max_keycode - first + 1, callback),
+    );
+    return new KeyboardMap(first, rows);
+  }
+
+  find(keysym: number): FoundKey | undefined {
+    for (const equal of equalKeysyms(keysym)) {
+      const key = this.#keys.get(equal);
+      if (key) return key;
+    }
+    return undefined;
+  }
+
+  /** Lends spare keys to the characters that lack one, for as many characters from the front as possible. */
+  prepare(keysyms: readonly number[]): { taken: number; changed: boolean } {
+    const inUse = new Set<number>();
+    let taken = 0;
+    for (const keysym of keysyms) {
+      const found = this.find(keysym);
+      if (found) inUse.add(found.keycode);
+      else if (!this.#lend(keysym, inUse)) break;
+      taken++;
+    }
+    // Without any spare key the character is skipped, and typing goes on.
+    return { taken: Math.max(1, taken), changed: this.#toApply.size > 0 };
+  }
+
+  #lend(keysym: number, inUse: Set<number>): boolean {
+    for (let tries = 0; tries < this.#spare.length; tries++) {
+      const keycode = this.#spare[this.#nextSpare++ % this.#spare.length];
+      if (keycode === undefined || inUse.has(keycode)) continue;
+      const former = this.#lent.get(keycode);
+      if (former !== undefined) this.#keys.delete(former);
+      this.#lent.set(keycode, keysym);
+      this.#keys.set(keysym, { keycode, shift: false });
+      this.#toApply.set(keycode, keysym);
+      inUse.add(keycode);
+      return true;
+    }
+    return false;
+  }
+
+  apply(x: XConnection): void {
+    for (const [keycode, keysym] of this.#toApply) {
+      x.client.ChangeKeyboardMapping(keycode, 2, [keysym, keysym]);
+    }
+    this.#toApply.clear();
+  }
+}

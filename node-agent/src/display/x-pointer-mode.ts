@@ -1,0 +1,67 @@
+import type { XConnection } from './x-connection.ts';
+
+const POLL_MS = 250;
+const GRANTED = 0;
+const ASYNCHRONOUS = 1;
+const ALL_BUTTONS = 0x1f00;
+
+/**
+ * Tells when an app takes the pointer for itself, as games do for looking around: it hides the pointer and grabs
+ * it. X tells nobody of a grab, so while the pointer is hidden and no button is down the grab is tried, and given
+ * back at once where it was free.
+ */
+export class XPointerMode {
+  readonly #x: XConnection;
+  readonly #isHidden: () => boolean;
+  readonly #onChange: (relative: boolean) => void;
+  readonly #timer: NodeJS.Timeout;
+  #relative = false;
+  #asking = false;
+
+  constructor(x: XConnection, isHidden: () => boolean, onChange: (relative: boolean) => void) {
+    this.#x = x;
+    this.#isHidden = isHidden;
+    this.#onChange = onChange;
+    this.#timer = setInterval(() => {
+      if (this.#asking) return;
+      this.#asking = true;
+      this.#look()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#asking = false;
+        });
+    }, POLL_MS);
+  }
+
+  get relative(): boolean {
+    return this.#relative;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#isHidden()) {
+      this.#set(false);
+      return;
+    }
+    const { client, root } = this.#x;
+    const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
+      client.QueryPointer(root, callback),
+    );
+    // A held button is a grab of its own.
+    if (keyMask & ALL_BUTTONS) return;
+    const status = await this.#x.ask<number>((callback) =>
+      client.GrabPointer(root, 1, 0, ASYNCHRONOUS, ASYNCHRONOUS, 0, 0, 0, callback),
+    );
+    if (status === GRANTED) client.UngrabPointer(0);
+    this.#set(status !== GRANTED);
+  }
+
+  #set(relative: boolean): void {
+    if (relative === this.#relative) return;
+    this.#relative = relative;
+    this.#onChange(relative);
+  }
+}

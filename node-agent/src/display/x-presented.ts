@@ -1,0 +1,194 @@
+import x11, { type WindowAttributes, type XDamage, type XEvent, type XProperty } from 'x11';
+import type { XConnection } from './x-connection.ts';
+
+const MAP_NOTIFY = 19;
+const VIEWABLE = 2;
+const INPUT_OUTPUT = 1;
+/** A damage this soon after mapping is the server painting the window's background. */
+const BACKGROUND_MS = 50;
+const POLL_MS = 100;
+/** Rows of a window that are read at a time when it is looked at for more than one colour. */
+const BAND_ROWS = 64;
+/** Looks at a window's picture (count); what is drawn later is seen as damage. */
+const MAX_LOOKS = 4;
+/** Windows looked at (count): an app that opens more before it draws is no ordinary one. */
+const MAX_CANDIDATES = 32;
+const MIN_SIDE = 16;
+const ZPIXMAP = 2;
+const ALL_PLANES = 0xffffffff;
+/** Window managers put apps' windows one or two levels below the root. */
+const DEPTH = 2;
+
+interface Candidate {
+  window: number;
+  damage: number;
+  sinceMs: number;
+  looks: number;
+  looking: boolean;
+}
+
+/**
+ * Finds out when an app's window has drawn for the first time: a mapped window that names itself shows more than
+ * one colour, or is drawn into after its background was painted. Windows of the window manager itself name
+ * nothing and do not count. Reports once, then lets go of everything.
+ */
+export class XPresented {
+  readonly #x: XConnection;
+  readonly #damage: XDamage;
+  readonly #onPresented: () => void;
+  readonly #candidates = new Map<number, Candidate>();
+  readonly #seen = new Set<number>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #onEvent = (event: XEvent) => this.#handle(event);
+  #scanning = false;
+  #scanAgain = false;
+  #done = false;
+
+  private constructor(x: XConnection, damage: XDamage, onPresented: () => void) {
+    this.#x = x;
+    this.#damage = damage;
+    this.#onPresented = onPresented;
+    x.client.on('event', this.#onEvent);
+    x.client.ChangeWindowAttributes(x.root, { eventMask: x11.eventMask.SubstructureNotify });
+    this.#timer = setInterval(() => this.#poll(), POLL_MS);
+    this.#scan();
+  }
+
+  /** @throws when the display has no DAMAGE */
+  static async open(x: XConnection, onPresented: () => void): Promise<XPresented> {
+    const damage = await x.ask<XDamage>((callback) => x.client.require('damage', callback));
+    return new XPresented(x, damage, onPresented);
+  }
+
+  close(): void {
+    if (this.#done) return;
+    this.#done = true;
+    clearInterval(this.#timer);
+    this.#x.client.removeListener('event', this.#onEvent);
+    if (this.#x.closed) return;
+    for (const { damage } of this.#candidates.values()) this.#damage.Destroy(damage);
+    this.#x.client.ChangeWindowAttributes(this.#x.root, { eventMask: 0 });
+  }
+
+  #handle(event: XEvent): void {
+    if (event.type === MAP_NOTIFY) this.#scan();
+    if (event.type !== this.#damage.firstEvent) return;
+    for (const candidate of this.#candidates.values()) {
+      if (candidate.damage !== event.damage) continue;
+      this.#damage.Subtract(candidate.damage, 0, 0);
+      if (performance.now() - candidate.sinceMs >= BACKGROUND_MS) this.#finish();
+    }
+  }
+
+  #scan(): void {
+    if (this.#done) return;
+    if (this.#scanning) {
+      this.#scanAgain = true;
+      return;
+    }
+    this.#scanning = true;
+    this.#walk(this.#x.root, DEPTH)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#scanning = false;
+        if (!this.#scanAgain) return;
+        this.#scanAgain = false;
+        this.#scan();
+      });
+  }
+
+  async #walk(parent: number, levels: number): Promise<void> {
+    const tree = await this.#x.ask<{ children: number[] }>((callback) =>
+      this.#x.client.QueryTree(parent, callback),
+    );
+    for (const window of tree.children) {
+      if (this.#done) return;
+      // A window that went away meanwhile is no candidate.
+      await this.#consider(window).catch(() => undefined);
+      if (levels > 1) await this.#walk(window, levels - 1).catch(() => undefined);
+    }
+  }
+
+  async #consider(window: number): Promise<void> {
+    if (this.#seen.has(window) || this.#seen.size >= MAX_CANDIDATES * 8) return;
+    if (this.#candidates.size >= MAX_CANDIDATES) return;
+    const attributes = await this.#x.ask<WindowAttributes>((callback) =>
+      this.#x.client.GetWindowAttributes(window, callback),
+    );
+    if (attributes.mapState !== VIEWABLE || attributes.klass !== INPUT_OUTPUT) return;
+    if (!(await this.#namesItself(window))) return;
+    if (this.#done || this.#seen.has(window)) return;
+    this.#seen.add(window);
+    const damage = this.#x.client.AllocID();
+    this.#damage.Create(damage, window, this.#damage.ReportLevel.NonEmpty);
+    const candidate = { window, damage, sinceMs: performance.now(), looks: 0, looking: false };
+    this.#candidates.set(window, candidate);
+    this.#look(candidate);
+  }
+
+  async #namesItself(window: number): Promise<boolean> {
+    const { WM_CLASS, WM_NAME } = this.#x.client.atoms;
+    for (const name of [WM_CLASS, WM_NAME]) {
+      const property = await this.#x.ask<XProperty>((callback) =>
+        this.#x.client.GetProperty(0, window, name, 0, 0, 16, callback),
+      );
+      if (property.type !== 0) return true;
+    }
+    return false;
+  }
+
+  #poll(): void {
+    // A window inside a window manager's frame is mapped without the root being told.
+    this.#scan();
+    for (const candidate of this.#candidates.values()) this.#look(candidate);
+  }
+
+  #forget(window: number): void {
+    const candidate = this.#candidates.get(window);
+    if (!candidate) return;
+    this.#candidates.delete(window);
+    // It may be mapped again, under the same id.
+    this.#seen.delete(window);
+    if (!this.#x.closed) this.#damage.Destroy(candidate.damage);
+  }
+
+  /** What an app drew before its damage was watched shows in the picture alone. */
+  #look(candidate: Candidate): void {
+    if (candidate.looking || candidate.looks >= MAX_LOOKS) return;
+    candidate.looking = true;
+    candidate.looks++;
+    this.#showsSomething(candidate.window)
+      .then((shows) => {
+        candidate.looking = false;
+        if (shows) this.#finish();
+      })
+      .catch(() => this.#forget(candidate.window));
+  }
+
+  /** Whether a window shows more than one colour. @throws when it is not fully on the display, or gone */
+  async #showsSomething(window: number): Promise<boolean> {
+    const { width, height } = await this.#x.ask<{ width: number; height: number }>((callback) =>
+      this.#x.client.GetGeometry(window, callback),
+    );
+    if (width < MIN_SIDE || height < MIN_SIDE) return false;
+    let first: number | null = null;
+    for (let y = 0; y < height && !this.#done; y += BAND_ROWS) {
+      const rows = Math.min(BAND_ROWS, height - y);
+      const { data } = await this.#x.ask<{ data: Buffer }>((callback) =>
+        this.#x.client.GetImage(ZPIXMAP, window, 0, y, width, rows, ALL_PLANES, callback),
+      );
+      for (let at = 0; at + 4 <= data.length; at += 4) {
+        const colour = data.readUInt32LE(at) & 0xffffff;
+        first ??= colour;
+        if (colour !== first) return true;
+      }
+    }
+    return false;
+  }
+
+  #finish(): void {
+    if (this.#done) return;
+    this.close();
+    this.#onPresented();
+  }
+}

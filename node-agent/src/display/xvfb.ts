@@ -1,0 +1,214 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chown } from 'node:fs/promises';
+import { type Clock, delay, within } from '../platform/clock.ts';
+import type { Random } from '../platform/random.ts';
+import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
+import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
+import { LogRing } from '../runtime/log-ring.ts';
+import { readProcess } from '../runtime/proc-table.ts';
+import { COOKIE_BYTES, writeCookie } from './cookie.ts';
+import type { HelperDeps, HelperOptions } from './helper.ts';
+import { DisplayWatch } from './watch.ts';
+
+const SOCKET_DIR = '/tmp/.X11-unix';
+const START_LIMIT_MS = 10_000;
+const STOP_LIMIT_MS = 500;
+const DISPLAY_NUMBERS = 1_000;
+
+/** What names one display server for ever, even when its number and pid were used again. */
+export interface DisplayRecord {
+  number: number;
+  pid: number;
+  /** null = it has no socket. */
+  socket_inode: number | null;
+}
+
+/** A virtual display. Ends with close(), which leaves neither lock nor socket behind. */
+export interface Display {
+  readonly number: number;
+  /** ":N". */
+  readonly name: string;
+  readonly socket: string;
+  readonly cookie: Buffer;
+  readonly record: DisplayRecord;
+  /** Settles when the server is gone. */
+  readonly exited: Promise<ChildExit>;
+  /** Tells once when the server has not answered for 5 s. */
+  onSilent(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+export interface DisplayOptions extends HelperOptions {
+  width: number;
+  height: number;
+}
+
+/** Makes the secret that a display asks of its clients, in a file that only the session's user can read. */
+export async function makeCookie({ dirs, user }: HelperOptions, random: Random): Promise<Buffer> {
+  const cookie = random.bytes(COOKIE_BYTES);
+  await writeCookie(dirs.xauthority, cookie);
+  if (user) await chown(dirs.xauthority, user.uid, user.gid);
+  return cookie;
+}
+
+/**
+ * Starts an Xvfb of the session's size as the session's user; the program runs when this comes back.
+ *
+ * The server picks a free number and says so when it is ready (-displayfd). It listens on its file socket only:
+ * an abstract socket could be reached from every mount namespace. Whoever connects needs the cookie, which only
+ * the session's user can read.
+ * @param cookie the one in the session's file
+ * @throws when no server comes up within 10 s
+ */
+export async function startXvfb(options: DisplayOptions, cookie: Buffer, deps: HelperDeps): Promise<Display> {
+  const { dirs, user, width, height } = options;
+  makeSocketDir();
+  const log = new LogRing(64 * 1024);
+  let numberText = '';
+  let tellNumber: (number: number) => void = () => undefined;
+  const ready = new Promise<number>((resolve) => {
+    tellNumber = resolve;
+  });
+  // A server that picks its own number takes the socket of another one of its user away from it.
+  const reserved = user === null ? reserveDisplay() : null;
+  const argv = asSessionUser(user, [
+    'Xvfb',
+    ...(reserved === null ? [] : [`:${reserved}`]),
+    ...['-displayfd', '3', '-screen', '0', `${width}x${height}x24`, '-auth', dirs.xauthority],
+    ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0', '+extension', 'GLX'],
+  ]);
+  const child = await startChild(argv, {
+    env: helperEnvironment(deps.env, options.sessionId, dirs),
+    cwd: '/',
+    onOutput: (chunk) => log.add(chunk),
+    onReport: (chunk) => {
+      numberText += chunk.toString('latin1');
+      const match = /^(\d{1,5})\n/.exec(numberText);
+      if (match) tellNumber(Number(match[1]));
+    },
+  });
+  if (reserved !== null) writeFileSync(lockFile(reserved), lockText(child.pid));
+  const cutShort = () => child.signal('SIGKILL');
+  options.ended.addEventListener('abort', cutShort);
+  const number = await Promise.race([
+    within(deps.clock, START_LIMIT_MS, ready, null),
+    child.exited.then(() => null),
+  ]);
+  options.ended.removeEventListener('abort', cutShort);
+  if (number === null) {
+    child.signal('SIGKILL');
+    await child.exited;
+    if (reserved !== null) rmSync(lockFile(reserved), { force: true });
+    throw new Error(`Xvfb did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
+  }
+  return new RunningXvfb(number, cookie, child, deps.clock);
+}
+
+class RunningXvfb implements Display {
+  readonly number: number;
+  readonly name: string;
+  readonly socket: string;
+  readonly cookie: Buffer;
+  readonly record: DisplayRecord;
+  readonly exited: Promise<ChildExit>;
+  readonly #child: Child;
+  readonly #clock: Clock;
+  #watch: DisplayWatch | null = null;
+
+  constructor(number: number, cookie: Buffer, child: Child, clock: Clock) {
+    this.number = number;
+    this.name = `:${number}`;
+    this.socket = displaySocket(number);
+    this.cookie = cookie;
+    this.record = { number, pid: child.pid, socket_inode: socketInode(number) };
+    this.exited = child.exited;
+    this.#child = child;
+    this.#clock = clock;
+  }
+
+  onSilent(listener: () => void): void {
+    this.#watch?.close();
+    this.#watch = new DisplayWatch(this.socket, this.cookie, this.#clock, listener);
+  }
+
+  async close(): Promise<void> {
+    this.#watch?.close();
+    this.#child.signal('SIGTERM');
+    await Promise.race([this.#child.exited, delay(this.#clock, STOP_LIMIT_MS)]);
+    this.#child.signal('SIGKILL');
+    await this.#child.exited;
+    removeDisplayFiles(this.record);
+  }
+}
+
+export function displaySocket(number: number): string {
+  return `${SOCKET_DIR}/X${number}`;
+}
+
+/** Inode of a display's socket, by which it is told from a later server's on the same number; null = no socket. */
+export function socketInode(number: number): number | null {
+  try {
+    return statSync(displaySocket(number)).ino;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Removes what a killed display server left in /tmp, and nothing of a server that has taken the number since.
+ * A server that picks its own number (-displayfd) makes no lock file, so the socket itself has to say whose it is.
+ */
+export function removeDisplayFiles(display: DisplayRecord): void {
+  if (socketInode(display.number) === display.socket_inode)
+    rmSync(displaySocket(display.number), { force: true });
+  const lock = lockFile(display.number);
+  if (lockHolder(lock) === display.pid) rmSync(lock, { force: true });
+}
+
+/**
+ * Takes a display number that nobody has, by its lock file, as X servers do among themselves.
+ * @throws when none of a thousand is free
+ */
+function reserveDisplay(): number {
+  for (let number = 0; number < DISPLAY_NUMBERS; number++) {
+    const lock = lockFile(number);
+    try {
+      const holder = lockHolder(lock) ?? 0;
+      if (holder > 0 && readProcess(holder) === null) rmSync(lock, { force: true });
+      if (socketInode(number) !== null) continue;
+      writeFileSync(lock, lockText(process.pid), { flag: 'wx' });
+      return number;
+    } catch {
+      // Somebody has it, or was quicker.
+    }
+  }
+  throw new Error('no display number is free');
+}
+
+function lockFile(number: number): string {
+  return `/tmp/.X${number}-lock`;
+}
+
+/** The pid in ten columns, as every X server writes and reads it. */
+function lockText(pid: number): string {
+  return `${String(pid).padStart(10)}\n`;
+}
+
+function lockHolder(lock: string): number | null {
+  try {
+    return Number(readFileSync(lock, 'latin1').trim());
+  } catch {
+    return null;
+  }
+}
+
+/** The socket directory must be there and open to all before a server without root's rights can use it. */
+function makeSocketDir(): void {
+  if (process.getuid?.() !== 0) return;
+  const umask = process.umask(0);
+  try {
+    mkdirSync(SOCKET_DIR, { recursive: true, mode: 0o1777 });
+  } finally {
+    process.umask(umask);
+  }
+}

@@ -1,0 +1,57 @@
+import { mkdir } from 'node:fs/promises';
+import type { AgentConfig } from './config/environment.ts';
+import { ControlLink } from './link/control-link.ts';
+import { IdentityStore } from './link/identity.ts';
+import { type Clock, delay } from './platform/clock.ts';
+import type { Logger } from './platform/logger.ts';
+import type { Random } from './platform/random.ts';
+import { Inventory } from './probe/inventory.ts';
+import { AGENT_VERSION } from './version.ts';
+
+const LIMIT_MS = 60_000;
+
+/**
+ * Enrols this host: connects once, stores the secret, and leaves. The hardware is reported as well, because a
+ * host that never said what it is does not count as enrolled.
+ * @returns the exit code: 0 enrolled (now or before), 1 not within a minute
+ */
+export async function enroll(
+  config: AgentConfig,
+  deps: { clock: Clock; random: Random; logger: Logger },
+): Promise<number> {
+  await mkdir(config.stateDir, { recursive: true, mode: 0o711 });
+  const identity = new IdentityStore(config.stateDir, deps.random);
+  const stored = await identity.load();
+  if (stored?.node_name === config.nodeName) {
+    deps.logger.info({ host_id: stored.host_id }, 'enroll.already');
+    return 0;
+  }
+  const inventory = new Inventory(config, { ...deps, isolated: false });
+  await inventory.probe();
+  const link = new ControlLink(
+    { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },
+    {
+      ...deps,
+      identity,
+      handler: {
+        register: () => ({ features: [], sessions: [] }),
+        capacity: () => inventory.capacity(null),
+        heartbeat: () => ({ running_sessions: [] }),
+        command: async () => ({ ok: false, code: 'busy', error: 'this agent only enrols' }),
+        signaling: () => undefined,
+        registered: () => undefined,
+        seen: () => undefined,
+        linkReady: () => undefined,
+        linkLost: () => undefined,
+      },
+    },
+  );
+  await link.start();
+  const untilMs = deps.clock.monotonicMs() + LIMIT_MS;
+  while (!link.connected && deps.clock.monotonicMs() < untilMs) await delay(deps.clock, 50);
+  const enrolled = link.connected;
+  await link.stop();
+  if (enrolled) deps.logger.info({ host_id: link.hostId, node_name: config.nodeName }, 'enroll.done');
+  else deps.logger.error({ why: 'not within a minute; the lines above say more' }, 'enroll.failed');
+  return enrolled ? 0 : 1;
+}

@@ -1,0 +1,76 @@
+import { createServer, type Server } from 'node:http';
+import ipaddr from 'ipaddr.js';
+
+export interface Health {
+  /** Sessions that are not over (count). */
+  sessions: number;
+  connected: boolean;
+}
+
+/**
+ * Serves GET /health on a loopback address.
+ *
+ * It answers only a Host header of localhost or a loopback address: a page of another site that has its own name
+ * resolve to this machine gets 403, so it learns nothing.
+ * @throws when the address is taken
+ */
+export async function serveHealth(host: string, port: number, read: () => Health): Promise<HealthServer> {
+  const server = createServer({ maxHeaderSize: 8 * 1024, requestTimeout: 5_000 }, (request, response) => {
+    const [status, body] = answer(request.method ?? '', request.url ?? '', request.headers.host ?? '', read);
+    const text = JSON.stringify(body);
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+    });
+    response.end(request.method === 'HEAD' ? undefined : text);
+  });
+  server.maxConnections = 64;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return new HealthServer(server);
+}
+
+export class HealthServer {
+  readonly #server: Server;
+
+  constructor(server: Server) {
+    this.#server = server;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+  }
+}
+
+/** Status and body of one request. Pure but for `read`. */
+export function answer(
+  method: string,
+  url: string,
+  host: string,
+  read: () => Health,
+): [number, Record<string, unknown>] {
+  if (!isLoopbackHost(host)) return [403, { error: { code: 'forbidden', message: 'not a loopback host' } }];
+  if (url.split('?')[0] !== '/health') return [404, { error: { code: 'not_found', message: 'not found' } }];
+  if (method !== 'GET' && method !== 'HEAD') {
+    return [405, { error: { code: 'method_not_allowed', message: 'only GET is answered' } }];
+  }
+  return [200, { status: 'ok', ...read() }];
+}
+
+/** Whether a Host header names this machine's loopback; a port after it is allowed. */
+export function isLoopbackHost(host: string): boolean {
+  const name = /^(?:\[([0-9a-f:.]+)\]|([^:]+))(?::\d{1,5})?$/i.exec(host);
+  const address = (name?.[1] ?? name?.[2] ?? '').toLowerCase();
+  if (address === 'localhost') return true;
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback';
+}

@@ -1,0 +1,41 @@
+import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
+import type { Clock } from '../platform/clock.ts';
+
+/** What a command came to: accepted, or refused with a code. */
+export type Verdict = { ok: true } | { ok: false; code: string; error: string };
+
+/**
+ * Verdicts of the latest commands by id, so that a command whose answer was lost gets the same answer again and
+ * has no second effect. Bounded in count and age; a verdict that is still being made counts as made.
+ */
+export class AckStore {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, { verdict: Promise<Verdict>; atMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The stored verdict of this id, or that of `decide`, which runs at most once per id. */
+  once(id: string, decide: () => Promise<Verdict>): Promise<Verdict> {
+    this.#expire();
+    const known = this.#entries.get(id);
+    if (known) return known.verdict;
+    const verdict = decide();
+    this.#entries.set(id, { verdict, atMs: this.#clock.monotonicMs() });
+    return verdict;
+  }
+
+  #expire(): void {
+    const oldestMs = this.#clock.monotonicMs() - STORED_ACK_MS;
+    // Insertion order is age order.
+    for (const [id, entry] of this.#entries) {
+      if (entry.atMs > oldestMs && this.#entries.size < STORED_ACKS) break;
+      this.#entries.delete(id);
+    }
+  }
+}

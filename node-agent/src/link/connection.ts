@@ -1,0 +1,227 @@
+import {
+  AGENT_CLOSE,
+  type AgentMessage,
+  type Capacity,
+  type ControlMessage,
+  encodeAgentFrame,
+  HANDSHAKE_STEP_MS,
+  type Heartbeat,
+  MALFORMED_LIMIT,
+  MALFORMED_WINDOW_MS,
+  parseControlFrame,
+  READ_DEADLINE_MS,
+  type Register,
+  type Registered,
+} from '@footlight/protocol/agent';
+import type WebSocket from 'ws';
+import type { Clock, Timer } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { errorText } from '../platform/text.ts';
+import type { LinkEnd } from './backoff.ts';
+import { type DialOptions, dial } from './dial.ts';
+import { WindowCounter } from './window-counter.ts';
+
+/** What the link does at each stage of a connection. */
+export interface ConnectionEvents {
+  register(): Register;
+  heartbeat(): Heartbeat;
+  registered(registered: Registered): Promise<void>;
+  /** What the host has to offer; sent before anything else. */
+  capacity(): Promise<Capacity>;
+  ready(): void;
+  message(message: ControlMessage): void;
+  ended(end: LinkEnd, wasReady: boolean): void;
+}
+
+interface ConnectionDeps {
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Fire-and-forget messages are dropped while this much waits in the socket (bytes). */
+const SOCKET_BUFFER_LIMIT = 4 * 1024 * 1024;
+
+/** One socket from its dial to its close; told exactly once that it ended. */
+export class Connection {
+  readonly #deps: ConnectionDeps;
+  readonly #events: ConnectionEvents;
+  readonly #socket: WebSocket;
+  readonly #enrolling: boolean;
+  readonly #malformed: WindowCounter;
+  #phase: 'dialing' | 'registering' | 'reporting' | 'ready' | 'ended' = 'dialing';
+  #openedAtMs: number | null = null;
+  #refusedStatus: number | null = null;
+  #stepTimer: Timer | null = null;
+  #silenceTimer: Timer | null = null;
+  #heartbeatTimer: Timer | null = null;
+  /** What we closed with ourselves: the socket's own close event may say 1006 after a terminate. */
+  #closedWith: number | null = null;
+
+  constructor(options: DialOptions, deps: ConnectionDeps, events: ConnectionEvents) {
+    this.#deps = deps;
+    this.#events = events;
+    this.#enrolling = options.credential.kind === 'enroll';
+    this.#malformed = new WindowCounter(deps.clock, MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
+    this.#socket = dial(options);
+    this.#socket.on('open', () => this.#open());
+    this.#socket.on('message', (data, isBinary) => this.#frame(data, isBinary));
+    this.#socket.on('unexpected-response', (request, response) => {
+      this.#refusedStatus = response.statusCode ?? 0;
+      let body = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        if (body.length < 4096) body += part;
+      });
+      response.on('end', () => {
+        deps.logger.warn(
+          { status: this.#refusedStatus, enrolling: this.#enrolling, message: refusalText(body) },
+          'link.refused',
+        );
+        request.destroy();
+        this.#end(0);
+      });
+      response.on('error', () => this.#end(0));
+    });
+    this.#socket.on('error', (error) => {
+      if (this.#refusedStatus === null) deps.logger.debug({ error: errorText(error) }, 'link.socket_error');
+    });
+    this.#socket.on('close', (code) => this.#end(code));
+  }
+
+  get ready(): boolean {
+    return this.#phase === 'ready';
+  }
+
+  /** The control plane knows this connection; commands may arrive and are answered. */
+  get registered(): boolean {
+    return this.#phase === 'reporting' || this.#phase === 'ready';
+  }
+
+  send(message: AgentMessage): void {
+    // A peer that does not read must not fill this process's memory; reports that matter are in the outbox.
+    if (this.#socket.bufferedAmount > SOCKET_BUFFER_LIMIT) return;
+    this.sendFrame(encodeAgentFrame(message));
+  }
+
+  sendFrame(frame: string): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(frame);
+  }
+
+  /** Closes 1001 and waits a moment for the other side. */
+  async leave(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
+    if (this.#socket.readyState === this.#socket.CONNECTING) this.#socket.terminate();
+    else this.#close(AGENT_CLOSE.leaving);
+    const timer = this.#deps.clock.setTimeout(() => this.#socket.terminate(), 1_000);
+    if (this.#phase !== 'ended') await closed;
+    timer.cancel();
+  }
+
+  #open(): void {
+    this.#openedAtMs = this.#deps.clock.monotonicMs();
+    this.#phase = 'registering';
+    this.#listen();
+    this.sendFrame(encodeAgentFrame(this.#events.register()));
+    this.#stepTimer = this.#deps.clock.setTimeout(
+      () => this.#close(AGENT_CLOSE.timed_out),
+      HANDSHAKE_STEP_MS,
+    );
+  }
+
+  #frame(data: WebSocket.RawData, isBinary: boolean): void {
+    if (this.#phase === 'ended') return;
+    this.#listen();
+    if (isBinary) {
+      this.#close(AGENT_CLOSE.binary_frame);
+      return;
+    }
+    const parsed = parseControlFrame(data.toString());
+    if (this.#phase === 'registering') {
+      if (parsed.kind === 'message' && parsed.message.type === 'registered')
+        void this.#register(parsed.message);
+      else if (parsed.kind !== 'message' || parsed.message.type !== 'error')
+        this.#close(AGENT_CLOSE.malformed);
+      return;
+    }
+    if (parsed.kind === 'message') {
+      this.#events.message(parsed.message);
+      return;
+    }
+    if (parsed.kind === 'unknown') {
+      if (parsed.id !== undefined)
+        this.#refuse(parsed.id, 'unknown_command', `unknown command ${parsed.type}`);
+      return;
+    }
+    this.#deps.logger.warn({ type: parsed.type, why: parsed.why }, 'link.malformed_message');
+    if (parsed.id !== undefined) this.#refuse(parsed.id, 'invalid', parsed.why);
+    if (this.#malformed.hit()) this.#close(AGENT_CLOSE.malformed);
+  }
+
+  #refuse(id: string, code: string, error: string): void {
+    this.send({ type: 'ack', id, ok: false, code, error });
+  }
+
+  async #register(registered: Registered): Promise<void> {
+    this.#phase = 'reporting';
+    this.#stepTimer?.cancel();
+    try {
+      await this.#events.registered(registered);
+      const capacity = await this.#events.capacity();
+      if (this.#phase !== 'reporting') return;
+      this.sendFrame(encodeAgentFrame(capacity));
+    } catch (error) {
+      this.#deps.logger.error({ error: errorText(error) }, 'link.registration_failed');
+      this.#close(AGENT_CLOSE.leaving);
+      return;
+    }
+    this.#phase = 'ready';
+    this.#events.ready();
+    const beat = () => this.send(this.#events.heartbeat());
+    beat();
+    this.#heartbeatTimer = this.#deps.clock.setInterval(beat, registered.heartbeat_interval_ms);
+  }
+
+  /** Any frame is a sign of life. */
+  #listen(): void {
+    this.#silenceTimer?.cancel();
+    this.#silenceTimer = this.#deps.clock.setTimeout(() => {
+      this.#close(AGENT_CLOSE.timed_out);
+    }, READ_DEADLINE_MS);
+  }
+
+  #close(code: number): void {
+    if (this.#phase === 'ended') return;
+    this.#closedWith = code;
+    this.#socket.close(code);
+    // A half-open connection never answers the close; the redial must not wait for it.
+    if (code !== AGENT_CLOSE.leaving) this.#end(code);
+  }
+
+  #end(code: number): void {
+    if (this.#phase === 'ended') return;
+    const wasReady = this.#phase === 'ready';
+    this.#phase = 'ended';
+    for (const timer of [this.#stepTimer, this.#silenceTimer, this.#heartbeatTimer]) timer?.cancel();
+    this.#events.ended(this.#howEnded(code), wasReady);
+  }
+
+  #howEnded(code: number): LinkEnd {
+    if (this.#refusedStatus !== null) {
+      return { kind: 'refused', status: this.#refusedStatus, enrolling: this.#enrolling };
+    }
+    if (this.#openedAtMs === null) return { kind: 'unreachable' };
+    const connectedMs = this.#deps.clock.monotonicMs() - this.#openedAtMs;
+    return { kind: 'closed', code: this.#closedWith ?? code, connectedMs };
+  }
+}
+
+/** The message of an error envelope, or a general sentence. */
+function refusalText(body: string): string {
+  try {
+    const message = (JSON.parse(body) as { error?: { message?: unknown } }).error?.message;
+    if (typeof message === 'string') return errorText(message);
+  } catch {
+    // Not an envelope; the status says enough.
+  }
+  return '';
+}

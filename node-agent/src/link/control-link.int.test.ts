@@ -1,0 +1,332 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID, X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import type { Capacity, HeldSession } from '@footlight/protocol/agent';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { silentLogger } from '../platform/logger.ts';
+import { systemRandom } from '../platform/random.ts';
+import { ControlStandIn, type StandInOptions } from '../testing/control-stand-in.ts';
+import { ControlLink, type LinkHandler, type LinkOptions, NotEnrolledError } from './control-link.ts';
+import { IdentityStore } from './identity.ts';
+
+const CAPACITY: Capacity = {
+  type: 'capacity',
+  detection: 'unavailable',
+  host: { cpu_cores: 1, mem_mb: 1 },
+  gpus: [],
+};
+
+/** Real time, a hundred times as fast: deadlines of the contract pass in tenths of a second. */
+const quick: Clock = {
+  ...systemClock,
+  monotonicMs: () => systemClock.monotonicMs() * 100,
+  setTimeout: (work, delayMs) => systemClock.setTimeout(work, delayMs / 100),
+  setInterval: (work, periodMs) => systemClock.setInterval(work, periodMs / 100),
+};
+
+let dir: string;
+let control: ControlStandIn;
+let links: ControlLink[];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'footlight-link-'));
+  links = [];
+});
+
+afterEach(async () => {
+  for (const link of links) await link.stop();
+  await control?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+interface Seen {
+  commands: string[];
+  seen: number[];
+  ups: number;
+  downs: number;
+}
+
+async function connect(
+  standIn: StandInOptions = {},
+  options: Partial<LinkOptions> = {},
+  handler: Partial<LinkHandler> = {},
+): Promise<{ link: ControlLink; heard: Seen }> {
+  control = await ControlStandIn.listen(standIn);
+  return dialOnly(options, handler);
+}
+
+async function dialOnly(options: Partial<LinkOptions> = {}, handler: Partial<LinkHandler> = {}) {
+  const heard: Seen = { commands: [], seen: [], ups: 0, downs: 0 };
+  const link = new ControlLink(
+    {
+      controlUrl: control.url,
+      controlCa: null,
+      controlFingerprint: null,
+      enrollmentToken: 'a-token-of-the-tests',
+      nodeName: 'node-1',
+      bootId: randomUUID(),
+      agentVersion: '0',
+      ...options,
+    },
+    {
+      clock: quick,
+      random: systemRandom,
+      logger: silentLogger(),
+      identity: new IdentityStore(dir, systemRandom),
+      handler: {
+        register: () => ({ features: [], sessions: [] }),
+        capacity: async () => CAPACITY,
+        heartbeat: () => ({ running_sessions: [] }),
+        command: async (command) => {
+          heard.commands.push(command.type);
+          return { ok: true };
+        },
+        signaling: () => undefined,
+        registered: () => undefined,
+        seen: (seq) => void heard.seen.push(seq),
+        linkReady: () => void heard.ups++,
+        linkLost: () => void heard.downs++,
+        ...handler,
+      },
+    },
+  );
+  links.push(link);
+  await link.start();
+  return { link, heard };
+}
+
+const report = (detail: string) => ({
+  type: 'session_state' as const,
+  session_id: '00000000-0000-4000-8000-000000000001',
+  ts: 1,
+  state: 'running' as const,
+  detail,
+});
+
+describe('enrolment', () => {
+  test('without a secret and a token nothing is dialled', async () => {
+    control = await ControlStandIn.listen();
+    await expect(dialOnly({ enrollmentToken: null })).rejects.toThrow(NotEnrolledError);
+    expect(control.dials).toEqual([]);
+  });
+
+  test('the secret is on disk, for the agent alone, before capacity is sent', async () => {
+    let stored = '';
+    await connect(
+      {},
+      {},
+      {
+        capacity: async () => {
+          stored = readFileSync(join(dir, 'node.json'), 'utf8');
+          return CAPACITY;
+        },
+      },
+    );
+    await control.wait('capacity');
+    expect(JSON.parse(stored)).toEqual({
+      node_name: 'node-1',
+      host_id: control.hostId,
+      node_secret: 'a-secret-for-tests',
+    });
+    expect(statSync(join(dir, 'node.json')).mode & 0o777).toBe(0o600);
+    expect(control.dials[0]).toMatchObject({
+      authorization: 'Enroll a-token-of-the-tests',
+      'x-service-node': 'node-1',
+      'x-service-enroll': expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test('the same enroll-id is shown until it worked, then the secret', async () => {
+    await connect({ refuse: (_headers, dial) => (dial < 3 ? { status: 401, message: 'no' } : null) });
+    await control.wait('heartbeat');
+    const ids = control.dials.map((headers) => headers['x-service-enroll']);
+    expect(new Set(ids).size).toBe(1);
+    control.cut();
+    await control.until(() => control.dials.length === 4);
+    expect(control.dials[3]).toMatchObject({ authorization: 'Bearer a-secret-for-tests' });
+    expect(control.dials[3]).not.toHaveProperty('x-service-enroll');
+  });
+
+  test('a refused secret is kept; after three refusals the token is tried beside it', async () => {
+    await new IdentityStore(dir, systemRandom).save({
+      node_name: 'node-1',
+      host_id: 'h',
+      node_secret: 'old',
+    });
+    await connect({
+      refuse: (headers) => (headers.authorization === 'Bearer old' ? { status: 401, message: 'no' } : null),
+    });
+    await control.wait('heartbeat');
+    expect(control.dials.map(({ authorization }) => authorization?.split(' ')[0])).toEqual([
+      'Bearer',
+      'Bearer',
+      'Bearer',
+      'Enroll',
+    ]);
+  });
+});
+
+describe('a registered link', () => {
+  test('register, then capacity, then heartbeats; config_update is acked at once', async () => {
+    const { heard } = await connect();
+    await control.wait('heartbeat');
+    const types = control.messages.map(({ type }) => type).filter((type) => type !== 'ack');
+    expect(types.slice(0, 3)).toEqual(['register', 'capacity', 'heartbeat']);
+    expect(await control.wait('ack')).toMatchObject({ ok: true });
+    expect(heard.commands).toEqual(['config_update']);
+    await control.wait('heartbeat', ({ clock }) => clock !== undefined);
+  });
+
+  test('a repeated command gets its ack again and has one effect', async () => {
+    const { heard } = await connect();
+    await control.wait('heartbeat');
+    const id = randomUUID();
+    const stop = { type: 'session_stop' as const, session_id: randomUUID(), reason: 'admin' };
+    await control.command(stop, id);
+    await control.command(stop, id);
+    expect(heard.commands).toEqual(['config_update', 'session_stop']);
+  });
+
+  test('an unknown command and a malformed one are answered by their id; twenty malformed ones close 4400', async () => {
+    await connect();
+    await control.wait('heartbeat');
+    const [unknown, malformed] = [randomUUID(), randomUUID()];
+    control.sendText(JSON.stringify({ type: 'session_dance', id: unknown }));
+    control.sendText(JSON.stringify({ type: 'session_start', id: malformed }));
+    expect(await control.wait('ack', ({ id }) => id === unknown)).toMatchObject({ code: 'unknown_command' });
+    expect(await control.wait('ack', ({ id }) => id === malformed)).toMatchObject({ code: 'invalid' });
+    for (let count = 0; count < 19; count++) control.sendText('{');
+    await control.until(() => control.closes.includes(4400));
+  });
+
+  test('reports of an outage come after the next capacity, in order, and once they were seen no more', async () => {
+    const { link, heard } = await connect({ autoSeen: false });
+    await control.wait('heartbeat');
+    link.report(report('one'));
+    await control.wait('session_state', ({ detail }) => detail === 'one');
+    control.cut();
+    await control.until(() => heard.downs === 1 || undefined);
+    link.report(report('two'));
+    const from = control.messages.length;
+    await control.wait('session_state', ({ detail }) => detail === 'two', from);
+    const after = control.messages
+      .slice(from)
+      .map((message) => ('seq' in message ? message.seq : message.type));
+    expect(after.filter((entry) => entry === 'capacity' || typeof entry === 'number')).toEqual([
+      'capacity',
+      1,
+      2,
+    ]);
+    control.send({ type: 'seen', seq: 2 });
+    await control.until(() => heard.seen.includes(2));
+  });
+
+  test('what the control plane knows already is not sent again', async () => {
+    const { link } = await connect({ autoSeen: false, registered: () => ({ last_seq: 1 }) });
+    link.report(report('known'));
+    link.report(report('new'));
+    await control.wait('session_state', ({ detail }) => detail === 'new');
+    expect(control.messages.filter(({ type }) => type === 'session_state')).toHaveLength(1);
+  });
+
+  test('sessions are listed as they are at each registration', async () => {
+    const held: HeldSession[] = [];
+    await connect({}, {}, { register: () => ({ features: [], sessions: [...held] }) });
+    await control.wait('heartbeat');
+    held.push({
+      session_id: randomUUID(),
+      state: 'running',
+      app_id: randomUUID(),
+      started_at: 5,
+      viewer: true,
+    });
+    const from = control.messages.length;
+    control.cut();
+    expect((await control.wait('register', () => true, from)).sessions).toEqual(held);
+  });
+});
+
+describe('deadlines and closes', () => {
+  test('no registered within 15 s closes 4408 and dials again', async () => {
+    await connect({ mute: true });
+    await control.until(() => control.closes.includes(4408));
+    await control.until(() => control.dials.length > 1);
+  });
+
+  test('silence for 20 s closes 4408', async () => {
+    await connect({ registered: () => ({ heartbeat_interval_ms: 3_600_000 }) });
+    await control.until(() => control.closes.includes(4408));
+  });
+
+  test('anything but registered in the handshake closes 4400; a binary frame closes 1003', async () => {
+    await connect({ mute: true });
+    await control.wait('register');
+    control.sendText('{"type":"seen","seq":1}');
+    await control.until(() => control.closes.includes(4400));
+    control.options.mute = false;
+    await control.wait('heartbeat');
+    control.sendText(Buffer.from([1, 2, 3]));
+    await control.until(() => control.closes.includes(1003));
+  });
+
+  test('a frame over 1 MiB ends the connection, and the next one works', async () => {
+    await connect();
+    await control.wait('heartbeat');
+    const from = control.messages.length;
+    control.sendText(JSON.stringify({ type: 'error', code: 'x', message: 'x'.repeat(1_100_000) }));
+    await control.until(() => control.closes.length === 1);
+    await control.wait('heartbeat', () => true, from);
+  });
+});
+
+describe('a pinned certificate', () => {
+  test('the credential is sent to its owner and to nobody else', { timeout: 20_000 }, async () => {
+    const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+    execFileSync(
+      'openssl',
+      [
+        ...[
+          'req',
+          '-x509',
+          '-newkey',
+          'ec',
+          '-pkeyopt',
+          'ec_paramgen_curve:prime256v1',
+          '-nodes',
+          '-days',
+          '2',
+        ],
+        ...['-subj', '/CN=someone', '-keyout', key, '-out', cert],
+      ],
+      { stdio: 'ignore' },
+    );
+    control = await ControlStandIn.listen();
+    const received: string[] = [];
+    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (socket) => {
+      socket.on('data', (data) => received.push(data.toString('latin1')));
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const controlUrl = new URL(
+      `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    );
+
+    const refused = new Promise<void>((resolve) => server.once('tlsClientError', () => resolve()));
+    await dialOnly({ controlUrl, controlFingerprint: Array(32).fill('AB').join(':') });
+    await refused;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(received).toEqual([]);
+
+    const { fingerprint256 } = new X509Certificate(readFileSync(cert));
+    await dialOnly({ controlUrl, controlFingerprint: fingerprint256 });
+    while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(received.join('')).toContain('Enroll a-token-of-the-tests');
+    for (const link of links.splice(0)) await link.stop();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+});

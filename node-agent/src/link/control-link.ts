@@ -1,0 +1,337 @@
+import {
+  AGENT_CLOSE,
+  AGENT_PROTOCOL,
+  type AgentMessage,
+  type AgentSignaling,
+  type Capacity,
+  type ControlCommand,
+  type ControlMessage,
+  type ControlSignaling,
+  HANDSHAKE_STEP_MS,
+  type Heartbeat,
+  isCommand,
+  type Register,
+  type Registered,
+  type SessionMetrics,
+  type SessionTraceEvent,
+} from '@footlight/protocol/agent';
+import type { Clock, Timer } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Random } from '../platform/random.ts';
+import { errorText } from '../platform/text.ts';
+import { AckStore, type Verdict } from './ack-store.ts';
+import { decideCredential, decideRedial, type LinkEnd } from './backoff.ts';
+import { type ClockPair, ClockPairs } from './clock-pairs.ts';
+import { Connection } from './connection.ts';
+import { type Credential, isPlainRemote } from './dial.ts';
+import type { Identity, IdentityStore } from './identity.ts';
+import { LateMessages, Outbox, type ReliableMessage } from './outbox.ts';
+
+/** What the rest of the agent answers to the link. */
+export interface LinkHandler {
+  /** Called at every registration, so the list of sessions is that of the moment. */
+  register(): Pick<Register, 'features' | 'sessions'>;
+  capacity(): Promise<Capacity>;
+  heartbeat(): Omit<Heartbeat, 'type' | 'ts' | 'clock'>;
+  /** Accepts or refuses; must not wait for the effect. Called at most once per command id. */
+  command(command: ControlCommand): Promise<Verdict>;
+  signaling(frame: ControlSignaling): void;
+  /** Before capacity goes out. */
+  registered(registered: Registered): void;
+  /** Everything up to seq has been handled by the control plane. */
+  seen(seq: number): void;
+  linkReady(): void;
+  linkLost(): void;
+}
+
+export interface LinkOptions {
+  controlUrl: URL;
+  controlCa: string | null;
+  controlFingerprint: string | null;
+  enrollmentToken: string | null;
+  nodeName: string;
+  bootId: string;
+  agentVersion: string;
+}
+
+export interface LinkDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  identity: IdentityStore;
+  handler: LinkHandler;
+}
+
+/** The agent has neither a secret nor a token: nothing it could dial with. */
+export class NotEnrolledError extends Error {}
+
+/**
+ * The one socket between this agent process and the control plane.
+ *
+ * States: dialing → registering (register sent) → reporting (registered came, capacity under way) → ready; from
+ * each of them back to waiting, and after the wait to dialing. Only stop() ends that circle. Reliable reports are
+ * kept while the link is away and sent again in order after the next capacity; nothing here ends a session.
+ */
+export class ControlLink {
+  readonly #options: LinkOptions;
+  readonly #deps: LinkDeps;
+  readonly #outbox = new Outbox();
+  readonly #late = new LateMessages();
+  readonly #acks: AckStore;
+  readonly #pairs = new ClockPairs();
+  #identity: Identity | null = null;
+  #connection: Connection | null = null;
+  #redialTimer: Timer | null = null;
+  #attempt = 0;
+  #unauthorizedInRow = 0;
+  #enrolledAtMs: number | null = null;
+  #stopped = false;
+
+  constructor(options: LinkOptions, deps: LinkDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#acks = new AckStore(deps.clock);
+  }
+
+  /**
+   * Loads the identity and dials; comes back as soon as that is under way.
+   * @throws NotEnrolledError without a stored secret and without a token
+   */
+  async start(): Promise<void> {
+    const stored = await this.#deps.identity.load();
+    if (stored && stored.node_name !== this.#options.nodeName) {
+      this.#deps.logger.warn(
+        { stored: stored.node_name, configured: this.#options.nodeName },
+        'link.identity_ignored',
+      );
+    } else {
+      this.#identity = stored;
+    }
+    if (this.#credentialKind() === 'none') {
+      throw new NotEnrolledError(
+        'this host is not enrolled: set SERVICE_ENROLLMENT_TOKEN to a token from the admin page, or run enroll',
+      );
+    }
+    if (isPlainRemote(this.#options.controlUrl)) {
+      this.#deps.logger.warn(
+        {
+          control_url: this.#options.controlUrl.origin,
+          remedy: 'use https, and SERVICE_CONTROL_FINGERPRINT, outside a trusted network',
+        },
+        'link.not_encrypted',
+      );
+    }
+    void this.#dial();
+  }
+
+  get connected(): boolean {
+    return this.#connection?.ready ?? false;
+  }
+
+  /** null until this host is enrolled. */
+  get hostId(): string | null {
+    return this.#identity?.host_id ?? null;
+  }
+
+  /** Smallest-round-trip clock difference of this connection; null = not measured. */
+  get clock(): ClockPair | null {
+    return this.#pairs.best();
+  }
+
+  /** Queues a report that must arrive. @returns its number, which `seen` will cover */
+  report(message: ReliableMessage): number {
+    const { seq, frame } = this.#outbox.add(message);
+    if (this.#connection?.ready) this.#connection.sendFrame(frame);
+    return seq;
+  }
+
+  /** Sends a metric sample, or keeps it for after the outage. */
+  metrics(sample: SessionMetrics): void {
+    if (this.#connection?.ready) this.#post(sample);
+    else this.#late.addSample(sample);
+  }
+
+  /** Sends an event that may be lost, or keeps it for after the outage. */
+  event(event: SessionTraceEvent): void {
+    if (this.#connection?.ready) this.#post(event);
+    else this.#late.addEvent(event);
+  }
+
+  signaling(frame: AgentSignaling): void {
+    this.#post(frame);
+  }
+
+  /** Sends a fresh capacity report, if a registration stands. */
+  async sendCapacity(): Promise<void> {
+    const connection = this.#connection;
+    const capacity = await this.#deps.handler.capacity();
+    if (connection?.ready && connection === this.#connection) connection.send(capacity);
+  }
+
+  /** Waits until every report is confirmed, or until limitMs have passed or the link is gone. */
+  async flush(limitMs: number): Promise<void> {
+    const untilMs = this.#deps.clock.monotonicMs() + limitMs;
+    while (this.connected && this.#outbox.size > 0 && this.#deps.clock.monotonicMs() < untilMs) {
+      await new Promise<void>((resolve) => void this.#deps.clock.setTimeout(resolve, 20));
+    }
+  }
+
+  /** Leaves for good: closes 1001 and dials no more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#redialTimer?.cancel();
+    const connection = this.#connection;
+    if (connection) await connection.leave();
+  }
+
+  #credentialKind(): 'secret' | 'enroll' | 'none' {
+    return decideCredential({
+      hasSecret: this.#identity !== null,
+      hasToken: this.#options.enrollmentToken !== null,
+      unauthorizedInRow: this.#unauthorizedInRow,
+      sinceEnrollMs: this.#enrolledAtMs === null ? null : this.#deps.clock.monotonicMs() - this.#enrolledAtMs,
+    });
+  }
+
+  async #dial(): Promise<void> {
+    if (this.#stopped) return;
+    const credential = await this.#credential();
+    if (this.#stopped) return;
+    this.#connection = new Connection(
+      { ...this.#options, credential, handshakeTimeoutMs: HANDSHAKE_STEP_MS },
+      this.#deps,
+      {
+        registered: (registered) => this.#registered(registered),
+        capacity: () => this.#deps.handler.capacity(),
+        ready: () => this.#ready(),
+        message: (message) => this.#message(message),
+        ended: (end, wasReady) => this.#ended(end, wasReady, credential.kind === 'enroll'),
+        register: () => this.#register(),
+        heartbeat: () => this.#heartbeat(),
+      },
+    );
+  }
+
+  async #credential(): Promise<Credential> {
+    const token = this.#options.enrollmentToken;
+    if (this.#credentialKind() === 'enroll' && token !== null) {
+      this.#enrolledAtMs = this.#deps.clock.monotonicMs();
+      return { kind: 'enroll', token, enrollId: await this.#deps.identity.enrollId() };
+    }
+    return { kind: 'secret', secret: this.#identity?.node_secret ?? '' };
+  }
+
+  #register(): Register {
+    return {
+      type: 'register',
+      node_name: this.#options.nodeName,
+      agent_version: this.#options.agentVersion,
+      protocol: AGENT_PROTOCOL,
+      boot_id: this.#options.bootId,
+      ...this.#deps.handler.register(),
+    };
+  }
+
+  #heartbeat(): Heartbeat {
+    const clock = this.#pairs.best();
+    return {
+      type: 'heartbeat',
+      ts: this.#deps.clock.nowMs(),
+      ...this.#deps.handler.heartbeat(),
+      ...(clock ? { clock } : {}),
+    };
+  }
+
+  async #registered(registered: Registered): Promise<void> {
+    this.#unauthorizedInRow = 0;
+    if (registered.node_secret !== undefined) {
+      const identity = {
+        node_name: this.#options.nodeName,
+        host_id: registered.host_id,
+        node_secret: registered.node_secret,
+      };
+      // On disk before anything more is sent: what follows makes the control plane believe that we have it.
+      await this.#deps.identity.save(identity);
+      this.#identity = identity;
+    }
+    if (registered.last_seq !== null) this.#seen(registered.last_seq);
+    this.#deps.handler.registered(registered);
+  }
+
+  #ready(): void {
+    const connection = this.#connection;
+    if (!connection) return;
+    for (const frame of this.#outbox.frames()) connection.sendFrame(frame);
+    for (const sample of this.#late.take()) connection.send(sample);
+    this.#deps.logger.info({ control_url: this.#options.controlUrl.origin }, 'link.ready');
+    this.#deps.handler.linkReady();
+  }
+
+  #message(message: ControlMessage): void {
+    if (isCommand(message)) {
+      void this.#command(message);
+      return;
+    }
+    switch (message.type) {
+      case 'heartbeat_ack':
+        this.#pairs.add(message.echo, message.server_ts, this.#deps.clock.nowMs());
+        return;
+      case 'seen':
+        this.#seen(message.seq);
+        return;
+      case 'signaling':
+        this.#deps.handler.signaling(message);
+        return;
+      case 'error':
+        this.#deps.logger.warn(
+          { code: message.code, message: message.message, ref: message.ref },
+          'link.error',
+        );
+        return;
+      case 'ack':
+        if (!message.ok)
+          this.#deps.logger.warn({ id: message.id, code: message.code }, 'link.refused_message');
+        return;
+      case 'registered':
+        this.#deps.logger.warn('link.second_registered');
+    }
+  }
+
+  async #command(command: ControlCommand): Promise<void> {
+    const verdict = await this.#acks
+      .once(command.id, () => this.#deps.handler.command(command))
+      .catch((error): Verdict => {
+        this.#deps.logger.error({ type: command.type, error: errorText(error) }, 'command.failed');
+        return { ok: false, code: 'internal', error: 'the agent could not handle this command' };
+      });
+    // Commands may come before our capacity went out, config_update always does.
+    if (this.#connection?.registered) this.#connection.send({ type: 'ack', id: command.id, ...verdict });
+  }
+
+  #seen(seq: number): void {
+    this.#outbox.seen(seq);
+    this.#deps.handler.seen(seq);
+  }
+
+  #ended(end: LinkEnd, wasReady: boolean, enrolling: boolean): void {
+    this.#connection = null;
+    this.#pairs.clear();
+    if (wasReady) this.#deps.handler.linkLost();
+    if (end.kind === 'refused' && end.status === 401 && !enrolling) this.#unauthorizedInRow += 1;
+    if (this.#stopped) return;
+    const { delayMs, attempt } = decideRedial(end, this.#attempt, this.#deps.random.number());
+    this.#attempt = attempt;
+    if (end.kind === 'closed' && end.code === AGENT_CLOSE.displaced) {
+      this.#deps.logger.error(
+        { why: 'identity in use: another agent has the secret of this node' },
+        'link.displaced',
+      );
+    }
+    this.#deps.logger.info({ ...end, redial_ms: Math.round(delayMs) }, 'link.lost');
+    this.#redialTimer = this.#deps.clock.setTimeout(() => void this.#dial(), delayMs);
+  }
+
+  #post(message: AgentMessage): void {
+    if (this.#connection?.ready) this.#connection.send(message);
+  }
+}

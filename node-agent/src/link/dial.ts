@@ -1,0 +1,115 @@
+import { type AgentOptions, Agent as HttpsAgent } from 'node:https';
+import { connect as netConnect } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { type ConnectionOptions, rootCertificates, type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { AGENT_HEADERS, MAX_AGENT_FRAME_BYTES } from '@footlight/protocol/agent';
+import ipaddr from 'ipaddr.js';
+import WebSocket from 'ws';
+
+export type Credential =
+  | { kind: 'secret'; secret: string }
+  | { kind: 'enroll'; token: string; enrollId: string };
+
+export interface DialOptions {
+  controlUrl: URL;
+  /** PEM trusted besides the system's certificates; null = none. */
+  controlCa: string | null;
+  /** SHA-256 of the leaf certificate in hex pairs with colons; null = verify by name and chain. */
+  controlFingerprint: string | null;
+  nodeName: string;
+  bootId: string;
+  credential: Credential;
+  handshakeTimeoutMs: number;
+}
+
+/**
+ * Starts the socket to the control plane. The credential leaves this machine only after the certificate was
+ * accepted: by chain and name, or by its fingerprint where one is pinned.
+ */
+export function dial(options: DialOptions): WebSocket {
+  const url = new URL(options.controlUrl);
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/agent/ws`;
+  return new WebSocket(url, {
+    headers: credentialHeaders(options),
+    handshakeTimeout: options.handshakeTimeoutMs,
+    maxPayload: MAX_AGENT_FRAME_BYTES,
+    perMessageDeflate: false,
+    followRedirects: false,
+    ...(url.protocol === 'wss:' ? { agent: tlsAgent(options) } : {}),
+  });
+}
+
+function credentialHeaders(options: DialOptions): Record<string, string> {
+  const { credential } = options;
+  const headers: Record<string, string> = {
+    [AGENT_HEADERS.node]: options.nodeName,
+    [AGENT_HEADERS.boot]: options.bootId,
+  };
+  if (credential.kind === 'secret') {
+    headers[AGENT_HEADERS.authorization] = `Bearer ${credential.secret}`;
+  } else {
+    headers[AGENT_HEADERS.authorization] = `Enroll ${credential.token}`;
+    headers[AGENT_HEADERS.enroll] = credential.enrollId;
+  }
+  return headers;
+}
+
+type SocketCallback = (error: Error | null, socket?: Duplex) => void;
+
+/** An https agent that verifies against the given certificates, or hands out only sockets with the pinned one. */
+function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>): HttpsAgent {
+  const { controlCa, controlFingerprint } = options;
+  const trust: AgentOptions = controlCa === null ? {} : { ca: [...rootCertificates, controlCa] };
+  const agent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0, ...trust });
+  if (controlFingerprint !== null) {
+    // Connected first and compared before http gets the socket: otherwise the headers would already be queued.
+    const pinned = (request: ConnectionOptions, done: SocketCallback) => {
+      const socket = tlsConnect({
+        ...request,
+        path: undefined,
+        rejectUnauthorized: false,
+      } as ConnectionOptions);
+      const fail = (error: Error) => done(error);
+      socket.once('error', fail);
+      socket.once('secureConnect', () => {
+        socket.off('error', fail);
+        const problem = pinProblem(socket, controlFingerprint);
+        if (problem === null) return done(null, socket);
+        socket.destroy();
+        done(new Error(problem));
+      });
+      return undefined;
+    };
+    Object.assign(agent, { createConnection: pinned });
+  }
+  return agent;
+}
+
+function pinProblem(socket: TLSSocket, fingerprint: string): string | null {
+  const presented = socket.getPeerCertificate().fingerprint256;
+  if (presented === fingerprint) return null;
+  return `the control plane's certificate is ${presented ?? 'missing'}, not the one SERVICE_CONTROL_FINGERPRINT pins`;
+}
+
+/** Whether the credential would cross a network in the clear. */
+export function isPlainRemote(controlUrl: URL): boolean {
+  if (controlUrl.protocol === 'https:') return false;
+  const host = controlUrl.hostname.replace(/^\[|\]$/g, '');
+  if (host === 'localhost' || host.endsWith('.localhost')) return false;
+  return !(ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
+}
+
+/** Whether a TCP connection to the control plane opens; for `doctor`. Rejects with the reason. */
+export function reach(controlUrl: URL, limitMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const port = Number(controlUrl.port || (controlUrl.protocol === 'https:' ? 443 : 80));
+    const socket = netConnect({ host: controlUrl.hostname.replace(/^\[|\]$/g, ''), port });
+    socket.setTimeout(limitMs, () => socket.destroy(new Error(`no answer within ${limitMs} ms`)));
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+  });
+}

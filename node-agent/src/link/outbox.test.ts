@@ -1,0 +1,101 @@
+import type { SessionMetrics } from '@footlight/protocol/agent';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LateMessages, Outbox, type ReliableMessage } from './outbox.ts';
+
+const SESSIONS = ['a', 'b', 'c'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000000`);
+
+function state(session = SESSIONS[0] ?? '', detail = 'x'): ReliableMessage {
+  return { type: 'session_state', session_id: session, ts: 1, state: 'running', detail };
+}
+
+function trace(event = 'host.xid', size = 10): ReliableMessage {
+  return {
+    type: 'session_trace_event',
+    session_id: SESSIONS[0] ?? '',
+    ts: 1,
+    event,
+    payload: { text: 'x'.repeat(size) },
+  };
+}
+
+function seqs(outbox: Outbox): number[] {
+  return outbox.frames().map((frame) => (JSON.parse(frame) as { seq: number }).seq);
+}
+
+describe('reliable reports', () => {
+  test('are numbered from 1 and kept in order until they were seen', () => {
+    const outbox = new Outbox();
+    for (let count = 0; count < 4; count++) outbox.add(state());
+    expect(seqs(outbox)).toEqual([1, 2, 3, 4]);
+    outbox.seen(2);
+    expect(seqs(outbox)).toEqual([3, 4]);
+    outbox.seen(9);
+    expect(outbox.size).toBe(0);
+    expect(outbox.bytes).toBe(0);
+  });
+
+  test('trace events go before capture results, and both before what a newer state replaced', () => {
+    const outbox = new Outbox();
+    outbox.add(state());
+    outbox.add(trace('diag.log_tail'));
+    for (let count = 0; count < 1_999; count++) outbox.add(trace());
+    expect(seqs(outbox).slice(0, 3)).toEqual([1, 2, 4]);
+    const states = new Outbox();
+    states.add(state(SESSIONS[0], 'old'));
+    states.add(state(SESSIONS[1], 'only one'));
+    for (let count = 0; count < 1_999; count++) states.add(state(SESSIONS[0]));
+    expect(seqs(states)[0]).toBe(2);
+  });
+
+  test('the byte bound holds as well', () => {
+    const outbox = new Outbox();
+    for (let count = 0; count < 40; count++) outbox.add(trace('diag.log_tail', 400_000));
+    expect(outbox.bytes).toBeLessThanOrEqual(8 * 1024 * 1024);
+  });
+
+  test('the newest state of every session is never dropped', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.constantFrom(...SESSIONS), fc.constant(null)), { minLength: 1, maxLength: 400 }),
+        (script) => {
+          const outbox = new Outbox();
+          const newest = new Map<string, number>();
+          for (const session of script) {
+            if (session === null) outbox.add(trace('diag.x', 60_000));
+            else newest.set(session, outbox.add(state(session)).seq);
+          }
+          expect(seqs(outbox)).toEqual(expect.arrayContaining([...newest.values()]));
+        },
+      ),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe('messages of the time without a link', () => {
+  const sample = (session: string, ts: number): SessionMetrics => ({
+    type: 'session_metrics',
+    session_id: session,
+    ts,
+    window_ms: 5_000,
+    metrics: { fps: 30 },
+  });
+
+  test('24 samples a session, the oldest dropped, marked late', () => {
+    const late = new LateMessages();
+    for (let ts = 0; ts < 30; ts++) late.addSample(sample('s', ts));
+    const kept = late.take() as SessionMetrics[];
+    expect(kept).toHaveLength(24);
+    expect(kept[0]).toMatchObject({ ts: 6, late: true });
+    expect(late.take()).toEqual([]);
+  });
+
+  test('256 events a session', () => {
+    const late = new LateMessages();
+    for (let ts = 0; ts < 300; ts++) {
+      late.addEvent({ type: 'session_trace_event', session_id: 's', ts, event: 'app.exited', payload: {} });
+    }
+    expect(late.take()).toHaveLength(256);
+  });
+});

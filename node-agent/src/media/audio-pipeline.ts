@@ -1,0 +1,100 @@
+import { Pipeline } from '@footlight/gst';
+import { readRtpHeader } from './rtp-packet.ts';
+import { AUDIO_PAYLOAD_TYPE } from './sdp-offer.ts';
+import { firstError } from './video-pipeline.ts';
+
+/**
+ * Sound of one session: what its null sink plays → Opus → RTP packets of 10 ms.
+ * Owner: the media session; start() once, dispose() once.
+ */
+
+export interface AudioPacket {
+  packet: Buffer;
+  rtpTimestamp: number;
+  /** Monotonic milliseconds of the first sample. */
+  capturedAtMs: number;
+}
+
+export interface AudioPipelineEvents {
+  onPacket(packet: AudioPacket): void;
+  onError(source: string, message: string): void;
+}
+
+const PULL_MS = 500;
+const BUS_POLL_MS = 250;
+
+export class AudioPipeline {
+  readonly #pipeline: Pipeline;
+  readonly #events: AudioPipelineEvents;
+  #busTimer: NodeJS.Timeout | null = null;
+  #loop: Promise<void> = Promise.resolve();
+  #stopping = false;
+
+  /**
+   * @param server PulseAudio server string of the session
+   * @throws when an element is missing
+   */
+  constructor(server: string, events: AudioPipelineEvents) {
+    this.#events = events;
+    this.#pipeline = Pipeline.launch(
+      [
+        'pulsesrc name=source device=@DEFAULT_MONITOR@ provide-clock=false buffer-time=40000 latency-time=10000',
+        'audioconvert',
+        'audioresample',
+        'audio/x-raw,format=S16LE,rate=48000,channels=2',
+        // fullband audio of a game, not speech: the generic model keeps music intact.
+        'opusenc name=encoder bitrate=128000 frame-size=10 inband-fec=true packet-loss-percentage=5 audio-type=generic bitrate-type=cbr complexity=5',
+        `rtpopuspay pt=${AUDIO_PAYLOAD_TYPE} timestamp-offset=0 seqnum-offset=0 mtu=1180`,
+        'appsink name=packets sync=false async=false max-buffers=50 drop=true',
+      ].join(' ! '),
+    );
+    this.#pipeline.useSystemClock();
+    this.#pipeline.element('source').setProperty('server', server);
+    this.#pipeline.element('source').setProperty('client-name', 'session capture');
+  }
+
+  /** @throws when the audio server refuses */
+  async start(): Promise<void> {
+    try {
+      await this.#pipeline.setState('playing');
+    } catch (error) {
+      throw new Error(firstError(this.#pipeline.pollBus()) ?? String(error));
+    }
+    this.#busTimer = setInterval(() => this.#pollBus(), BUS_POLL_MS);
+    this.#loop = this.#pull();
+  }
+
+  async dispose(): Promise<void> {
+    this.#stopping = true;
+    if (this.#busTimer) clearInterval(this.#busTimer);
+    await this.#pipeline.setState('null').catch(() => undefined);
+    await this.#loop.catch(() => undefined);
+    await this.#pipeline.dispose();
+  }
+
+  async #pull(): Promise<void> {
+    const sink = this.#pipeline.appSink('packets');
+    while (!this.#stopping) {
+      const sample = await sink.pull(PULL_MS);
+      if (!sample) continue;
+      const buffers = sample.read();
+      sample.release();
+      const baseMs = this.#pipeline.baseTimeMs;
+      for (const { data, ptsMs } of buffers) {
+        const header = readRtpHeader(data);
+        if (!header) continue;
+        this.#events.onPacket({
+          packet: data,
+          rtpTimestamp: header.timestamp,
+          capturedAtMs: baseMs + (ptsMs ?? 0),
+        });
+      }
+    }
+  }
+
+  #pollBus(): void {
+    for (const message of this.#pipeline.pollBus()) {
+      if (message.kind === 'error') this.#events.onError(message.source, message.message);
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import { MAX_CANDIDATE_BYTES, MAX_CANDIDATES } from '@footlight/protocol/signal';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Which addresses a viewer may have this host send UDP to. Pure. A candidate makes the host send packets to an
+ * address that a remote party chose, so everything that points back into the host or at many is refused.
+ */
+
+export interface ParsedCandidate {
+  foundation: string;
+  component: number;
+  transport: string;
+  priority: number;
+  address: string;
+  port: number;
+  /** What follows the port: "typ host …". */
+  rest: string;
+}
+
+export type CandidateVerdict =
+  | { kind: 'use'; candidate: ParsedCandidate }
+  /** A name that multicast DNS has to resolve before the address can be judged. */
+  | { kind: 'resolve'; candidate: ParsedCandidate; name: string }
+  | { kind: 'end' }
+  | { kind: 'refuse'; why: 'malformed' | 'transport' | 'address' | 'surplus' };
+
+const CANDIDATE =
+  /^(?:a=)?candidate:([A-Za-z0-9+/]{1,32}) (\d{1,3}) ([A-Za-z-]{1,8}) (\d{1,10}) ([^\s]{1,255}) (\d{1,5}) (typ [a-z]+.*)$/;
+const LOCAL_NAME = /^[A-Za-z0-9-]{1,63}\.local$/i;
+
+const REFUSED_RANGES = new Set(['loopback', 'linkLocal', 'multicast', 'unspecified', 'broadcast']);
+
+/** Judges one candidate line; "" is the end of candidates. */
+export function judgeCandidate(line: string): CandidateVerdict {
+  if (line === '') return { kind: 'end' };
+  if (line.length > MAX_CANDIDATE_BYTES) return { kind: 'refuse', why: 'malformed' };
+  const candidate = parseCandidate(line.trim());
+  if (!candidate) return { kind: 'refuse', why: 'malformed' };
+  if (candidate.transport.toLowerCase() !== 'udp') return { kind: 'refuse', why: 'transport' };
+  if (LOCAL_NAME.test(candidate.address)) {
+    return { kind: 'resolve', candidate, name: candidate.address.toLowerCase() };
+  }
+  return isAllowedAddress(candidate.address)
+    ? { kind: 'use', candidate }
+    : { kind: 'refuse', why: 'address' };
+}
+
+/** @returns null when the line has another shape. Source: RFC 8839, 5.1. */
+export function parseCandidate(line: string): ParsedCandidate | null {
+  const match = CANDIDATE.exec(line);
+  if (!match) return null;
+  const [, foundation = '', component, transport = '', priority, address = '', port, rest = ''] = match;
+  const portNumber = Number(port);
+  if (portNumber < 1 || portNumber > 65535 || hasControls(rest)) return null;
+  return {
+    foundation,
+    component: Number(component),
+    transport,
+    priority: Number(priority),
+    address,
+    port: portNumber,
+    rest,
+  };
+}
+
+function hasControls(text: string): boolean {
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) < 0x20) return true;
+  return false;
+}
+
+/** The candidate as an attribute value, with another address in the place of a name. */
+export function candidateLine(candidate: ParsedCandidate, address = candidate.address): string {
+  const { foundation, component, transport, priority, port, rest } = candidate;
+  return `candidate:${foundation} ${component} ${transport} ${priority} ${address} ${port} ${rest}`;
+}
+
+/** False for names, and for addresses that lead to this host itself or to more than one receiver. */
+export function isAllowedAddress(address: string): boolean {
+  if (!ipaddr.isValid(address) || address.includes('%')) return false;
+  // Octal and shortened forms mean other addresses to other resolvers.
+  if (!address.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(address)) return false;
+  const parsed = ipaddr.process(address);
+  if (REFUSED_RANGES.has(parsed.range())) return false;
+  if (parsed instanceof ipaddr.IPv6 && isEmbeddedRefused(parsed)) return false;
+  return true;
+}
+
+/** IPv6 forms that carry an IPv4 address reach that address where a translator routes them. */
+function isEmbeddedRefused(address: ipaddr.IPv6): boolean {
+  const range = address.range();
+  if (range !== 'rfc6145' && range !== 'rfc6052' && range !== '6to4') return false;
+  const bytes = address.toByteArray();
+  const embedded = range === '6to4' ? bytes.slice(2, 6) : bytes.slice(12, 16);
+  return REFUSED_RANGES.has(new ipaddr.IPv4(embedded).range());
+}
+
+/** Counts the candidates of one peer connection; the first 64 count, whatever becomes of them. */
+export class CandidateBudget {
+  #seen = 0;
+
+  take(): boolean {
+    if (this.#seen >= MAX_CANDIDATES) return false;
+    this.#seen++;
+    return true;
+  }
+}

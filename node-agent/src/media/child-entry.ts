@@ -1,0 +1,49 @@
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+/** Environment variable with the pid of who forked a child. */
+export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
+
+/** Programs of the agent that run in a process of their own; each is a file beside this one. */
+export type ChildEntry = 'worker-main' | 'probe-main';
+
+export interface ChildEntryOptions {
+  args?: string[];
+  /** Added to the inherited environment. */
+  env?: Record<string, string>;
+  /** Called with each line that the child writes to stdout or stderr. */
+  onOutput?: (line: string) => void;
+}
+
+/**
+ * Forks one of the agent's own programs with an IPC channel.
+ *
+ * From source, the child gets the TypeScript loader; a release has the entry built as `<entry>.js` beside the
+ * bundle. stdin is closed; output comes line by line to onOutput and is read even when nobody listens, because
+ * a full pipe would stop the child.
+ */
+export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): ChildProcess {
+  const fromSource = import.meta.url.endsWith('.ts');
+  const file = fileURLToPath(new URL(`./${entry}.${fromSource ? 'ts' : 'js'}`, import.meta.url));
+  const forkOptions: ForkOptions = {
+    // A child that starts up when its parent is gone already could not tell by its own ppid.
+    env: { ...process.env, ...options.env, [PARENT_PID_VARIABLE]: String(process.pid) },
+    execArgv: fromSource ? loaderArguments() : [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    // A worker becomes a session's user: it must not share the terminal that the agent was started in.
+    detached: true,
+  };
+  const child = fork(file, options.args ?? [], forkOptions);
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream) createInterface({ input: stream }).on('line', (line) => options.onOutput?.(line));
+  }
+  return child;
+}
+
+function loaderArguments(): string[] {
+  // Resolved here, because the parent may run under another loader (a test runner) that is of no use there.
+  const loader = createRequire(import.meta.url).resolve('tsx');
+  return ['--import', pathToFileURL(loader).href];
+}

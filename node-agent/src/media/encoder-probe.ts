@@ -1,0 +1,106 @@
+import type { Codec, EncoderFamily } from '@footlight/protocol';
+import type { EncoderInfo } from '@footlight/protocol/agent';
+import { forkEntry } from './child-entry.ts';
+import { ENCODERS } from './encoders.ts';
+import { type ProbeRequest, probeAnswer } from './probe-messages.ts';
+
+const PROBE_LIMIT_MS = 10_000;
+
+/** One GPU as the hardware probe found it. */
+export interface ProbeGpu {
+  index: number;
+  vendor: 'amd' | 'intel' | 'nvidia' | 'software' | 'other';
+  render_node: string | null;
+}
+
+export interface EncoderProbeResult {
+  /** One row per family, GPU and codec that could make sense on this host. */
+  encoders: EncoderInfo[];
+  /**
+   * Megapixels per second of the proved encoders, measured one at a time on 90 frames of 1280×720; keyed by
+   * family. A missing codec is unknown.
+   */
+  throughput: Partial<Record<EncoderFamily, Partial<Record<Codec, { max_pixel_rate_mpix_s: number }>>>>;
+}
+
+export interface EncoderProbeOptions {
+  /** Added to the environment of the probe processes, for example GST_REGISTRY. */
+  env?: Record<string, string>;
+}
+
+/**
+ * Proves by encoding 30 frames which encoders of this host work, and measures the ones that do.
+ *
+ * Each proof and each measurement runs in a process of its own with a limit of 10 s, because a driver that
+ * hangs or crashes must cost its own row and nothing else. Never rejects: a process that fails, crashes or
+ * takes too long gives `available: false` and a reason.
+ */
+export async function probeEncoders(
+  gpus: readonly ProbeGpu[],
+  options: EncoderProbeOptions = {},
+): Promise<EncoderProbeResult> {
+  const encoders: EncoderInfo[] = [];
+  const throughput: EncoderProbeResult['throughput'] = {};
+  // One after the other: two encoders at a time would measure one another.
+  for (const gpu of gpus) {
+    for (const row of ENCODERS) {
+      if (!row.vendors.includes(gpu.vendor)) continue;
+      const { family, codec } = row;
+      const target = { family, codec, render_node: gpu.render_node };
+      const proof = await runProbe({ kind: 'prove', ...target }, options);
+      const info: EncoderInfo = {
+        family,
+        gpu_index: gpu.index,
+        codec,
+        available: proof.ok,
+        live_bitrate: row.bitrate.live,
+        live_resize: row.liveResize,
+      };
+      if (!proof.ok) info.reason = proof.why.slice(0, 256);
+      if (codec === 'h264') info.h264_profiles = [...row.h264Profiles];
+      encoders.push(info);
+      if (!proof.ok || throughput[family]?.[codec]) continue;
+      const measured = await runProbe({ kind: 'measure', ...target }, options);
+      if (!measured.ok || measured.mpix_s === undefined) continue;
+      throughput[family] = { ...throughput[family], [codec]: { max_pixel_rate_mpix_s: measured.mpix_s } };
+    }
+  }
+  return { encoders, throughput };
+}
+
+interface ProbeOutcome {
+  ok: boolean;
+  why: string;
+  mpix_s?: number;
+}
+
+function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<ProbeOutcome> {
+  return new Promise((resolve) => {
+    const child = forkEntry('probe-main', options.env ? { env: options.env } : {});
+    let settled = false;
+    const settle = (outcome: ProbeOutcome) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      child.kill('SIGKILL');
+      resolve(outcome);
+    };
+    const timer = setTimeout(
+      () => settle({ ok: false, why: `no answer within ${PROBE_LIMIT_MS} ms` }),
+      PROBE_LIMIT_MS,
+    );
+    child.on('message', (raw) => {
+      const answer = probeAnswer.safeParse(raw);
+      if (!answer.success) return settle({ ok: false, why: 'the probe process gave no readable answer' });
+      const { ok, why, mpix_s } = answer.data;
+      settle({ ok, why, ...(mpix_s === undefined ? {} : { mpix_s }) });
+    });
+    child.once('error', (error) => settle({ ok: false, why: `probe process: ${error.message}` }));
+    child.once('exit', (code, signal) =>
+      settle({ ok: false, why: `the probe process ended with ${signal ?? `code ${code}`}` }),
+    );
+    child.send(request, (error) => {
+      if (error) settle({ ok: false, why: `probe process: ${error.message}` });
+    });
+  });
+}

@@ -1,0 +1,90 @@
+/**
+ * Watches that frames keep coming. Pure: instants go in, findings come out.
+ *
+ * flowing → stalled (1 s without an encoded frame) → flowing again, or → dead (5 s). A stall with input points at
+ * the encoder, one without at the capture, which is the display's.
+ */
+
+export type StallReason = 'no_output' | 'input_starved' | 'negotiation';
+
+export type WatchFinding =
+  | { kind: 'stalled'; reason: StallReason; sinceMs: number }
+  | { kind: 'recovered'; reason: StallReason; stalledMs: number }
+  | { kind: 'dead'; reason: StallReason };
+
+const STALL_MS = 1_000;
+const DEAD_MS = 5_000;
+
+export class EncoderWatch {
+  #startedAtMs: number;
+  #lastInputMs: number | null = null;
+  #lastOutputMs: number | null = null;
+  #stalled: { reason: StallReason; sinceMs: number } | null = null;
+  #dead = false;
+
+  constructor(nowMs: number) {
+    this.#startedAtMs = nowMs;
+  }
+
+  input(nowMs: number): void {
+    this.#lastInputMs = nowMs;
+  }
+
+  output(nowMs: number): WatchFinding | null {
+    this.#lastOutputMs = nowMs;
+    const stalled = this.#stalled;
+    this.#stalled = null;
+    return stalled ? { kind: 'recovered', reason: stalled.reason, stalledMs: nowMs - stalled.sinceMs } : null;
+  }
+
+  /** To be called a few times a second. */
+  tick(nowMs: number): WatchFinding | null {
+    const sinceMs = this.#lastOutputMs ?? this.#startedAtMs;
+    const silentMs = nowMs - sinceMs;
+    if (silentMs >= DEAD_MS && !this.#dead) {
+      this.#dead = true;
+      return { kind: 'dead', reason: this.#reason(nowMs) };
+    }
+    if (silentMs < STALL_MS || this.#stalled) return null;
+    const reason = this.#reason(nowMs);
+    this.#stalled = { reason, sinceMs };
+    return { kind: 'stalled', reason, sinceMs: silentMs };
+  }
+
+  #reason(nowMs: number): StallReason {
+    const hasInput = this.#lastInputMs !== null && nowMs - this.#lastInputMs < STALL_MS;
+    if (!hasInput) return 'input_starved';
+    return this.#lastOutputMs === null ? 'negotiation' : 'no_output';
+  }
+}
+
+/**
+ * Counts frames that went into the encoder and did not come out in half a second. Pure.
+ */
+export class DropWatch {
+  static readonly AFTER_MS = 500;
+  #waiting: { ptsMs: number; atMs: number }[] = [];
+
+  input(ptsMs: number, nowMs: number): void {
+    this.#waiting.push({ ptsMs, atMs: nowMs });
+  }
+
+  /** Frames come out in order: whatever is older than this one never will. @returns frames lost (count) */
+  output(ptsMs: number): number {
+    let lost = 0;
+    while (this.#waiting[0] && this.#waiting[0].ptsMs <= ptsMs) {
+      if (this.#waiting.shift()?.ptsMs !== ptsMs) lost++;
+    }
+    return lost;
+  }
+
+  /** @returns frames given up now (count) */
+  tick(nowMs: number): number {
+    let lost = 0;
+    while (this.#waiting[0] && nowMs - this.#waiting[0].atMs >= DropWatch.AFTER_MS) {
+      this.#waiting.shift();
+      lost++;
+    }
+    return lost;
+  }
+}

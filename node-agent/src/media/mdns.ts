@@ -1,0 +1,91 @@
+import multicastDns from 'multicast-dns';
+import { isAllowedAddress } from './candidates.ts';
+
+/**
+ * Multicast DNS look-ups of the names that browsers give instead of their local addresses. The WebRTC library
+ * would ask the system's resolver, which knows no `.local` in most containers.
+ */
+
+const LOOKUP_MS = 2_000;
+const MAX_LOOKUPS = 8;
+const REPEAT_MS = 500;
+
+export interface LocalNameResolver {
+  /**
+   * @returns the first address that a candidate may have; null after 2 s, for an address that is refused, when
+   *   eight look-ups are under way, and where there is no multicast
+   */
+  resolve(name: string): Promise<string | null>;
+  close(): void;
+}
+
+type Responder = ReturnType<typeof multicastDns>;
+
+export function createLocalNameResolver(): LocalNameResolver {
+  return new MulticastResolver();
+}
+
+class MulticastResolver implements LocalNameResolver {
+  #socket: Responder | null = null;
+  readonly #lookups = new Map<string, Promise<string | null>>();
+  readonly #waiting = new Map<string, (address: string) => void>();
+
+  resolve(name: string): Promise<string | null> {
+    const known = this.#lookups.get(name);
+    if (known) return known;
+    if (this.#lookups.size >= MAX_LOOKUPS) return Promise.resolve(null);
+    const lookup = this.#lookUp(name).finally(() => {
+      this.#lookups.delete(name);
+      this.#waiting.delete(name);
+      // Held only while needed: the port is shared with every other responder of the host.
+      if (this.#lookups.size === 0) this.close();
+    });
+    this.#lookups.set(name, lookup);
+    return lookup;
+  }
+
+  #lookUp(name: string): Promise<string | null> {
+    return new Promise((resolve) => {
+      const socket = this.#open();
+      const ask = () =>
+        socket.query(
+          [
+            { name, type: 'A' },
+            { name, type: 'AAAA' },
+          ],
+          () => undefined,
+        );
+      const repeat = setInterval(ask, REPEAT_MS);
+      const finish = (address: string | null) => {
+        clearInterval(repeat);
+        clearTimeout(limit);
+        resolve(address);
+      };
+      const limit = setTimeout(() => finish(null), LOOKUP_MS);
+      this.#waiting.set(name, finish);
+      ask();
+    });
+  }
+
+  #open(): Responder {
+    if (this.#socket) return this.#socket;
+    const socket = multicastDns({ reuseAddr: true });
+    socket.on('response', (response) => {
+      for (const answer of [...(response.answers ?? []), ...(response.additionals ?? [])]) {
+        if (answer.type !== 'A' && answer.type !== 'AAAA') continue;
+        const waiting = this.#waiting.get(answer.name.toLowerCase());
+        if (waiting && isAllowedAddress(answer.data)) waiting(answer.data);
+      }
+    });
+    // No multicast route, or the port is taken without sharing: the look-up runs into its limit.
+    socket.on('error', () => undefined);
+    socket.on('warning', () => undefined);
+    this.#socket = socket;
+    return socket;
+  }
+
+  close(): void {
+    this.#socket?.destroy();
+    this.#socket = null;
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * The two clocks of a media worker: the monotonic one that times buffers and waits, and the wall clock that is
+ * told to viewers. Injected, so that tests advance both by hand.
+ */
+export interface MediaClock {
+  /** Epoch milliseconds with fractions. */
+  wallMs(): number;
+  /** CLOCK_MONOTONIC in milliseconds with fractions: GStreamer's system clock. */
+  monotonicMs(): number;
+}
+
+/**
+ * Wall-clock readings come from the monotonic clock plus an offset that follows steps of the system clock, since
+ * Date.now() alone has no fractions.
+ */
+export const systemMediaClock: MediaClock = {
+  wallMs() {
+    const wallMs = performance.timeOrigin + performance.now();
+    const systemMs = Date.now();
+    // The origin is fixed at start; when somebody set the clock since, the coarse reading is the right one.
+    return Math.abs(wallMs - systemMs) < 2 ? wallMs : systemMs;
+  },
+  monotonicMs() {
+    return Number(process.hrtime.bigint()) / 1e6;
+  },
+};
+
+/** Wall-clock time of an instant on the monotonic clock. */
+export function wallTimeOf(monotonicMs: number, clock: MediaClock): number {
+  return clock.wallMs() - (clock.monotonicMs() - monotonicMs);
+}

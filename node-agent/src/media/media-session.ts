@@ -1,0 +1,392 @@
+import type { AgentSignal } from '@footlight/protocol/agent';
+import { XConnection } from '../display/x-connection.ts';
+import { XInput } from '../display/x-input.ts';
+import { AudioPipeline } from './audio-pipeline.ts';
+import { DropWatch, EncoderWatch, type WatchFinding } from './encoder-watch.ts';
+import { type EncoderRow, type EncodeTarget, encoderRow } from './encoders.ts';
+import { createLocalNameResolver, type LocalNameResolver } from './mdns.ts';
+import type { MediaClock } from './media-clock.ts';
+import { type MediaSettings, readMediaSettings } from './media-settings.ts';
+import { MetricsCollector } from './metrics-window.ts';
+import { Peers } from './peers.ts';
+import { SessionDesk } from './session-desk.ts';
+import { SessionInput } from './session-input.ts';
+import { type EncodedFrame, VideoPipeline } from './video-pipeline.ts';
+import type {
+  AttachMessage,
+  BrowserSignal,
+  MediaFailureCode,
+  ParentMessage,
+  PrepareMessage,
+  WorkerMessage,
+} from './worker-messages.ts';
+
+/**
+ * Everything of one session that runs in its media worker: display connection, pipelines, peer connections.
+ *
+ * States: prepared → started → stopped. prepare() opens the display and builds the pipelines, start() lets them
+ * run, stop() takes everything down in the order viewers, pipelines, display. A failure is reported once; what
+ * still works goes on until stop().
+ */
+
+export interface MediaSessionOptions {
+  prepare: PrepareMessage;
+  clock: MediaClock;
+  uuid(): string;
+  random32(): number;
+  send(message: WorkerMessage): void;
+}
+
+/** A failure with the code that the session's end report carries. */
+export class MediaFailure extends Error {
+  readonly code: MediaFailureCode;
+
+  constructor(code: MediaFailureCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const METRICS_MS = 5_000;
+const WATCH_MS = 250;
+/** Frames lost in one look at which a viewer notices. */
+const DROPS_WORTH_TELLING = 3;
+/** An encoder that hangs does not come down; the process ends without it. */
+const DISPOSE_LIMIT_MS = 1_500;
+
+export class MediaSession {
+  readonly #options: MediaSessionOptions;
+  readonly #settings: MediaSettings;
+  readonly #row: EncoderRow;
+  readonly #resolver: LocalNameResolver;
+  readonly #input: SessionInput;
+  readonly #peers: Peers;
+  readonly #metrics: MetricsCollector;
+  readonly #drops = new DropWatch();
+  #display: XConnection | null = null;
+  #desk: SessionDesk | null = null;
+  #video: VideoPipeline | null = null;
+  #audio: AudioPipeline | null = null;
+  #watch: EncoderWatch | null = null;
+  #timers: NodeJS.Timeout[] = [];
+  #bitrateKbps: number;
+  #encoding = false;
+  #audioDegraded = false;
+  #failed = false;
+  #stopped = false;
+
+  /** @throws MediaFailure when the table has no such encoder */
+  constructor(options: MediaSessionOptions) {
+    this.#options = options;
+    const { prepare, clock } = options;
+    const { stream, encoder } = prepare;
+    const row = encoderRow(encoder.family, stream.codec);
+    if (!row) throw new MediaFailure('encoder_unavailable', `${encoder.family} has no ${stream.codec}`);
+    this.#row = row;
+    this.#settings = readMediaSettings(prepare.settings);
+    this.#bitrateKbps = stream.bitrate_kbps;
+    this.#resolver = createLocalNameResolver();
+    this.#input = new SessionInput({ width: stream.width, height: stream.height });
+    this.#metrics = new MetricsCollector(clock.monotonicMs());
+    this.#peers = new Peers({
+      stream,
+      addresses: prepare.media.addresses,
+      ports: prepare.media.ports,
+      clock,
+      uuid: options.uuid,
+      random32: options.random32,
+      resolver: this.#resolver,
+      input: this.#input,
+      events: {
+        signal: (conn, msg: AgentSignal) => options.send({ type: 'signal', conn, msg }),
+        event: (event, payload) => this.#event(event, payload),
+        onViewer: (connected) => options.send({ type: 'viewer', connected }),
+        onKeyframeWanted: () => this.#video?.forceKeyframe(),
+        onClipboard: (text) => this.#desk?.setClipboard(text),
+        onViewerReady: (channels) => this.#desk?.greet(channels),
+        onPointerDrawn: (drawn) => this.#video?.setPointerShown(!drawn),
+        onFirstOffer: () => this.#reportEffectiveMedia(),
+      },
+    });
+  }
+
+  /** @throws MediaFailure */
+  async prepare(): Promise<void> {
+    const { prepare } = this.#options;
+    try {
+      this.#display = await XConnection.open(prepare.display, () =>
+        this.#fail('display_failed', 'the display went away'),
+      );
+      this.#input.connect(await XInput.open(this.#display));
+      this.#desk = await SessionDesk.open(this.#display, {
+        forEachViewer: (visit) => this.#peers.forEach(visit),
+        onPresented: () => this.#options.send({ type: 'app_presented' }),
+      });
+    } catch (error) {
+      throw new MediaFailure('display_failed', text(error));
+    }
+    try {
+      this.#video = this.#buildVideo();
+    } catch (error) {
+      throw new MediaFailure('encoder_unavailable', text(error));
+    }
+    if (prepare.stream.audio && prepare.pulse_server !== null)
+      this.#audio = this.#buildAudio(prepare.pulse_server);
+  }
+
+  /** Never throws; a capture that does not start is reported as a failure. */
+  async start(): Promise<void> {
+    const { clock } = this.#options;
+    this.#watch = new EncoderWatch(clock.monotonicMs());
+    try {
+      await this.#video?.start();
+    } catch (error) {
+      this.#fail('capture_failed', text(error));
+      return;
+    }
+    if (this.#stopped) return;
+    this.#timers.push(setInterval(() => this.#reportMetrics(), METRICS_MS));
+    this.#timers.push(setInterval(() => this.#look(), WATCH_MS));
+    // Sound may fail without ending the session; the picture does not wait for it.
+    this.#audio?.start().catch((error: unknown) => this.#degradeAudio(text(error)));
+  }
+
+  handle(message: Exclude<ParentMessage, { type: 'prepare' | 'start' | 'stop' }>): void {
+    if (this.#stopped) return;
+    switch (message.type) {
+      case 'attach':
+        this.#attach(message);
+        break;
+      case 'detach':
+        this.#peers.detach(message.conn);
+        break;
+      case 'signal':
+        this.#onSignal(message.conn, message.msg);
+        break;
+      case 'tune':
+        if (message.bitrate_kbps !== undefined) this.#setBitrate(message.bitrate_kbps);
+        if (message.keyframe) this.#video?.forceKeyframe();
+        break;
+      case 'app_state':
+        this.#desk?.setAppState(message.state);
+        break;
+      case 'notice':
+        this.#peers.forEach((channels) => {
+          channels.control({ type: 'notice', code: message.code, text: message.text });
+        });
+        break;
+    }
+  }
+
+  /** Takes everything down; never throws. @param reason end reason of the session */
+  async stop(reason: string): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    const said = reason === 'idle_timeout' ? 'idle_timeout' : this.#failed ? 'error' : 'session_ended';
+    await this.#peers.close(said);
+    this.#desk?.close();
+    this.#resolver.close();
+    // An encoder that hangs must not hold up the end; the process goes right after this.
+    const disposed = Promise.all([this.#video?.dispose(), this.#audio?.dispose()]);
+    const limit = new Promise((resolve) => setTimeout(resolve, DISPOSE_LIMIT_MS));
+    await Promise.race([disposed.catch(() => undefined), limit]);
+    this.#display?.close();
+  }
+
+  #attach(message: AttachMessage): void {
+    try {
+      this.#peers.attach(message);
+    } catch (error) {
+      this.#log('error', 'media.attach_failed', { error: text(error) });
+      const msg = {
+        type: 'error',
+        code: 'internal',
+        message: 'no connection could be offered',
+        fatal: false,
+      } as const;
+      this.#options.send({ type: 'signal', conn: message.conn, msg });
+    }
+  }
+
+  #onSignal(conn: number, msg: BrowserSignal): void {
+    try {
+      this.#peers.onSignal(conn, msg);
+    } catch (error) {
+      this.#log('error', 'media.signal_failed', { error: text(error), type: msg.type });
+    }
+  }
+
+  #buildVideo(): VideoPipeline {
+    const { prepare, clock } = this.#options;
+    const { stream, encoder } = prepare;
+    const target: EncodeTarget = {
+      width: stream.width,
+      height: stream.height,
+      fps: stream.fps,
+      bitrateKbps: this.#bitrateKbps,
+      h264Profile: stream.h264_profile,
+      renderNode: encoder.render_node,
+      settings: this.#settings,
+    };
+    return new VideoPipeline({
+      display: prepare.display,
+      row: this.#row,
+      target,
+      clock,
+      events: {
+        onFrame: (frame) => this.#onFrame(frame),
+        onCaptured: ({ ptsMs, arrivedAtMs, queueLevel }) => {
+          this.#watch?.input(arrivedAtMs);
+          this.#drops.input(ptsMs, arrivedAtMs);
+          this.#metrics.captured(ptsMs, queueLevel);
+        },
+        onError: (source, message) => this.#onVideoError(source, message),
+      },
+    });
+  }
+
+  #buildAudio(server: string): AudioPipeline | null {
+    try {
+      return new AudioPipeline(server, {
+        onPacket: (packet) => this.#peers.sendAudio(packet),
+        onError: (source, message) => this.#degradeAudio(`${source}: ${message}`),
+      });
+    } catch (error) {
+      this.#degradeAudio(text(error));
+      return null;
+    }
+  }
+
+  #onFrame(frame: EncodedFrame): void {
+    this.#peers.sendFrame(frame);
+    this.#metrics.encoded(frame.bytes, frame.encodeMs);
+    if (frame.ptsMs !== null) this.#metrics.queueDropped(this.#drops.output(frame.ptsMs));
+    this.#onFinding(this.#watch?.output(this.#options.clock.monotonicMs()) ?? null);
+    if (this.#encoding) return;
+    this.#encoding = true;
+    this.#options.send({ type: 'encoding' });
+    this.#reportCaps();
+  }
+
+  #onVideoError(source: string, message: string): void {
+    if (source === 'source') this.#fail('capture_failed', message);
+    else this.#fail('encoder_failed', `${source}: ${message}`);
+  }
+
+  #look(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const lost = this.#drops.tick(nowMs);
+    if (lost > 0) this.#metrics.dropped(lost);
+    if (lost >= DROPS_WORTH_TELLING) {
+      this.#event('encoder.drop_detected', { frames_dropped: lost, window_ms: WATCH_MS });
+    }
+    this.#onFinding(this.#watch?.tick(nowMs) ?? null);
+  }
+
+  #onFinding(finding: WatchFinding | null): void {
+    if (!finding) return;
+    if (finding.kind === 'stalled') {
+      const since_ms = Math.round(finding.sinceMs);
+      this.#event('encoder.stall', { phase: 'detected', reason: finding.reason, since_ms });
+    } else if (finding.kind === 'recovered') {
+      const stalled_ms = Math.round(finding.stalledMs);
+      this.#event('encoder.stall', { phase: 'recovered', reason: finding.reason, stalled_ms });
+    } else if (finding.reason === 'input_starved') {
+      this.#fail('display_failed', 'no picture came from the display for 5 s');
+    } else {
+      this.#fail('encoder_failed', 'the encoder gave no output for 5 s');
+    }
+  }
+
+  #setBitrate(wantedKbps: number): void {
+    const { stream } = this.#options.prepare;
+    const bitrateKbps = Math.min(stream.bitrate_kbps, Math.max(this.#floorKbps(), wantedKbps));
+    if (bitrateKbps === this.#bitrateKbps) return;
+    const from_kbps = this.#bitrateKbps;
+    this.#bitrateKbps = bitrateKbps;
+    this.#video?.setBitrate(bitrateKbps);
+    this.#peers.setRate(bitrateKbps);
+    this.#event('abr.retarget', { from_kbps, to_kbps: bitrateKbps, reason: 'operator' });
+  }
+
+  #floorKbps(): number {
+    const { stream } = this.#options.prepare;
+    if (this.#settings.abr_floor_kbps !== null)
+      return Math.min(this.#settings.abr_floor_kbps, stream.bitrate_kbps);
+    if (stream.abr_floor_kbps > 0) return Math.min(stream.abr_floor_kbps, stream.bitrate_kbps);
+    return Math.round(this.#settings.abr_floor_ratio * stream.bitrate_kbps);
+  }
+
+  #reportMetrics(): void {
+    const { clock, send } = this.#options;
+    for (const { frames, bytes } of this.#peers.takeCounts()) this.#metrics.sent(frames, bytes);
+    const { window_ms, metrics } = this.#metrics.takeWindow(clock.monotonicMs());
+    const estimate = this.#peers.active?.media.rembKbps;
+    if (estimate) metrics.gcc_estimate_kbps = Math.round(estimate);
+    metrics.abr_mode = 'off';
+    send({ type: 'metrics', ts: Math.round(clock.wallMs()), window_ms, metrics });
+  }
+
+  #reportEffectiveMedia(): void {
+    const { stream, encoder } = this.#options.prepare;
+    const { width, height, fps, codec } = stream;
+    const media = {
+      codec,
+      profile: codec === 'h264' ? stream.h264_profile : null,
+      encoder: encoder.family,
+      width,
+      height,
+      fps,
+      bitrate_kbps: stream.bitrate_kbps,
+    };
+    this.#event('session.effective_media', {
+      configured: media,
+      resolved: media,
+      actual: { ...media, bitrate_kbps: this.#bitrateKbps },
+      audio: this.#audio ? { codec: 'opus', channels: 2, bitrate_kbps: 128 } : null,
+      mic: 'off',
+    });
+  }
+
+  #reportCaps(): void {
+    const { stream, encoder } = this.#options.prepare;
+    const caps = this.#video?.caps();
+    this.#event('caps.negotiated', {
+      trigger: 'launch',
+      encoder_factory: this.#row.element(encoder.render_node),
+      codec: stream.codec,
+      profile: /profile=\(string\)([^,]+)/.exec(caps?.encoderSrc ?? '')?.[1] ?? null,
+      level: /level=\(string\)([^,]+)/.exec(caps?.encoderSrc ?? '')?.[1] ?? null,
+      encoder_sink_caps: caps?.encoderSink ?? null,
+      encoder_src_caps: caps?.encoderSrc ?? null,
+      payloader_src_caps: caps?.payloaderSrc ?? null,
+      size: { w: stream.width, h: stream.height, fps: stream.fps },
+    });
+  }
+
+  #degradeAudio(reason: string): void {
+    if (this.#audioDegraded) return;
+    this.#audioDegraded = true;
+    this.#event('audio.degraded', { reason: reason.slice(0, 512), required: false });
+    this.#log('warn', 'media.audio_degraded', { reason });
+  }
+
+  #fail(code: MediaFailureCode, message: string): void {
+    if (this.#failed || this.#stopped) return;
+    this.#failed = true;
+    this.#options.send({ type: 'failure', failure_code: code, error: message });
+  }
+
+  #event(event: string, payload: Record<string, unknown>): void {
+    this.#options.send({ type: 'event', event, ts: Math.round(this.#options.clock.wallMs()), payload });
+  }
+
+  #log(level: 'warn' | 'error', event: string, fields: Record<string, unknown>): void {
+    this.#options.send({ type: 'log', level, event, fields });
+  }
+}
+
+function text(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,130 @@
+import { percentile } from './percentile.ts';
+
+/**
+ * Measurements of one session over one window of about 5 s; windows touch. Pure: facts and instants go in,
+ * takeWindow() gives the wire's keys and starts the next window. A key that was not measured is left out.
+ */
+
+export interface MetricsWindow {
+  window_ms: number;
+  metrics: Record<string, number | boolean | string>;
+}
+
+/** Per-frame values kept a window (count); 240 fps for 10 s. */
+const MAX_VALUES = 2400;
+
+export class MetricsCollector {
+  #startedAtMs: number;
+  #captured = 0;
+  #lastPtsMs: number | null = null;
+  #ptsDeltasMs: number[] = [];
+  #queueLevelMax = 0;
+  #queueDrops = 0;
+  #encoded = 0;
+  #encodedBytes = 0;
+  #encodeMs: number[] = [];
+  #dropped = 0;
+  #rtpFrames = 0;
+  #rtpBytes = 0;
+  #sending = false;
+
+  constructor(nowMs: number) {
+    this.#startedAtMs = nowMs;
+  }
+
+  /** A frame left capture. @param ptsMs its nominal time */
+  captured(ptsMs: number, queueLevel: number): void {
+    this.#captured++;
+    if (this.#lastPtsMs !== null) keep(this.#ptsDeltasMs, ptsMs - this.#lastPtsMs);
+    this.#lastPtsMs = ptsMs;
+    this.#queueLevelMax = Math.max(this.#queueLevelMax, queueLevel);
+  }
+
+  /** The queue between capture and encoder gave up frames. */
+  queueDropped(count: number): void {
+    this.#queueDrops += count;
+  }
+
+  /** A frame left the encoder. @param encodeMs null when its input was not seen */
+  encoded(bytes: number, encodeMs: number | null): void {
+    this.#encoded++;
+    this.#encodedBytes += bytes;
+    if (encodeMs !== null) keep(this.#encodeMs, encodeMs);
+  }
+
+  /** Frames that went in and did not come out within half a second. */
+  dropped(count: number): void {
+    this.#dropped += count;
+  }
+
+  /** What all peer connections sent: frames, and bytes before protection. */
+  sent(frames: number, bytes: number): void {
+    this.#sending = true;
+    this.#rtpFrames += frames;
+    this.#rtpBytes += bytes;
+  }
+
+  takeWindow(nowMs: number): MetricsWindow {
+    const windowMs = Math.max(1, nowMs - this.#startedAtMs);
+    const perSecond = (count: number) => round((count * 1000) / windowMs);
+    const kbps = (bytes: number) => round((bytes * 8) / windowMs);
+    const metrics: MetricsWindow['metrics'] = {
+      compositor_fps: perSecond(this.#captured),
+      interpipe_queue_level_max: this.#queueLevelMax,
+      interpipe_queue_drops: this.#queueDrops,
+      fps: perSecond(this.#encoded),
+      frames_encoded: this.#encoded,
+      frames_dropped: this.#dropped,
+      bitrate_kbps: kbps(this.#encodedBytes),
+    };
+    if (this.#sending) {
+      metrics.rtp_fps = perSecond(this.#rtpFrames);
+      metrics.rtp_bitrate_kbps = kbps(this.#rtpBytes);
+    }
+    this.#addPercentiles(metrics);
+    this.#restart(nowMs);
+    return { window_ms: Math.round(windowMs), metrics };
+  }
+
+  #addPercentiles(metrics: MetricsWindow['metrics']): void {
+    const encode = this.#encodeMs.sort((a, b) => a - b);
+    const p50 = percentile(encode, 0.5);
+    const p95 = percentile(encode, 0.95);
+    if (p50 !== null && p95 !== null) {
+      metrics.encode_ms = round(encode.reduce((sum, value) => sum + value, 0) / encode.length);
+      metrics.encode_ms_p50 = round(p50);
+      metrics.encode_ms_p95 = round(p95);
+      metrics.encode_ms_max = round(encode.at(-1) ?? 0);
+    }
+    const deltas = this.#ptsDeltasMs.sort((a, b) => a - b);
+    const deltaP50 = percentile(deltas, 0.5);
+    const deltaP95 = percentile(deltas, 0.95);
+    if (deltaP50 !== null && deltaP95 !== null) {
+      metrics.compositor_pts_delta_p50_ms = round(deltaP50);
+      metrics.compositor_pts_delta_p95_ms = round(deltaP95);
+    }
+  }
+
+  #restart(nowMs: number): void {
+    this.#startedAtMs = nowMs;
+    this.#captured = 0;
+    this.#ptsDeltasMs = [];
+    this.#queueLevelMax = 0;
+    this.#queueDrops = 0;
+    this.#encoded = 0;
+    this.#encodedBytes = 0;
+    this.#encodeMs = [];
+    this.#dropped = 0;
+    this.#rtpFrames = 0;
+    this.#rtpBytes = 0;
+    this.#sending = false;
+  }
+}
+
+function keep(values: number[], value: number): void {
+  if (values.length < MAX_VALUES) values.push(value);
+}
+
+function round(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}

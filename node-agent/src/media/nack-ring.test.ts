@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RetransmitRing } from './nack-ring.ts';
+
+const PACKET = 1000;
+
+function ringWith(sequences: readonly number[], rateKbps = 8000, sentAtMs = 0): RetransmitRing {
+  const ring = new RetransmitRing(rateKbps);
+  for (const sequence of sequences) {
+    ring.keep({ data: Buffer.alloc(PACKET), sequence, sentAtMs, transportSequenceAt: null });
+  }
+  return ring;
+}
+
+const sequencesOf = (packets: { sequence: number }[]) => packets.map(({ sequence }) => sequence);
+
+describe('retransmission within a budget', () => {
+  test('answers what it still holds and nothing else', () => {
+    const ring = ringWith([1, 2, 3]);
+    expect(sequencesOf(ring.answer([2, 9, 1027], 10, 5))).toEqual([2]);
+    expect(ring.counts).toEqual({ resent: 1, refused: 2 });
+  });
+
+  test('a slot that was overwritten is not mistaken for the packet asked for', () => {
+    const ring = ringWith([1, 1025]);
+    expect(sequencesOf(ring.answer([1], 10, 5))).toEqual([]);
+    expect(sequencesOf(ring.answer([1025], 10, 5))).toEqual([1025]);
+  });
+
+  test('not again while the last copy may still be on its way', () => {
+    const ring = ringWith([1]);
+    expect(ring.answer([1], 10, 40)).toHaveLength(1);
+    expect(ring.answer([1], 49, 40)).toHaveLength(0);
+    expect(ring.answer([1], 50, 40)).toHaveLength(1);
+  });
+
+  test('nothing older than a round trip and 50 ms', () => {
+    expect(ringWith([1]).answer([1], 90, 40)).toHaveLength(1);
+    expect(ringWith([1]).answer([1], 91, 40)).toHaveLength(0);
+  });
+
+  test('over any second of NACKs at most a tenth of the rate, once the reserve is spent', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 500, max: 20_000 }), (rateKbps) => {
+        const ring = new RetransmitRing(rateKbps);
+        let bytes = 0;
+        for (let ms = 0; ms < 10_000; ms += 10) {
+          for (let index = 0; index < 10; index++) {
+            const sequence = (ms + index) % 65_536;
+            ring.keep({ data: Buffer.alloc(PACKET), sequence, sentAtMs: ms, transportSequenceAt: null });
+          }
+          const asked = Array.from({ length: 10 }, (_, index) => (ms + index) % 65_536);
+          bytes += ring.answer(asked, ms, 1).length * PACKET;
+        }
+        // Ten seconds of refilling and the two of the full bucket.
+        expect(bytes).toBeLessThanOrEqual((rateKbps / 8) * 0.1 * 12_000);
+      }),
+      { numRuns: 20 },
+    );
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * Packets kept for retransmission, and the budget within which they are sent again.
+ *
+ * A stock responder answers every NACK and makes congestion worse. Here an answer costs tokens that refill with
+ * a share of the stream's rate, a packet is not sent again while its last copy may still be on the way, and none
+ * that is too old to be of use.
+ */
+
+export interface KeptPacket {
+  data: Buffer;
+  sequence: number;
+  sentAtMs: number;
+  /** Where the transport-wide sequence number lies in data; null when it has none. */
+  transportSequenceAt: number | null;
+}
+
+/** Packets kept (count): a second of 10 Mbit/s; a power of two so that sequence numbers index it over the wrap. */
+const RING_PACKETS = 1024;
+/** Share of the stream's rate that retransmissions may take. */
+const BUDGET_SHARE = 0.1;
+/** The budget's depth as time of refilling, so that one lost burst can be answered at once. */
+const BUDGET_DEPTH_MS = 2_000;
+/** Added to the round trip: a packet older than both is of no use to a receiver without a buffer. */
+const AGE_MARGIN_MS = 50;
+/** Oldest packet answered while no round trip is known yet, milliseconds. */
+const AGE_UNKNOWN_RTT_MS = 500;
+
+interface Slot extends KeptPacket {
+  resentAtMs: number | null;
+}
+
+export class RetransmitRing {
+  readonly #slots: (Slot | undefined)[] = new Array(RING_PACKETS);
+  #rateKbps: number;
+  #tokensBytes: number;
+  #refilledAtMs: number | null = null;
+  #resent = 0;
+  #refused = 0;
+
+  constructor(rateKbps: number) {
+    this.#rateKbps = rateKbps;
+    this.#tokensBytes = this.#depthBytes;
+  }
+
+  /** Packets sent again, and asked for but refused (counts since the start). */
+  get counts(): { resent: number; refused: number } {
+    return { resent: this.#resent, refused: this.#refused };
+  }
+
+  get #depthBytes(): number {
+    return (this.#rateKbps / 8) * BUDGET_SHARE * BUDGET_DEPTH_MS;
+  }
+
+  setRate(rateKbps: number): void {
+    this.#rateKbps = rateKbps;
+    this.#tokensBytes = Math.min(this.#tokensBytes, this.#depthBytes);
+  }
+
+  keep(packet: KeptPacket): void {
+    this.#slots[packet.sequence % RING_PACKETS] = { ...packet, resentAtMs: null };
+  }
+
+  /**
+   * @param rttMs last known round trip, 0 when unknown
+   * @returns the packets to send again now, in the order asked for
+   */
+  answer(lost: readonly number[], nowMs: number, rttMs: number): KeptPacket[] {
+    this.#refill(nowMs);
+    const maxAgeMs = rttMs > 0 ? rttMs + AGE_MARGIN_MS : AGE_UNKNOWN_RTT_MS;
+    const packets: KeptPacket[] = [];
+    for (const sequence of lost) {
+      const slot = this.#slots[sequence % RING_PACKETS];
+      const usable =
+        slot?.sequence === sequence &&
+        nowMs - slot.sentAtMs <= maxAgeMs &&
+        (slot.resentAtMs === null || nowMs - slot.resentAtMs >= rttMs) &&
+        slot.data.length <= this.#tokensBytes;
+      if (!usable) {
+        this.#refused++;
+        continue;
+      }
+      this.#tokensBytes -= slot.data.length;
+      slot.resentAtMs = nowMs;
+      this.#resent++;
+      packets.push(slot);
+    }
+    return packets;
+  }
+
+  #refill(nowMs: number): void {
+    const elapsedMs = this.#refilledAtMs === null ? 0 : Math.max(0, nowMs - this.#refilledAtMs);
+    this.#refilledAtMs = nowMs;
+    const refill = (this.#rateKbps / 8) * BUDGET_SHARE * elapsedMs;
+    this.#tokensBytes = Math.min(this.#depthBytes, this.#tokensBytes + refill);
+  }
+}

@@ -1,0 +1,197 @@
+import {
+  GenericNack,
+  PictureLossIndication,
+  ReceiverEstimatedMaxBitrate,
+  RtcpPacketConverter,
+  RtcpPayloadSpecificFeedback,
+  RtcpRrPacket,
+  RtcpSrPacket,
+  RtcpTransportLayerFeedback,
+  TransportWideCC,
+} from 'werift-rtp';
+import { writeNtp } from './rtp-extensions.ts';
+
+/**
+ * RTCP in both directions: what a receiver says, read by werift-rtp into the few things that matter here, and
+ * the sender reports that it needs. Remote bytes never throw; what cannot be read is counted.
+ * Source: RFC 3550 (6.4), RFC 4585, RFC 5104, draft-holmer-rmcat-transport-wide-cc-extensions-01.
+ */
+
+export type RtcpFeedback =
+  | { kind: 'pli' | 'fir' }
+  | { kind: 'nack'; ssrc: number; lost: number[] }
+  | { kind: 'remb'; bitrateKbps: number }
+  | { kind: 'report'; report: ReceptionReport }
+  | { kind: 'transport'; arrivals: PacketArrival[] };
+
+export interface ReceptionReport {
+  ssrc: number;
+  /** 0–1 */
+  fractionLost: number;
+  /** Timestamp units of the track's clock. */
+  jitter: number;
+  /** Middle 32 bits of the NTP time of the last sender report; 0 = none yet. */
+  lastSenderReport: number;
+  /** Time since it, in 1/65536 s. */
+  delaySinceLast: number;
+}
+
+export interface PacketArrival {
+  /** Transport-wide sequence number. */
+  sequence: number;
+  /** Receiver's clock, milliseconds; null = not received. */
+  receivedAtMs: number | null;
+}
+
+export interface RtcpResult {
+  feedback: RtcpFeedback[];
+  /** Packets that could not be read (count). */
+  malformed: number;
+}
+
+const RTCP_HEADER_BYTES = 4;
+/** Feedback about more packets than a second's worth is no use, and expanding it would cost memory. */
+const MAX_TRANSPORT_PACKETS = 4096;
+const MAX_PACKETS_PER_COMPOUND = 32;
+
+/** @param data a whole compound packet, from the network */
+export function readRtcp(data: Buffer): RtcpResult {
+  const result: RtcpResult = { feedback: [], malformed: 0 };
+  let offset = 0;
+  for (let count = 0; offset < data.length; count++) {
+    const bytes = packetBytes(data, offset);
+    if (bytes === null || count === MAX_PACKETS_PER_COMPOUND) {
+      result.malformed++;
+      break;
+    }
+    // One packet at a time, so that no length inside reaches into the next one.
+    readPacket(data.subarray(offset, offset + bytes), result);
+    offset += bytes;
+  }
+  return result;
+}
+
+function packetBytes(data: Buffer, offset: number): number | null {
+  if (data.length - offset < RTCP_HEADER_BYTES) return null;
+  if ((data[offset] ?? 0) >> 6 !== 2) return null;
+  const bytes = RTCP_HEADER_BYTES + data.readUInt16BE(offset + 2) * 4;
+  return bytes <= data.length - offset ? bytes : null;
+}
+
+function readPacket(data: Buffer, result: RtcpResult): void {
+  try {
+    if (describesTooMuch(data)) throw new RangeError('too many packets in one feedback');
+    if (isFullIntraRequest(data)) result.feedback.push({ kind: 'fir' });
+    for (const packet of RtcpPacketConverter.deSerialize(data)) {
+      if (packet instanceof RtcpRrPacket || packet instanceof RtcpSrPacket) {
+        for (const report of packet.reports)
+          result.feedback.push({ kind: 'report', report: readReport(report) });
+      } else if (packet instanceof RtcpPayloadSpecificFeedback) {
+        const feedback = readPayloadFeedback(packet.feedback);
+        if (feedback) result.feedback.push(feedback);
+      } else if (packet instanceof RtcpTransportLayerFeedback) {
+        const feedback = readTransportFeedback(packet.feedback);
+        if (feedback) result.feedback.push(feedback);
+      }
+    }
+  } catch {
+    result.malformed++;
+  }
+}
+
+const PAYLOAD_FEEDBACK = 206;
+const FULL_INTRA_REQUEST_FORMAT = 4;
+
+/** Told by its header alone; the library has no name for it. */
+function isFullIntraRequest(data: Buffer): boolean {
+  return data[1] === PAYLOAD_FEEDBACK && ((data[0] ?? 0) & 0x1f) === FULL_INTRA_REQUEST_FORMAT;
+}
+
+const TRANSPORT_LAYER_FEEDBACK = 205;
+const TRANSPORT_CC_FORMAT = 15;
+
+function describesTooMuch(data: Buffer): boolean {
+  if (data[1] !== TRANSPORT_LAYER_FEEDBACK || ((data[0] ?? 0) & 0x1f) !== TRANSPORT_CC_FORMAT) return false;
+  return data.length < 20 || data.readUInt16BE(14) > MAX_TRANSPORT_PACKETS;
+}
+
+function readReport(report: RtcpRrPacket['reports'][number]): ReceptionReport {
+  return {
+    ssrc: report.ssrc,
+    fractionLost: report.fractionLost / 256,
+    jitter: report.jitter,
+    lastSenderReport: report.lsr,
+    delaySinceLast: report.dlsr,
+  };
+}
+
+function readPayloadFeedback(feedback: unknown): RtcpFeedback | null {
+  if (feedback instanceof PictureLossIndication) return { kind: 'pli' };
+  if (feedback instanceof ReceiverEstimatedMaxBitrate) {
+    return { kind: 'remb', bitrateKbps: Number(feedback.bitrate) / 1000 };
+  }
+  return null;
+}
+
+function readTransportFeedback(feedback: unknown): RtcpFeedback | null {
+  if (feedback instanceof GenericNack) {
+    return { kind: 'nack', ssrc: feedback.mediaSourceSsrc, lost: feedback.lost };
+  }
+  if (feedback instanceof TransportWideCC) {
+    const arrivals = feedback.packetResults.map((packet) => ({
+      sequence: packet.sequenceNumber & 0xffff,
+      receivedAtMs: packet.received ? packet.receivedAtMs : null,
+    }));
+    return { kind: 'transport', arrivals };
+  }
+  return null;
+}
+
+export interface SenderReportFacts {
+  ssrc: number;
+  cname: string;
+  /** Epoch milliseconds of this instant, and the RTP timestamp that belongs to it. */
+  nowMs: number;
+  rtpTimestamp: number;
+  packets: number;
+  payloadBytes: number;
+}
+
+/** A compound packet of sender report and source description. */
+export function writeSenderReport(facts: SenderReportFacts): Buffer {
+  const name = Buffer.from(facts.cname, 'utf8').subarray(0, 255);
+  // SSRC, item type, length, name, end; padded to a word.
+  const chunkBytes = Math.ceil((4 + 2 + name.length + 1) / 4) * 4;
+  const packet = Buffer.alloc(28 + 4 + chunkBytes);
+  packet[0] = 0x80;
+  packet[1] = 200;
+  packet.writeUInt16BE(6, 2);
+  packet.writeUInt32BE(facts.ssrc, 4);
+  writeNtp(packet, 8, facts.nowMs);
+  packet.writeUInt32BE(facts.rtpTimestamp >>> 0, 16);
+  packet.writeUInt32BE(facts.packets >>> 0, 20);
+  packet.writeUInt32BE(facts.payloadBytes >>> 0, 24);
+  packet[28] = 0x81;
+  packet[29] = 202;
+  packet.writeUInt16BE(chunkBytes / 4, 30);
+  packet.writeUInt32BE(facts.ssrc, 32);
+  packet[36] = 1;
+  packet[37] = name.length;
+  name.copy(packet, 38);
+  return packet;
+}
+
+/**
+ * Round trip from a reception report.
+ * @returns milliseconds; null when the receiver has not seen a sender report, or the clocks make no sense
+ * Source: RFC 3550, 6.4.1.
+ */
+export function roundTripMs(report: ReceptionReport, nowMs: number): number | null {
+  if (report.lastSenderReport === 0) return null;
+  const now = Buffer.alloc(8);
+  writeNtp(now, 0, nowMs);
+  const middle = now.readUInt32BE(2);
+  const units = (middle - report.lastSenderReport - report.delaySinceLast) | 0;
+  const ms = (units / 65536) * 1000;
+  return ms < -1 || ms > 60_000 ? null : Math.max(0, ms);
+}

@@ -1,0 +1,141 @@
+import type { RetransmitRing } from './nack-ring.ts';
+import {
+  type ExtensionName,
+  type ExtensionValues,
+  extensionBytes,
+  writeExtensions,
+} from './rtp-extensions.ts';
+import { RTP_HEADER_BYTES, readRtpHeader } from './rtp-packet.ts';
+
+/** Counter of the transport-wide sequence number, shared by all tracks of one peer connection. */
+export class TransportSequence {
+  #next: number;
+
+  constructor(first: number) {
+    this.#next = first & 0xffff;
+  }
+
+  take(): number {
+    const value = this.#next;
+    this.#next = (value + 1) & 0xffff;
+    return value;
+  }
+}
+
+/** Random starting points of one track on one peer connection. */
+export interface RtpIdentity {
+  ssrc: number;
+  payloadType: number;
+  firstSequence: number;
+  timestampOffset: number;
+}
+
+export interface OutgoingPacket {
+  data: Buffer;
+  sequence: number;
+  timestamp: number;
+  marker: boolean;
+  transportSequence: number | null;
+}
+
+/**
+ * Turns a payloader's packets into those of one track of one peer connection: its own SSRC, payload type,
+ * contiguous sequence numbers and timestamps, and the header extensions that the answer accepted. Keeps what it
+ * sent for retransmission when it was given a ring.
+ */
+export class RtpSender {
+  readonly identity: RtpIdentity;
+  readonly ring: RetransmitRing | null;
+  readonly #transport: TransportSequence;
+  #accepted: ReadonlySet<ExtensionName> = new Set();
+  #sequence: number;
+  #packets = 0;
+  #payloadBytes = 0;
+  #lastTimestamp = 0;
+
+  constructor(identity: RtpIdentity, transport: TransportSequence, ring: RetransmitRing | null) {
+    this.identity = identity;
+    this.ring = ring;
+    this.#transport = transport;
+    this.#sequence = identity.firstSequence & 0xffff;
+  }
+
+  /** Extensions of the answer; nothing else is stamped. */
+  accept(extensions: ReadonlySet<ExtensionName>): void {
+    this.#accepted = extensions;
+  }
+
+  /** Counts for sender reports: packets, payload bytes, and the RTP timestamp last sent. */
+  get sent(): { packets: number; payloadBytes: number; timestamp: number } {
+    return { packets: this.#packets, payloadBytes: this.#payloadBytes, timestamp: this.#lastTimestamp };
+  }
+
+  /** A payloader's timestamp as this track's. */
+  mapTimestamp(timestamp: number): number {
+    return (timestamp + this.identity.timestampOffset) >>> 0;
+  }
+
+  /**
+   * @param packet from the payloader; left as it is, since other peer connections get it too
+   * @param values what to stamp; the transport-wide number is added here
+   * @returns null when the bytes are no RTP packet
+   */
+  wrap(
+    packet: Buffer,
+    values: Omit<ExtensionValues, 'transportSequence'>,
+    nowMs: number,
+  ): OutgoingPacket | null {
+    const header = readRtpHeader(packet);
+    if (!header) return null;
+    const stamped: ExtensionValues = {};
+    if (values.playoutDelay && this.#accepted.has('playoutDelay')) stamped.playoutDelay = values.playoutDelay;
+    if (values.captureTimeMs !== undefined && this.#accepted.has('captureTime')) {
+      stamped.captureTimeMs = values.captureTimeMs;
+    }
+    if (this.#accepted.has('transportSequence')) stamped.transportSequence = this.#transport.take();
+
+    const room = extensionBytes(stamped);
+    const payload = packet.subarray(header.payloadOffset);
+    const data = Buffer.allocUnsafe(RTP_HEADER_BYTES + room + payload.length);
+    const sequence = this.#sequence;
+    const timestamp = this.mapTimestamp(header.timestamp);
+    data[0] = 0x80 | (room > 0 ? 0x10 : 0);
+    data[1] = (header.marker ? 0x80 : 0) | this.identity.payloadType;
+    data.writeUInt16BE(sequence, 2);
+    data.writeUInt32BE(timestamp, 4);
+    data.writeUInt32BE(this.identity.ssrc, 8);
+    const transportSequenceAt = writeExtensions(data, RTP_HEADER_BYTES, stamped);
+    payload.copy(data, RTP_HEADER_BYTES + room);
+
+    this.#sequence = (sequence + 1) & 0xffff;
+    this.#packets++;
+    this.#payloadBytes += payload.length;
+    this.#lastTimestamp = timestamp;
+    this.ring?.keep({ data, sequence, sentAtMs: nowMs, transportSequenceAt });
+    return {
+      data,
+      sequence,
+      timestamp,
+      marker: header.marker,
+      transportSequence: stamped.transportSequence ?? null,
+    };
+  }
+
+  /**
+   * Packets to send again for a NACK, as the ring's budget allows, each with a new transport-wide number.
+   * @param lost sequence numbers the receiver misses
+   */
+  retransmit(
+    lost: readonly number[],
+    nowMs: number,
+    rttMs: number,
+  ): Pick<OutgoingPacket, 'data' | 'transportSequence'>[] {
+    if (!this.ring) return [];
+    return this.ring.answer(lost, nowMs, rttMs).map(({ data, transportSequenceAt }) => {
+      if (transportSequenceAt === null) return { data, transportSequence: null };
+      const transportSequence = this.#transport.take();
+      data.writeUInt16BE(transportSequence, transportSequenceAt);
+      return { data, transportSequence };
+    });
+  }
+}

@@ -1,0 +1,97 @@
+import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
+
+/** What the agent reads out of a viewer's answer before the WebRTC library gets it. Pure; never throws. */
+
+export interface AnsweredLine {
+  mid: string;
+  kind: string;
+  /** Name of the first codec; "" where there is none. */
+  codec: string;
+  port: number;
+  direction: 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
+  rejected: boolean;
+  extensions: ReadonlySet<ExtensionName>;
+}
+
+export type AnswerReading =
+  | {
+      kind: 'answer';
+      lines: AnsweredLine[];
+      /** The answer without candidate and end-of-candidates lines. */
+      sdp: string;
+      /** Candidate lines that were cut out, as in a candidate message. */
+      candidates: string[];
+    }
+  | { kind: 'unreadable'; why: string };
+
+const MEDIA_LINE = /^m=([a-z]+) (\d{1,5})(?:\/\d+)? \S+ ?(.*)$/;
+const DIRECTIONS = new Set(['sendrecv', 'sendonly', 'recvonly', 'inactive']);
+const MAX_LINES = 2000;
+
+export function readAnswer(sdp: string): AnswerReading {
+  const all = sdp.split(/\r?\n/);
+  if (all.length > MAX_LINES) return { kind: 'unreadable', why: 'too many lines' };
+  if (all[0] !== 'v=0') return { kind: 'unreadable', why: 'no version line' };
+  const kept: string[] = [];
+  const candidates: string[] = [];
+  const lines: MutableLine[] = [];
+  let current: MutableLine | null = null;
+  for (const line of all) {
+    if (line.startsWith('a=candidate:')) {
+      candidates.push(line.slice('a='.length));
+      continue;
+    }
+    if (line === 'a=end-of-candidates') continue;
+    kept.push(line);
+    if (line.startsWith('m=')) {
+      current = openLine(line);
+      if (!current) return { kind: 'unreadable', why: 'bad m-line' };
+      lines.push(current);
+    } else if (current && line.startsWith('a=')) {
+      readAttribute(current, line.slice('a='.length));
+    }
+  }
+  if (lines.length === 0) return { kind: 'unreadable', why: 'no m-line' };
+  for (const line of lines) line.rejected = line.port === 0 || line.direction === 'inactive';
+  return { kind: 'answer', lines, sdp: kept.join('\r\n'), candidates };
+}
+
+interface MutableLine extends AnsweredLine {
+  firstPayloadType: string;
+  extensions: Set<ExtensionName>;
+}
+
+function openLine(line: string): MutableLine | null {
+  const match = MEDIA_LINE.exec(line);
+  if (!match) return null;
+  return {
+    mid: '',
+    kind: match[1] ?? '',
+    codec: '',
+    port: Number(match[2]),
+    direction: 'sendrecv',
+    rejected: false,
+    extensions: new Set(),
+    firstPayloadType: (match[3] ?? '').split(' ')[0] ?? '',
+  };
+}
+
+function readAttribute(line: MutableLine, attribute: string): void {
+  if (attribute.startsWith('mid:')) line.mid = attribute.slice('mid:'.length);
+  else if (DIRECTIONS.has(attribute)) line.direction = attribute as AnsweredLine['direction'];
+  else if (attribute.startsWith(`rtpmap:${line.firstPayloadType} `)) {
+    line.codec = (attribute.split(' ')[1] ?? '').split('/')[0] ?? '';
+  } else if (attribute.startsWith('extmap:')) {
+    const match = /^extmap:(\d{1,3})(?:\/[a-z]+)? (\S+)/.exec(attribute);
+    const name = match ? extensionNamed(Number(match[1]), match[2] ?? '') : null;
+    if (name) line.extensions.add(name);
+  }
+}
+
+/** Only an extension under the id it was offered with is accepted. */
+function extensionNamed(id: number, uri: string): ExtensionName | null {
+  for (const name of Object.keys(EXTENSION_URI) as ExtensionName[]) {
+    if (EXTENSION_URI[name] === uri && EXTENSION_ID[name] === id) return name;
+  }
+  return null;
+}

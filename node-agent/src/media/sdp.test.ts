@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readAnswer } from './sdp-answer.ts';
+import { dressOffer, undressAnswer, videoAttributes, videoFmtp, videoLevel } from './sdp-offer.ts';
+
+const stream = (width: number, height: number, fps: number) =>
+  ({ width, height, fps, codec: 'h264', h264_profile: 'constrained-baseline' }) as const;
+
+describe('codec parameters', () => {
+  test.each([
+    [1280, 720, 30, '1f', 93, 5],
+    [1280, 720, 60, '20', 120, 8],
+    [1280, 720, 120, '2a', 123, 9],
+    [1920, 1080, 30, '2a', 123, 9],
+    [1920, 1080, 60, '2a', 123, 9],
+    [1920, 1080, 120, '33', 150, 12],
+    [2560, 1440, 60, '33', 150, 12],
+    [3840, 2160, 60, '34', 153, 13],
+    [7680, 4320, 60, '34', 156, 14],
+    [640, 480, 24, '1f', 93, 5],
+  ])('%ix%i@%i', (width, height, fps, h264, h265, av1) => {
+    expect(videoLevel(stream(width, height, fps))).toMatchObject({ h264, h265, av1 });
+  });
+
+  test('profiles and packetisation', () => {
+    expect(videoFmtp(stream(1280, 720, 60))).toBe(
+      'packetization-mode=1;level-asymmetry-allowed=1;profile-level-id=42e020',
+    );
+    expect(videoFmtp({ ...stream(1920, 1080, 60), h264_profile: 'high' })).toContain('64002a');
+    expect(videoFmtp({ ...stream(1280, 720, 60), codec: 'av1' })).toBe('profile=0;tier=0;level-idx=8');
+  });
+
+  test('feedback and extensions are offered', () => {
+    const lines = videoAttributes().join('\n');
+    for (const part of [
+      'transport-cc',
+      'ccm fir',
+      'playout-delay',
+      'abs-capture-time',
+      'transport-wide-cc',
+    ]) {
+      expect(lines).toContain(part);
+    }
+    expect(lines).not.toContain('abs-send-time');
+  });
+});
+
+describe('the data line is called data', () => {
+  const offer = [
+    'v=0',
+    'a=group:BUNDLE video 0',
+    'a=group:LS video audio',
+    'm=video 9 UDP/TLS/RTP/SAVPF 96',
+    'a=mid:video',
+    'm=application 9 UDP/DTLS/SCTP webrtc-datachannel',
+    'a=mid:0',
+    '',
+  ].join('\r\n');
+
+  test('in the offer, and back again in the answer', () => {
+    const dressed = dressOffer(offer);
+    expect(dressed.dataMid).toBe('0');
+    expect(dressed.sdp).toContain('a=group:BUNDLE video data');
+    expect(dressed.sdp).toContain('a=mid:data');
+    expect(dressed.sdp).not.toContain('group:LS');
+    expect(undressAnswer(dressed.sdp, '0')).toBe(offer.replace('a=group:LS video audio\r\n', ''));
+  });
+});
+
+const answer = [
+  'v=0',
+  'o=- 1 2 IN IP4 127.0.0.1',
+  's=-',
+  't=0 0',
+  'm=video 9 UDP/TLS/RTP/SAVPF 96',
+  'a=candidate:1 1 udp 2113937151 10.0.0.9 50000 typ host',
+  'a=end-of-candidates',
+  'a=mid:video',
+  'a=extmap:3 http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01',
+  'a=extmap:9 http://www.webrtc.org/experiments/rtp-hdrext/playout-delay',
+  'a=recvonly',
+  'a=rtpmap:96 H264/90000',
+  'm=audio 0 UDP/TLS/RTP/SAVPF 111',
+  'a=mid:audio',
+  'a=inactive',
+].join('\r\n');
+
+describe('reading an answer', () => {
+  test('lines, codecs and extensions under the ids they were offered with', () => {
+    const reading = readAnswer(answer);
+    if (reading.kind !== 'answer') throw new Error(reading.why);
+    const [video, audio] = reading.lines;
+    expect(video).toMatchObject({ mid: 'video', codec: 'H264', direction: 'recvonly', rejected: false });
+    expect([...(video?.extensions ?? [])]).toEqual(['transportSequence']);
+    expect(audio).toMatchObject({ mid: 'audio', rejected: true });
+  });
+
+  test('candidates are cut out, to go through the one filter', () => {
+    const reading = readAnswer(answer);
+    if (reading.kind !== 'answer') throw new Error(reading.why);
+    expect(reading.candidates).toEqual(['candidate:1 1 udp 2113937151 10.0.0.9 50000 typ host']);
+    expect(reading.sdp).not.toContain('candidate');
+  });
+
+  test('inactive is rejected with a port as well', () => {
+    const reading = readAnswer(answer.replace('a=recvonly', 'a=inactive'));
+    expect(reading).toMatchObject({ lines: [{ rejected: true }, { rejected: true }] });
+  });
+
+  test.each(['', 'hello', 'v=0', 'v=0\r\nm=', 'v=0\r\nm=video x'])('%j is unreadable', (text) => {
+    expect(readAnswer(text).kind).toBe('unreadable');
+  });
+
+  test('any text is read or refused, and no candidate line passes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...answer.split('\r\n'), 'a=candidate:x', 'm=', '')), (lines) => {
+        const reading = readAnswer(lines.join('\n'));
+        if (reading.kind === 'answer') expect(reading.sdp).not.toMatch(/a=candidate:/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,86 @@
+import type { Cursor } from '@footlight/protocol/input';
+import { XClipboard } from '../display/x-clipboard.ts';
+import type { XConnection } from '../display/x-connection.ts';
+import { type CursorShape, XCursor } from '../display/x-cursor.ts';
+import { XPointerMode } from '../display/x-pointer-mode.ts';
+import { XPresented } from '../display/x-presented.ts';
+import type { ViewerChannels } from './viewer-channels.ts';
+import type { AppState } from './worker-messages.ts';
+
+/**
+ * What viewers see of the session's desktop besides its picture: the app's state, the pointer's shape and mode,
+ * the clipboard. Owner: the media session, which opens it with the display connection and closes it before.
+ */
+
+export interface SessionDeskEvents {
+  forEachViewer(visit: (channels: ViewerChannels) => void): void;
+  /** A mapped app window drew for the first time. */
+  onPresented(): void;
+}
+
+export class SessionDesk {
+  readonly #events: SessionDeskEvents;
+  #cursor: XCursor | null = null;
+  #clipboard: XClipboard | null = null;
+  #presented: XPresented | null = null;
+  #pointerMode: XPointerMode | null = null;
+  #appState: AppState = 'starting';
+
+  private constructor(events: SessionDeskEvents) {
+    this.#events = events;
+  }
+
+  /** @throws when the display lacks an extension that every server has */
+  static async open(x: XConnection, events: SessionDeskEvents): Promise<SessionDesk> {
+    const desk = new SessionDesk(events);
+    desk.#cursor = await XCursor.open(x, (shape) =>
+      desk.#tell((channels) => channels.cursor(cursorMessage(shape))),
+    );
+    desk.#clipboard = await XClipboard.open(x, (text) => desk.#tell((channels) => channels.clipboard(text)));
+    desk.#presented = await XPresented.open(x, () => {
+      desk.setAppState('presented');
+      events.onPresented();
+    });
+    desk.#pointerMode = new XPointerMode(
+      x,
+      () => desk.#cursor?.shape === null,
+      (relative) => desk.#tell((channels) => channels.control({ type: 'pointer_mode', relative })),
+    );
+    return desk;
+  }
+
+  setAppState(state: AppState): void {
+    if (state === this.#appState) return;
+    this.#appState = state;
+    this.#tell((channels) => channels.control({ type: 'app', state }));
+  }
+
+  /** A viewer copied something. */
+  setClipboard(text: string): void {
+    this.#clipboard?.set(text);
+  }
+
+  /** Tells a viewer that has just connected how things stand. */
+  greet(channels: ViewerChannels): void {
+    channels.control({ type: 'app', state: this.#appState });
+    channels.cursor(cursorMessage(this.#cursor?.shape ?? null));
+    if (this.#pointerMode?.relative) channels.control({ type: 'pointer_mode', relative: true });
+  }
+
+  close(): void {
+    this.#presented?.close();
+    this.#pointerMode?.close();
+    this.#clipboard?.close();
+    this.#cursor?.close();
+  }
+
+  #tell(visit: (channels: ViewerChannels) => void): void {
+    this.#events.forEachViewer(visit);
+  }
+}
+
+function cursorMessage(shape: CursorShape | null): Cursor | null {
+  if (!shape) return null;
+  const { id, width, height, hotX, hotY, png } = shape;
+  return { type: 'cursor', id, width, height, hot_x: hotX, hot_y: hotY, png };
+}

@@ -1,0 +1,196 @@
+import { type AgentControl, CHANNELS, type ChannelName, parseAgentControl } from '@footlight/protocol/input';
+import * as datachannel from 'node-datachannel';
+import { readRtpHeader } from '../rtp-packet.ts';
+import type { ParentMessage, WorkerMessage } from '../worker-messages.ts';
+import type { MediaWorker } from '../worker-pool.ts';
+
+type Signal = Extract<WorkerMessage, { type: 'signal' }>['msg'];
+
+export interface ReceivedPacket {
+  data: Buffer;
+  sequence: number;
+  timestamp: number;
+  marker: boolean;
+}
+
+/**
+ * A viewer without a browser for tests of the media worker: answers the newest offer of one socket and keeps what
+ * arrives. Packets are kept encrypted-side off: as RTP, newest 4096.
+ */
+export class NativeViewer {
+  readonly clientId: string;
+  readonly signals: Signal[] = [];
+  readonly video: ReceivedPacket[] = [];
+  readonly audio: ReceivedPacket[] = [];
+  readonly control: AgentControl[] = [];
+  readonly motion: Buffer[] = [];
+  readonly #worker: MediaWorker;
+  #conn: number;
+  #connection: datachannel.PeerConnection | null = null;
+  #pcId = '';
+  #tracks: datachannel.Track[] = [];
+  readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
+  readonly #waiters = new Set<() => void>();
+  #state = 'new';
+  /** Changes the answer before it is sent. */
+  editAnswer: (sdp: string) => string = (sdp) => sdp;
+  /** Changes a candidate on its way in either direction; null keeps it back. */
+  editCandidate: (candidate: string, to: 'agent' | 'viewer') => string | null = (candidate) => candidate;
+
+  constructor(worker: MediaWorker, conn: number, clientId: string) {
+    this.#worker = worker;
+    this.#conn = conn;
+    this.clientId = clientId;
+    worker.on('signal', ({ conn: to, msg }) => {
+      if (to !== this.#conn) return;
+      this.signals.push(msg);
+      if (msg.type === 'offer') this.#answer(msg.pc_id, msg.sdp);
+      if (msg.type === 'candidate' && msg.pc_id === this.#pcId && msg.candidate !== '') {
+        const candidate = this.editCandidate(msg.candidate, 'viewer');
+        if (candidate !== null) this.#connection?.addRemoteCandidate(candidate, msg.mid ?? 'video');
+      }
+      this.#changed();
+    });
+  }
+
+  get pcId(): string {
+    return this.#pcId;
+  }
+
+  get state(): string {
+    return this.#state;
+  }
+
+  /** @param resume whether to ask for the connection that is there already */
+  attach(conn = this.#conn, resume = false): void {
+    this.#conn = conn;
+    this.#worker.send({
+      type: 'attach',
+      conn,
+      client_id: this.clientId,
+      hello: {
+        type: 'hello',
+        protocol: 1,
+        client_id: this.clientId,
+        client: { kind: 'native' },
+        codecs: ['h264'],
+        ...(resume ? { resume: { pc_id: this.#pcId } } : {}),
+      },
+      ice_servers: [],
+    });
+  }
+
+  /** Says something on the signaling socket. */
+  signal(msg: Extract<ParentMessage, { type: 'signal' }>['msg']): void {
+    this.#worker.send({ type: 'signal', conn: this.#conn, msg });
+  }
+
+  send(channel: ChannelName, data: Uint8Array | string): void {
+    const channelOrNone = this.#channels.get(channel);
+    const open = channelOrNone?.isOpen() ? channelOrNone : undefined;
+    if (typeof data === 'string') open?.sendMessage(data);
+    else open?.sendMessageBinary(Buffer.from(data));
+  }
+
+  /** Sends RTCP to the sender of the picture. */
+  sendRtcp(packet: Buffer): void {
+    this.#tracks.find((track) => track.mid() === 'video')?.sendMessageBinary(packet);
+  }
+
+  /** SSRC of the picture, once a packet arrived; 0 before. */
+  get videoSsrc(): number {
+    return this.video[0]?.data.readUInt32BE(8) ?? 0;
+  }
+
+  /** Waits until something holds, looking whenever something arrives. @throws after the limit, with the name */
+  until(what: string, holds: () => boolean, limitMs = 10_000): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (!holds()) return;
+        clearTimeout(limit);
+        clearInterval(poll);
+        this.#waiters.delete(look);
+        resolve();
+      };
+      const poll = setInterval(look, 50);
+      const limit = setTimeout(() => {
+        clearInterval(poll);
+        this.#waiters.delete(look);
+        reject(
+          new Error(
+            `not within ${limitMs} ms: ${what} (${this.#state}, ${this.video.length} packets, ${this.signals.map(({ type }) => type).join()})`,
+          ),
+        );
+      }, limitMs);
+      this.#waiters.add(look);
+      look();
+    });
+  }
+
+  close(): void {
+    this.#connection?.close();
+    this.#connection = null;
+  }
+
+  #answer(pcId: string, sdp: string): void {
+    this.#pcId = pcId;
+    // A replaced connection plays on until the agent closes it.
+    const connection = new datachannel.PeerConnection(`viewer ${pcId}`, {
+      iceServers: [],
+      disableAutoNegotiation: true,
+    });
+    this.#connection = connection;
+    const tracks: datachannel.Track[] = [];
+    this.#tracks = tracks;
+    connection.onStateChange((state) => {
+      if (this.#connection === connection) this.#state = state;
+      this.#changed();
+    });
+    connection.onLocalDescription((answer) => {
+      this.signal({ type: 'answer', pc_id: pcId, sdp: this.editAnswer(answer) });
+    });
+    connection.onLocalCandidate((own, mid) => {
+      const candidate = this.editCandidate(own, 'agent');
+      if (candidate !== null) this.signal({ type: 'candidate', pc_id: pcId, candidate, mid });
+    });
+    connection.onTrack((track) => {
+      tracks.push(track);
+      const received = track.mid() === 'audio' ? this.audio : this.video;
+      track.onMessage((data) => {
+        const header = readRtpHeader(data);
+        if (!header || (header.payloadType >= 64 && header.payloadType < 96)) return;
+        const { sequence, timestamp, marker } = header;
+        received.push({ data, sequence, timestamp, marker });
+        if (received.length > 4096) received.shift();
+        this.#changed();
+      });
+    });
+    for (const name of Object.keys(CHANNELS) as ChannelName[]) this.#openChannel(connection, name);
+    connection.setRemoteDescription(sdp, 'offer');
+    connection.setLocalDescription('answer');
+  }
+
+  #openChannel(connection: datachannel.PeerConnection, name: ChannelName): void {
+    const spec = CHANNELS[name];
+    const channel = connection.createDataChannel(spec.label, {
+      negotiated: true,
+      id: spec.id,
+      unordered: !spec.ordered,
+      ...(spec.maxRetransmits === null ? {} : { maxRetransmits: spec.maxRetransmits }),
+    });
+    channel.onMessage((data) => {
+      if (typeof data === 'string') {
+        const parsed = parseAgentControl(data);
+        if (parsed.kind === 'message') this.control.push(parsed.message);
+      } else {
+        this.motion.push(Buffer.from(data as Buffer));
+      }
+      this.#changed();
+    });
+    this.#channels.set(name, channel);
+  }
+
+  #changed(): void {
+    for (const look of [...this.#waiters]) look();
+  }
+}

@@ -1,0 +1,247 @@
+import type { StreamSpec } from '@footlight/protocol/agent';
+import {
+  type AgentControl,
+  type ChannelName,
+  CLIPBOARD_PER_SECOND,
+  CONTROL_BUFFER_BYTES,
+  decodeInput,
+  encodeControl,
+  encodeFrame,
+  encodePong,
+  FREEZE_PER_SECOND,
+  INPUT_PROTOCOL,
+  type InputMessage,
+  MOTION_BUFFER_BYTES,
+  parseViewerControl,
+} from '@footlight/protocol/input';
+import { type FrameFacts, FrameTiming } from './frame-timing.ts';
+import { InputGuard, RateWindow } from './input-guard.ts';
+import { InputState } from './input-state.ts';
+import type { MediaClock } from './media-clock.ts';
+import type { SessionInput } from './session-input.ts';
+
+/**
+ * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: ViewerLink of
+ * one peer connection; close() lets go of everything the viewer holds.
+ */
+
+export interface ViewerChannelsOptions {
+  pcId: string;
+  stream: StreamSpec;
+  clock: MediaClock;
+  input: SessionInput;
+  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): boolean;
+  onClipboard(text: string): void;
+  onFreeze(): void;
+  /** The viewer broke the rules; the connection is to be closed. */
+  onOffence(code: 'input_malformed' | 'input_flood'): void;
+  /** Control is open and greeted: time to send what it must know. */
+  onReady(): void;
+  /** The viewer said what it can do. */
+  onGreeted(): void;
+}
+
+/** Messages of which only the newest counts while the channel is full. */
+type Replaceable = 'cursor' | 'cursor_use' | 'clipboard';
+
+const FLUSH_MS = 100;
+const MAX_PENDING_CURSORS = 16;
+
+export class ViewerChannels {
+  readonly #options: ViewerChannelsOptions;
+  readonly #state: InputState;
+  readonly #guard = new InputGuard();
+  readonly #timing = new FrameTiming();
+  readonly #clipboardIn = new RateWindow(CLIPBOARD_PER_SECOND);
+  readonly #clipboardOut = new RateWindow(CLIPBOARD_PER_SECOND);
+  readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
+  #pending: AgentControl[] = [];
+  #flushTimer: NodeJS.Timeout | null = null;
+  #sequence = 0;
+  #active = false;
+  #closed = false;
+  #viewerDrawsCursor = true;
+  #shapesSent = new Set<number | string>();
+
+  constructor(options: ViewerChannelsOptions) {
+    this.#options = options;
+    this.#state = new InputState(options.input.size);
+  }
+
+  /** Whether this viewer's input counts; set by who knows which connection is the newest connected one. */
+  setActive(active: boolean): void {
+    if (this.#active && !active) this.releaseAll();
+    this.#active = active;
+  }
+
+  /** Whether the viewer draws the pointer; assumed until it says otherwise. */
+  get drawsCursor(): boolean {
+    return this.#viewerDrawsCursor;
+  }
+
+  onOpen(channel: ChannelName): void {
+    if (channel !== 'control') return;
+    const { stream, pcId, input } = this.#options;
+    this.control({
+      type: 'hello',
+      protocol: INPUT_PROTOCOL,
+      features: ['cursor', 'clipboard', 'frame_timing'],
+      pc_id: pcId,
+      width: stream.width,
+      height: stream.height,
+      fps: stream.fps,
+      codec: stream.codec,
+      input: ['keyboard', 'pointer', 'text', 'touch'],
+      max_pads: 0,
+    });
+    this.control({
+      type: 'display',
+      render_width: input.size.width,
+      render_height: input.size.height,
+      ui_scale: 1,
+      stream_width: stream.width,
+      stream_height: stream.height,
+      owner: 'auto',
+    });
+    this.#options.onReady();
+  }
+
+  onMessage(channel: ChannelName, data: Buffer | string): void {
+    if (this.#closed) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#state.heard(nowMs);
+    if (channel === 'control') this.#onControl(data, nowMs);
+    // Text frames have no meaning on the binary channels.
+    else if (typeof data !== 'string') this.#onBinary(channel, data, nowMs);
+  }
+
+  /** One frame went out to this viewer. */
+  onFrame(facts: FrameFacts): void {
+    const told = this.#timing.frame(facts);
+    if (!told) return;
+    const frame = encodeFrame({ ...told, ...this.#stamp() });
+    this.#options.send('motion', Buffer.from(frame), MOTION_BUFFER_BYTES);
+  }
+
+  /** Sends a control message; cursor and clipboard wait while the channel is full. */
+  control(message: AgentControl): void {
+    if (this.#closed) return;
+    const replaceable = isReplaceable(message.type);
+    if (replaceable && this.#pending.length > 0) {
+      this.#hold(message);
+      return;
+    }
+    const limit = replaceable ? CONTROL_BUFFER_BYTES : Number.POSITIVE_INFINITY;
+    if (!this.#options.send('control', encodeControl(message), limit) && replaceable) this.#hold(message);
+  }
+
+  /** A cursor shape and its use; the shape goes over the channel once. */
+  cursor(shape: Extract<AgentControl, { type: 'cursor' }> | null): void {
+    if (!this.#viewerDrawsCursor) return;
+    if (shape && !this.#shapesSent.has(shape.id)) {
+      this.#shapesSent.add(shape.id);
+      this.control(shape);
+    }
+    this.control({ type: 'cursor_use', id: shape?.id ?? null });
+  }
+
+  clipboard(text: string): void {
+    if (this.#clipboardOut.take(this.#options.clock.monotonicMs())) this.control({ type: 'clipboard', text });
+  }
+
+  /** To be called a few times a second: a silent viewer must not hold keys. */
+  tick(): void {
+    if (this.#state.isSilent(this.#options.clock.monotonicMs())) this.releaseAll();
+  }
+
+  releaseAll(): void {
+    const actions = this.#state.release();
+    if (actions.length > 0) this.#options.input.perform(actions);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.releaseAll();
+    if (this.#flushTimer) clearTimeout(this.#flushTimer);
+    this.#pending = [];
+  }
+
+  #onBinary(lane: 'input' | 'motion', data: Buffer, nowMs: number): void {
+    if (lane === 'input' && this.#guard.input(nowMs)) {
+      this.#options.onOffence('input_flood');
+      return;
+    }
+    if (lane === 'motion' && !this.#guard.motion(nowMs)) return;
+    const decoded = decodeInput(data, lane, 'agent');
+    if (decoded.kind === 'malformed') this.#onMalformed(nowMs);
+    else if (decoded.kind === 'message') this.#onInput(lane, decoded.message, nowMs);
+  }
+
+  #onInput(lane: 'input' | 'motion', message: InputMessage, nowMs: number): void {
+    if (message.kind === 'ping') {
+      if (this.#guard.ping(nowMs)) this.#pong(message.seq, message.client_ms);
+      return;
+    }
+    if (!this.#active) return;
+    const actions = this.#state.apply(message, this.#options.input.locks);
+    if (actions === null) return;
+    this.#options.input.perform(actions);
+    this.#timing.applied(lane, message.seq, this.#options.clock.monotonicMs());
+  }
+
+  #pong(pingSeq: number, clientMs: number): void {
+    const { clock, send } = this.#options;
+    const wallMs = clock.wallMs();
+    const pong = encodePong({
+      ...this.#stamp(),
+      ping_seq: pingSeq,
+      client_ms: clientMs,
+      receive_ms: wallMs,
+      send_ms: clock.wallMs(),
+    });
+    send('motion', Buffer.from(pong), MOTION_BUFFER_BYTES);
+  }
+
+  #onControl(data: Buffer | string, nowMs: number): void {
+    const parsed = parseViewerControl(typeof data === 'string' ? data : data.toString('utf8'));
+    if (parsed.kind === 'malformed') this.#onMalformed(nowMs);
+    if (parsed.kind !== 'message') return;
+    const { message } = parsed;
+    if (message.type === 'hello') {
+      this.#viewerDrawsCursor = message.features.includes('cursor');
+      this.#options.onGreeted();
+    } else if (message.type === 'frame_timing') this.#timing.everyFrame = message.enabled;
+    else if (message.type === 'freeze' && this.#freezes.take(nowMs)) this.#options.onFreeze();
+    else if (message.type === 'clipboard' && this.#active && this.#clipboardIn.take(nowMs)) {
+      this.#options.onClipboard(message.text);
+    }
+  }
+
+  #onMalformed(nowMs: number): void {
+    if (this.#guard.malformed(nowMs)) this.#options.onOffence('input_malformed');
+  }
+
+  #hold(message: AgentControl): void {
+    // A shape that waits is still needed by its use; everything else is replaced by its successor.
+    if (message.type !== 'cursor') this.#pending = this.#pending.filter(({ type }) => type !== message.type);
+    if (this.#pending.length < MAX_PENDING_CURSORS) this.#pending.push(message);
+    this.#flushTimer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+  }
+
+  #flush(): void {
+    this.#flushTimer = null;
+    const waiting = this.#pending;
+    this.#pending = [];
+    for (const message of waiting) this.control(message);
+  }
+
+  #stamp(): { seq: number; t: number } {
+    this.#sequence = (this.#sequence + 1) >>> 0;
+    return { seq: this.#sequence, t: Math.trunc(this.#options.clock.monotonicMs()) >>> 0 };
+  }
+}
+
+function isReplaceable(type: AgentControl['type']): type is Replaceable {
+  return type === 'cursor' || type === 'cursor_use' || type === 'clipboard';
+}

@@ -1,0 +1,59 @@
+import { hasElement, Pipeline } from '@footlight/gst';
+import * as datachannel from 'node-datachannel';
+import { configureEncoder, encodeBranch } from './encode-branch.ts';
+import { type EncodeTarget, encoderRow } from './encoders.ts';
+import { readMediaSettings } from './media-settings.ts';
+import { readRtpHeader } from './rtp-packet.ts';
+
+const FRAMES = 4;
+const PULL_MS = 500;
+/** Elements of a session's pipelines that the encoded frames do not pass. */
+const OTHERS = ['ximagesrc', 'pulsesrc', 'audioconvert', 'audioresample', 'opusenc', 'rtpopuspay'];
+const TARGET: EncodeTarget = {
+  width: 640,
+  height: 360,
+  fps: 60,
+  bitrateKbps: 1000,
+  h264Profile: 'constrained-baseline',
+  renderNode: null,
+  settings: readMediaSettings({}),
+};
+
+/**
+ * Does once, while nobody waits, what the first session of a process would otherwise wait for: plugins are loaded
+ * when their first element is made, machine code is fetched from disk when it first runs, and the WebRTC library
+ * starts its threads with its first connection. Touches no display, sound server or network.
+ * @throws when GStreamer lacks something
+ */
+export async function warmUp(): Promise<void> {
+  new datachannel.PeerConnection('warm-up', { iceServers: [], disableAutoNegotiation: true }).close();
+  const others = OTHERS.filter((name) => hasElement(name));
+  if (others.length > 0) await Pipeline.launch(others.join(' ')).dispose();
+  const row = encoderRow('openh264', 'h264');
+  if (!row || !hasElement('openh264enc')) return;
+  const pipeline = Pipeline.launch(
+    [
+      // Without an end: this encoder complains of the empty frame by which one is told.
+      'videotestsrc',
+      `video/x-raw,format=BGRx,width=${TARGET.width},height=${TARGET.height},framerate=${TARGET.fps}/1`,
+      'videoconvertscale',
+      `video/x-raw,format=${row.format}`,
+      'queue max-size-buffers=1',
+      encodeBranch(row, TARGET),
+      'appsink name=packets sync=false async=false buffer-list=true max-buffers=1',
+    ].join(' ! '),
+  );
+  try {
+    configureEncoder(pipeline, row, TARGET);
+    await pipeline.setState('playing');
+    const sink = pipeline.appSink('packets');
+    for (let frames = 0; frames < FRAMES; ) {
+      const sample = await sink.pull(PULL_MS);
+      if (!sample) return;
+      for (const { data } of sample.read()) if (readRtpHeader(data)?.marker) frames++;
+      sample.release();
+    }
+  } finally {
+    await pipeline.dispose();
+  }
+}

@@ -1,0 +1,202 @@
+import { encoderFamily } from '@footlight/protocol';
+import { agentSignal, streamSpecSchema } from '@footlight/protocol/agent';
+import {
+  answerSchema,
+  browserByeSchema,
+  candidateSchema,
+  helloSchema,
+  iceServer,
+  renegotiateSchema,
+} from '@footlight/protocol/signal';
+import { z } from 'zod';
+
+/**
+ * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
+ *
+ * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0.
+ * attach, detach, signal and tune are legal from `prepared` on, so that ICE and DTLS run beside the app's
+ * start. A `failure` is final: the worker stops its pipeline, waits for `stop`, and exits 1 when the channel
+ * goes away. Both directions are validated, because the worker runs with the session's uid and speaks to the
+ * network: the agent trusts nothing that comes out of it.
+ */
+
+const port = z.number().int().min(1).max(65535);
+
+export const encoderChoice = z.object({
+  family: encoderFamily,
+  gpu_index: z.number().int().min(0).max(15),
+  /** DRM render node of the GPU; null for software encoding. */
+  render_node: z.string().max(256).nullable(),
+});
+
+const prepare = z.object({
+  type: z.literal('prepare'),
+  session_id: z.string(),
+  /** The session's own uid and gid, which the worker takes for good; null keeps the agent's user. */
+  uid: z.number().int().min(1).nullable(),
+  gid: z.number().int().min(1).nullable(),
+  /** X display such as ":42". */
+  display: z.string().regex(/^:\d{1,5}$/),
+  /** Path of the cookie file of that display; null where the display asks for none. */
+  xauthority: z.string().max(4096).nullable(),
+  /** PulseAudio server string ("unix:/path"); null = a session without audio. */
+  pulse_server: z.string().max(4096).nullable(),
+  /** Directory of the session's own, writable by uid: HOME and XDG_RUNTIME_DIR of the worker. */
+  scratch_dir: z.string().max(4096),
+  stream: streamSpecSchema,
+  encoder: encoderChoice,
+  /** Effective host settings (config catalog keys); unknown keys are ignored, missing ones take defaults. */
+  settings: z.record(z.string(), z.unknown()),
+  media: z.object({
+    /** Addresses to offer as candidates; null = every address but loopback. */
+    addresses: z.array(z.string().max(64)).max(64).nullable(),
+    /** UDP port range, inclusive; null = ephemeral. */
+    ports: z.tuple([port, port]).nullable(),
+  }),
+});
+
+const start = z.object({ type: z.literal('start') });
+
+const attach = z.object({
+  type: z.literal('attach'),
+  conn: z.number().int().nonnegative(),
+  client_id: z.string(),
+  /** The browser's hello as the control plane relayed it. */
+  hello: helloSchema,
+  /** Their credentials are never logged. */
+  ice_servers: z.array(iceServer).max(32),
+});
+
+const detach = z.object({
+  type: z.literal('detach'),
+  conn: z.number().int().nonnegative(),
+  reason: z.enum(['closed', 'taken_over']),
+});
+
+/** A message that the browser sent over the attached socket. */
+const browserSignal = z.object({
+  type: z.literal('signal'),
+  conn: z.number().int().nonnegative(),
+  msg: z.discriminatedUnion('type', [answerSchema, candidateSchema, renegotiateSchema, browserByeSchema]),
+});
+
+const tune = z.object({
+  type: z.literal('tune'),
+  /** New encoder target; the worker clamps it to [bitrate floor, launch bitrate]. */
+  bitrate_kbps: z.number().int().min(100).max(500_000).optional(),
+  keyframe: z.literal(true).optional(),
+});
+
+const appStateValue = z.enum(['starting', 'client_only', 'game_running', 'game_exited', 'presented']);
+
+/** Passed on to the viewer as the control channel's `app` message; the last one is repeated on connect. */
+const appState = z.object({ type: z.literal('app_state'), state: appStateValue });
+
+const notice = z.object({
+  type: z.literal('notice'),
+  code: z.string().max(64),
+  text: z.string().max(256),
+});
+
+const stop = z.object({
+  type: z.literal('stop'),
+  /** Session end reason: idle_timeout is told to the viewer as such, anything else as session_ended. */
+  reason: z.string().max(64),
+  grace_ms: z.number().int().min(0).max(10_000),
+});
+
+export const parentMessage = z.discriminatedUnion('type', [
+  prepare,
+  start,
+  attach,
+  detach,
+  browserSignal,
+  tune,
+  appState,
+  notice,
+  stop,
+]);
+
+/** The subset of session failure codes that a media worker can find out. */
+export const mediaFailureCode = z.enum([
+  'encoder_unavailable',
+  'encoder_failed',
+  'display_failed',
+  'capture_failed',
+  'internal',
+]);
+
+const warm = z.object({ type: z.literal('warm') });
+const prepared = z.object({ type: z.literal('prepared') });
+/** The first encoded frame left the encoder. */
+const encoding = z.object({ type: z.literal('encoding') });
+/** A mapped app window drew for the first time. */
+const appPresented = z.object({ type: z.literal('app_presented') });
+/** Whether at least one peer connection is connected; sent on each change. */
+const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
+
+/** A message to the browser on the other end of that socket. */
+const signal = z.object({
+  type: z.literal('signal'),
+  conn: z.number().int().nonnegative(),
+  msg: agentSignal,
+});
+
+const metrics = z.object({
+  type: z.literal('metrics'),
+  /** End of the window, epoch milliseconds. */
+  ts: z.number().int(),
+  window_ms: z.number().int().positive(),
+  metrics: z.record(z.string(), z.union([z.number(), z.boolean(), z.string()])),
+});
+
+const event = z.object({
+  type: z.literal('event'),
+  event: z.string().max(64),
+  ts: z.number().int(),
+  payload: z.record(z.string(), z.unknown()),
+});
+
+const log = z.object({
+  type: z.literal('log'),
+  level: z.enum(['debug', 'info', 'warn', 'error']),
+  event: z.string().max(64),
+  fields: z.record(z.string(), z.unknown()),
+});
+
+const failure = z.object({
+  type: z.literal('failure'),
+  failure_code: mediaFailureCode,
+  error: z.string(),
+});
+
+/** The worker's own loop still turns; sent every PULSE_MS from `prepared` on. */
+const pulse = z.object({ type: z.literal('pulse') });
+
+const stopped = z.object({ type: z.literal('stopped') });
+
+export const workerMessage = z.discriminatedUnion('type', [
+  warm,
+  prepared,
+  encoding,
+  appPresented,
+  viewer,
+  signal,
+  metrics,
+  event,
+  log,
+  failure,
+  pulse,
+  stopped,
+]);
+
+export const PULSE_MS = 500;
+
+export type ParentMessage = z.infer<typeof parentMessage>;
+export type WorkerMessage = z.infer<typeof workerMessage>;
+export type PrepareMessage = z.infer<typeof prepare>;
+export type AttachMessage = z.infer<typeof attach>;
+export type BrowserSignal = z.infer<typeof browserSignal>['msg'];
+export type EncoderChoice = z.infer<typeof encoderChoice>;
+export type MediaFailureCode = z.infer<typeof mediaFailureCode>;
+export type AppState = z.infer<typeof appStateValue>;

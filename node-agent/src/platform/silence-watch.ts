@@ -1,0 +1,43 @@
+import type { Clock, Timer } from './clock.ts';
+
+const LOOK_MS = 250;
+
+/**
+ * Tells once when somebody has not been heard for a while. Time in which this process itself stood still (stopped,
+ * starved, machine asleep) does not count: what was said meanwhile is still waiting to be read.
+ */
+export class SilenceWatch {
+  readonly #clock: Clock;
+  readonly #limitMs: number;
+  readonly #onSilent: () => void;
+  readonly #timer: Timer;
+  #heardAtMs: number;
+  #lookedAtMs: number;
+
+  constructor(clock: Clock, limitMs: number, onSilent: () => void) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+    this.#onSilent = onSilent;
+    this.#heardAtMs = clock.monotonicMs();
+    this.#lookedAtMs = this.#heardAtMs;
+    this.#timer = clock.setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  heard(): void {
+    this.#heardAtMs = this.#clock.monotonicMs();
+  }
+
+  close(): void {
+    this.#timer.cancel();
+  }
+
+  #look(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const lateMs = nowMs - this.#lookedAtMs - LOOK_MS;
+    this.#lookedAtMs = nowMs;
+    if (lateMs > LOOK_MS) this.#heardAtMs += lateMs;
+    if (nowMs - this.#heardAtMs < this.#limitMs) return;
+    this.close();
+    this.#onSilent();
+  }
+}

@@ -1,0 +1,127 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Gpu } from '@footlight/protocol/agent';
+import { errorText } from '../platform/text.ts';
+import { type NvidiaGpu, queryNvidia } from './nvidia.ts';
+import { queryVainfo, type VaInfo } from './vainfo.ts';
+
+/** A GPU as found on this host, before its encoders were tried. */
+export interface FoundGpu {
+  index: number;
+  vendor: Gpu['vendor'];
+  model: string;
+  /** 0 where nobody can tell. */
+  vramTotalMb: number;
+  /** By-path form, which names the same card after a reboot; null for software. */
+  renderNode: string | null;
+  /** Driver's row; null for other vendors. */
+  nvidia: NvidiaGpu | null;
+  /** null where VA-API was not asked or did not answer. */
+  va: VaInfo | null;
+}
+
+export interface GpuProbe {
+  detection: 'ok' | 'failed';
+  /** One sentence, with failed. */
+  reason: string | null;
+  gpus: FoundGpu[];
+}
+
+const VENDORS: Record<string, Gpu['vendor']> = { '0x1002': 'amd', '0x8086': 'intel', '0x10de': 'nvidia' };
+const BY_PATH = '/dev/dri/by-path';
+const MAX_GPUS = 16;
+
+/** A card of /dev/dri. */
+interface RenderNode {
+  /** "0000:01:00.0". */
+  pci: string;
+  path: string;
+  vendor: Gpu['vendor'];
+  vramTotalMb: number;
+}
+
+/**
+ * Finds the GPUs of this host: those that the NVIDIA driver knows, then the other render nodes.
+ *
+ * A host without any has one entry, its CPU, so that encoding in software has a place to be counted.
+ * @param cpuModel name of the CPU, for that entry
+ */
+export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
+  const nodes = renderNodes();
+  let nvidia: NvidiaGpu[] = [];
+  let problem: string | null = null;
+  try {
+    nvidia = await queryNvidia();
+  } catch (error) {
+    problem = `nvidia-smi failed: ${errorText(error, 200)}`;
+  }
+  const found: Omit<FoundGpu, 'index'>[] = nvidia.map((gpu) => ({
+    vendor: 'nvidia',
+    model: gpu.model,
+    vramTotalMb: gpu.vramTotalMb ?? 0,
+    renderNode: nodes.find(({ pci }) => pci === gpu.pci)?.path ?? null,
+    nvidia: gpu,
+    va: null,
+  }));
+  for (const node of nodes) {
+    // An NVIDIA card that its own driver does not list cannot be used either.
+    if (node.vendor === 'nvidia') continue;
+    const va = await queryVainfo(node.path);
+    found.push({
+      vendor: node.vendor,
+      model: va?.driver ?? `${node.vendor} GPU`,
+      vramTotalMb: node.vramTotalMb,
+      renderNode: node.path,
+      nvidia: null,
+      va,
+    });
+  }
+  if (found.length === 0 && problem !== null) return { detection: 'failed', reason: problem, gpus: [] };
+  if (found.length === 0) found.push(softwareGpu(cpuModel));
+  return {
+    detection: 'ok',
+    reason: problem,
+    gpus: found.slice(0, MAX_GPUS).map((gpu, index) => ({ index, ...gpu })),
+  };
+}
+
+/** The entry of a host without a GPU. */
+export function softwareGpu(cpuModel: string): Omit<FoundGpu, 'index'> {
+  return {
+    vendor: 'software',
+    model: cpuModel === '' ? 'CPU' : cpuModel,
+    vramTotalMb: 0,
+    renderNode: null,
+    nvidia: null,
+    va: null,
+  };
+}
+
+function renderNodes(): RenderNode[] {
+  try {
+    return readdirSync(BY_PATH)
+      .filter((name) => /^pci-.*-render$/.test(name))
+      .sort()
+      .map((name) => {
+        const pci = name.slice('pci-'.length, -'-render'.length);
+        const device = join('/sys/class/drm', basename(readlinkSync(join(BY_PATH, name))), 'device');
+        const vramBytes = Number(readText(join(device, 'mem_info_vram_total')) ?? 0);
+        return {
+          pci,
+          path: join(BY_PATH, name),
+          vendor: VENDORS[readText(join(device, 'vendor')) ?? ''] ?? 'other',
+          vramTotalMb: Math.floor(vramBytes / (1024 * 1024)),
+        };
+      });
+  } catch {
+    return [];
+  }
+}
+
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return null;
+  }
+}

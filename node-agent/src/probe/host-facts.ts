@@ -1,0 +1,84 @@
+import type { StorageReport } from '@footlight/protocol/agent';
+import si from 'systeminformation';
+import type { Clock } from '../platform/clock.ts';
+
+const KEPT_MS = 60_000;
+const MIB = 1024 * 1024;
+/** File systems that hold no user data, or none of this machine. */
+const PSEUDO =
+  /^(tmpfs|devtmpfs|overlay|squashfs|proc|sysfs|cgroup.*|fuse\.(?!ntfs).*|ramfs|efivarfs|autofs)$/;
+
+export interface HostFacts {
+  cpuCores: number;
+  memMb: number;
+  cpuModel: string;
+  storage: StorageReport[];
+}
+
+/** CPU, memory and disks of this host; asked at most once a minute, since some answers cost a process each. */
+export class HostFactsProbe {
+  readonly #clock: Clock;
+  #kept: { facts: HostFacts; atMs: number } | null = null;
+  #pending: Promise<HostFacts> | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async read(): Promise<HostFacts> {
+    if (this.#kept && this.#clock.monotonicMs() - this.#kept.atMs < KEPT_MS) return this.#kept.facts;
+    this.#pending ??= this.#ask().finally(() => {
+      this.#pending = null;
+    });
+    return this.#pending;
+  }
+
+  async #ask(): Promise<HostFacts> {
+    const [cpu, memory, disks] = await Promise.all([si.cpu(), si.mem(), si.fsSize()]);
+    const facts: HostFacts = {
+      cpuCores: cpu.cores,
+      memMb: Math.floor(memory.total / MIB),
+      cpuModel: [cpu.manufacturer, cpu.brand]
+        .filter((part) => part !== '')
+        .join(' ')
+        .trim(),
+      storage: storageOf(disks),
+    };
+    this.#kept = { facts, atMs: this.#clock.monotonicMs() };
+    return facts;
+  }
+}
+
+interface Disk {
+  fs: string;
+  type: string;
+  size: number;
+  available: number;
+  mount: string;
+}
+
+/** Real file systems, one row each; the first mount point of a device stands for it. Pure. */
+export function storageOf(disks: readonly Disk[]): StorageReport[] {
+  const seen = new Set<string>();
+  return disks
+    .filter((disk) => !PSEUDO.test(disk.type) && disk.size > 0)
+    .filter(({ fs }) => !seen.has(fs) && seen.add(fs))
+    .slice(0, 32)
+    .map((disk) => ({
+      label: disk.fs.slice(-64),
+      path: disk.mount,
+      total_mb: Math.floor(disk.size / MIB),
+      available_mb: Math.floor(disk.available / MIB),
+    }));
+}
+
+/** Whether the disks changed enough to be worth a report: by 1 GiB or by 1 % of the disk. Pure. */
+export function storageMoved(before: readonly StorageReport[], after: readonly StorageReport[]): boolean {
+  if (before.length !== after.length) return true;
+  return after.some((disk, index) => {
+    const old = before[index];
+    if (!old || old.path !== disk.path || old.total_mb !== disk.total_mb) return true;
+    const movedMb = Math.abs(disk.available_mb - old.available_mb);
+    return movedMb >= 1024 || movedMb >= disk.total_mb / 100;
+  });
+}

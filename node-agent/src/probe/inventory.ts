@@ -1,0 +1,284 @@
+import { constants } from 'node:fs';
+import { freemem, loadavg } from 'node:os';
+import type { Codec, EncoderFamily } from '@footlight/protocol';
+import type { Capacity, Gpu, Heartbeat, Readiness } from '@footlight/protocol/agent';
+import type { AgentConfig } from '../config/environment.ts';
+import { homeRootOf } from '../config/environment.ts';
+import { type KnobValue, knobBaseline, overlayKnobs } from '../config/knobs.ts';
+import type { ClockPair } from '../link/clock-pairs.ts';
+import { type EncoderProbeResult, probeEncoders } from '../media/encoder-probe.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { readinessChecks } from '../readiness/checks.ts';
+import {
+  areLimitsEnforceable,
+  closedInputChains,
+  diskOf,
+  isAllowed,
+  mdnsProblem,
+  missingPrograms,
+  reachableAddresses,
+} from '../readiness/facts.ts';
+import { deviceGroup } from '../runtime/process.ts';
+import { type FoundGpu, type GpuProbe, probeGpus } from './gpus.ts';
+import { type HostFacts, HostFactsProbe } from './host-facts.ts';
+import { queryNvidia } from './nvidia.ts';
+import { encodeSlots } from './slots.ts';
+
+const CODECS = ['h264', 'h265', 'av1'] as const;
+
+/**
+ * What this host is and can do: hardware and encoders, found once before the first dial and kept; settings in
+ * force; readiness, looked at again at each registration.
+ */
+export class Inventory {
+  readonly #config: AgentConfig;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #facts: HostFactsProbe;
+  readonly #baseline: ReadonlyMap<string, KnobValue>;
+  readonly #isolated: boolean;
+  #settings: ReadonlyMap<string, KnobValue>;
+  #rejected: string[] = [];
+  #probe: GpuProbe = { detection: 'failed', reason: 'not probed yet', gpus: [] };
+  #encoders: EncoderProbeResult = { encoders: [], throughput: {} };
+  #graceSecs = 0;
+  #readiness: Readiness[] = [];
+  #failing = new Set<string>();
+  #vram: Pick<Heartbeat, 'gpu_vram'> = {};
+  #nvidiaLoad = new Map<number, number>();
+
+  constructor(config: AgentConfig, deps: { clock: Clock; logger: Logger; isolated: boolean }) {
+    this.#config = config;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#isolated = deps.isolated;
+    this.#facts = new HostFactsProbe(deps.clock);
+    this.#baseline = knobBaseline(config.knobs);
+    this.#settings = this.#baseline;
+  }
+
+  /** Finds GPUs and proves encoders; takes seconds, since each encoder really encodes. */
+  async probe(): Promise<void> {
+    const { cpuModel } = await this.#facts.read();
+    this.#probe = await probeGpus(cpuModel);
+    this.#encoders = await probeEncoders(
+      this.#probe.gpus.map(({ index, vendor, renderNode }) => ({ index, vendor, render_node: renderNode })),
+    );
+    const works = this.#encoders.encoders.filter(({ available }) => available);
+    this.#logger.info(
+      {
+        gpus: this.#probe.gpus.map(({ model }) => model),
+        encoders: works.map(({ family, codec }) => `${family}/${codec}`),
+      },
+      'hardware.probed',
+    );
+  }
+
+  get gpus(): readonly FoundGpu[] {
+    return this.#probe.gpus;
+  }
+
+  get encoders(): EncoderProbeResult['encoders'] {
+    return this.#encoders.encoders;
+  }
+
+  /** Latched at start: a new choice takes effect when the agent starts again. */
+  get encoderFamily(): EncoderFamily {
+    return this.#baseline.get('encoder') as EncoderFamily;
+  }
+
+  get homeRoot(): string {
+    return homeRootOf(this.#config, this.#settings);
+  }
+
+  /** Settings for a session that is launched now. */
+  get settings(): Record<string, KnobValue> {
+    return Object.fromEntries(this.#settings);
+  }
+
+  renderNode(gpuIndex: number): string | null {
+    return this.#probe.gpus.find(({ index }) => index === gpuIndex)?.renderNode ?? null;
+  }
+
+  /** Groups whose members may open that GPU. */
+  gpuGroups(gpuIndex: number): number[] {
+    const node = this.renderNode(gpuIndex);
+    const group = node === null ? null : deviceGroup(node);
+    return group === null || group === 0 ? [] : [group];
+  }
+
+  /** Replaces the overrides of the control plane; what it left out falls back to the environment. */
+  applySettings(overrides: Readonly<Record<string, unknown>>): void {
+    const { values, rejected } = overlayKnobs(this.#baseline, overrides);
+    this.#settings = values;
+    this.#rejected = rejected;
+  }
+
+  registered(graceSecs: number): void {
+    this.#graceSecs = graceSecs;
+  }
+
+  async capacity(clock: ClockPair | null): Promise<Capacity> {
+    const facts = await this.#facts.read();
+    await this.refreshReadiness(clock);
+    const { detection, reason, gpus } = this.#probe;
+    const codecs = this.#codecs();
+    const throughput = this.#encoders.throughput[this.encoderFamily];
+    return {
+      type: 'capacity',
+      detection,
+      ...(reason === null ? {} : { detection_reason: reason }),
+      host: hostOf(facts),
+      gpus: gpus.map((gpu) => this.#gpu(gpu)),
+      encoders: this.encoders.slice(0, 64),
+      ...(codecs.length > 0 ? { codecs } : {}),
+      ...(throughput ? { codec_throughput: throughput } : {}),
+      effective_settings: this.#effectiveSettings(),
+      readiness: this.#readiness,
+    };
+  }
+
+  /** The newest finished samples; what cannot be measured is left out. */
+  heartbeat(
+    liveByGpu: ReadonlyMap<number, number>,
+  ): Omit<Heartbeat, 'type' | 'ts' | 'clock' | 'running_sessions'> {
+    return {
+      ...this.#vram,
+      encoder_load: this.gpus.map(({ index }) => {
+        const load = this.#nvidiaLoad.get(index);
+        return {
+          gpu_index: index,
+          sessions: liveByGpu.get(index) ?? 0,
+          ...(load === undefined ? {} : { load }),
+        };
+      }),
+      cpu_load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+      mem_free_mb: Math.floor(freemem() / (1024 * 1024)),
+    };
+  }
+
+  /** Asks the driver for memory and encoder load; heartbeats carry what came back last. */
+  async sampleGpus(): Promise<void> {
+    if (!this.gpus.some(({ nvidia }) => nvidia !== null)) return;
+    const rows = await queryNvidia().catch(() => []);
+    this.#nvidiaLoad.clear();
+    const vram: NonNullable<Heartbeat['gpu_vram']> = [];
+    for (const gpu of this.gpus) {
+      const row = rows.find(({ pci }) => pci !== null && pci === gpu.nvidia?.pci);
+      if (!row) continue;
+      if (row.encoderLoad !== null) this.#nvidiaLoad.set(gpu.index, row.encoderLoad);
+      if (row.vramUsedMb === null && row.vramFreeMb === null) continue;
+      vram.push({
+        index: gpu.index,
+        ...(row.vramUsedMb === null ? {} : { used_mb: Math.round(row.vramUsedMb) }),
+        ...(row.vramFreeMb === null ? {} : { free_mb: Math.round(row.vramFreeMb) }),
+      });
+    }
+    this.#vram = vram.length > 0 ? { gpu_vram: vram } : {};
+  }
+
+  /** Disks as of the last minute. */
+  async storage(): Promise<HostFacts['storage']> {
+    return (await this.#facts.read()).storage;
+  }
+
+  /** Looks at everything again and logs what has begun to fail. */
+  async refreshReadiness(clock: ClockPair | null): Promise<Readiness[]> {
+    const config = this.#config;
+    const [mdns, closedChains] = await Promise.all([mdnsProblem(), closedInputChains()]);
+    const facts = await this.#facts.read();
+    const limitsWanted = config.appMemoryMb > 0 || config.appCpus > 0;
+    this.#readiness = readinessChecks({
+      root: process.getuid?.() === 0,
+      processRuntime: config.processRuntime,
+      containersWanted: config.containerEngine !== null || !config.processRuntime,
+      gpus: this.gpus,
+      gpuProblem: this.#probe.reason,
+      encoderFamily: this.encoderFamily,
+      encoders: this.encoders,
+      missingPrograms: missingPrograms(),
+      unreadableRenderNodes: this.gpus.flatMap(({ renderNode }) =>
+        renderNode !== null && !isAllowed(renderNode, constants.R_OK | constants.W_OK) ? [renderNode] : [],
+      ),
+      uinputWritable: isAllowed('/dev/uinput', constants.W_OK),
+      storage: facts.storage,
+      stateDisk: diskOf(config.stateDir),
+      cgroupsWritable:
+        this.#isolated && limitsWanted && areLimitsEnforceable(config.appMemoryMb, config.appCpus),
+      limitsWanted,
+      isolated: this.#isolated,
+      clock,
+      mdnsProblem: mdns,
+      mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
+      closedChains,
+      udpPorts: config.mediaPorts ? config.mediaPorts.join('-') : '32768-60999',
+      settingsProblems: [...this.#rejected, ...this.#orphanProblem()],
+    });
+    this.#logFailures();
+    return this.#readiness;
+  }
+
+  #logFailures(): void {
+    const failing = this.#readiness.filter(({ status }) => status === 'fail');
+    for (const check of failing) {
+      if (this.#failing.has(check.id)) continue;
+      this.#logger.warn(
+        { check: check.id, summary: check.summary, remediation: check.remediation },
+        'readiness.failed',
+      );
+    }
+    this.#failing = new Set(failing.map(({ id }) => id));
+  }
+
+  #orphanProblem(): string[] {
+    const { orphanSecs } = this.#config;
+    if (orphanSecs === 0 || orphanSecs >= this.#graceSecs) return [];
+    return [
+      `SERVICE_AGENT_ORPHAN_SECS (${orphanSecs}) is shorter than the control plane's grace (${this.#graceSecs} s), which is used instead`,
+    ];
+  }
+
+  #codecs(): Codec[] {
+    return CODECS.filter((codec) =>
+      this.encoders.some(
+        (info) => info.family === this.encoderFamily && info.codec === codec && info.available,
+      ),
+    );
+  }
+
+  #gpu(gpu: FoundGpu): Gpu {
+    const mpixS = this.#encoders.throughput[this.encoderFamily]?.h264?.max_pixel_rate_mpix_s ?? null;
+    const usable = this.encoders.some(
+      (info) => info.family === this.encoderFamily && info.gpu_index === gpu.index && info.available,
+    );
+    return {
+      index: gpu.index,
+      vendor: gpu.vendor,
+      model: gpu.model.slice(0, 128),
+      vram_mb_total: Math.round(gpu.vramTotalMb),
+      encode_slots_total: usable
+        ? encodeSlots(this.encoderFamily, gpu.index, this.#config.encodeSlots, mpixS)
+        : 0,
+      render_node: gpu.renderNode,
+    };
+  }
+
+  #effectiveSettings(): Record<string, string> {
+    const settings: Record<string, string> = {};
+    for (const [key, value] of this.#settings) settings[key] = value === null ? '' : String(value);
+    for (const key of ['encoder', 'render_node', 'cuda_device'])
+      settings[key] = String(this.#baseline.get(key));
+    settings.home_root = this.homeRoot;
+    return settings;
+  }
+}
+
+function hostOf(facts: HostFacts): Capacity['host'] {
+  return {
+    cpu_cores: facts.cpuCores,
+    mem_mb: facts.memMb,
+    ...(facts.cpuModel === '' ? {} : { cpu_model: facts.cpuModel.slice(0, 256) }),
+    storage: facts.storage,
+  };
+}

@@ -1,0 +1,42 @@
+import { execa } from 'execa';
+
+const LIMIT_MS = 5_000;
+
+/** What VA-API offers on one render node. */
+export interface VaInfo {
+  /** Driver's own words, for example "Mesa Gallium driver 22.3.6 for AMD Radeon RX 6600". */
+  driver: string | null;
+  /** Codecs with an encode entry point. */
+  encodes: ('h264' | 'h265' | 'av1')[];
+}
+
+const PROFILES = [
+  [/^VAProfileH264/, 'h264'],
+  [/^VAProfileHEVC/, 'h265'],
+  [/^VAProfileAV1/, 'av1'],
+] as const;
+
+/** Reads the output of `vainfo --display drm`. Pure; output that says nothing gives nothing. */
+export function parseVainfo(output: string): VaInfo {
+  const driver = /Driver version:\s*(.+)$/m.exec(output)?.[1]?.trim() ?? null;
+  const encodes = new Set<VaInfo['encodes'][number]>();
+  for (const match of output.matchAll(/^\s*(VAProfile\w+)\s*:\s*(VAEntrypoint\w+)\s*$/gm)) {
+    const [, profile = '', entry = ''] = match;
+    if (!/^VAEntrypointEncSlice(LP)?$/.test(entry)) continue;
+    const codec = PROFILES.find(([pattern]) => pattern.test(profile))?.[1];
+    if (codec) encodes.add(codec);
+  }
+  return { driver, encodes: [...encodes] };
+}
+
+/** @returns null when vainfo is not installed, fails, or does not answer within 5 s */
+export async function queryVainfo(renderNode: string): Promise<VaInfo | null> {
+  const result = await execa('vainfo', ['--display', 'drm', '--device', renderNode], {
+    timeout: LIMIT_MS,
+    maxBuffer: 1024 * 1024,
+    stdin: 'ignore',
+    reject: false,
+    all: true,
+  });
+  return result.exitCode === 0 ? parseVainfo(result.all ?? '') : null;
+}

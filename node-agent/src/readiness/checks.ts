@@ -1,0 +1,232 @@
+import type { EncoderInfo, Readiness, StorageReport } from '@footlight/protocol/agent';
+import type { ClockPair } from '../link/clock-pairs.ts';
+import type { FoundGpu } from '../probe/gpus.ts';
+
+/** What the checks look at; gathered by facts.ts, null = could not be found out. */
+export interface ReadinessFacts {
+  root: boolean;
+  processRuntime: boolean;
+  /** Containers are wanted: an engine is named, or processes are not allowed. */
+  containersWanted: boolean;
+  gpus: readonly FoundGpu[];
+  gpuProblem: string | null;
+  encoderFamily: string;
+  encoders: readonly EncoderInfo[];
+  /** Programs that were looked for and not found. */
+  missingPrograms: readonly string[];
+  unreadableRenderNodes: readonly string[];
+  uinputWritable: boolean;
+  storage: readonly StorageReport[];
+  /** Free share and bytes of the file system that holds the state directory; null = unknown. */
+  stateDisk: { path: string; freeBytes: number; totalBytes: number } | null;
+  /** Memory and cpu numbers can be enforced. */
+  cgroupsWritable: boolean;
+  limitsWanted: boolean;
+  isolated: boolean;
+  clock: ClockPair | null;
+  mdnsProblem: string | null;
+  /** Addresses besides loopback that media can use. */
+  mediaAddresses: readonly string[];
+  /** Base chains that drop what no rule accepts, without a rule for inbound UDP; null = no firewall tool answers. */
+  closedChains: readonly string[] | null;
+  udpPorts: string;
+  settingsProblems: readonly string[];
+}
+
+/** All checks, in the order of their ids. Pure; checks that do not apply here are left out or say skip. */
+export function readinessChecks(facts: ReadinessFacts): Readiness[] {
+  return [
+    mediaReachability(facts),
+    containerRuntime(facts),
+    gpuDriver(facts),
+    renderNodeAccess(facts),
+    encoderProbe(facts),
+    gstreamerPlugins(facts),
+    inputDevices(facts),
+    audioServer(facts),
+    storageFree(facts),
+    appLimits(facts),
+    clockOffset(facts),
+    mdnsResolution(facts),
+    settings(facts),
+  ].filter((check) => check !== null);
+}
+
+function pass(id: string, summary: string): Readiness {
+  return { id, status: 'pass', summary, remediation: [] };
+}
+
+function skip(id: string, summary: string): Readiness {
+  return { id, status: 'skip', summary, remediation: [] };
+}
+
+function fail(id: string, summary: string, ...remediation: string[]): Readiness {
+  return { id, status: 'fail', summary, remediation: remediation.slice(0, 8) };
+}
+
+function mediaReachability(facts: ReadinessFacts): Readiness | null {
+  const id = 'media_reachability';
+  if (facts.mediaAddresses.length === 0) {
+    return fail(
+      id,
+      'This host has no address besides loopback, so no viewer can receive its picture.',
+      'Connect a network interface, or set SERVICE_MEDIA_ADDRESSES to an address of this host.',
+    );
+  }
+  if (facts.closedChains === null) return null;
+  if (facts.closedChains.length > 0) {
+    return fail(
+      id,
+      `The firewall (${facts.closedChains.join(', ')}) drops inbound UDP on ports ${facts.udpPorts}.`,
+      `nft add rule ${facts.closedChains[0]} udp dport { 5353, ${facts.udpPorts} } accept`,
+      'Set SERVICE_MEDIA_PORTS to open a smaller range.',
+    );
+  }
+  return pass(id, `Inbound UDP on ports ${facts.udpPorts} is not filtered here.`);
+}
+
+function containerRuntime(facts: ReadinessFacts): Readiness {
+  const id = 'container_runtime';
+  if (!facts.containersWanted) return skip(id, 'Containers are not configured on this host.');
+  return fail(
+    id,
+    'No container engine is in use, so apps with an image cannot run here.',
+    'This version runs processes only: set SERVICE_PROCESS_RUNTIME=1 on a machine whose administrators you trust.',
+  );
+}
+
+function gpuDriver(facts: ReadinessFacts): Readiness {
+  const id = 'gpu_driver';
+  if (facts.gpuProblem !== null) {
+    return fail(id, facts.gpuProblem, 'Run nvidia-smi by hand; after a driver update restart this host.');
+  }
+  const named = facts.gpus.filter(({ vendor }) => vendor !== 'software').map(({ model }) => model);
+  return named.length === 0
+    ? skip(id, 'This host has no GPU; it encodes on the CPU.')
+    : pass(id, named.join(', '));
+}
+
+function renderNodeAccess(facts: ReadinessFacts): Readiness {
+  const id = 'render_node_access';
+  const nodes = facts.gpus.flatMap(({ renderNode }) => renderNode ?? []);
+  if (nodes.length === 0) return skip(id, 'There is no render node on this host.');
+  if (facts.unreadableRenderNodes.length === 0) return pass(id, 'The agent can open every render node.');
+  return fail(
+    id,
+    `The agent cannot open ${facts.unreadableRenderNodes.join(', ')}.`,
+    'Add the user of the agent to the groups video and render, then start the agent again.',
+  );
+}
+
+function encoderProbe(facts: ReadinessFacts): Readiness {
+  const id = 'encoder_probe';
+  const own = facts.encoders.filter(({ family }) => family === facts.encoderFamily);
+  const works = own.filter(({ available }) => available);
+  if (works.length > 0) {
+    const codecs = [...new Set(works.map(({ codec }) => codec))].join(', ');
+    return pass(id, `${facts.encoderFamily} encodes ${codecs}.`);
+  }
+  const reason = own.find((info) => info.reason)?.reason;
+  return fail(
+    id,
+    `${facts.encoderFamily} cannot encode on this host${reason ? `: ${reason}` : '.'}`,
+    'Choose another encoder in the host settings, or install what the message names.',
+  );
+}
+
+function gstreamerPlugins(facts: ReadinessFacts): Readiness {
+  const id = 'gstreamer_plugins';
+  const missing = facts.encoders.filter(
+    ({ available, reason }) => !available && /no element|missing/i.test(reason ?? ''),
+  );
+  const own = missing.filter(({ family }) => family === facts.encoderFamily);
+  if (own.length === 0) return pass(id, 'The GStreamer elements of the encoder in use are installed.');
+  return fail(
+    id,
+    `GStreamer lacks elements: ${own
+      .map(({ reason }) => reason)
+      .join('; ')
+      .slice(0, 400)}`,
+    'apt-get install gstreamer1.0-plugins-good gstreamer1.0-plugins-bad',
+  );
+}
+
+function inputDevices(facts: ReadinessFacts): Readiness {
+  const id = 'input_devices';
+  if (facts.uinputWritable) return pass(id, 'Virtual gamepads can be made.');
+  return fail(
+    id,
+    'Gamepads do not work: /dev/uinput cannot be written.',
+    'modprobe uinput',
+    'Allow the user of the agent to write /dev/uinput, for example by a udev rule for the group input.',
+  );
+}
+
+function audioServer(facts: ReadinessFacts): Readiness {
+  const id = 'audio_server';
+  if (!facts.missingPrograms.includes('pulseaudio')) return pass(id, 'PulseAudio is installed.');
+  return fail(id, 'Sessions have no sound: PulseAudio is not installed.', 'apt-get install pulseaudio');
+}
+
+function storageFree(facts: ReadinessFacts): Readiness {
+  const id = 'storage_free';
+  const disk = facts.stateDisk;
+  if (!disk || disk.totalBytes === 0) return skip(id, 'The free space of the state directory is not known.');
+  const gib = disk.freeBytes / 2 ** 30;
+  const share = disk.freeBytes / disk.totalBytes;
+  const summary = `${gib.toFixed(1)} GiB (${Math.floor(share * 100)} %) are free at ${disk.path}.`;
+  if (share >= 0.1 && gib >= 10) return pass(id, summary);
+  return fail(id, summary, `Free space at ${disk.path}, or set SERVICE_HOME_ROOT to a larger disk.`);
+}
+
+function appLimits(facts: ReadinessFacts): Readiness {
+  const id = 'app_limits';
+  if (!facts.processRuntime) return skip(id, 'Processes are not allowed on this host.');
+  if (!facts.root) {
+    return skip(id, 'The agent is not root: apps share its user and have no limits, as docs/limits.md says.');
+  }
+  if (!facts.isolated) {
+    return fail(
+      id,
+      'This machine does not let the agent make namespaces, so apps are not kept apart from one another.',
+      'Run the agent outside a container, or give it the capability SYS_ADMIN.',
+    );
+  }
+  if (!facts.limitsWanted) return skip(id, 'No memory or processor limit is configured.');
+  if (facts.cgroupsWritable) return pass(id, 'Memory and processor limits are enforced.');
+  return fail(
+    id,
+    'The control group file system cannot be written: SERVICE_APP_MEMORY_MB and SERVICE_APP_CPUS have no effect.',
+    'Mount /sys/fs/cgroup writable for the agent, or run it under systemd with Delegate=yes.',
+  );
+}
+
+function clockOffset(facts: ReadinessFacts): Readiness {
+  const id = 'clock_offset';
+  if (!facts.clock) return skip(id, 'The clock has not been compared with the control plane yet.');
+  const offset = Math.round(facts.clock.offset_ms);
+  const summary = `This clock differs from the control plane's by ${offset} ms.`;
+  if (Math.abs(offset) <= 500) return pass(id, summary);
+  return fail(id, summary, 'timedatectl set-ntp true, on this host and on the control plane.');
+}
+
+function mdnsResolution(facts: ReadinessFacts): Readiness {
+  const id = 'mdns_resolution';
+  if (facts.mdnsProblem === null)
+    return pass(id, 'Browsers that hide their address behind .local names can be found.');
+  return fail(
+    id,
+    `Names ending in .local cannot be looked up: ${facts.mdnsProblem}`,
+    'Allow multicast on the network interface and UDP port 5353 in the firewall.',
+  );
+}
+
+function settings(facts: ReadinessFacts): Readiness {
+  const id = 'settings';
+  if (facts.settingsProblems.length === 0) return pass(id, 'All settings are in force.');
+  return fail(
+    id,
+    facts.settingsProblems.join('; ').slice(0, 500),
+    'Correct them in the host settings or in the environment of the agent.',
+  );
+}

@@ -1,0 +1,144 @@
+import { createSocket } from 'node:dgram';
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import ipaddr from 'ipaddr.js';
+import { errorText } from '../platform/text.ts';
+import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
+
+/** Programs that a session is made of, with the Debian package of each. */
+export const PROGRAMS: Readonly<Record<string, string>> = {
+  Xvfb: 'xvfb',
+  pulseaudio: 'pulseaudio',
+  'matchbox-window-manager': 'matchbox-window-manager',
+  'dbus-run-session': 'dbus',
+  setpriv: 'util-linux',
+  unshare: 'util-linux',
+  prlimit: 'util-linux',
+  ipcrm: 'util-linux',
+  du: 'coreutils',
+};
+
+const PATHS = (process.env.PATH ?? '/usr/local/bin:/usr/bin:/bin').split(':');
+
+export function missingPrograms(): string[] {
+  return Object.keys(PROGRAMS).filter(
+    (name) => !PATHS.some((dir) => isAllowed(join(dir, name), constants.X_OK)),
+  );
+}
+
+export function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Addresses of this machine that a viewer could reach: neither loopback nor link-local. */
+export function reachableAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .map(({ address }) => address.split('%')[0] ?? '')
+    .filter((address) => ipaddr.isValid(address))
+    .filter((address) => !['loopback', 'linkLocal', 'unspecified'].includes(ipaddr.process(address).range()));
+}
+
+/** Space of the file system that holds a directory, which need not exist yet; null when nobody can tell. */
+export function diskOf(path: string): { path: string; freeBytes: number; totalBytes: number } | null {
+  let at = path;
+  while (!existsSync(at) && at !== '/') at = dirname(at);
+  try {
+    const { bavail, blocks, bsize } = statfsSync(at);
+    return { path, freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch {
+    return null;
+  }
+}
+
+/** Tries to make a control group with these limits. */
+export function areLimitsEnforceable(memoryMb: number, cpus: number): boolean {
+  const cgroup = makeCgroup(`probe-${process.pid}`, { memoryBytes: memoryMb * 1024 * 1024, cpus });
+  if (!cgroup) return false;
+  removeCgroupDirs(cgroup.dirs);
+  return true;
+}
+
+/** Whether this machine lets us join the multicast group of mDNS. @returns the reason why not, or null */
+export function mdnsProblem(): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = createSocket({ type: 'udp4', reuseAddr: true });
+    const settle = (problem: string | null) => {
+      socket.close();
+      resolve(problem);
+    };
+    socket.once('error', (error) => settle(errorText(error, 200)));
+    socket.bind(5353, () => {
+      try {
+        socket.addMembership('224.0.0.251');
+        settle(null);
+      } catch (error) {
+        settle(errorText(error, 200));
+      }
+    });
+  });
+}
+
+interface NftObject {
+  chain?: { family: string; table: string; name: string; hook?: string; policy?: string };
+  rule?: { family: string; table: string; chain: string; expr?: unknown[] };
+}
+
+/** Asks nft. @returns null when it is not installed, not allowed, or silent */
+export async function closedInputChains(): Promise<string[] | null> {
+  const result = await execa('nft', ['-j', 'list', 'ruleset'], {
+    timeout: 3_000,
+    maxBuffer: 8 * 1024 * 1024,
+    stdin: 'ignore',
+    reject: false,
+  });
+  if (result.exitCode !== 0) return null;
+  try {
+    return closedChainsOf(JSON.parse(result.stdout) as { nftables?: NftObject[] });
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Input chains that drop by policy and accept no UDP anywhere, as "family table chain". Pure.
+ * A rule that accepts some UDP counts as open: which ports it means is for a person to judge.
+ * Source: libnftables-json(5).
+ */
+export function closedChainsOf(ruleset: { nftables?: NftObject[] }): string[] {
+  const objects = ruleset.nftables ?? [];
+  const accepting = objects.flatMap(({ rule }) => {
+    const text = JSON.stringify(rule?.expr ?? []);
+    return rule && text.includes('"accept"') && (text.includes('"udp"') || !text.includes('"match"'))
+      ? [`${rule.family} ${rule.table} ${rule.chain}`]
+      : [];
+  });
+  return objects
+    .flatMap(({ chain }) =>
+      chain?.hook === 'input' && chain.policy === 'drop'
+        ? [`${chain.family} ${chain.table} ${chain.name}`]
+        : [],
+    )
+    .filter((name) => !accepting.includes(name));
+}
+
+/** The first directory on the way to a path that other users may not pass; null when all may be. */
+export function closedAncestor(path: string): string | null {
+  const ancestors: string[] = [];
+  for (let at = path; at !== '/'; at = dirname(at)) ancestors.unshift(at);
+  for (const at of ancestors) {
+    try {
+      if ((statSync(at).mode & 0o001) === 0) return at;
+    } catch {
+      return null;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { softwareGpu } from '../probe/gpus.ts';
+import { type ReadinessFacts, readinessChecks } from './checks.ts';
+import { closedChainsOf } from './facts.ts';
+
+const GIB = 2 ** 30;
+
+const HEALTHY: ReadinessFacts = {
+  root: true,
+  processRuntime: true,
+  containersWanted: false,
+  gpus: [{ index: 0, ...softwareGpu('Test CPU') }],
+  gpuProblem: null,
+  encoderFamily: 'openh264',
+  encoders: [
+    {
+      family: 'openh264',
+      gpu_index: 0,
+      codec: 'h264',
+      available: true,
+      live_bitrate: true,
+      live_resize: false,
+    },
+  ],
+  missingPrograms: [],
+  unreadableRenderNodes: [],
+  uinputWritable: true,
+  storage: [],
+  stateDisk: { path: '/var/lib/service-agent', freeBytes: 50 * GIB, totalBytes: 100 * GIB },
+  cgroupsWritable: true,
+  limitsWanted: true,
+  isolated: true,
+  clock: { offset_ms: 3, rtt_ms: 1 },
+  mdnsProblem: null,
+  mediaAddresses: ['10.0.0.2'],
+  closedChains: [],
+  udpPorts: '40000-40100',
+  settingsProblems: [],
+};
+
+function check(id: string, facts: Partial<ReadinessFacts>) {
+  return readinessChecks({ ...HEALTHY, ...facts }).find((row) => row.id === id);
+}
+
+describe('readiness', () => {
+  test('a healthy host fails nothing', () => {
+    expect(readinessChecks(HEALTHY).filter(({ status }) => status === 'fail')).toEqual([]);
+  });
+
+  test.each<[string, Partial<ReadinessFacts>]>([
+    ['media_reachability', { mediaAddresses: [] }],
+    ['media_reachability', { closedChains: ['inet filter input'] }],
+    ['container_runtime', { containersWanted: true }],
+    ['gpu_driver', { gpuProblem: 'nvidia-smi failed' }],
+    [
+      'render_node_access',
+      {
+        gpus: [{ index: 0, ...softwareGpu(''), vendor: 'amd', renderNode: '/dev/dri/by-path/x' }],
+        unreadableRenderNodes: ['/dev/dri/by-path/x'],
+      },
+    ],
+    ['encoder_probe', { encoders: [] }],
+    ['input_devices', { uinputWritable: false }],
+    ['audio_server', { missingPrograms: ['pulseaudio'] }],
+    ['storage_free', { stateDisk: { path: '/x', freeBytes: 9 * GIB, totalBytes: 20 * GIB } }],
+    ['storage_free', { stateDisk: { path: '/x', freeBytes: 50 * GIB, totalBytes: 1000 * GIB } }],
+    ['app_limits', { cgroupsWritable: false }],
+    ['app_limits', { isolated: false }],
+    ['clock_offset', { clock: { offset_ms: -501, rtt_ms: 1 } }],
+    ['mdns_resolution', { mdnsProblem: 'no multicast' }],
+    ['settings', { settingsProblems: ['gop: expected a whole number from 1'] }],
+  ])('%s fails with a remedy: %j', (id, facts) => {
+    const row = check(id, facts);
+    expect(row?.status).toBe('fail');
+    expect(row?.remediation.length).toBeGreaterThan(0);
+  });
+
+  test('a firewall that nobody can ask about is not listed; the remedy names the chain and the ports', () => {
+    expect(check('media_reachability', { closedChains: null })).toBeUndefined();
+    expect(check('media_reachability', { closedChains: ['inet f input'] })?.remediation[0]).toContain(
+      'inet f input udp dport { 5353, 40000-40100 } accept',
+    );
+  });
+
+  test('what cannot be known is skipped, not failed', () => {
+    expect(check('clock_offset', { clock: null })?.status).toBe('skip');
+    expect(check('storage_free', { stateDisk: null })?.status).toBe('skip');
+    expect(check('app_limits', { root: false })?.status).toBe('skip');
+  });
+});
+
+describe('nftables rulesets', () => {
+  const chain = { family: 'inet', table: 'filter', name: 'input', hook: 'input', policy: 'drop' };
+  const rule = (expr: unknown[]) => ({ rule: { family: 'inet', table: 'filter', chain: 'input', expr } });
+
+  test.each([
+    ['no chains', [], []],
+    ['accepts by policy', [{ chain: { ...chain, policy: 'accept' } }], []],
+    ['drops everything', [{ chain }], ['inet filter input']],
+    [
+      'drops all but TCP',
+      [{ chain }, rule([{ match: { right: 'tcp' } }, { accept: null }])],
+      ['inet filter input'],
+    ],
+    [
+      'lets UDP in',
+      [{ chain }, rule([{ match: { left: { payload: { protocol: 'udp' } } } }, { accept: null }])],
+      [],
+    ],
+  ])('%s', (_name, nftables, closed) => {
+    expect(closedChainsOf({ nftables })).toEqual(closed);
+  });
+});

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ownedIds, removeBelongings, removeTree } from './belongings.ts';
+
+const UID = 71_060;
+const RACES = process.env.FOOTLIGHT_LONG === '1' ? 1_000 : 20;
+const root = process.getuid?.() === 0;
+
+/** Swaps a directory for a link and back as fast as it can (renameat2 with RENAME_EXCHANGE) until both are gone. */
+const SWAP = `
+import ctypes, sys
+libc = ctypes.CDLL(None)
+a, b = (name.encode() for name in sys.argv[1:3])
+print("swapping", flush=True)
+while libc.renameat2(-100, a, -100, b, 2) == 0: pass
+`;
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'footlight-belongings-'));
+});
+
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+describe('removing a tree', () => {
+  test(`whose directories are swapped for links meanwhile leaves what they point to alone, ${RACES} times`, {
+    timeout: 600_000,
+  }, async () => {
+    const canary = join(dir, 'canary');
+    mkdirSync(canary);
+    const names = Array.from({ length: 50 }, (_, index) => `file-${index}`);
+    for (const name of names) writeFileSync(join(canary, name), '');
+    for (let race = 0; race < RACES; race++) {
+      const tree = join(dir, `tree-${race}`);
+      mkdirSync(join(tree, 'swapped'), { recursive: true });
+      // The same names: whoever lists one and removes the other finds something to remove.
+      for (const name of names) writeFileSync(join(tree, 'swapped', name), '');
+      spawnSync('ln', ['-s', canary, join(tree, 'link')]);
+      const swapper = spawn('python3', ['-c', SWAP, join(tree, 'swapped'), join(tree, 'link')], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      try {
+        await new Promise((resolve) => swapper.stdout.once('data', resolve));
+        await removeTree(tree);
+      } finally {
+        await ended(swapper);
+      }
+      expect(readdirSync(canary), `race ${race}`).toHaveLength(names.length);
+      expect(existsSync(tree)).toBe(false);
+    }
+  });
+});
+
+describe.runIf(root)('what a session leaves outside its directories', () => {
+  test('goes with its user: files that are open to all, and System V objects; a home stays', async () => {
+    const left = ['/tmp', '/var/tmp', '/dev/shm'].map((place) =>
+      join(place, `footlight-left-${process.pid}`),
+    );
+    const home = `/var/tmp/footlight-home-${process.pid}`;
+    const others = join(tmpdir(), `footlight-others-${process.pid}`);
+    for (const path of [...left, home, others]) {
+      mkdirSync(join(path, 'deep'), { recursive: true });
+      chownSync(path, path === others ? UID + 1 : UID, UID);
+    }
+    const asUser = ['--reuid', String(UID), '--regid', String(UID), '--clear-groups', '--'];
+    spawnSync('setpriv', [...asUser, 'ipcmk', '-M', '4096', '-S', '1', '-Q']);
+    try {
+      expect(objectsOf(UID)).toBe(3);
+      await removeBelongings(UID, home);
+      expect(left.filter((path) => existsSync(path))).toEqual([]);
+      expect(objectsOf(UID)).toBe(0);
+      expect(existsSync(join(home, 'deep'))).toBe(true);
+      expect(existsSync(join(others, 'deep'))).toBe(true);
+    } finally {
+      for (const path of [...left, home, others]) rmSync(path, { recursive: true, force: true });
+    }
+  });
+});
+
+function objectsOf(uid: number): number {
+  const tables = [
+    ['shm', 'shmid'],
+    ['sem', 'semid'],
+    ['msg', 'msqid'],
+  ] as const;
+  return tables.flatMap(([table, column]) =>
+    ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), column),
+  ).length;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGKILL');
+  await new Promise((resolve) => child.once('exit', resolve));
+}

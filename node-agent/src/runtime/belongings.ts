@@ -1,0 +1,83 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startChild } from './child.ts';
+import { baseEnvironment } from './launch-line.ts';
+
+/** Directories of a Linux host in which any user may leave files. */
+const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
+/** rm(1) gives a directory up that becomes a link under its hands; whoever swaps them all the time wins some rounds, not all. */
+const REMOVAL_ATTEMPTS = 25;
+
+/** System V objects, which outlive the processes that made them: table of /proc/sysvipc, its id column, ipcrm's option. */
+const SYSTEM_V = [
+  { table: 'shm', idColumn: 'shmid', option: '-m' },
+  { table: 'sem', idColumn: 'semid', option: '-s' },
+  { table: 'msg', idColumn: 'msqid', option: '-q' },
+] as const;
+
+/**
+ * Removes what a session's user left outside the session's directories: System V objects, and files where anybody
+ * may put some. Otherwise whoever gets the uid next could read them. Call it when the user has no process any more.
+ * @param keep a path that stays whatever it lies in: the session's home; null = none
+ */
+export async function removeBelongings(uid: number, keep: string | null): Promise<void> {
+  const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
+    ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
+  );
+  if (ids.length > 0) await run(['ipcrm', ...ids]);
+  const files = OPEN_TO_ALL.flatMap((directory) =>
+    names(directory)
+      .map((name) => join(directory, name))
+      .filter((path) => isOwnedBy(path, uid) && !(keep === path || keep?.startsWith(`${path}/`))),
+  );
+  for (const file of files) await removeTree(file);
+}
+
+/**
+ * Removes a directory and everything in it, or a file.
+ *
+ * rm(1) walks by descriptors and follows no link, whoever swaps a directory for one while it works: sessions may
+ * open their directories to one another, and the agent's rights must not be led out of them.
+ * @throws when it is still there after all attempts
+ */
+export async function removeTree(path: string): Promise<void> {
+  for (let attempt = 0; attempt < REMOVAL_ATTEMPTS; attempt++) {
+    await run(['rm', '-rf', '--one-file-system', '--', path]);
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
+  }
+  throw new Error(`${path} could not be removed`);
+}
+
+/** Ids of the objects that this uid owns, out of the text of a table of /proc/sysvipc. Pure. */
+export function ownedIds(uid: number, table: string, idColumnName: string): string[] {
+  const [header = '', ...rows] = table.trim().split('\n');
+  const columns = header.trim().split(/\s+/);
+  const idColumn = columns.indexOf(idColumnName);
+  const uidColumn = columns.indexOf('uid');
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter((fields) => Number(fields[uidColumn]) === uid)
+    .map((fields) => fields[idColumn] ?? '')
+    .filter((id) => /^\d+$/.test(id));
+}
+
+async function run(argv: readonly string[]): Promise<void> {
+  const child = await startChild(argv, { env: baseEnvironment(process.env), cwd: '/' });
+  await child.exited;
+}
+
+function names(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function isOwnedBy(path: string, uid: number): boolean {
+  try {
+    return lstatSync(path).uid === uid;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface CgroupLimits {
+  /** Bytes; 0 = no limit. */
+  memoryBytes: number;
+  /** Cores; 0 = no limit. */
+  cpus: number;
+}
+
+/** A session's control groups; whoever made it removes it when its last process is gone. */
+export interface SessionCgroup {
+  /** Directories, one on v2 and one per controller on v1. */
+  dirs: string[];
+  /** Files that a process writes 0 to in order to enter. */
+  procsFiles: string[];
+}
+
+const ROOT = '/sys/fs/cgroup';
+const CPU_PERIOD_US = 100_000;
+
+/**
+ * Makes control groups with the given limits, in the hierarchy that is mounted (v1 or v2).
+ *
+ * @returns null when no limit is asked for, or when this machine does not let us write there: the app then runs
+ * without these limits, which readiness says
+ */
+export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | null {
+  if (limits.memoryBytes === 0 && limits.cpus === 0) return null;
+  const dirs: string[] = [];
+  try {
+    if (existsSync(join(ROOT, 'cgroup.controllers'))) makeUnified(name, limits, dirs);
+    else makeLegacy(name, limits, dirs);
+    return { dirs, procsFiles: dirs.map((dir) => join(dir, 'cgroup.procs')) };
+  } catch {
+    removeCgroupDirs(dirs);
+    return null;
+  }
+}
+
+/** Removes empty groups. @returns the directories that are still in use */
+export function removeCgroupDirs(dirs: readonly string[]): string[] {
+  return dirs.filter((dir) => {
+    try {
+      rmdirSync(dir);
+      return false;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+    }
+  });
+}
+
+function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
+  // Below the root group: only there may a group have both processes beside it and controllers below it.
+  const parent = join(ROOT, 'footlight');
+  mkdirSync(parent, { recursive: true });
+  for (const dir of [ROOT, parent]) writeFileSync(join(dir, 'cgroup.subtree_control'), '+memory +cpu');
+  const dir = join(parent, name);
+  mkdirSync(dir);
+  dirs.push(dir);
+  if (limits.memoryBytes > 0) writeFileSync(join(dir, 'memory.max'), String(limits.memoryBytes));
+  if (limits.cpus > 0) writeFileSync(join(dir, 'cpu.max'), `${cpuQuotaUs(limits.cpus)} ${CPU_PERIOD_US}`);
+}
+
+function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
+  const own = ownLegacyGroups();
+  const make = (controller: string): string => {
+    const dir = join(ROOT, controller, own.get(controller) ?? '/', `footlight-${name}`);
+    mkdirSync(dir);
+    dirs.push(dir);
+    return dir;
+  };
+  if (limits.memoryBytes > 0) {
+    writeFileSync(join(make('memory'), 'memory.limit_in_bytes'), String(limits.memoryBytes));
+  }
+  if (limits.cpus > 0) {
+    const dir = make('cpu');
+    writeFileSync(join(dir, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
+    writeFileSync(join(dir, 'cpu.cfs_quota_us'), String(cpuQuotaUs(limits.cpus)));
+  }
+}
+
+function cpuQuotaUs(cpus: number): number {
+  return Math.max(1_000, Math.round(cpus * CPU_PERIOD_US));
+}
+
+/** This process's group per v1 controller: limits of its own parent still hold for what is below it. */
+function ownLegacyGroups(): Map<string, string> {
+  const groups = new Map<string, string>();
+  for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
+    const [, controllers, path] = line.split(':');
+    for (const controller of (controllers ?? '').split(',')) {
+      if (controller !== '' && path !== undefined) groups.set(controller, path);
+    }
+  }
+  return groups;
+}
+
+/** Removes the groups of a session whose maker was killed. */
+export function removeSessionCgroups(name: string): void {
+  const dirs = [join(ROOT, 'footlight', name)];
+  for (const [controller, path] of ownLegacyGroups())
+    dirs.push(join(ROOT, controller, path, `footlight-${name}`));
+  removeCgroupDirs(dirs);
+}

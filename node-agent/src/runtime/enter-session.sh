@@ -1,0 +1,44 @@
+#!/bin/sh
+# Process 1 of a session's own process and mount namespaces, run as root by `unshare`.
+#
+# usage: enter-session.sh STAGING TMP_BYTES PASSWD GROUP [--join CGROUP_PROCS]... [--keep PATH]... -- COMMAND...
+#
+# It gives the session a /tmp and a /dev/shm of its own, keeps the paths that the session needs although they lie
+# below /tmp, and lets the session's user have a name. The command gets its arguments as they are: no word of it
+# is read by this shell. When the command ends, so does this process, and with it everything in the namespace.
+set -eu
+
+staging=$1 tmp_bytes=$2 passwd=$3 group=$4
+shift 4
+
+mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-tmp "$staging"
+
+while [ "$1" != -- ]; do
+  case $1 in
+    --join)
+      echo 0 >"$2"
+      ;;
+    --keep)
+      below=$staging/${2#/tmp/}
+      if [ -d "$2" ]; then
+        mkdir -p "$below"
+      else
+        mkdir -p "${below%/*}"
+        : >"$below"
+      fi
+      mount --bind "$2" "$below"
+      ;;
+  esac
+  shift 2
+done
+shift
+
+mount --bind "$passwd" /etc/passwd
+mount --bind "$group" /etc/group
+mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-shm /dev/shm
+# Last, because what was named above may lie below /tmp.
+mount --move "$staging" /tmp
+
+# Not exec: a process 1 without handlers ignores SIGTERM, and somebody has to reap what daemons leave behind.
+"$@"
+exit $?

@@ -1,0 +1,60 @@
+import { cutUtf8 } from '@footlight/protocol';
+import { plainText } from '../platform/text.ts';
+
+export const LOG_RING_BYTES = 1024 * 1024;
+const TAIL_LINES = 100;
+const TAIL_BYTES = 65_536;
+
+/**
+ * The last MiB that an app wrote, as raw bytes in one buffer: an app that floods its output costs copying and nothing
+ * else, however small its pieces are; lines are made when somebody asks.
+ */
+export class LogRing {
+  readonly #maxBytes: number;
+  /** Grows up to twice what is kept, so that the kept part moves to the front only once in a while. */
+  #buffer = Buffer.alloc(0);
+  #end = 0;
+
+  constructor(maxBytes = LOG_RING_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(chunk: Buffer): void {
+    const newest = chunk.length > this.#maxBytes ? chunk.subarray(-this.#maxBytes) : chunk;
+    if (this.#end + newest.length > this.#buffer.length) this.#makeRoom(newest.length);
+    newest.copy(this.#buffer, this.#end);
+    this.#end += newest.length;
+  }
+
+  get bytes(): number {
+    return Math.min(this.#end, this.#maxBytes);
+  }
+
+  /**
+   * The last lines, oldest first, without control characters; "" when nothing was written.
+   * Carriage returns end a line too, since progress bars use nothing else.
+   */
+  tail(lines = TAIL_LINES, maxBytes = TAIL_BYTES): string {
+    // More than this cannot be in the answer, even if every byte took three.
+    const raw = this.#buffer
+      .subarray(this.#end - Math.min(this.bytes, 4 * maxBytes), this.#end)
+      .toString('utf8');
+    const kept = plainText(raw.replace(/\r\n?/g, '\n'))
+      .split('\n')
+      .map((line) => line.trimEnd())
+      .filter((line) => line !== '')
+      .slice(-lines);
+    // The newest lines matter most, so the oldest go when it is too much.
+    while (kept.length > 1 && Buffer.byteLength(kept.join('\n')) > maxBytes) kept.shift();
+    return cutUtf8(kept.join('\n'), maxBytes);
+  }
+
+  #makeRoom(bytes: number): void {
+    const kept = Math.min(this.#end, this.#maxBytes - bytes);
+    const size = Math.min(2 * this.#maxBytes, Math.max(4096, 2 * (kept + bytes)));
+    const larger = size > this.#buffer.length ? Buffer.alloc(size) : this.#buffer;
+    this.#buffer.copy(larger, 0, this.#end - kept, this.#end);
+    this.#buffer = larger;
+    this.#end = kept;
+  }
+}

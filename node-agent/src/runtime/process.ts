@@ -1,0 +1,303 @@
+import { readFileSync, statSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { AppSpec } from '@footlight/protocol/agent';
+import { PRODUCT_ROOT } from '../install-location.ts';
+import { type Clock, delay, within } from '../platform/clock.ts';
+import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
+import { type Child, sendSignal, startChild } from './child.ts';
+import { baseEnvironment, userOptions } from './launch-line.ts';
+import { LogRing } from './log-ring.ts';
+import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
+import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
+
+const DRAIN_LIMIT_MS = 200;
+export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
+
+export interface ProcessRuntimeOptions {
+  /** Process and mount namespaces and control groups for each app; false = process groups only. */
+  isolated: boolean;
+  memoryMb: number;
+  pids: number;
+  cpus: number;
+}
+
+/**
+ * Runs an app as a process of this host.
+ *
+ * Isolated (the agent is root): agent → setpriv (parent-death signal) → unshare → enter-session.sh as process 1 of
+ * a process namespace → prlimit → setpriv (the session's user) → dbus-run-session → app. Killing process 1 ends
+ * the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
+ * unshare's death kills process 1.
+ *
+ * Plain: agent → guard-session.sh at the head of a process group → (as root: prlimit → setpriv, the session's user)
+ * → app, and without root dbus-run-session → app. What leaves the group is found by the session's variable in its environment.
+ */
+export class ProcessRuntime implements Runtime {
+  readonly #options: ProcessRuntimeOptions;
+  readonly #clock: Clock;
+
+  constructor(options: ProcessRuntimeOptions, clock: Clock) {
+    this.#options = options;
+    this.#clock = clock;
+  }
+
+  async start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp> {
+    const env = appEnvironment(app, surroundings, this.#options.isolated);
+    const withBus = ['dbus-run-session', '--', ...app.args];
+    const log = new LogRing();
+    if (!this.#options.isolated) {
+      // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
+      const command = surroundings.user === null ? withBus : app.args;
+      const argv = [
+        ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.sessionId],
+        ...this.#asUser(surroundings.user, command),
+      ];
+      const child = await startChild(argv, {
+        env,
+        cwd: surroundings.home,
+        lifeline: true,
+        onOutput: (chunk) => log.add(chunk),
+      });
+      return new PlainApp(child, log, surroundings, this.#clock);
+    }
+    const cgroup = makeCgroup(surroundings.sessionId, {
+      memoryBytes: this.#options.memoryMb * 1024 * 1024,
+      cpus: this.#options.cpus,
+    });
+    try {
+      const argv = await this.#isolatedLine(surroundings, cgroup, withBus);
+      const child = await startChild(argv, { env, cwd: '/', onOutput: (chunk) => log.add(chunk) });
+      return new IsolatedApp(child, log, cgroup, this.#clock);
+    } catch (error) {
+      removeCgroupDirs(cgroup?.dirs ?? []);
+      throw error;
+    }
+  }
+
+  async #isolatedLine(
+    surroundings: AppSurroundings,
+    cgroup: SessionCgroup | null,
+    command: readonly string[],
+  ): Promise<string[]> {
+    const { dirs, user } = surroundings;
+    const staging = join(dirs.mounts, 'tmp');
+    const passwd = join(dirs.mounts, 'passwd');
+    const group = join(dirs.mounts, 'group');
+    await mkdir(staging, { recursive: true });
+    await Promise.all([
+      writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${surroundings.home}:/bin/sh`)),
+      writeFile(group, withSessionUser('/etc/group', user?.gid ?? 0, '')),
+    ]);
+    const keep = keptBelowTmp([surroundings.displaySocket, dirs.scratch, surroundings.home, PRODUCT_ROOT]);
+    return [
+      ...['setpriv', '--pdeathsig', 'KILL', '--'],
+      ...['unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--'],
+      ...['/bin/sh', scriptPath('enter-session.sh'), staging, String(APP_TMP_BYTES), passwd, group],
+      ...(cgroup?.procsFiles ?? []).flatMap((file) => ['--join', file]),
+      ...keep.flatMap((path) => ['--keep', path]),
+      '--',
+      // In the home, which the session's user may enter and the agent's root need not.
+      ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...command]),
+    ];
+  }
+
+  /**
+   * The command with the session's own user and limits. Root without the right to make namespaces (in a container,
+   * in a changed root) has a user for each session all the same: an app never runs as root.
+   */
+  #asUser(user: SessionUser | null, command: readonly string[]): string[] {
+    if (user === null) return [...command];
+    const limits = this.#options.pids > 0 ? ['prlimit', `--nproc=${this.#options.pids}`, '--'] : [];
+    return [...limits, 'setpriv', ...userOptions(user), '--', ...command];
+  }
+}
+
+function scriptPath(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+/** Paths below /tmp that must stay reachable; one that lies below another of them is left out. */
+export function keptBelowTmp(paths: readonly string[]): string[] {
+  const below = [...new Set(paths)].filter((path) => path.startsWith('/tmp/'));
+  return below.filter((path) => !below.some((other) => other !== path && path.startsWith(`${other}/`)));
+}
+
+/**
+ * The host's passwd or group file with a name for the session's id: several libraries refuse to work for a user
+ * that has none.
+ */
+function withSessionUser(file: string, id: number, rest: string): string {
+  let text = '';
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    // A host without the file still gets the one line.
+  }
+  const fields = rest === '' ? `footlight:x:${id}:` : `footlight:x:${id}:${id}:Footlight session${rest}`;
+  return `${text.endsWith('\n') || text === '' ? text : `${text}\n`}${fields}\n`;
+}
+
+/**
+ * The app's environment: the base, what the app asks for, and over both what is the session's own. HOME, TMPDIR
+ * and XDG_RUNTIME_DIR always point into the session.
+ */
+export function appEnvironment(
+  app: Pick<AppSpec, 'env'>,
+  surroundings: AppSurroundings,
+  isolated: boolean,
+): Record<string, string> {
+  const { dirs } = surroundings;
+  return {
+    ...baseEnvironment(process.env),
+    USER: 'footlight',
+    LOGNAME: 'footlight',
+    SHELL: '/bin/bash',
+    ...app.env,
+    HOME: surroundings.home,
+    TMPDIR: isolated ? '/tmp' : dirs.tmp,
+    XDG_RUNTIME_DIR: dirs.run,
+    XDG_SESSION_TYPE: 'x11',
+    DISPLAY: surroundings.display,
+    XAUTHORITY: dirs.xauthority,
+    // Without a sound server the address leads nowhere on purpose: the app must not find somebody else's.
+    PULSE_SERVER: surroundings.pulseServer ?? `unix:${join(dirs.run, 'no-sound')}`,
+    [SESSION_VARIABLE]: surroundings.sessionId,
+    [APP_VARIABLE]: surroundings.sessionId,
+  };
+}
+
+/** What both kinds of app have: a child at their head, and what they last wrote. */
+abstract class ChildApp implements RunningApp {
+  readonly exited: Promise<AppExit>;
+  protected readonly child: Child;
+  protected readonly clock: Clock;
+  readonly #log: LogRing;
+
+  constructor(child: Child, log: LogRing, clock: Clock) {
+    this.child = child;
+    this.clock = clock;
+    this.#log = log;
+    this.exited = child.exited.then(({ code }) => ({ status: code }));
+  }
+
+  logTail(): string {
+    return this.#log.tail();
+  }
+
+  abstract stop(graceMs: number): Promise<void>;
+
+  /** What an app wrote last may still be in its pipe when it is gone. */
+  protected async readToEnd(): Promise<void> {
+    await within(this.clock, DRAIN_LIMIT_MS, this.child.drained, undefined);
+  }
+}
+
+/** An app in a process namespace of its own. */
+class IsolatedApp extends ChildApp {
+  readonly #cgroup: SessionCgroup | null;
+
+  constructor(child: Child, log: LogRing, cgroup: SessionCgroup | null, clock: Clock) {
+    super(child, log, clock);
+    this.#cgroup = cgroup;
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.child.alive) {
+      for (const pid of this.#members()) sendSignal(pid, 'SIGTERM');
+      await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
+    }
+    if (this.child.alive) {
+      // Process 1 first: it is reaped only when its whole namespace is empty, and unshare waits for it.
+      for (const row of listProcesses()) if (row.ppid === this.child.pid) sendSignal(row.pid, 'SIGKILL');
+      await Promise.race([this.child.exited, delay(this.clock, 500)]);
+      this.child.signal('SIGKILL');
+      await this.child.exited;
+    }
+    await Promise.all([this.#removeCgroup(), this.readToEnd()]);
+  }
+
+  /** Everything in the namespace but its process 1, which ends by itself when the app does. */
+  #members(): number[] {
+    const rows = listProcesses();
+    const first = rows.find((row) => row.ppid === this.child.pid);
+    const namespace = first ? pidNamespace(first.pid) : null;
+    if (!first || namespace === null || namespace === pidNamespace(process.pid)) return [];
+    return rows.filter((row) => row !== first && pidNamespace(row.pid) === namespace).map((row) => row.pid);
+  }
+
+  async #removeCgroup(): Promise<void> {
+    let left = this.#cgroup?.dirs ?? [];
+    // The kernel counts a process as a member for a moment after it was reaped.
+    for (let attempt = 0; attempt < 20; attempt++) {
+      left = removeCgroupDirs(left);
+      if (left.length === 0) return;
+      await delay(this.clock, 10);
+    }
+  }
+}
+
+/** An app as the head of a process group. */
+class PlainApp extends ChildApp {
+  readonly #surroundings: AppSurroundings;
+
+  constructor(child: Child, log: LogRing, surroundings: AppSurroundings, clock: Clock) {
+    super(child, log, clock);
+    this.#surroundings = surroundings;
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.child.alive) {
+      for (const pid of this.#members()) if (pid !== this.child.pid) sendSignal(pid, 'SIGTERM');
+      await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
+    }
+    // Also after a clean exit: the guard's watcher and whatever went on in the background are still there.
+    for (let attempt = 0; attempt < 50; attempt++) {
+      const members = this.#members();
+      for (const pid of members) sendSignal(pid, 'SIGKILL');
+      if (members.length === 0 && !this.child.alive) {
+        await this.readToEnd();
+        return;
+      }
+      await delay(this.clock, 10);
+    }
+  }
+
+  #members(): number[] {
+    const { sessionId } = this.#surroundings;
+    return listProcesses()
+      .filter(
+        (row) => row.pgrp === this.child.pid || (row.pgrp !== process.pid && isStray(row.pid, sessionId)),
+      )
+      .map((row) => row.pid);
+  }
+}
+
+/** A process of this session's app that left its group. */
+function isStray(pid: number, sessionId: string): boolean {
+  return startVariable(pid, APP_VARIABLE) === sessionId;
+}
+
+/** Whether this process may make the namespaces that isolation needs. */
+export async function canIsolate(): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  try {
+    const child = await startChild(
+      ['unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--', 'true'],
+      { env: baseEnvironment(process.env) },
+    );
+    return (await child.exited).code === 0;
+  } catch {
+    return false;
+  }
+}
+
+/** Group that owns a device file, so that a session's user may open it; null when there is no such file. */
+export function deviceGroup(path: string): number | null {
+  try {
+    return statSync(path).gid;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,123 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { xauthorityFile } from '../display/cookie.ts';
+import { ownedIds } from './belongings.ts';
+import { asSessionUser } from './launch-line.ts';
+import { LOG_RING_BYTES, LogRing } from './log-ring.ts';
+import { appEnvironment, keptBelowTmp } from './process.ts';
+import type { AppSurroundings } from './runtime.ts';
+
+describe('the log ring', () => {
+  test('an app that writes single bytes costs no more memory than one that writes pages', () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void;
+    const heldBytes = () => {
+      collectGarbage();
+      const { heapUsed, external } = process.memoryUsage();
+      return heapUsed + external;
+    };
+    const ring = new LogRing();
+    const before = heldBytes();
+    for (let count = 0; count < LOG_RING_BYTES; count++) ring.add(Buffer.from([65 + (count % 26)]));
+    expect(heldBytes() - before).toBeLessThan(8 * LOG_RING_BYTES);
+    expect(ring.bytes).toBe(LOG_RING_BYTES);
+  });
+
+  test('the last hundred lines, oldest first, without control characters', () => {
+    const ring = new LogRing();
+    for (let line = 1; line <= 150; line++) ring.add(Buffer.from(`\u001b[1mline ${line}\u001b[0m\u0007\r\n`));
+    const lines = ring.tail().split('\n');
+    expect(lines).toHaveLength(100);
+    expect(lines[0]).toBe('line 51');
+    expect(lines.at(-1)).toBe('line 150');
+  });
+
+  test('holds what it may and no more, whatever comes in', () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 60 }), (chunks) => {
+        const ring = new LogRing(1_000);
+        for (const chunk of chunks) ring.add(Buffer.from(chunk));
+        const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+        expect(ring.bytes).toBe(Math.min(total, 1_000));
+        expect(Buffer.byteLength(ring.tail(100, 500))).toBeLessThanOrEqual(500);
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: that none is left is the point
+        expect(ring.tail()).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f]/);
+      }),
+    );
+  });
+});
+
+const SURROUNDINGS: AppSurroundings = {
+  sessionId: 'the-session',
+  user: { uid: 70_001, gid: 70_001, groups: [] },
+  dirs: {
+    root: '/s',
+    scratch: '/s/scratch',
+    home: '/s/scratch/home',
+    tmp: '/s/scratch/tmp',
+    run: '/s/scratch/run',
+    xauthority: '/s/scratch/xauthority',
+    mounts: '/s/mounts',
+  },
+  home: '/homes/alice',
+  display: ':7',
+  displaySocket: '/tmp/.X11-unix/X7',
+  pulseServer: 'unix:/s/scratch/run/pulse.sock',
+};
+
+describe("an app's environment", () => {
+  test('what is the session’s own cannot be changed by the app’s settings', () => {
+    const env = appEnvironment(
+      { env: { HOME: '/root', DISPLAY: ':0', PULSE_SERVER: 'unix:/other', GAME: '1' } },
+      SURROUNDINGS,
+      true,
+    );
+    expect(env).toMatchObject({
+      HOME: '/homes/alice',
+      TMPDIR: '/tmp',
+      XDG_RUNTIME_DIR: '/s/scratch/run',
+      DISPLAY: ':7',
+      PULSE_SERVER: 'unix:/s/scratch/run/pulse.sock',
+      GAME: '1',
+    });
+    expect(appEnvironment({ env: {} }, SURROUNDINGS, false).TMPDIR).toBe('/s/scratch/tmp');
+  });
+
+  test('nothing of the agent’s own environment gets in', () => {
+    process.env.SERVICE_ENROLLMENT_TOKEN = 'secret-of-the-agent';
+    expect(JSON.stringify(appEnvironment({ env: {} }, SURROUNDINGS, true))).not.toContain(
+      'secret-of-the-agent',
+    );
+    delete process.env.SERVICE_ENROLLMENT_TOKEN;
+  });
+});
+
+test('the parent-death signal is set by the setpriv that changes the user, since the change clears it', () => {
+  expect(asSessionUser({ uid: 5, gid: 6, groups: [44] }, ['Xvfb', ':1']).join(' ')).toBe(
+    'setpriv --reuid 5 --regid 6 --groups 44 --no-new-privs --pdeathsig KILL -- Xvfb :1',
+  );
+  expect(asSessionUser(null, ['Xvfb']).join(' ')).toBe('setpriv --pdeathsig KILL -- Xvfb');
+});
+
+test('only what lies below /tmp has to be kept, and nothing twice', () => {
+  expect(
+    keptBelowTmp(['/tmp/.X11-unix/X1', '/var/lib/x', '/tmp/a', '/tmp/a/b', '/tmp/a', '/tmpfoo']),
+  ).toEqual(['/tmp/.X11-unix/X1', '/tmp/a']);
+});
+
+test('an Xauthority entry for every display', () => {
+  const file = xauthorityFile(Buffer.alloc(16, 7));
+  expect(file.toString('hex')).toBe(
+    `ffff000000000012${Buffer.from('MIT-MAGIC-COOKIE-1').toString('hex')}0010${'07'.repeat(16)}`,
+  );
+});
+
+test('shared memory segments of one user', () => {
+  const table = `       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime                   rss                  swap
+         0     327687  1600                524288  1     2      2      70001 70001 70001 70001 1 0 1 1 0
+         0     327699  1600                524288  1     2      2      0     0     0     0     1 0 1 1 0`;
+  expect(ownedIds(70_001, table, 'shmid')).toEqual(['327687']);
+  expect(ownedIds(5, table, 'shmid')).toEqual([]);
+});

@@ -1,0 +1,62 @@
+import type { AppSpec } from '@footlight/protocol/agent';
+
+/** The user that a session's processes run as; null = the agent's own. */
+export interface SessionUser {
+  uid: number;
+  gid: number;
+  /** Supplementary groups, for example of a GPU's render node. */
+  groups: number[];
+}
+
+/** Directories of one session; all but `root` and `mounts` belong to the session's user. */
+export interface SessionDirs {
+  /** Holds the others and the agent's record of the session. */
+  root: string;
+  /** Everything below is removed with the session. */
+  scratch: string;
+  /** HOME of helpers, and of the app when it has no home of its own. */
+  home: string;
+  tmp: string;
+  /** XDG_RUNTIME_DIR, mode 0700. */
+  run: string;
+  /** Cookie file of the session's display. */
+  xauthority: string;
+  /** Mount points and files that the agent prepares for the app's namespace; not writable by the session. */
+  mounts: string;
+}
+
+/** The screen and sound that an app is given. */
+export interface AppSurroundings {
+  sessionId: string;
+  user: SessionUser | null;
+  dirs: SessionDirs;
+  /** HOME of the app. */
+  home: string;
+  /** ":N". */
+  display: string;
+  /** Path of the display's socket. */
+  displaySocket: string;
+  /** PulseAudio server string; null = a session without sound. */
+  pulseServer: string | null;
+}
+
+export interface AppExit {
+  /** null when a signal ended it. */
+  status: number | null;
+}
+
+/** An app under way. It and everything that it started are gone when `stop` has come back. */
+export interface RunningApp {
+  /** Settles once, when the app's first process is gone. */
+  readonly exited: Promise<AppExit>;
+  /** About the last hundred lines that it wrote, oldest first, without control characters. */
+  logTail(): string;
+  /** SIGTERM to all of it, SIGKILL after graceMs; comes back when nothing of it is left. Repeatable. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** A way to run an app: as a process of this host, or as a container. */
+export interface Runtime {
+  /** @throws when the app cannot be started at all; an app that ends at once is not an error here */
+  start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp>;
+}

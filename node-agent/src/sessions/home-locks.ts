@@ -1,0 +1,65 @@
+import type { Clock, Timer } from '../platform/clock.ts';
+
+interface Waiter {
+  grant(release: () => void): void;
+}
+
+/**
+ * One holder per home on this host. A session takes its home before it starts anything and gives it back when its
+ * last process is gone; whoever comes meanwhile waits in order.
+ */
+export class HomeLocks {
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Waiter[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  isHeld(ref: string): boolean {
+    return this.#waiting.has(ref);
+  }
+
+  /** @returns the release function, or null when somebody holds it */
+  tryTake(ref: string): (() => void) | null {
+    if (this.#waiting.has(ref)) return null;
+    this.#waiting.set(ref, []);
+    return this.#releaser(ref);
+  }
+
+  /** Waits for the home. @returns null when limitMs passed or givenUp fired first */
+  take(ref: string, limitMs: number, givenUp: AbortSignal): Promise<(() => void) | null> {
+    const free = this.tryTake(ref);
+    if (free) return Promise.resolve(free);
+    return new Promise((resolve) => {
+      const queue = this.#waiting.get(ref) ?? [];
+      let timer: Timer | null = null;
+      const leave = () => {
+        const index = queue.indexOf(waiter);
+        if (index >= 0) queue.splice(index, 1);
+        settle(null);
+      };
+      const settle = (release: (() => void) | null) => {
+        timer?.cancel();
+        givenUp.removeEventListener('abort', leave);
+        resolve(release);
+      };
+      const waiter: Waiter = { grant: settle };
+      queue.push(waiter);
+      timer = this.#clock.setTimeout(leave, limitMs);
+      if (givenUp.aborted) leave();
+      else givenUp.addEventListener('abort', leave);
+    });
+  }
+
+  #releaser(ref: string): () => void {
+    let released = false;
+    return () => {
+      if (released) return;
+      released = true;
+      const next = this.#waiting.get(ref)?.shift();
+      if (next) next.grant(this.#releaser(ref));
+      else this.#waiting.delete(ref);
+    };
+  }
+}

@@ -1,0 +1,66 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { removeDisplayFiles } from '../display/xvfb.ts';
+import { type Clock, delay } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { errorText } from '../platform/text.ts';
+import { removeBelongings } from '../runtime/belongings.ts';
+import { removeSessionCgroups } from '../runtime/cgroups.ts';
+import { sendSignal } from '../runtime/child.ts';
+import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
+import { closeHome } from './home.ts';
+import { leftSessions, removeSessionDirs, sessionDirs } from './record.ts';
+
+const KILL_ROUNDS = 100;
+const KILL_PERIOD_MS = 10;
+
+/**
+ * Kills what still runs of a session: everything of its own user, or, where sessions share the agent's user,
+ * everything that was started with its variable. Comes back when nothing of it is left, after 1 s at most; then what
+ * its user left outside the session's directories goes as well.
+ * @param home stays, wherever it lies
+ */
+export async function killSessionProcesses(
+  sessionId: string,
+  { uid, home }: { uid: number | null; home: string | null },
+  clock: Clock,
+): Promise<void> {
+  for (let round = 0; round < KILL_ROUNDS; round++) {
+    const left = listProcesses().filter((row) =>
+      uid === null ? startVariable(row.pid, SESSION_VARIABLE) === sessionId : row.uid === uid,
+    );
+    for (const row of left) sendSignal(row.pid, 'SIGKILL');
+    if (left.length === 0) break;
+    await delay(clock, KILL_PERIOD_MS);
+  }
+  if (uid !== null) await removeBelongings(uid, home);
+}
+
+/**
+ * Takes away what an earlier agent process left when it was killed: processes, displays, control groups,
+ * directories. Runs before the first dial, so no session of this process can be among them.
+ */
+export async function removeLeftovers(
+  stateDir: string,
+  deps: { clock: Clock; logger: Logger; ownsUid: (uid: number) => boolean },
+): Promise<void> {
+  const { clock, logger } = deps;
+  for (const { sessionId, record } of await leftSessions(stateDir)) {
+    logger.warn({ session_id: sessionId }, 'leftovers.found');
+    try {
+      // A uid outside our range is somebody else's: the range was changed meanwhile.
+      const uid = record?.uid ?? null;
+      const tenant = { uid: uid !== null && deps.ownsUid(uid) ? uid : null, home: record?.home ?? null };
+      await killSessionProcesses(sessionId, tenant, clock);
+      if (record?.display) removeDisplayFiles(record.display);
+      if (record?.home && uid !== null) {
+        await closeHome(record.home, { uid, gid: uid, groups: [] }).catch(() => undefined);
+      }
+      removeSessionCgroups(sessionId);
+      await removeSessionDirs(sessionDirs(stateDir, sessionId));
+    } catch (error) {
+      logger.error({ session_id: sessionId, error: errorText(error) }, 'leftovers.not_removed');
+    }
+  }
+  rmSync(join(stateDir, 'node.json.tmp'), { force: true });
+}

@@ -1,0 +1,94 @@
+import type { EncoderInfo, NackCode, SessionAssign } from '@footlight/protocol/agent';
+import { isBelow } from './home.ts';
+
+/** What of the host decides whether an assignment is taken. */
+export interface HostFacts {
+  processRuntime: boolean;
+  /** A container engine answers. */
+  containerEngine: boolean;
+  homeRoot: string;
+  /** Family that sessions get when the assignment names none. */
+  encoderFamily: string;
+  encoders: readonly EncoderInfo[];
+  /** Indexes of the GPUs that were reported. */
+  gpus: readonly number[];
+}
+
+export interface Refusal {
+  code: NackCode;
+  error: string;
+}
+
+/**
+ * Whether this host may and can run an assignment, whatever the control plane thinks. Pure; the reasons stand in
+ * the order in which they are looked for.
+ * @returns null when nothing speaks against it
+ */
+export function decideAssign(assign: SessionAssign, host: HostFacts): Refusal | null {
+  return appRefusal(assign, host) ?? homeRefusal(assign, host) ?? streamRefusal(assign, host);
+}
+
+function appRefusal({ app, video_topology }: SessionAssign, host: HostFacts): Refusal | null {
+  if (video_topology !== 'stream_only') return refuse('unsupported', 'this host has no console display');
+  if (app.image !== '') {
+    const pinned = /@sha256:[0-9a-f]{64}$/.test(app.image);
+    if (!host.containerEngine) {
+      return refuse('image_missing', `no container engine on this host could run ${app.image}`);
+    }
+    if (!pinned)
+      return refuse('image_missing', `${app.image}: pin it by digest or install it as a catalog image`);
+    return null;
+  }
+  if (!host.processRuntime) {
+    return refuse('policy', 'this host does not run processes: SERVICE_PROCESS_RUNTIME is not 1');
+  }
+  if (app.args.length === 0 || app.args[0] === '')
+    return refuse('policy', 'a process needs a command in args');
+  if (app.args.some((arg) => arg.includes('\0')))
+    return refuse('policy', 'an argument holds a NUL character');
+  if (app.mounts.length > 0) return refuse('policy', `a process takes no mounts: ${app.mounts[0]}`);
+  if (app.network === 'bridge') return refuse('policy', 'a process takes no network setting: bridge');
+  return null;
+}
+
+function homeRefusal({ app }: SessionAssign, host: HostFacts): Refusal | null {
+  if (!app.home) return null;
+  const { provider, ref } = app.home;
+  if (provider === 'volume')
+    return refuse('policy', `a process cannot use an engine volume as its home: ${ref}`);
+  // It becomes a field of a passwd line, so it may hold neither a colon nor a line break.
+  if (breaksPasswd(ref) || !isBelow(host.homeRoot, ref)) {
+    return refuse('policy', `${ref} is not below the home root ${host.homeRoot}`);
+  }
+  return null;
+}
+
+function streamRefusal(assign: SessionAssign, host: HostFacts): Refusal | null {
+  const family = assign.encoder ?? host.encoderFamily;
+  const { codec, width, height, h264_profile } = assign.stream;
+  if (!host.gpus.includes(assign.gpu_index)) {
+    return refuse('encoder_unavailable', `there is no GPU ${assign.gpu_index} on this host`);
+  }
+  const encoder = host.encoders.find(
+    (info) => info.family === family && info.gpu_index === assign.gpu_index && info.codec === codec,
+  );
+  if (!encoder?.available) {
+    const why = encoder?.reason ? `: ${encoder.reason}` : '';
+    return refuse('encoder_unavailable', `${family} cannot encode ${codec} on GPU ${assign.gpu_index}${why}`);
+  }
+  if (width > (encoder.max_width ?? width) || height > (encoder.max_height ?? height)) {
+    return refuse('encoder_unavailable', `${width}×${height} is more than ${family} can encode`);
+  }
+  if (codec === 'h264' && encoder.h264_profiles && !encoder.h264_profiles.includes(h264_profile)) {
+    return refuse('encoder_unavailable', `${family} has no H.264 profile ${h264_profile}`);
+  }
+  return null;
+}
+
+function breaksPasswd(text: string): boolean {
+  return [...text].some((character) => character < ' ' || character === '\u007f' || character === ':');
+}
+
+function refuse(code: NackCode, error: string): Refusal {
+  return { code, error };
+}

@@ -1,0 +1,385 @@
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Agent } from '../agent.ts';
+import { readConfig } from '../config/environment.ts';
+import { socketInode } from '../display/xvfb.ts';
+import { systemClock } from '../platform/clock.ts';
+import { silentLogger } from '../platform/logger.ts';
+import { systemRandom } from '../platform/random.ts';
+import { readProcess } from '../runtime/proc-table.ts';
+import { assignment } from '../testing/assignments.ts';
+import { ControlStandIn } from '../testing/control-stand-in.ts';
+import { type DisplayTrace, processesOf, tracesOf } from '../testing/traces.ts';
+
+const UIDS: [number, number] = [71_000, 71_009];
+const root = process.getuid?.() === 0;
+
+let control: ControlStandIn;
+let agent: Agent;
+let stateDir: string;
+const displays: DisplayTrace[] = [];
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'footlight-agent-'));
+  await chmod(stateDir, 0o711);
+  control = await ControlStandIn.listen();
+  const env = {
+    SERVICE_CONTROL_URL: control.url.href,
+    SERVICE_AGENT_STATE_DIR: join(stateDir, 'state'),
+    SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
+    SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
+    SERVICE_NODE_NAME: 'test-node',
+    SERVICE_PROCESS_RUNTIME: '1',
+    SERVICE_PROCESS_UIDS: UIDS.join('-'),
+  };
+  agent = await Agent.start(readConfig(env), {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger(),
+  });
+  await control.wait('heartbeat');
+});
+
+afterEach(() => {
+  expect(tracesOf(join(stateDir, 'state'), UIDS, displays, sessionIds())).toEqual({
+    processes: [],
+    displays: [],
+    directories: [],
+    sharedMemory: [],
+    cgroups: [],
+  });
+});
+
+afterAll(async () => {
+  await agent?.stop();
+  await control?.close();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+function sessionIds(): string[] {
+  return control.messages.flatMap((message) =>
+    message.type === 'session_state' ? [message.session_id] : [],
+  );
+}
+
+type Body = ReturnType<typeof assignment>;
+
+/** Assigns and starts; the ids are known before anything is sent, so no report can be missed. */
+async function launch(body: Body): Promise<void> {
+  expect(await control.command(body)).toMatchObject({ ok: true });
+  expect(await control.command({ type: 'session_start', session_id: body.session_id })).toMatchObject({
+    ok: true,
+  });
+}
+
+async function reached(body: Body, detail: string) {
+  const report = await control.wait(
+    'session_state',
+    (message) =>
+      message.session_id === body.session_id && (message.detail === detail || isOver(message.state)),
+  );
+  if (isOver(report.state)) throw new Error(`ended instead: ${JSON.stringify(report)}`);
+  return report;
+}
+
+function ended(body: Body) {
+  return control.wait(
+    'session_state',
+    (report) => report.session_id === body.session_id && isOver(report.state),
+  );
+}
+
+function isOver(state: string): boolean {
+  return state === 'stopped' || state === 'failed';
+}
+
+async function stop(body: Body): Promise<void> {
+  await control.command({ type: 'session_stop', session_id: body.session_id, reason: 'user_requested' });
+  expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'user_requested' });
+}
+
+function details(body: Body): string[] {
+  return control.messages.flatMap((message) =>
+    message.type === 'session_state' && message.session_id === body.session_id && message.detail !== undefined
+      ? [message.detail]
+      : [],
+  );
+}
+
+function displayOf(body: Body): { number: number; pid: number } {
+  const server = processesOf(body.session_id).find(({ command }) => command.startsWith('Xvfb'));
+  const uid = readProcess(server?.pid ?? 0)?.uid;
+  const client = processesOf(body.session_id).find(({ command }) => command.startsWith('matchbox'));
+  if (!server || !client) throw new Error(`no display for uid ${uid}`);
+  return { number: displayNumber(client.pid), pid: server.pid };
+}
+
+function displayNumber(pid: number): number {
+  const text = processEnvironment(pid).get('DISPLAY') ?? '';
+  const number = Number(text.slice(1));
+  displays.push({ number, socketInode: socketInode(number) });
+  return number;
+}
+
+function processEnvironment(pid: number): Map<string, string> {
+  const text = readFileSync(`/proc/${pid}/environ`, 'utf8');
+  return new Map(
+    text.split('\0').map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]),
+  );
+}
+
+describe('one session', () => {
+  test('a window on its own display: every step in order, then nothing is left', async () => {
+    const body = assignment(['xterm']);
+    await launch(body);
+    expect(await reached(body, 'app presented')).toMatchObject({ state: 'running' });
+    displayOf(body);
+    expect(details(body)).toEqual([
+      'preparing home',
+      'starting display',
+      'starting app',
+      'starting encoder',
+      'app booting',
+      'app presented',
+    ]);
+    await stop(body);
+  });
+
+  test('an app that ends before it drew fails with what it wrote', async () => {
+    const body = assignment([
+      '/bin/sh',
+      '-c',
+      'printf "\\033[31mfirst\\033[0m\\nlast\\007 words\\n"; exit 3',
+    ]);
+    await launch(body);
+    expect(await ended(body)).toMatchObject({
+      state: 'failed',
+      failure_code: 'app_exited_early',
+      app_log_tail: 'first\nlast words',
+    });
+  });
+
+  test('an app that crashes after it drew', async () => {
+    const body = assignment(
+      ['/bin/sh', '-c', 'xterm & while [ ! -e "$HOME/go" ]; do sleep 0.1; done; echo dying; exit 7'],
+      {},
+    );
+    await launch(body);
+    await reached(body, 'app presented');
+    const home =
+      processEnvironment(
+        processesOf(body.session_id).find(({ command }) => command.startsWith('xterm'))?.pid ?? 0,
+      ).get('HOME') ?? '';
+    await execa('touch', [join(home, 'go')]);
+    expect(await ended(body)).toMatchObject({
+      state: 'failed',
+      failure_code: 'app_crashed',
+      error: 'the app exited with status 7',
+      app_log_tail: expect.stringContaining('dying'),
+    });
+  });
+
+  test('an app that leaves in order after it drew', async () => {
+    const body = assignment(['xterm', '-e', 'sleep 60']);
+    await launch(body);
+    await reached(body, 'app presented');
+    // xterm leaves with what it runs.
+    const inside = processesOf(body.session_id).find(({ command }) => command === 'sleep 60');
+    if (!inside) throw new Error('xterm runs nothing');
+    process.kill(inside.pid, 'SIGTERM');
+    expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
+  });
+
+  test('an app that ignores SIGTERM and forks away is gone within 3 s', async () => {
+    const body = assignment([
+      '/bin/sh',
+      '-c',
+      'trap "" TERM; setsid sh -c \'trap "" TERM; sleep 600\' & xterm & while :; do sleep 1; done',
+    ]);
+    await launch(body);
+    await reached(body, 'app presented');
+    const began = performance.now();
+    await stop(body);
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
+  test('an app that draws nothing in time', async () => {
+    const body = assignment(['sleep', '60'], { app_boot_timeout_secs: 2 });
+    await launch(body);
+    expect(await ended(body)).toMatchObject({ state: 'failed', failure_code: 'app_never_presented' });
+  });
+
+  test('nobody watches it for its idle time-out', async () => {
+    const body = assignment(['xterm'], { idle_timeout_secs: 1 });
+    await launch(body);
+    expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'idle_timeout' });
+  });
+
+  test('a display server that hangs is noticed within 8 s', async () => {
+    const body = assignment(['xterm']);
+    await launch(body);
+    await reached(body, 'app presented');
+    process.kill(displayOf(body).pid, 'SIGSTOP');
+    expect(await ended(body)).toMatchObject({ state: 'failed', failure_code: 'display_failed' });
+  });
+
+  test('a display server that is killed is what failed, although its clients end as well', async () => {
+    const body = assignment(['xterm']);
+    await launch(body);
+    await reached(body, 'app presented');
+    process.kill(displayOf(body).pid, 'SIGKILL');
+    expect(await ended(body)).toMatchObject({ state: 'failed', failure_code: 'display_failed' });
+  });
+
+  test('a stop cuts the preparation short', async () => {
+    const body = assignment(['xterm']);
+    void control.command(body);
+    await stop(body);
+  });
+});
+
+describe('two sessions', () => {
+  test.runIf(root)('one cannot reach the display, the cookie or the sound of the other', async () => {
+    const [a, b] = [assignment(['xterm']), assignment(['xterm'])];
+    await Promise.all([launch(a), launch(b)]);
+    await Promise.all([reached(a, 'app presented'), reached(b, 'app presented')]);
+    const app = processesOf(a.session_id).find(({ command }) => command.startsWith('xterm'));
+    const other = processesOf(b.session_id).find(({ command }) => command.startsWith('xterm'));
+    if (!app || !other) throw new Error('no xterm');
+    const { number } = displayOf(b);
+    displayOf(a);
+    const theirs = processEnvironment(other.pid);
+    expect(readProcess(app.pid)?.uid).not.toBe(readProcess(other.pid)?.uid);
+    // As the app of A, in its namespaces: B's socket is not there, and its files cannot be opened.
+    const asA = (...command: string[]) =>
+      execa(
+        'nsenter',
+        [
+          '--target',
+          String(app.pid),
+          '--mount',
+          '--pid',
+          '--',
+          'setpriv',
+          '--reuid',
+          String(readProcess(app.pid)?.uid),
+          '--clear-groups',
+          '--',
+          ...command,
+        ],
+        { reject: false },
+      );
+    expect((await asA('ls', '/tmp/.X11-unix')).stdout).toBe(`X${displayNumber(app.pid)}`);
+    expect((await asA('cat', theirs.get('XAUTHORITY') ?? '')).exitCode).not.toBe(0);
+    expect((await asA('ls', theirs.get('XDG_RUNTIME_DIR') ?? '')).exitCode).not.toBe(0);
+    expect((await asA('xterm', '-display', `:${number}`, '-e', 'true')).exitCode).not.toBe(0);
+    // In the host's own /tmp, with the wrong cookie: the socket is there and the server refuses.
+    const uninvited = await execa(
+      'setpriv',
+      [
+        '--reuid',
+        String(readProcess(app.pid)?.uid),
+        '--clear-groups',
+        '--',
+        'xterm',
+        '-display',
+        `:${number}`,
+        '-e',
+        'true',
+      ],
+      { reject: false, env: { XAUTHORITY: processEnvironment(app.pid).get('XAUTHORITY') ?? '' } },
+    );
+    expect(uninvited.exitCode).not.toBe(0);
+    expect(await readFile('/proc/net/unix', 'utf8')).not.toContain(`@/tmp/.X11-unix/X${number}`);
+    await Promise.all([stop(a), stop(b)]);
+  });
+
+  test('a home has one holder; its files stay for the next one', async () => {
+    const ref = join(stateDir, 'state/homes/alice-00000001/app-00000002');
+    const home = { provider: 'local' as const, ref, container_path: '/home' };
+    const make = (args: string[]) => {
+      const body = assignment(args);
+      body.app.home = home;
+      return body;
+    };
+    const first = make(['/bin/sh', '-c', 'echo kept > "$HOME/file"; exec xterm']);
+    await launch(first);
+    await reached(first, 'app presented');
+    expect((await stat(ref)).mode & 0o777).toBe(0o700);
+    const second = make(['/bin/sh', '-c', 'cat "$HOME/file"; id -u; exit 1']);
+    const launched = launch(second);
+    await reached(second, 'waiting for the previous session to release its home');
+    await stop(first);
+    await launched;
+    const end = await ended(second);
+    expect(end.app_log_tail?.split('\n')[0]).toBe('kept');
+    expect(end.home_bytes).toBeGreaterThan(0);
+    if (root) expect((await stat(ref)).uid).toBe(0);
+  });
+
+  test('killing one media worker ends its session only', async () => {
+    const [a, b] = [assignment(['xterm']), assignment(['xterm'])];
+    await Promise.all([launch(a), launch(b)]);
+    await Promise.all([reached(a, 'app presented'), reached(b, 'app presented')]);
+    const uid = readProcess(displayOf(a).pid)?.uid;
+    displayOf(b);
+    const { stdout } = await execa('pgrep', ['-u', String(uid), '-f', 'worker-main'], { reject: false });
+    if (root) {
+      process.kill(Number(stdout.split('\n')[0]), 'SIGKILL');
+      expect(await ended(a)).toMatchObject({ state: 'failed', failure_code: 'media_worker_crashed' });
+    } else {
+      await stop(a);
+    }
+    expect(
+      control.messages.some(
+        (m) => m.type === 'session_state' && m.session_id === b.session_id && isOver(m.state),
+      ),
+    ).toBe(false);
+    await stop(b);
+  });
+});
+
+describe('what the agent refuses by itself', () => {
+  test.each([
+    ['an image without an engine', { image: 'docker.io/library/x@sha256:'.padEnd(91, '0') }, 'image_missing'],
+    ['no command', { args: [] }, 'policy'],
+    ['mounts', { mounts: ['/etc:/x'] }, 'policy'],
+    ['a network', { network: 'bridge' as const }, 'policy'],
+    [
+      'a home outside the root',
+      { home: { provider: 'local' as const, ref: '/etc/x', container_path: '/h' } },
+      'policy',
+    ],
+    [
+      'an engine volume',
+      { home: { provider: 'volume' as const, ref: 'service-home-x', container_path: '/h' } },
+      'policy',
+    ],
+  ])('%s', async (_name, app, code) => {
+    const body = assignment(['xterm']);
+    Object.assign(body.app, app);
+    expect(await control.command(body)).toMatchObject({ ok: false, code });
+  });
+
+  test('a codec or an encoder that was not proved', async () => {
+    const body = assignment(['xterm']);
+    body.stream.codec = 'av1';
+    expect(await control.command(body)).toMatchObject({ ok: false, code: 'encoder_unavailable' });
+  });
+
+  test('a start of a session that is not here; a stop of one is answered with stopped', async () => {
+    const session_id = assignment([]).session_id;
+    expect(await control.command({ type: 'session_start', session_id })).toMatchObject({
+      ok: false,
+      code: 'no_such_session',
+    });
+    expect(await control.command({ type: 'session_stop', session_id, reason: 'admin' })).toMatchObject({
+      ok: true,
+    });
+    await control.wait('session_state', (m) => m.session_id === session_id && m.state === 'stopped');
+  });
+});

@@ -1,0 +1,490 @@
+import { cutUtf8 } from '@footlight/protocol';
+import {
+  agentSignal,
+  type ControlSignaling,
+  type HeldSession,
+  type SessionAssign,
+  type SessionState,
+  type SessionTune,
+} from '@footlight/protocol/agent';
+import type { DisplayRecord } from '../display/xvfb.ts';
+import type { EncoderChoice } from '../media/worker-messages.ts';
+import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
+import { type Clock, delay, type Timer, within } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Random } from '../platform/random.ts';
+import { errorText, plainText } from '../platform/text.ts';
+import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
+import type { HomeLocks } from './home-locks.ts';
+import { IdleTimer } from './idle-timer.ts';
+import { killSessionProcesses } from './leftovers.ts';
+import {
+  makeSessionDirs,
+  removeSessionDirs,
+  type SessionRecord,
+  sessionDirs,
+  writeRecord,
+} from './record.ts';
+import { Relay } from './relay.ts';
+import type { SessionLink } from './session-link.ts';
+import { type Screen, Stage } from './stage.ts';
+import { Tenancy } from './tenancy.ts';
+import { TraceEvents } from './trace-events.ts';
+import {
+  type Effect,
+  type Ending,
+  heldState,
+  type Input,
+  type Machine,
+  newMachine,
+  step,
+} from './transitions.ts';
+import type { UidPool } from './uid-pool.ts';
+
+/** After `stop`, a media worker has this long to say goodbye to its viewer. */
+const WORKER_STOP_MS = 1_500;
+/** Status with which Xlib ends a process whose display went away; libxcb may be quicker, and aborts it. */
+const XLIB_EXIT_CODE = 1;
+/** How much later than its clients a display server may be seen to end. */
+const DISPLAY_EXIT_MS = 1_000;
+
+export interface SessionDeps {
+  clock: Clock;
+  random: Random;
+  logger: Logger;
+  link: SessionLink;
+  workers: MediaWorkerPool;
+  runtime: Runtime;
+  homes: HomeLocks;
+  /** null: the agent is not root, and sessions share its user. */
+  uids: UidPool | null;
+  stateDir: string;
+}
+
+/** What the supervisor decided about a session before it began. */
+export interface SessionPlan {
+  assign: SessionAssign;
+  uid: number | null;
+  /** Groups that the session's user needs for its GPU. */
+  groups: number[];
+  homeRoot: string;
+  encoder: EncoderChoice;
+  /** Host settings in force at this launch. */
+  settings: Record<string, unknown>;
+  media: { addresses: string[] | null; ports: [number, number] | null };
+}
+
+/**
+ * One session on this host: applies the pure machine of transitions.ts to the world.
+ *
+ * It owns everything that it makes (home lock, uid, directories, display, sound, app, worker) and has given all of
+ * it back when its last report goes out. Teardown order: app and worker, then sound and display, then whatever
+ * still runs as the session's user, then directories, uid and home.
+ */
+export class Session {
+  readonly id: string;
+  /** Settles when nothing of the session is left and its end has been reported. */
+  readonly ended: Promise<void>;
+  readonly #plan: SessionPlan;
+  readonly #deps: SessionDeps;
+  readonly #logger: Logger;
+  readonly #dirs: SessionDirs;
+  readonly #tenancy: Tenancy;
+  readonly #relay: Relay;
+  readonly #events: TraceEvents;
+  readonly #idle: IdleTimer;
+  readonly #abort = new AbortController();
+  #machine: Machine = newMachine();
+  #preparation: Promise<void> = Promise.resolve();
+  #launch: Promise<void> = Promise.resolve();
+  #screen: Screen | null = null;
+  #stage: Stage | null = null;
+  #worker: MediaWorker | null = null;
+  #app: RunningApp | null = null;
+  #bootTimer: Timer | null = null;
+  #startedAtMs: number | null = null;
+  #viewer = false;
+  #logTail = '';
+  #homeBytes: number | null = null;
+  /** Reports go out; false for an agent that restarts, whose successor is asked about them. */
+  #reporting = true;
+  #lastSeq = 0;
+  #settleEnded: () => void = () => undefined;
+
+  constructor(plan: SessionPlan, deps: SessionDeps) {
+    const { assign } = plan;
+    this.id = assign.session_id;
+    this.#plan = plan;
+    this.#deps = deps;
+    this.#tenancy = new Tenancy({ ...plan, home: assign.app.home }, deps.homes, deps.uids);
+    this.#logger = deps.logger.child({ session_id: assign.session_id });
+    this.#dirs = sessionDirs(deps.stateDir, assign.session_id);
+    this.#relay = new Relay((message) => this.#worker?.send(message));
+    this.#events = new TraceEvents(assign.session_id, deps.link, deps.clock);
+    this.#idle = new IdleTimer(deps.clock, assign.bench ? 0 : assign.idle_timeout_secs * 1000, () =>
+      this.stop('idle_timeout', 2_000),
+    );
+    this.ended = new Promise((resolve) => {
+      this.#settleEnded = resolve;
+    });
+  }
+
+  /** Starts the preparation; comes back at once. */
+  begin(): void {
+    this.#preparation = this.#prepare();
+  }
+
+  start(): void {
+    this.#apply({ kind: 'start' });
+  }
+
+  /** Ends the session for that reason; one that is ending already goes on as it is. */
+  stop(reason: string, graceMs: number): void {
+    this.#apply({ kind: 'stop', reason, graceMs });
+  }
+
+  /** Ends without a word: the next agent process is asked what became of it. */
+  endSilently(): void {
+    this.#reporting = false;
+    this.stop('agent_restart', 500);
+  }
+
+  tune({ bitrate_kbps, keyframe }: Pick<SessionTune, 'bitrate_kbps' | 'keyframe'>): void {
+    this.#worker?.send({
+      type: 'tune',
+      ...(bitrate_kbps === undefined ? {} : { bitrate_kbps }),
+      ...(keyframe === undefined ? {} : { keyframe }),
+    });
+  }
+
+  signaling(frame: ControlSignaling): void {
+    this.#relay.deliver(frame);
+  }
+
+  set linkUp(up: boolean) {
+    this.#idle.linkUp = up;
+    if (!up) this.#relay.linkLost();
+  }
+
+  get held(): HeldSession {
+    const { ending } = this.#machine;
+    const failed = this.#machine.phase === 'ended' && ending?.state === 'failed' ? ending : null;
+    return {
+      session_id: this.id,
+      state: heldState(this.#machine),
+      app_id: this.#plan.assign.app_id,
+      started_at: this.#startedAtMs,
+      viewer: this.#viewer,
+      ...(failed ? { error: cutUtf8(failed.error, 512), failure_code: failed.failure_code } : {}),
+    };
+  }
+
+  get isOver(): boolean {
+    return this.#machine.phase === 'ended';
+  }
+
+  get isEnding(): boolean {
+    return this.#machine.phase === 'ending' || this.isOver;
+  }
+
+  /** Number of the newest report; once it was seen, an ended session may be forgotten. */
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  get gpuIndex(): number {
+    return this.#plan.assign.gpu_index;
+  }
+
+  #apply(input: Input): void {
+    const { machine, effects } = step(this.#machine, input);
+    this.#machine = machine;
+    for (const effect of effects) this.#perform(effect);
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.kind) {
+      case 'report':
+        this.#report({ state: effect.state, detail: effect.detail });
+        return;
+      case 'report_stopping':
+        this.#report({ state: 'stopping', reason: effect.reason });
+        return;
+      case 'launch_app':
+        this.#launch = this.#launchApp();
+        return;
+      case 'start_encoder':
+        this.#worker?.send({ type: 'start' });
+        return;
+      case 'running':
+        this.#startedAtMs = this.#deps.clock.nowMs();
+        this.#idle.running = true;
+        return;
+      case 'presented':
+        this.#bootTimer?.cancel();
+        this.#worker?.send({ type: 'app_state', state: 'presented' });
+        this.#events.send('app.launch_state', { state: 'game_running' });
+        return;
+      case 'app_ended':
+        this.#events.send('app.exited', { status: effect.status, policy: 'end' });
+        this.#worker?.send({ type: 'app_state', state: 'game_exited' });
+        return;
+      case 'tear_down':
+        void this.#tearDown(effect.reason, effect.graceMs);
+        return;
+      case 'report_end':
+        this.#reportEnd(effect.ending);
+        return;
+    }
+  }
+
+  #report(fields: Omit<SessionState, 'type' | 'seq' | 'session_id' | 'ts'>): void {
+    if (!this.#reporting) return;
+    this.#lastSeq = this.#deps.link.report({
+      type: 'session_state',
+      session_id: this.id,
+      ts: this.#deps.clock.nowMs(),
+      ...fields,
+    });
+  }
+
+  #reportEnd(ending: Ending): void {
+    const tail = this.#logTail === '' ? {} : { app_log_tail: this.#logTail };
+    const size = this.#homeBytes === null ? {} : { home_bytes: this.#homeBytes };
+    if (ending.state === 'failed') {
+      const { failure_code } = ending;
+      this.#logger.warn({ failure_code, error: ending.error }, 'session.failed');
+      this.#report({
+        state: 'failed',
+        failure_code,
+        error: cutUtf8(plainText(ending.error), 512),
+        ...tail,
+        ...size,
+      });
+    } else {
+      this.#logger.info({ reason: ending.reason }, 'session.stopped');
+      this.#report({ state: 'stopped', reason: ending.reason, ...(ending.appLog ? tail : {}), ...size });
+    }
+    this.#settleEnded();
+  }
+
+  async #prepare(): Promise<void> {
+    try {
+      const { signal } = this.#abort;
+      if (!(await this.#tenancy.take(signal, () => this.#apply({ kind: 'home_busy' })))) return;
+      this.#apply({ kind: 'home_free' });
+      await makeSessionDirs(this.#dirs, this.#tenancy.user);
+      await this.#writeRecord();
+    } catch (error) {
+      this.#fail('home_unavailable', error);
+      return;
+    }
+    if (this.#abort.signal.aborted) return;
+    const home = this.#tenancy.open().catch((error) => this.#fail('home_unavailable', error));
+    this.#apply({ kind: 'display_begun' });
+    const worker = this.#deps.workers.acquire().then(
+      (acquired) => this.#adopt(acquired),
+      (error) => this.#fail('media_worker_crashed', error),
+    );
+    await Promise.all([Promise.race([worker, this.#aborted()]), this.#openStage(home)]);
+  }
+
+  /** @param home settles when the home is open, or has failed the session */
+  async #openStage(home: Promise<void>): Promise<void> {
+    const { stream } = this.#plan.assign;
+    const options = {
+      sessionId: this.id,
+      user: this.#tenancy.user,
+      dirs: this.#dirs,
+      ended: this.#abort.signal,
+      width: stream.width,
+      height: stream.height,
+      audio: stream.audio,
+    };
+    const deps = { clock: this.#deps.clock, random: this.#deps.random, env: process.env };
+    try {
+      this.#stage = await Stage.open(options, deps, (screen) => {
+        this.#screen = screen;
+        this.#prepareWorker();
+        return this.#writeRecord(screen.display.record);
+      });
+    } catch (error) {
+      this.#fail('display_failed', error);
+      return;
+    }
+    const { display, audio, audioProblem } = this.#stage;
+    if (audioProblem !== null) this.#events.send('audio.degraded', { reason: audioProblem, required: false });
+    void audio?.exited.then(() => {
+      if (!this.isEnding)
+        this.#events.send('audio.degraded', { reason: 'the sound server ended', required: false });
+    });
+    void display.exited.then(() => this.#fail('display_failed', 'the display server ended'));
+    display.onSilent(() => this.#fail('display_failed', 'the display server did not answer for 5 s'));
+    await home;
+    this.#apply({ kind: 'stage_ready' });
+  }
+
+  /** Settles when the end begins: a worker that is slow to come must not hold it up. */
+  #aborted(): Promise<void> {
+    const { signal } = this.#abort;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  }
+
+  #adopt(worker: MediaWorker): void {
+    if (this.isEnding) {
+      worker.kill();
+      return;
+    }
+    this.#worker = worker;
+    void worker.exited.then((exit) => this.#workerGone(exit));
+    worker.on('prepared', () => {
+      this.#relay.open();
+      this.#apply({ kind: 'worker_ready' });
+    });
+    worker.on('encoding', () => this.#apply({ kind: 'encoding' }));
+    worker.on('app_presented', () => this.#apply({ kind: 'presented' }));
+    worker.on('viewer', ({ connected }) => {
+      this.#viewer = connected;
+      this.#idle.viewer = connected;
+    });
+    worker.on('signal', ({ conn, msg }) => {
+      // The worker runs as the session's user and talks to the network: what it says is checked like anybody's.
+      const parsed = agentSignal.safeParse(msg);
+      if (!parsed.success) return;
+      this.#deps.link.signaling({ type: 'signaling', session_id: this.id, conn, msg: parsed.data });
+    });
+    worker.on('metrics', ({ ts, window_ms, metrics }) => {
+      if (this.isEnding) return;
+      this.#deps.link.metrics({
+        type: 'session_metrics',
+        session_id: this.id,
+        ts,
+        window_ms,
+        metrics,
+        app_launch_state: this.#machine.presented ? 'game_running' : 'starting',
+      });
+    });
+    worker.on('event', ({ event, ts, payload }) => this.#events.send(event, payload, ts));
+    worker.on('log', ({ level, event, fields }) =>
+      this.#logger[level]({ ...fields, worker: worker.pid }, event),
+    );
+    worker.on('failure', ({ failure_code, error }) => this.#fail(failure_code, error));
+    this.#prepareWorker();
+  }
+
+  /** Xlib ends its process when the display goes: then the display is what failed, and its exit comes in a moment. */
+  async #workerGone({ code, signal }: WorkerExit): Promise<void> {
+    if (this.isEnding) return;
+    const display = this.#screen?.display;
+    if (display && (code === XLIB_EXIT_CODE || signal === 'SIGABRT')) {
+      const gone = display.exited.then(() => this.#fail('display_failed', 'the display server ended'));
+      await Promise.race([gone, delay(this.#deps.clock, DISPLAY_EXIT_MS)]);
+    }
+    this.#fail('media_worker_crashed', `the media worker ended with ${signal ?? `status ${code}`}`);
+  }
+
+  /** Once both the worker and the screen are there, whichever comes last. */
+  #prepareWorker(): void {
+    const { assign, encoder, settings, media } = this.#plan;
+    const screen = this.#screen;
+    if (!screen || !this.#worker || this.isEnding) return;
+    const { user } = this.#tenancy;
+    this.#worker.send({
+      type: 'prepare',
+      session_id: this.id,
+      uid: user?.uid ?? null,
+      gid: user?.gid ?? null,
+      display: screen.display.name,
+      xauthority: this.#dirs.xauthority,
+      pulse_server: screen.audio?.server ?? null,
+      scratch_dir: this.#dirs.scratch,
+      stream: assign.stream,
+      encoder,
+      settings,
+      media,
+    });
+  }
+
+  async #launchApp(): Promise<void> {
+    const { app, app_boot_timeout_secs } = this.#plan.assign;
+    const stage = this.#stage;
+    if (!stage || this.isEnding) return;
+    if (app_boot_timeout_secs > 0) {
+      this.#bootTimer = this.#deps.clock.setTimeout(
+        () => this.#apply({ kind: 'boot_timeout', afterSecs: app_boot_timeout_secs }),
+        app_boot_timeout_secs * 1000,
+      );
+    }
+    try {
+      this.#app = await this.#deps.runtime.start(app, {
+        sessionId: this.id,
+        user: this.#tenancy.user,
+        dirs: this.#dirs,
+        home: this.#tenancy.home ?? this.#dirs.home,
+        display: stage.display.name,
+        displaySocket: stage.display.socket,
+        pulseServer: stage.audio?.server ?? null,
+      });
+    } catch (error) {
+      this.#fail('app_exited_early', error);
+      return;
+    }
+    void this.#app.exited.then(({ status }) => this.#apply({ kind: 'app_exited', status }));
+  }
+
+  async #tearDown(reason: string, graceMs: number): Promise<void> {
+    this.#abort.abort();
+    this.#bootTimer?.cancel();
+    this.#idle.running = false;
+    this.#worker?.send({ type: 'stop', reason, grace_ms: graceMs });
+    try {
+      await this.#endEverything(graceMs);
+    } catch (error) {
+      this.#logger.error({ error: errorText(error) }, 'session.not_removed');
+    }
+    this.#apply({ kind: 'torn_down' });
+  }
+
+  async #endEverything(graceMs: number): Promise<void> {
+    try {
+      await this.#launch;
+      await Promise.all([this.#app?.stop(graceMs), this.#endWorker()]);
+      this.#logTail = this.#app?.logTail() ?? '';
+      // The app and the worker may have been started by a preparation that was still under way.
+      await this.#preparation;
+      await this.#endWorker();
+      const [bytes] = await Promise.all([this.#tenancy.bytes(this.#deps.clock), this.#stage?.close()]);
+      this.#homeBytes = bytes;
+      await killSessionProcesses(this.id, this.#tenancy, this.#deps.clock);
+      await removeSessionDirs(this.#dirs);
+    } finally {
+      // Whatever could not be removed: the next session of this home must not wait for ever.
+      await this.#tenancy.giveBack();
+    }
+  }
+
+  async #endWorker(): Promise<void> {
+    const worker = this.#worker;
+    if (!worker) return;
+    const stopped = new Promise<void>((resolve) => void worker.on('stopped', () => resolve()));
+    await within(this.#deps.clock, WORKER_STOP_MS, Promise.race([worker.exited, stopped]), null);
+    await Promise.race([worker.exited, delay(this.#deps.clock, 100)]);
+    worker.kill();
+    await worker.exited;
+  }
+
+  #fail(failure_code: string, error: unknown): void {
+    this.#apply({ kind: 'failure', failure_code, error: errorText(error) });
+  }
+
+  async #writeRecord(display: DisplayRecord | null = null): Promise<void> {
+    const record: SessionRecord = {
+      session_id: this.id,
+      uid: this.#tenancy.uid,
+      home: this.#plan.assign.app.home?.ref ?? null,
+      display,
+    };
+    await writeRecord(this.#dirs, record);
+  }
+}

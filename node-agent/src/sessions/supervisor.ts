@@ -1,0 +1,230 @@
+import {
+  type ControlCommand,
+  type ControlSignaling,
+  type HeldSession,
+  MAX_HOST_SESSIONS,
+  type SessionAssign,
+  type SessionCommand,
+  STOP_GRACE_DEFAULT_MS,
+} from '@footlight/protocol/agent';
+import type { Verdict } from '../link/ack-store.ts';
+import { type Clock, type Timer, within } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { lastOwner } from './home.ts';
+import { decideAssign, type HostFacts } from './policy.ts';
+import { Session, type SessionDeps, type SessionPlan } from './session.ts';
+
+/** What a launch takes from the host's configuration at that moment. */
+export interface LaunchContext extends HostFacts {
+  settings: Record<string, unknown>;
+  media: SessionPlan['media'];
+  /** Device file of a GPU; null for software. */
+  renderNode(gpuIndex: number): string | null;
+  /** Groups that may open it. */
+  gpuGroups(gpuIndex: number): number[];
+}
+
+export interface SupervisorOptions {
+  /** 0 = sessions stay for ever without a control plane. */
+  orphanSecs: number;
+  context: () => LaunchContext;
+}
+
+const OK: Verdict = { ok: true };
+
+/**
+ * All sessions of this host: takes commands, keeps one Session per id, and ends them when the control plane has
+ * been away for too long.
+ *
+ * Commands of one session take effect in the order of their arrival; those of different sessions do not wait for
+ * one another. An ended session stays listed until the control plane has seen its last report.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #deps: SessionDeps;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #sessions = new Map<string, Session>();
+  /** Tail of the commands under way per session. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+  #orphanTimer: Timer | null = null;
+  #graceSecs = 0;
+  #linkUp = false;
+  #closing = false;
+
+  constructor(options: SupervisorOptions, deps: SessionDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  /** Everything held, and every ended session whose last report is unseen. */
+  held(): HeldSession[] {
+    return [...this.#sessions.values()].slice(0, MAX_HOST_SESSIONS).map((session) => session.held);
+  }
+
+  /** Ids of the sessions that are starting, running or stopping. */
+  running(): string[] {
+    return this.held()
+      .filter(({ state }) => state === 'starting' || state === 'running' || state === 'stopping')
+      .map(({ session_id }) => session_id);
+  }
+
+  /** Sessions that are not over (count). */
+  get liveCount(): number {
+    return [...this.#sessions.values()].filter((session) => !session.isOver).length;
+  }
+
+  /** Live sessions per GPU index. */
+  liveByGpu(): Map<number, number> {
+    const counts = new Map<number, number>();
+    for (const session of this.#sessions.values()) {
+      if (!session.isOver) counts.set(session.gpuIndex, (counts.get(session.gpuIndex) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** Accepts or refuses a session command; effects follow on their own. */
+  command(command: SessionCommand): Promise<Verdict> {
+    const id = command.session_id;
+    const before = this.#queues.get(id) ?? Promise.resolve();
+    const verdict = before.then(() => this.#handle(command));
+    const tail = verdict
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#queues.get(id) === tail) this.#queues.delete(id);
+      });
+    this.#queues.set(id, tail);
+    return verdict;
+  }
+
+  signaling(frame: ControlSignaling): void {
+    const session = this.#sessions.get(frame.session_id);
+    if (session) session.signaling(frame);
+    else this.#logger.debug({ session_id: frame.session_id }, 'signaling.no_session');
+  }
+
+  /** Forgets ended sessions whose last report the control plane has handled. */
+  seen(seq: number): void {
+    for (const session of this.#sessions.values()) {
+      if (session.isOver && session.lastSeq <= seq) this.#sessions.delete(session.id);
+    }
+  }
+
+  registered(graceSecs: number): void {
+    this.#graceSecs = graceSecs;
+  }
+
+  set linkUp(up: boolean) {
+    this.#linkUp = up;
+    for (const session of this.#sessions.values()) session.linkUp = up;
+    this.#orphanTimer?.cancel();
+    this.#orphanTimer = null;
+    if (up || this.#closing || this.#options.orphanSecs === 0) return;
+    // The control plane waits for us for its grace: leaving earlier would end what it still counts on.
+    const limitSecs = Math.max(this.#options.orphanSecs, this.#graceSecs);
+    this.#orphanTimer = this.#clock.setTimeout(() => this.#endOrphans(limitSecs), limitSecs * 1000);
+  }
+
+  /** Ends every session for that reason and waits for it, limitMs at most. Takes no further assignment. */
+  async close(reason: string, limitMs: number): Promise<void> {
+    this.#closing = true;
+    this.#orphanTimer?.cancel();
+    const live = [...this.#sessions.values()].filter((session) => !session.isOver);
+    for (const session of live) session.stop(reason, STOP_GRACE_DEFAULT_MS);
+    await within(this.#clock, limitMs, Promise.all(live.map((session) => session.ended)), null);
+  }
+
+  /** Ends every session without reporting it; for a restart, whose next registration tells. */
+  async closeSilently(limitMs: number): Promise<void> {
+    for (const session of this.#sessions.values()) session.endSilently();
+    await this.close('agent_restart', limitMs);
+  }
+
+  #endOrphans(limitSecs: number): void {
+    this.#logger.warn({ after_secs: limitSecs }, 'sessions.orphaned');
+    for (const session of this.#sessions.values()) session.stop('orphaned', STOP_GRACE_DEFAULT_MS);
+  }
+
+  #handle(command: SessionCommand): Promise<Verdict> | Verdict {
+    if (command.type === 'session_assign') return this.#assign(command);
+    const session = this.#sessions.get(command.session_id);
+    if (command.type === 'session_stop') {
+      if (session) session.stop(command.reason, command.grace_ms ?? STOP_GRACE_DEFAULT_MS);
+      else this.#reportUnknown(command.session_id, command.reason);
+      return OK;
+    }
+    if (command.type !== 'session_start' && command.type !== 'session_tune') return unknownCommand(command);
+    if (!session || session.isEnding) {
+      return { ok: false, code: 'no_such_session', error: 'this host does not hold the session' };
+    }
+    if (command.type === 'session_start') session.start();
+    else session.tune(command);
+    return OK;
+  }
+
+  async #assign(assign: SessionAssign): Promise<Verdict> {
+    if (this.#sessions.has(assign.session_id)) return OK;
+    if (this.#closing || this.#sessions.size >= MAX_HOST_SESSIONS) {
+      return {
+        ok: false,
+        code: 'busy',
+        error: this.#closing ? 'the agent is stopping' : 'too many sessions',
+      };
+    }
+    const context = this.#options.context();
+    const refusal = decideAssign(assign, context);
+    if (refusal) {
+      this.#logger.warn({ session_id: assign.session_id, ...refusal }, 'session.refused');
+      return { ok: false, ...refusal };
+    }
+    const uid = await this.#takeUid(assign);
+    if (uid === 'none_free') {
+      return { ok: false, code: 'busy', error: 'every uid of SERVICE_PROCESS_UIDS is in use' };
+    }
+    const family = assign.encoder ?? context.encoderFamily;
+    const session = new Session(
+      {
+        assign,
+        uid,
+        groups: assign.app.gpu ? context.gpuGroups(assign.gpu_index) : [],
+        homeRoot: context.homeRoot,
+        encoder: {
+          family: family as SessionPlan['encoder']['family'],
+          gpu_index: assign.gpu_index,
+          render_node: context.renderNode(assign.gpu_index),
+        },
+        settings: context.settings,
+        media: context.media,
+      },
+      this.#deps,
+    );
+    this.#sessions.set(session.id, session);
+    session.linkUp = this.#linkUp;
+    session.begin();
+    return OK;
+  }
+
+  async #takeUid(assign: SessionAssign): Promise<number | null | 'none_free'> {
+    const { uids } = this.#deps;
+    if (!uids) return null;
+    const ref = assign.app.home?.ref;
+    return uids.take(ref === undefined ? null : await lastOwner(ref)) ?? 'none_free';
+  }
+
+  #reportUnknown(sessionId: string, reason: string): void {
+    this.#deps.link.report({
+      type: 'session_state',
+      session_id: sessionId,
+      ts: this.#clock.nowMs(),
+      state: 'stopped',
+      reason,
+    });
+  }
+}
+
+/** The answer to commands that belong to features which `register` does not list. */
+export function unknownCommand(command: ControlCommand): Verdict {
+  return { ok: false, code: 'unknown_command', error: `this agent does not know ${command.type}` };
+}

@@ -1,0 +1,32 @@
+import { cutUtf8, type JsonObject } from '@footlight/protocol';
+import { maxEventPayloadBytes, type SessionTraceEvent } from '@footlight/protocol/agent';
+import { isReliableEvent } from '@footlight/protocol/telemetry';
+import type { Clock } from '../platform/clock.ts';
+import type { SessionLink } from './session-link.ts';
+
+/** Sends a session's trace events on the lane that their type belongs to, within the payload's bound. */
+export class TraceEvents {
+  readonly #sessionId: string;
+  readonly #link: Pick<SessionLink, 'report' | 'event'>;
+  readonly #clock: Clock;
+
+  constructor(sessionId: string, link: Pick<SessionLink, 'report' | 'event'>, clock: Clock) {
+    this.#sessionId = sessionId;
+    this.#link = link;
+    this.#clock = clock;
+  }
+
+  /** @param ts when it happened, epoch milliseconds; now when left out */
+  send(event: string, payload: JsonObject, ts = this.#clock.nowMs()): void {
+    const message = bounded({ type: 'session_trace_event', session_id: this.#sessionId, ts, event, payload });
+    if (isReliableEvent(message.event)) this.#link.report(message);
+    else this.#link.event(message);
+  }
+}
+
+/** The event itself, or in its place the fact that it was too large. */
+function bounded(message: SessionTraceEvent): SessionTraceEvent {
+  const bytes = Buffer.byteLength(JSON.stringify(message.payload));
+  if (bytes <= maxEventPayloadBytes(message.event)) return message;
+  return { ...message, event: 'agent.event_oversize', payload: { event: cutUtf8(message.event, 64), bytes } };
+}

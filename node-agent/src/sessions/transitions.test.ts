@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Effect, heldState, type Input, type Machine, newMachine, step } from './transitions.ts';
+
+/** Runs inputs one after the other and keeps what came out. */
+function run(inputs: Input[], from: Machine = newMachine()): { machine: Machine; effects: Effect[] } {
+  let machine = from;
+  const effects: Effect[] = [];
+  for (const input of inputs) {
+    const next = step(machine, input);
+    machine = next.machine;
+    effects.push(...next.effects);
+  }
+  return { machine, effects };
+}
+
+function details(effects: Effect[]): string[] {
+  return effects.flatMap((effect) => (effect.kind === 'report' ? [effect.detail] : []));
+}
+
+const PREPARED: Input[] = [
+  { kind: 'home_free' },
+  { kind: 'display_begun' },
+  { kind: 'stage_ready' },
+  { kind: 'worker_ready' },
+];
+const STARTED: Input[] = [...PREPARED, { kind: 'start' }];
+const RUNNING: Input[] = [...STARTED, { kind: 'encoding' }];
+const PRESENTED: Input[] = [...RUNNING, { kind: 'presented' }];
+const ENDING: Input[] = [...RUNNING, { kind: 'stop', reason: 'admin', graceMs: 100 }];
+const ENDED: Input[] = [...ENDING, { kind: 'torn_down' }];
+
+const STATES: Record<string, Input[]> = {
+  new: [],
+  waiting: [{ kind: 'home_busy' }],
+  prepared: PREPARED,
+  started: STARTED,
+  running: RUNNING,
+  presented: PRESENTED,
+  ending: ENDING,
+  ended: ENDED,
+};
+
+const INPUTS: Input[] = [
+  { kind: 'home_busy' },
+  { kind: 'home_free' },
+  { kind: 'display_begun' },
+  { kind: 'stage_ready' },
+  { kind: 'worker_ready' },
+  { kind: 'start' },
+  { kind: 'encoding' },
+  { kind: 'presented' },
+  { kind: 'app_exited', status: 0 },
+  { kind: 'app_exited', status: 1 },
+  { kind: 'app_exited', status: null },
+  { kind: 'stop', reason: 'admin', graceMs: 100 },
+  { kind: 'failure', failure_code: 'encoder_failed', error: 'x' },
+  { kind: 'boot_timeout', afterSecs: 3 },
+  { kind: 'torn_down' },
+];
+
+/** Held state after each input, for each state: the whole table. */
+const TABLE: Record<string, Record<string, string>> = {
+  new: {
+    home_busy: 'assigned',
+    start: 'starting',
+    failure: 'stopping',
+    stop: 'stopping',
+    boot_timeout: 'stopping',
+  },
+  waiting: { failure: 'stopping', stop: 'stopping', boot_timeout: 'stopping' },
+  prepared: { start: 'starting', failure: 'stopping', stop: 'stopping', boot_timeout: 'stopping' },
+  started: {
+    encoding: 'running',
+    app_exited: 'stopping',
+    failure: 'stopping',
+    stop: 'stopping',
+    boot_timeout: 'stopping',
+  },
+  running: { app_exited: 'stopping', failure: 'stopping', stop: 'stopping', boot_timeout: 'stopping' },
+  presented: { app_exited: 'stopping', failure: 'stopping', stop: 'stopping' },
+  ending: { torn_down: 'stopped' },
+  ended: {},
+};
+
+describe('every state with every input', () => {
+  const cases = Object.entries(STATES).flatMap(([name, path]) =>
+    INPUTS.map((input) => ({ name, path, input, label: `${name} + ${JSON.stringify(input)}` })),
+  );
+  test.each(cases)('$label', ({ name, path, input }) => {
+    const before = run(path).machine;
+    const { machine, effects } = step(before, input);
+    const expected = TABLE[name]?.[input.kind] ?? heldState(before);
+    expect(heldState(machine)).toBe(expected);
+    if (name === 'ended') expect(effects).toEqual([]);
+    if (name === 'ending' && input.kind !== 'torn_down') expect(effects).toEqual([]);
+  });
+});
+
+describe('steps of a launch', () => {
+  test('in their order', () => {
+    expect(details(run(PRESENTED).effects)).toEqual([
+      'preparing home',
+      'starting display',
+      'starting app',
+      'starting encoder',
+      'app booting',
+      'app presented',
+    ]);
+  });
+
+  test('a window that is quicker than the encoder is told after it', () => {
+    const { effects } = run([...STARTED, { kind: 'presented' }, { kind: 'encoding' }]);
+    expect(details(effects).slice(-2)).toEqual(['app booting', 'app presented']);
+  });
+
+  test('the app does not wait for the worker, and the encoder waits for both', () => {
+    const { effects } = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'stage_ready' }]);
+    expect(effects.map(({ kind }) => kind)).toContain('launch_app');
+    expect(effects.map(({ kind }) => kind)).not.toContain('start_encoder');
+    const early = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'worker_ready' }]);
+    expect(early.effects.map(({ kind }) => kind)).not.toContain('start_encoder');
+  });
+
+  test('nothing is started before it is asked for', () => {
+    expect(run(PREPARED).effects.map(({ kind }) => kind)).not.toContain('launch_app');
+    expect(heldState(run(PREPARED).machine)).toBe('assigned');
+  });
+
+  test('a start during the wait for a home counts once the home is free', () => {
+    const { machine } = run([{ kind: 'home_busy' }, { kind: 'start' }]);
+    expect(heldState(machine)).toBe('assigned');
+    expect(heldState(run([{ kind: 'home_free' }], machine).machine)).toBe('starting');
+  });
+});
+
+describe('how a session ends', () => {
+  test.each([
+    ['exit 0 before a picture', RUNNING, 0, { state: 'failed', failure_code: 'app_exited_early' }],
+    ['exit 1 before a picture', RUNNING, 1, { state: 'failed', failure_code: 'app_exited_early' }],
+    ['exit 0 after a picture', PRESENTED, 0, { state: 'stopped', reason: 'app_exited', appLog: true }],
+    ['exit 1 after a picture', PRESENTED, 1, { state: 'failed', failure_code: 'app_crashed' }],
+    ['a signal after a picture', PRESENTED, null, { state: 'failed', failure_code: 'app_crashed' }],
+  ] as const)('%s', (_name, path, status, ending) => {
+    const { machine } = run([...path, { kind: 'app_exited', status }]);
+    expect(machine.ending).toMatchObject(ending);
+  });
+
+  test('a failure is never reported as stopping before it', () => {
+    const { effects } = run([...RUNNING, { kind: 'failure', failure_code: 'capture_failed', error: 'x' }]);
+    expect(effects.map(({ kind }) => kind)).not.toContain('report_stopping');
+  });
+
+  test('the first cause wins', () => {
+    const { machine } = run([
+      ...RUNNING,
+      { kind: 'failure', failure_code: 'encoder_failed', error: 'first' },
+      { kind: 'stop', reason: 'admin', graceMs: 1 },
+      { kind: 'torn_down' },
+    ]);
+    expect(machine.ending).toMatchObject({ failure_code: 'encoder_failed' });
+  });
+
+  test('whatever happens, teardown and last report come at most once, in that order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...INPUTS), { maxLength: 40 }), (inputs) => {
+        const kinds = run(inputs).effects.map(({ kind }) => kind);
+        const downs = kinds.filter((kind) => kind === 'tear_down').length;
+        const ends = kinds.filter((kind) => kind === 'report_end').length;
+        expect(downs).toBeLessThanOrEqual(1);
+        expect(ends).toBeLessThanOrEqual(downs);
+        if (ends === 1) expect(kinds.at(-1)).toBe('report_end');
+      }),
+    );
+  });
+});

@@ -1,0 +1,232 @@
+import { LAUNCH_STEPS } from '@footlight/protocol/agent';
+
+/**
+ * What happens to one session, as a pure machine: facts in, next state and things to do out. No clock, no I/O.
+ *
+ *   waiting ──home free──► preparing ──start──► starting ──first encoded frame──► running
+ *      │                      │                    │                                 │
+ *      └──────────────────────┴────── stop, failure, app exit, time-out ─────────────┘
+ *                                          ▼
+ *                                       ending ──torn down──► ended (stopped | failed)
+ *
+ * Preparation and start overlap: the app starts as soon as display, sound and home stand and the start was
+ * asked for, the encoder as soon as its worker is prepared and the app was started. The first cause of an end wins.
+ * A failure is reported only when everything is gone, and never as `stopping` before it, because what fails while
+ * stopping counts as stopped.
+ */
+
+export type Phase = 'waiting' | 'preparing' | 'starting' | 'running' | 'ending' | 'ended';
+
+export type Ending =
+  | { state: 'stopped'; reason: string; appLog: boolean }
+  | { state: 'failed'; failure_code: string; error: string };
+
+export interface Machine {
+  readonly phase: Phase;
+  readonly startRequested: boolean;
+  /** Home, display and sound stand. */
+  readonly stageReady: boolean;
+  readonly workerReady: boolean;
+  readonly appStarted: boolean;
+  readonly encoderStarted: boolean;
+  readonly presented: boolean;
+  readonly ending: Ending | null;
+}
+
+export type Input =
+  | { kind: 'home_busy' }
+  | { kind: 'home_free' }
+  | { kind: 'display_begun' }
+  | { kind: 'stage_ready' }
+  | { kind: 'worker_ready' }
+  | { kind: 'start' }
+  | { kind: 'encoding' }
+  | { kind: 'presented' }
+  /** status null: ended by a signal. */
+  | { kind: 'app_exited'; status: number | null }
+  /** Asked for from outside, or by the agent itself (idle_timeout, orphaned, agent_shutdown). */
+  | { kind: 'stop'; reason: string; graceMs: number }
+  | { kind: 'failure'; failure_code: string; error: string }
+  | { kind: 'boot_timeout'; afterSecs: number }
+  | { kind: 'torn_down' };
+
+export type Effect =
+  | { kind: 'report'; state: 'starting' | 'running'; detail: string }
+  | { kind: 'report_stopping'; reason: string }
+  | { kind: 'launch_app' }
+  | { kind: 'start_encoder' }
+  | { kind: 'running' }
+  | { kind: 'presented' }
+  | { kind: 'app_ended'; status: number | null }
+  /** graceMs: between SIGTERM and SIGKILL. */
+  | { kind: 'tear_down'; reason: string; graceMs: number }
+  | { kind: 'report_end'; ending: Ending };
+
+export interface Step {
+  machine: Machine;
+  effects: Effect[];
+}
+
+/** Grace of an end that nobody asked for. */
+const FAILURE_GRACE_MS = 500;
+
+export function newMachine(): Machine {
+  return {
+    phase: 'preparing',
+    startRequested: false,
+    stageReady: false,
+    workerReady: false,
+    appStarted: false,
+    encoderStarted: false,
+    presented: false,
+    ending: null,
+  };
+}
+
+/** What the control plane is told that this session is; assigned = prepared, or preparing, and not started. */
+export function heldState(
+  machine: Machine,
+): 'assigned' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' {
+  switch (machine.phase) {
+    case 'waiting':
+    case 'preparing':
+      return 'assigned';
+    case 'ending':
+      return 'stopping';
+    case 'ended':
+      return machine.ending?.state ?? 'stopped';
+    default:
+      return machine.phase;
+  }
+}
+
+/** Applies one input. Inputs that mean nothing in a state change nothing and have no effects. */
+export function step(machine: Machine, input: Input): Step {
+  if (machine.phase === 'ended') return { machine, effects: [] };
+  if (machine.phase === 'ending') {
+    if (input.kind !== 'torn_down' || machine.ending === null) return { machine, effects: [] };
+    return {
+      machine: { ...machine, phase: 'ended' },
+      effects: [{ kind: 'report_end', ending: machine.ending }],
+    };
+  }
+  switch (input.kind) {
+    case 'home_busy':
+      if (machine.phase !== 'preparing' || machine.stageReady) return { machine, effects: [] };
+      return detail({ ...machine, phase: 'waiting' }, LAUNCH_STEPS.waiting_home);
+    case 'home_free': {
+      if (machine.stageReady) return { machine, effects: [] };
+      const phase = machine.startRequested ? 'starting' : 'preparing';
+      return detail({ ...machine, phase }, LAUNCH_STEPS.preparing_home);
+    }
+    case 'display_begun':
+      if (machine.stageReady) return { machine, effects: [] };
+      return detail(machine, LAUNCH_STEPS.starting_display);
+    case 'stage_ready':
+      return proceed({ ...machine, stageReady: true });
+    case 'worker_ready':
+      return proceed({ ...machine, workerReady: true });
+    case 'start':
+      if (machine.startRequested) return { machine, effects: [] };
+      return proceed({
+        ...machine,
+        startRequested: true,
+        phase: machine.phase === 'preparing' ? 'starting' : machine.phase,
+      });
+    case 'encoding':
+      return encoding(machine);
+    case 'presented':
+      return presented(machine);
+    case 'app_exited':
+      return appExited(machine, input.status);
+    case 'stop':
+      return {
+        machine: end(machine, { state: 'stopped', reason: input.reason, appLog: false }),
+        effects: [
+          { kind: 'report_stopping', reason: input.reason },
+          { kind: 'tear_down', reason: input.reason, graceMs: input.graceMs },
+        ],
+      };
+    case 'failure':
+      return fail(machine, input.failure_code, input.error);
+    case 'boot_timeout':
+      if (machine.presented) return { machine, effects: [] };
+      return fail(machine, 'app_never_presented', `the app drew no window within ${input.afterSecs} s`);
+    case 'torn_down':
+      return { machine, effects: [] };
+  }
+}
+
+function detail(machine: Machine, text: string): Step {
+  return { machine, effects: [{ kind: 'report', state: 'starting', detail: text }] };
+}
+
+function proceed(machine: Machine): Step {
+  const effects: Effect[] = [];
+  let next = machine;
+  if (next.startRequested && next.stageReady && !next.appStarted) {
+    next = { ...next, appStarted: true };
+    effects.push(
+      { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_app },
+      { kind: 'launch_app' },
+    );
+  }
+  if (next.appStarted && next.workerReady && !next.encoderStarted) {
+    next = { ...next, encoderStarted: true };
+    effects.push(
+      { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_encoder },
+      { kind: 'start_encoder' },
+    );
+  }
+  return { machine: next, effects };
+}
+
+function encoding(machine: Machine): Step {
+  if (!machine.encoderStarted || machine.phase === 'running') return { machine, effects: [] };
+  const effects: Effect[] = [
+    { kind: 'report', state: 'running', detail: LAUNCH_STEPS.app_booting },
+    { kind: 'running' },
+  ];
+  // The window was quicker than the encoder; the steps are told in their order all the same.
+  if (machine.presented) effects.push(...shown());
+  return { machine: { ...machine, phase: 'running' }, effects };
+}
+
+function presented(machine: Machine): Step {
+  if (!machine.appStarted || machine.presented) return { machine, effects: [] };
+  return {
+    machine: { ...machine, presented: true },
+    effects: machine.phase === 'running' ? shown() : [],
+  };
+}
+
+function shown(): Effect[] {
+  return [{ kind: 'report', state: 'running', detail: LAUNCH_STEPS.app_presented }, { kind: 'presented' }];
+}
+
+function appExited(machine: Machine, status: number | null): Step {
+  if (!machine.appStarted) return { machine, effects: [] };
+  const ended: Effect = { kind: 'app_ended', status };
+  if (status === 0 && machine.presented) {
+    return {
+      machine: end(machine, { state: 'stopped', reason: 'app_exited', appLog: true }),
+      effects: [ended, { kind: 'tear_down', reason: 'app_exited', graceMs: FAILURE_GRACE_MS }],
+    };
+  }
+  const how = status === null ? 'was ended by a signal' : `exited with status ${status}`;
+  const failed = machine.presented
+    ? fail(machine, 'app_crashed', `the app ${how}`)
+    : fail(machine, 'app_exited_early', `the app ${how} before it drew anything`);
+  return { ...failed, effects: [ended, ...failed.effects] };
+}
+
+function fail(machine: Machine, failure_code: string, error: string): Step {
+  return {
+    machine: end(machine, { state: 'failed', failure_code, error }),
+    effects: [{ kind: 'tear_down', reason: failure_code, graceMs: FAILURE_GRACE_MS }],
+  };
+}
+
+function end(machine: Machine, ending: Ending): Machine {
+  return { ...machine, phase: 'ending', ending };
+}

@@ -1,0 +1,46 @@
+/**
+ * The users that sessions get when the agent is root: one uid each, out of a range that is nobody else's.
+ * The gid has the same number.
+ */
+export class UidPool {
+  readonly #low: number;
+  readonly #high: number;
+  readonly #taken = new Set<number>();
+  #next: number;
+
+  /** @param range inclusive */
+  constructor(range: readonly [number, number]) {
+    this.#low = range[0];
+    this.#high = range[1];
+    this.#next = range[0];
+  }
+
+  contains(uid: number): boolean {
+    return uid >= this.#low && uid <= this.#high;
+  }
+
+  /**
+   * @param preferred the uid that the session's home belongs to already, which spares changing every file; null =
+   * none
+   * @returns null when all are taken
+   */
+  take(preferred: number | null): number | null {
+    if (preferred !== null && this.contains(preferred) && !this.#taken.has(preferred)) {
+      this.#taken.add(preferred);
+      return preferred;
+    }
+    for (let tries = 0; tries <= this.#high - this.#low; tries++) {
+      const uid = this.#next;
+      // Round and round, so that a uid rests as long as possible before another session gets it.
+      this.#next = uid === this.#high ? this.#low : uid + 1;
+      if (this.#taken.has(uid)) continue;
+      this.#taken.add(uid);
+      return uid;
+    }
+    return null;
+  }
+
+  release(uid: number): void {
+    this.#taken.delete(uid);
+  }
+}

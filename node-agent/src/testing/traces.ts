@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { displaySocket, socketInode } from '../display/xvfb.ts';
+import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
+
+/** What of sessions can be seen on this host; a test compares it with nothing. */
+export interface Traces {
+  processes: string[];
+  displays: string[];
+  directories: string[];
+  sharedMemory: string[];
+  cgroups: string[];
+}
+
+/** A display by number and by the socket that it had. */
+export interface DisplayTrace {
+  number: number;
+  socketInode: number | null;
+}
+
+/**
+ * @param uids the range that the agent under test gives its sessions
+ * @param displays the displays that its sessions had; a number that somebody else took since is not theirs
+ * @param sessionIds its sessions; control groups of others are somebody else's
+ */
+export function tracesOf(
+  stateDir: string,
+  uids: readonly [number, number],
+  displays: readonly DisplayTrace[],
+  sessionIds: readonly string[],
+): Traces {
+  const isOurs = (uid: number) => uid >= uids[0] && uid <= uids[1];
+  return {
+    processes: listProcesses()
+      .filter((row) => isOurs(row.uid))
+      .map((row) => `${row.pid} ${commandOf(row.pid)}`),
+    displays: displays.flatMap(({ number, socketInode: inode }) =>
+      inode !== null && socketInode(number) === inode ? [displaySocket(number)] : [],
+    ),
+    directories: existsSync(`${stateDir}/sessions`) ? readdirSync(`${stateDir}/sessions`) : [],
+    sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8')
+      .split('\n')
+      .slice(1)
+      .filter((row) => isOurs(Number(row.trim().split(/\s+/)[7]))),
+    cgroups: listCgroups().filter((name) => sessionIds.some((id) => name.endsWith(id))),
+  };
+}
+
+/** Processes that were started for a session, as "pid command". */
+export function processesOf(sessionId: string): { pid: number; command: string }[] {
+  return listProcesses()
+    .filter((row) => startVariable(row.pid, SESSION_VARIABLE) === sessionId)
+    .map(({ pid }) => ({ pid, command: commandOf(pid) }));
+}
+
+export function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** Control groups of sessions, in the places where this process's own groups are. */
+function listCgroups(): string[] {
+  const roots = readFileSync('/proc/self/cgroup', 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, controllers = '', path = ''] = line.split(':');
+      return controllers === '' ? [] : [`/sys/fs/cgroup/${controllers}${path}`];
+    });
+  return roots.flatMap((root) =>
+    existsSync(root) ? readdirSync(root).filter((name) => /^footlight-(?!probe)/.test(name)) : [],
+  );
+}

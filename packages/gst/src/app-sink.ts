@@ -1,0 +1,118 @@
+import { CLOCK_TIME_NONE, native, type Pointer, readUint64, takeString } from './native.ts';
+import { GstObject } from './object.ts';
+
+/** Offset of pts in GstBuffer: behind the mini object and the pool pointer. */
+const BUFFER_PTS = 72;
+const NS_PER_MS = 1e6;
+
+export interface MediaBuffer {
+  /** A copy that the caller owns. */
+  data: Buffer;
+  /** Presentation time in milliseconds of the pipeline's running time; null when the buffer has none. */
+  ptsMs: number | null;
+}
+
+/**
+ * One pulled sample: an owned reference, to be released at once after reading, because the pipeline's buffer
+ * pools are small.
+ */
+export class Sample {
+  #pointer: Pointer | null;
+
+  constructor(pointer: Pointer) {
+    this.#pointer = pointer;
+  }
+
+  get #live(): Pointer {
+    if (this.#pointer === null) throw new Error('GStreamer sample used after release');
+    return this.#pointer;
+  }
+
+  /** Presentation time of the first buffer without copying its bytes; milliseconds, null when it has none. */
+  get ptsMs(): number | null {
+    const first = this.#buffers()[0];
+    return first === undefined ? null : readPtsMs(first);
+  }
+
+  /** Copies out each buffer: one for a plain sample, several for a buffer list (an access unit's packets). */
+  read(): MediaBuffer[] {
+    return this.#buffers().map((buffer) => {
+      const size = Number(native().gst_buffer_get_size(buffer));
+      const data = Buffer.allocUnsafe(size);
+      const copied = Number(native().gst_buffer_extract(buffer, 0, data, size));
+      return { data: copied === size ? data : data.subarray(0, copied), ptsMs: readPtsMs(buffer) };
+    });
+  }
+
+  /** Caps as text; null when the sample has none. */
+  caps(): string | null {
+    const caps = native().gst_sample_get_caps(this.#live);
+    return caps ? takeString(native().gst_caps_to_string(caps)) : null;
+  }
+
+  release(): void {
+    if (this.#pointer === null) return;
+    native().gst_mini_object_unref(this.#pointer);
+    this.#pointer = null;
+  }
+
+  /** Buffers of the sample, borrowed from it. */
+  #buffers(): Pointer[] {
+    const single = native().gst_sample_get_buffer(this.#live);
+    if (single) return [single];
+    const list = native().gst_sample_get_buffer_list(this.#live);
+    if (!list) return [];
+    const buffers: Pointer[] = [];
+    for (let index = 0; index < native().gst_buffer_list_length(list); index++) {
+      const buffer = native().gst_buffer_list_get(list, index);
+      if (buffer) buffers.push(buffer);
+    }
+    return buffers;
+  }
+}
+
+/** An appsink element. Pull from it in a loop; at most one pull may be under way. */
+export class AppSink extends GstObject {
+  #pulling: Promise<Sample | null> | null = null;
+
+  /**
+   * Waits on a pool thread until a sample is there.
+   * @param timeoutMs longest wait, milliseconds
+   * @returns null on time-out, at end of stream, and when the pipeline stops meanwhile
+   * @throws when a pull is under way already
+   */
+  pull(timeoutMs: number): Promise<Sample | null> {
+    if (this.#pulling) throw new Error('appsink is being pulled already');
+    const pending = new Promise<Sample | null>((resolve, reject) => {
+      native().gst_app_sink_try_pull_sample.async(this.pointer, timeoutMs * NS_PER_MS, (error, sample) => {
+        this.#pulling = null;
+        if (error) reject(error);
+        else resolve(sample ? new Sample(sample) : null);
+      });
+    });
+    this.#pulling = pending;
+    return pending;
+  }
+
+  /** Takes a sample that is there already, without waiting. */
+  pullNow(): Sample | null {
+    const sample = native().gst_app_sink_try_pull_sample(this.pointer, 0);
+    return sample ? new Sample(sample) : null;
+  }
+
+  /** True after end of stream, and while the element is not started. */
+  get ended(): boolean {
+    return native().gst_app_sink_is_eos(this.pointer);
+  }
+
+  /** Settles when no pull is under way. The owner stops the pipeline first, or it lasts a pull's time-out. */
+  async idle(): Promise<void> {
+    const late = await this.#pulling?.catch(() => null);
+    late?.release();
+  }
+}
+
+function readPtsMs(buffer: Pointer): number | null {
+  const pts = readUint64(buffer, BUFFER_PTS);
+  return pts === CLOCK_TIME_NONE ? null : Number(pts) / NS_PER_MS;
+}

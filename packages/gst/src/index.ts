@@ -1,0 +1,7 @@
+export { AppSink, type MediaBuffer, Sample } from './app-sink.ts';
+export type { BusMessage } from './bus.ts';
+export { initialise, version } from './init.ts';
+export type { PropertyValue } from './object.ts';
+export { dieWithParent } from './parent-death.ts';
+export { Element, Pipeline, type PipelineState } from './pipeline.ts';
+export { hasElement, listElements } from './registry.ts';

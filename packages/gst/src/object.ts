@@ -1,0 +1,78 @@
+import { native, type Pointer, readPointer, readUint64, takeString } from './native.ts';
+
+/** What a GObject property can be set to; enums and flags take their nick, fractions "30/1". */
+export type PropertyValue = string | number | boolean;
+
+const GVALUE_BYTES = 24;
+/** Offset of value_type in GParamSpec: after the type instance, the name and the padded flags. */
+const PARAM_SPEC_VALUE_TYPE = 24;
+
+/**
+ * One owned reference to a GstObject. release() gives it back; using the object afterwards throws.
+ */
+export class GstObject {
+  #pointer: Pointer | null;
+
+  /** @param pointer a reference that this wrapper takes over */
+  constructor(pointer: Pointer) {
+    this.#pointer = pointer;
+  }
+
+  /** Address of the object. @throws after release() */
+  get pointer(): Pointer {
+    if (this.#pointer === null) throw new Error('GStreamer object used after release');
+    return this.#pointer;
+  }
+
+  get name(): string {
+    return takeString(native().gst_object_get_name(this.pointer)) ?? '';
+  }
+
+  release(): void {
+    if (this.#pointer === null) return;
+    native().gst_object_unref(this.#pointer);
+    this.#pointer = null;
+  }
+
+  hasProperty(name: string): boolean {
+    return findProperty(this.pointer, name) !== null;
+  }
+
+  /**
+   * Sets a property, live where the element allows it. The text form is converted to the property's type.
+   * @throws when the element has no such property, which GStreamer itself would only log
+   */
+  setProperty(name: string, value: PropertyValue): void {
+    if (!this.hasProperty(name)) throw new Error(`element ${this.name} has no property ${name}`);
+    native().gst_util_set_object_arg(this.pointer, name, String(value));
+  }
+
+  /**
+   * Reads a property in the text form of gst_value_serialize ("true", "42", "I420").
+   * @returns null when the value is unset or has no text form
+   * @throws when the element has no such property
+   */
+  getProperty(name: string): string | null {
+    const spec = findProperty(this.pointer, name);
+    if (spec === null) throw new Error(`element ${this.name} has no property ${name}`);
+    const value = Buffer.alloc(GVALUE_BYTES);
+    native().g_value_init(value, readUint64(spec, PARAM_SPEC_VALUE_TYPE));
+    try {
+      native().g_object_get_property(this.pointer, name, value);
+      return takeString(native().gst_value_serialize(value));
+    } finally {
+      native().g_value_unset(value);
+    }
+  }
+
+  /** The property as a number; NaN when its text is none. */
+  getNumber(name: string): number {
+    return Number(this.getProperty(name) ?? Number.NaN);
+  }
+}
+
+function findProperty(object: Pointer, name: string): Pointer | null {
+  // A GTypeInstance starts with the pointer to its class.
+  const klass = readPointer(object, 0);
+  return klass === null ? null : native().g_object_class_find_property(klass, name);
+}

@@ -1,0 +1,20 @@
+import koffi from 'koffi';
+
+const PR_SET_PDEATHSIG = 1;
+const SIGKILL = 9;
+
+/**
+ * Has the kernel kill this process when the thread that forked it ends.
+ *
+ * A change of uid clears the setting, so a process that gives up root calls this again afterwards. The parent
+ * may have gone meanwhile; the caller compares process.ppid with what it was at its start.
+ * @throws where prctl refuses
+ * Source: prctl(2), PR_SET_PDEATHSIG.
+ */
+export function dieWithParent(): void {
+  const libc = koffi.load('libc.so.6');
+  const prctl = libc.func('int prctl(int option, ulong a, ulong b, ulong c, ulong d)');
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) !== 0) {
+    throw new Error(`prctl(PR_SET_PDEATHSIG) failed, errno ${koffi.errno()}`);
+  }
+}

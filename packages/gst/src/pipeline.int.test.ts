@@ -1,0 +1,136 @@
+import { readdirSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { hasElement, listElements, Pipeline, version } from './index.ts';
+
+const CYCLES = process.env.FOOTLIGHT_LONG ? 1000 : 20;
+const ENCODE =
+  'videotestsrc name=source num-buffers=30 ! video/x-raw,width=320,height=240,framerate=30/1 ! openh264enc name=encoder ! h264parse ! rtph264pay pt=96 ! appsink name=sink sync=false buffer-list=true';
+
+let pipeline: Pipeline | null = null;
+afterEach(async () => {
+  await pipeline?.dispose();
+  pipeline = null;
+});
+
+async function drain(from: Pipeline): Promise<{ buffers: number; bytes: number; frames: number }> {
+  const sink = from.appSink('sink');
+  const total = { buffers: 0, bytes: 0, frames: 0 };
+  for (;;) {
+    const sample = await sink.pull(2000);
+    if (!sample) return total;
+    for (const { data } of sample.read()) {
+      total.buffers++;
+      total.bytes += data.length;
+      if ((data[1] ?? 0) & 0x80) total.frames++;
+    }
+    sample.release();
+  }
+}
+
+function openDescriptors(): number {
+  return readdirSync('/proc/self/fd').length;
+}
+
+describe('the registry', () => {
+  test('knows its elements and the version', () => {
+    expect(version()).toMatch(/^1\.\d+\.\d+$/);
+    expect(listElements()).toContain('openh264enc');
+    expect(hasElement('appsink')).toBe(true);
+    expect(hasElement('no-such-element')).toBe(false);
+  });
+});
+
+describe('a pipeline', () => {
+  test('gives every encoded frame, with times and caps, and ends', async () => {
+    pipeline = Pipeline.launch(ENCODE);
+    pipeline.useSystemClock();
+    const sink = pipeline.appSink('sink');
+    await pipeline.setState('playing');
+    const first = await sink.pull(2000);
+    expect(first?.caps()).toContain('encoding-name=(string)H264');
+    expect(first?.ptsMs).toBeGreaterThanOrEqual(0);
+    first?.release();
+    expect(() => first?.caps()).toThrow(/after release/);
+    expect((await drain(pipeline)).frames).toBeGreaterThanOrEqual(29);
+    expect(sink.ended).toBe(true);
+    expect(pipeline.pollBus()).toContainEqual({ kind: 'eos' });
+    expect(pipeline.element('encoder').padCaps('src')).toContain('video/x-h264');
+    expect(pipeline.dot()).toContain('GstOpenh264Enc');
+  });
+
+  test('properties are set and read by name; an unknown one is an error, not a log line', async () => {
+    pipeline = Pipeline.launch(ENCODE);
+    const encoder = pipeline.element('encoder');
+    encoder.setProperty('bitrate', 750_000);
+    encoder.setProperty('rate-control', 'bitrate');
+    encoder.setProperty('enable-frame-skip', true);
+    expect(encoder.getNumber('bitrate')).toBe(750_000);
+    expect(encoder.getProperty('rate-control')).toBe('bitrate');
+    expect(encoder.getProperty('enable-frame-skip')).toBe('true');
+    expect(() => encoder.setProperty('no-such', 1)).toThrow(/no property/);
+    expect(() => pipeline?.element('no-such')).toThrow(/no element/);
+  });
+
+  test('says why it cannot be built', () => {
+    expect(() => Pipeline.launch('no-such-element ! fakesink')).toThrow(/no-such-element/);
+    expect(() => Pipeline.launch('fakesrc !')).toThrow(/no pipeline/);
+  });
+
+  test('errors of elements arrive on the bus, and a refused state rejects', async () => {
+    pipeline = Pipeline.launch('filesrc location=/nonexistent/file ! fakesink');
+    await expect(pipeline.setState('playing')).rejects.toThrow(/cannot go to playing/);
+    expect(pipeline.pollBus()).toContainEqual(expect.objectContaining({ kind: 'error' }));
+  });
+
+  test('a keyframe comes when it is asked for, long before the next regular one', async () => {
+    pipeline = Pipeline.launch(
+      'videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=30/1 ! openh264enc gop-size=10000 name=encoder ! h264parse ! video/x-h264,stream-format=byte-stream,alignment=au ! appsink name=sink sync=false',
+    );
+    const sink = pipeline.appSink('sink');
+    await pipeline.setState('playing');
+    const isKeyframe = (data: Buffer) =>
+      data.includes(Buffer.from([0, 0, 1, 0x65])) || data.includes(Buffer.from([0, 0, 1, 0x67]));
+    const keyframes: boolean[] = [];
+    for (let frame = 0; frame < 12; frame++) {
+      if (frame === 5) expect(pipeline.element('sink').forceKeyUnit()).toBe(true);
+      const sample = await sink.pull(2000);
+      keyframes.push(isKeyframe(sample?.read()[0]?.data ?? Buffer.alloc(0)));
+      sample?.release();
+    }
+    expect(keyframes[0]).toBe(true);
+    expect(keyframes.slice(1, 5)).not.toContain(true);
+    expect(keyframes.slice(5)).toContain(true);
+  });
+
+  test('dispose ends a pull that waits, and may come twice', async () => {
+    pipeline = Pipeline.launch(
+      'fakesrc is-live=true num-buffers=-1 do-timestamp=true sizetype=empty ! valve drop=true ! appsink name=sink async=false',
+    );
+    const waiting = pipeline.appSink('sink').pull(30_000);
+    await pipeline.setState('playing');
+    await Promise.all([pipeline.dispose(), pipeline.dispose()]);
+    await expect(waiting).resolves.toBeNull();
+  });
+});
+
+test(`${CYCLES} starts and stops leave nothing behind`, { timeout: 600_000 }, async () => {
+  const cycle = async () => {
+    const one = Pipeline.launch(ENCODE.replace('num-buffers=30', 'num-buffers=3'));
+    await one.setState('playing');
+    one.element('encoder').setProperty('bitrate', 500_000);
+    one.element('sink').forceKeyUnit();
+    const { frames } = await drain(one);
+    one.pollBus();
+    await one.dispose();
+    return frames;
+  };
+  // Caches, pools and plugin data settle in the first ones.
+  for (let index = 0; index < 10; index++) await cycle();
+  const before = process.memoryUsage().rss;
+  const descriptorsBefore = openDescriptors();
+  for (let index = 0; index < CYCLES; index++) expect(await cycle()).toBe(3);
+  const grownBytes = process.memoryUsage().rss - before;
+  expect(openDescriptors()).toBeLessThanOrEqual(descriptorsBefore + 8);
+  // A lost pipeline costs over 1 MB; what remains is the heap's own movement.
+  expect(grownBytes).toBeLessThan(30e6 + CYCLES * 20e3);
+});

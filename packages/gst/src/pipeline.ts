@@ -1,0 +1,171 @@
+import { AppSink } from './app-sink.ts';
+import { Bus } from './bus.ts';
+import { initialise } from './init.ts';
+import { CLOCK_TIME_NONE, native, type Pointer, takeError, takeString } from './native.ts';
+import { GstObject } from './object.ts';
+
+export type PipelineState = 'null' | 'ready' | 'paused' | 'playing';
+
+const STATE_NUMBER: Record<PipelineState, number> = { null: 1, ready: 2, paused: 3, playing: 4 };
+const STATE_CHANGE_FAILURE = 0;
+const DOT_DETAILS_ALL = 15;
+const NS_PER_MS = 1e6;
+
+/** An element inside a pipeline; an owned reference, which the pipeline releases with itself. */
+export class Element extends GstObject {
+  /**
+   * Caps that a pad has negotiated, as text.
+   * @returns null when there is no such pad or no caps yet
+   */
+  padCaps(padName: string): string | null {
+    const pad = native().gst_element_get_static_pad(this.pointer, padName);
+    if (!pad) return null;
+    try {
+      const caps = native().gst_pad_get_current_caps(pad);
+      if (!caps) return null;
+      try {
+        return takeString(native().gst_caps_to_string(caps));
+      } finally {
+        native().gst_mini_object_unref(caps);
+      }
+    } finally {
+      native().gst_object_unref(pad);
+    }
+  }
+
+  /**
+   * Asks the encoder upstream of this element for a keyframe with parameter sets, as soon as possible.
+   * @returns false when no element took the event
+   * Source: GstVideoEncoder, force-key-unit event.
+   */
+  forceKeyUnit(): boolean {
+    const event = native().gst_video_event_new_upstream_force_key_unit(CLOCK_TIME_NONE, true, 0);
+    return native().gst_element_send_event(this.pointer, event);
+  }
+}
+
+/**
+ * A pipeline made from gst-launch syntax.
+ *
+ * Life: launch → setState('playing') … → dispose(). dispose() brings it to NULL on a pool thread, waits for a
+ * pull that is under way, and gives back every reference; nothing may be used afterwards. It is safe to call
+ * it more than once.
+ */
+export class Pipeline {
+  readonly #object: GstObject;
+  readonly #bus: Bus;
+  readonly #elements = new Map<string, Element>();
+  readonly #sinks = new Map<string, AppSink>();
+  #changing: Promise<void> = Promise.resolve();
+  #disposed: Promise<void> | null = null;
+
+  /**
+   * @param description gst-launch syntax; values that come from outside belong into setProperty, not in here
+   * @throws when an element is missing or the syntax is wrong, with GStreamer's reason
+   */
+  static launch(description: string): Pipeline {
+    initialise();
+    const error: (Pointer | null)[] = [null];
+    const pointer = native().gst_parse_launch(description, error);
+    const reason = takeError(error[0] ?? null);
+    if (!pointer) throw new Error(`no pipeline: ${reason?.message ?? 'unknown reason'}`);
+    const object = new GstObject(native().gst_object_ref_sink(pointer));
+    if (reason) {
+      // A partly built pipeline (a link that failed) is of no use to anybody.
+      object.release();
+      throw new Error(`no pipeline: ${reason.message}`);
+    }
+    return new Pipeline(object);
+  }
+
+  private constructor(object: GstObject) {
+    this.#object = object;
+    const bus = native().gst_element_get_bus(object.pointer);
+    if (!bus) throw new Error('the description is not a pipeline');
+    this.#bus = new Bus(bus);
+  }
+
+  /** @throws when there is no element of that name */
+  element(name: string): Element {
+    const known = this.#elements.get(name);
+    if (known) return known;
+    const element = new Element(this.#find(name));
+    this.#elements.set(name, element);
+    return element;
+  }
+
+  /** @throws when there is no element of that name; that it is an appsink is the caller's promise */
+  appSink(name: string): AppSink {
+    const known = this.#sinks.get(name);
+    if (known) return known;
+    const sink = new AppSink(this.#find(name));
+    this.#sinks.set(name, sink);
+    return sink;
+  }
+
+  #find(name: string): Pointer {
+    const pointer = native().gst_bin_get_by_name(this.#object.pointer, name);
+    if (!pointer) throw new Error(`the pipeline has no element ${name}`);
+    return pointer;
+  }
+
+  /**
+   * Times all buffers by the system's monotonic clock, the one of process.hrtime(), whatever clock an element
+   * offers; so capture times of several pipelines compare.
+   */
+  useSystemClock(): void {
+    const clock = native().gst_system_clock_obtain();
+    native().gst_pipeline_use_clock(this.#object.pointer, clock);
+    native().gst_object_unref(clock);
+  }
+
+  /**
+   * Changes the state on a pool thread, since opening a display or joining streaming threads takes time.
+   * @throws when an element refuses; the reason is on the bus
+   */
+  setState(state: PipelineState): Promise<void> {
+    const change = this.#changing.then(() => this.#change(state));
+    this.#changing = change.catch(() => undefined);
+    return change;
+  }
+
+  #change(state: PipelineState): Promise<void> {
+    return new Promise((resolve, reject) => {
+      native().gst_element_set_state.async(this.#object.pointer, STATE_NUMBER[state], (error, result) => {
+        if (error) reject(error);
+        else if (result === STATE_CHANGE_FAILURE) reject(new Error(`the pipeline cannot go to ${state}`));
+        else resolve();
+      });
+    });
+  }
+
+  /** Time of the clock at which running time was 0, milliseconds; meaningful while playing. */
+  get baseTimeMs(): number {
+    return Number(native().gst_element_get_base_time(this.#object.pointer)) / NS_PER_MS;
+  }
+
+  pollBus() {
+    return this.#bus.poll();
+  }
+
+  /** The graph in Graphviz DOT with states, caps and properties. */
+  dot(): string {
+    return takeString(native().gst_debug_bin_to_dot_data(this.#object.pointer, DOT_DETAILS_ALL)) ?? '';
+  }
+
+  dispose(): Promise<void> {
+    this.#disposed ??= this.#release();
+    return this.#disposed;
+  }
+
+  async #release(): Promise<void> {
+    await this.setState('null').catch(() => undefined);
+    for (const sink of this.#sinks.values()) {
+      await sink.idle();
+      sink.release();
+    }
+    for (const element of this.#elements.values()) element.release();
+    this.#bus.release();
+    this.#object.release();
+  }
+}

@@ -1,0 +1,32 @@
+import { initialise } from './init.ts';
+import { native, readPointer, takeString } from './native.ts';
+
+/** Offset of `next` in GList, behind `data`. */
+const LIST_NEXT = 8;
+
+/** Names of all element factories that this host's registry knows, sorted. */
+export function listElements(): string[] {
+  initialise();
+  const lib = native();
+  const list = lib.gst_registry_get_feature_list(lib.gst_registry_get(), lib.gst_element_factory_get_type());
+  const names: string[] = [];
+  try {
+    for (let node = list; node; node = readPointer(node, LIST_NEXT)) {
+      const feature = readPointer(node, 0);
+      const name = feature ? takeString(lib.gst_object_get_name(feature)) : null;
+      if (name) names.push(name);
+    }
+  } finally {
+    lib.gst_plugin_feature_list_free(list);
+  }
+  return names.sort();
+}
+
+/** Whether the registry knows an element; that it works is another question. */
+export function hasElement(name: string): boolean {
+  initialise();
+  const factory = native().gst_element_factory_find(name);
+  if (!factory) return false;
+  native().gst_object_unref(factory);
+  return true;
+}

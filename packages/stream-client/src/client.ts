@@ -1,0 +1,490 @@
+/**
+ * The shell around the state machine: carries out its actions on sockets, connections, tracks and input, and feeds
+ * back what happens. One queue keeps facts in order, so an action may cause the next fact without nesting.
+ *
+ * Owned here and freed by dispose(): the socket, every peer, the picture, sound, input, meter, all timers.
+ */
+import { decodeInput } from '@footlight/protocol/input';
+import type { Ready } from '@footlight/protocol/signal';
+import { decide, publicState } from './core/machine.ts';
+import { type Action, type Fact, INITIAL, type Model, type TimerName } from './core/model.ts';
+import { browserEnvironment, Cleanup } from './environment.ts';
+import { Emitter } from './events.ts';
+import { FirstFrameReport } from './first-frame.ts';
+import { ClipboardBridge } from './input/clipboard.ts';
+import { Controls } from './input/controls.ts';
+import { InputSender } from './input/sender.ts';
+import { applyControl } from './media/apply-control.ts';
+import { ControlLink } from './media/control-link.ts';
+import { CursorShapes } from './media/cursor.ts';
+import { greeting } from './media/greeting.ts';
+import { Peer } from './media/peer.ts';
+import { Picture, type ShownFrame } from './media/picture.ts';
+import { SignalingSocket, signalingUrl } from './media/socket.ts';
+import { Sound } from './media/sound.ts';
+import { ClockOffset } from './stats/clock-offset.ts';
+import { Meter } from './stats/meter.ts';
+import {
+  type AudioStatus,
+  type Environment,
+  type InputStatus,
+  SignalingRefused,
+  type StreamClient,
+  type StreamClientOptions,
+  type StreamEventName,
+  type StreamListener,
+  type StreamState,
+  type StreamStats,
+  type Timer,
+  type TraceEvent,
+} from './types.ts';
+
+const DEFAULT_FPS = 60;
+/** Control messages kept for a connection that is not shown yet. */
+const MAX_EARLY = 256;
+
+export class BrowserStreamClient implements StreamClient {
+  readonly #options: StreamClientOptions;
+  readonly #environment: Environment;
+  readonly #emitter = new Emitter();
+  readonly #cleanup = new Cleanup();
+  readonly #timers = new Map<TimerName, Timer>();
+  readonly #peers = new Map<string, Peer>();
+  readonly #clock = new ClockOffset();
+  readonly #socket: SignalingSocket;
+  readonly #sender: InputSender;
+  readonly #control: ControlLink;
+  readonly #picture: Picture;
+  readonly #sound: Sound;
+  readonly #cursor: CursorShapes;
+  readonly #clipboard: ClipboardBridge;
+  readonly #controls: Controls;
+  readonly #meter: Meter;
+  readonly #firstFrame: FirstFrameReport;
+  #model: Model = INITIAL;
+  #state: StreamState = publicState(INITIAL);
+  #queue: Fact[] = [];
+  #deciding = false;
+  #disposed = false;
+  #current: Peer | null = null;
+  #ready: Ready | null = null;
+  #stats: StreamStats | null = null;
+  #size: { width: number; height: number } | null = null;
+  /** numbers the token requests, so that an old answer is not taken for a new one */
+  #access = 0;
+
+  constructor(options: StreamClientOptions) {
+    this.#options = options;
+    const environment = { ...browserEnvironment(), ...options.environment };
+    this.#environment = environment;
+    this.#emitter.subscribe(options);
+    const { video, surface } = options;
+    this.#socket = new SignalingSocket(environment, {
+      onOpen: () => this.#dispatch({ type: 'socket_open' }),
+      onMessage: (message) => this.#dispatch({ type: 'message', message }),
+      onClose: (code) => this.#dispatch({ type: 'socket_closed', code }),
+    });
+    this.#sender = new InputSender(environment, (seq, sentMs) => this.#meter.clicks.press(seq, sentMs));
+    this.#control = new ControlLink(environment, this.#sender);
+    this.#picture = new Picture(video, (frame) => this.#onFrame(frame));
+    this.#sound = new Sound(video, this.#picture, (audio) => this.#emitter.emit('audio', audio));
+    this.#cursor = new CursorShapes(surface);
+    this.#clipboard = new ClipboardBridge(environment, (text) =>
+      this.#control.send({ type: 'clipboard', text }),
+    );
+    this.#controls = new Controls(environment, this.#sender, surface, video, {
+      isLive: () => this.#model.picture,
+      onGesture: () => void this.#clipboard.onGesture(),
+      onPaste: (text) => this.#clipboard.toSession(text),
+      onMenu: (source) => this.#emitter.emit('menu', { source }),
+      onChange: (input) => this.#emitter.emit('input', input),
+    });
+    this.#firstFrame = new FirstFrameReport(environment, (event) => this.#emitter.emit('trace', event));
+    this.#meter = new Meter(environment, {
+      measured: () => this.#current,
+      targetFps: () => this.#ready?.stream.fps ?? DEFAULT_FPS,
+      clock: () => this.#clock.record,
+      onStats: (stats) => this.#onStats(stats),
+      onDecoded: () => this.#onDecoded(),
+      onStuck: () => this.#dispatch({ type: 'stuck', pc_id: this.#current?.pcId ?? '' }),
+      onFreeze: (gapMs) => this.#onFreeze(gapMs),
+      onPlayoutChange: (from_ms, to_ms) => this.#trace('playout.changed', { from_ms, to_ms }),
+    });
+    this.#cleanup.listen(document, 'visibilitychange', () => {
+      this.#meter.forgetInterval();
+      if (this.#model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
+    });
+    // A page that is left for good says so, instead of holding the session's viewer until a time-out.
+    this.#cleanup.listen(window, 'pagehide', (event) => {
+      if (!(event as PageTransitionEvent).persisted) this.disconnect();
+    });
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  get stats(): StreamStats | null {
+    return this.#stats;
+  }
+
+  get audio(): AudioStatus {
+    return this.#sound.status;
+  }
+
+  get input(): InputStatus {
+    return this.#controls.status;
+  }
+
+  get ready(): Ready | null {
+    return this.#ready;
+  }
+
+  on<Name extends StreamEventName>(name: Name, listener: StreamListener<Name>): () => void {
+    return this.#emitter.on(name, listener);
+  }
+
+  connect(): void {
+    this.#dispatch({ type: 'connect' });
+  }
+
+  disconnect(): void {
+    this.#dispatch({ type: 'disconnect' });
+  }
+
+  renegotiate(): void {
+    this.#dispatch({ type: 'renegotiate' });
+  }
+
+  unmuteAudio(): Promise<boolean> {
+    return this.#sound.unmute();
+  }
+
+  muteAudio(): void {
+    this.#sound.mute();
+  }
+
+  setVolume(volume: number): void {
+    this.#sound.setVolume(volume);
+  }
+
+  setMicrophone(on: boolean): Promise<AudioStatus['microphone']> {
+    return this.#sound.setMicrophone(on);
+  }
+
+  enterFullscreen(): Promise<boolean> {
+    return this.#controls.enterFullscreen();
+  }
+
+  exitFullscreen(): Promise<void> {
+    return this.#controls.exitFullscreen();
+  }
+
+  toggleFullscreen(): Promise<void> {
+    return this.#controls.toggleFullscreen();
+  }
+
+  requestPointerLock(): Promise<boolean> {
+    return this.#controls.lockPointer();
+  }
+
+  exitPointerLock(): void {
+    this.#controls.unlockPointer();
+  }
+
+  sendText(text: string): void {
+    this.#controls.keyboard.sendText(text);
+  }
+
+  sendKeys(codes: string[]): void {
+    this.#controls.keyboard.sendKeys(codes);
+  }
+
+  sendClipboard(text: string): boolean {
+    return this.#clipboard.toSession(text);
+  }
+
+  setInputEnabled(enabled: boolean): void {
+    this.#controls.setEnabled(enabled);
+  }
+
+  setFrameTiming(enabled: boolean): void {
+    this.#control.setFrameTiming(enabled);
+  }
+
+  focus(): void {
+    this.#controls.keyboard.focus();
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#emitter.clear();
+    this.#dispatch({ type: 'disconnect' });
+    this.#disposed = true;
+    this.#controls.dispose();
+    this.#meter.dispose();
+    this.#control.dispose();
+    this.#firstFrame.dispose();
+    this.#sound.dispose();
+    this.#picture.dispose();
+    this.#cursor.reset();
+    this.#socket.close(false);
+    for (const peer of this.#peers.values()) peer.close();
+    this.#peers.clear();
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+    this.#cleanup.run();
+  }
+
+  #dispatch(fact: Fact): void {
+    if (this.#disposed) return;
+    this.#queue.push(fact);
+    if (this.#deciding) return;
+    this.#deciding = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+        const step = decide(this.#model, next, {
+          nowMs: this.#environment.monotonicMs(),
+          random: this.#environment.random(),
+        });
+        this.#model = step.model;
+        for (const action of step.actions) this.#perform(action);
+      }
+    } finally {
+      this.#deciding = false;
+    }
+    this.#tellState();
+  }
+
+  #tellState(): void {
+    const state = publicState(this.#model);
+    if (JSON.stringify(state) === JSON.stringify(this.#state)) return;
+    const before = this.#state;
+    this.#state = state;
+    if (before.kind === 'live' && state.kind !== 'live') this.#controls.releaseAll();
+    this.#emitter.emit('state', state);
+  }
+
+  #perform(action: Action): void {
+    switch (action.type) {
+      case 'fetch_access':
+        void this.#fetchAccess();
+        return;
+      case 'open_socket':
+        this.#socket.open(action.url);
+        return;
+      case 'close_socket':
+        this.#socket.close(action.bye);
+        return;
+      case 'send_hello':
+        this.#socket.send(greeting(this.#options, action.resume));
+        return;
+      case 'send':
+        this.#socket.send(action.message);
+        return;
+      case 'ready':
+        this.#ready = action.ready;
+        this.#emitter.emit('ready', action.ready);
+        return;
+      case 'build_peer':
+        this.#buildPeer(action);
+        return;
+      case 'add_candidate':
+        this.#peers.get(action.pc_id)?.addCandidate(action.candidate, action.mid);
+        return;
+      case 'promote':
+        this.#promote(action.pc_id);
+        return;
+      case 'close_peer':
+        this.#closePeer(action.pc_id);
+        return;
+      case 'set_timer':
+        this.#setTimer(action.name, action.ms);
+        return;
+      case 'clear_timer':
+        this.#timers.get(action.name)?.cancel();
+        this.#timers.delete(action.name);
+    }
+  }
+
+  #setTimer(name: TimerName, ms: number): void {
+    this.#timers.get(name)?.cancel();
+    const timer = this.#environment.setTimeout(() => {
+      this.#timers.delete(name);
+      this.#dispatch({ type: 'timer', name });
+    }, ms);
+    this.#timers.set(name, timer);
+  }
+
+  async #fetchAccess(): Promise<void> {
+    this.#access += 1;
+    const mine = this.#access;
+    const answer = (fact: Fact) => {
+      if (mine === this.#access) this.#dispatch(fact);
+    };
+    try {
+      const access = await this.#options.connectSignaling();
+      const url = signalingUrl(access, document.baseURI);
+      answer({ type: 'access', url, ice_servers: access.ice_servers ?? null });
+    } catch (error) {
+      if (error instanceof SignalingRefused) {
+        answer({ type: 'access_refused', reason: error.reason, code: error.code, message: error.message });
+      } else {
+        answer({ type: 'access_failed' });
+      }
+    }
+  }
+
+  #buildPeer({ offer, ice_servers }: Extract<Action, { type: 'build_peer' }>): void {
+    let connectionState: RTCPeerConnectionState = 'new';
+    const peer = new Peer(this.#environment, offer, ice_servers, {
+      onState: (from, state) => {
+        this.#trace('webrtc.state_changed', { kind: 'connection', from: connectionState, to: state });
+        connectionState = state;
+        this.#dispatch({ type: 'peer_state', pc_id: from.pcId, state });
+      },
+      onIceState: (_peer, from, to) => this.#trace('webrtc.state_changed', { kind: 'ice', from, to }),
+      onAnswer: (from, sdp) => this.#socket.send({ type: 'answer', pc_id: from.pcId, sdp }),
+      onCandidate: (from, candidate, mid) =>
+        this.#socket.send({ type: 'candidate', pc_id: from.pcId, candidate, mid }),
+      onUnusable: (from, why) => this.#dispatch({ type: 'peer_unusable', pc_id: from.pcId, why }),
+      onChannelOpen: (from, name) => {
+        if (name === 'control') this.#greet(from);
+      },
+      onBinary: (from, name, bytes) => this.#onBinary(from, name, bytes),
+      onControl: (from, frame) => this.#onControl(from, frame),
+    });
+    this.#peers.set(peer.pcId, peer);
+    void peer.negotiate(offer);
+  }
+
+  #promote(pcId: string): void {
+    const peer = this.#peers.get(pcId);
+    if (peer === undefined) return;
+    this.#current = peer;
+    this.#clock.reset();
+    this.#meter.reset();
+    this.#cursor.reset();
+    this.#sender.attach(peer.channels);
+    this.#controls.forget();
+    this.#control.attach(peer);
+    this.#picture.show(peer.tracks);
+    this.#sound.attach(peer);
+    for (const frame of peer.early.splice(0)) this.#onControl(peer, frame);
+  }
+
+  #closePeer(pcId: string): void {
+    const peer = this.#peers.get(pcId);
+    if (peer === undefined) return;
+    this.#peers.delete(pcId);
+    if (this.#current === peer) {
+      this.#current = null;
+      this.#control.attach(null);
+      this.#sender.attach(null);
+      this.#cursor.reset();
+      this.#size = null;
+    }
+    peer.close();
+  }
+
+  #greet(peer: Peer): void {
+    const { clientWidth, clientHeight } = this.#options.surface;
+    this.#control.greet(peer, {
+      width: clientWidth,
+      height: clientHeight,
+      dpr: window.devicePixelRatio || 1,
+    });
+  }
+
+  #onBinary(peer: Peer, name: 'input' | 'motion', bytes: Uint8Array): void {
+    if (peer !== this.#current) return;
+    const decoded = decodeInput(bytes, name, 'viewer');
+    if (decoded.kind !== 'message') return;
+    const { message } = decoded;
+    if (message.kind === 'pong') this.#onPong(message);
+    else if (message.kind === 'rumble') this.#controls.pads.rumble(message);
+    else if (message.kind === 'frame') {
+      this.#meter.encoded(message.encode_ms);
+      this.#meter.clicks.contained(message.input_seq, message.input_rtp_timestamp);
+    }
+  }
+
+  #onPong(pong: { client_ms: number; receive_ms: number; send_ms: number }): void {
+    const record = this.#clock.add(pong, this.#environment.nowUnixMs(), this.#environment.monotonicMs());
+    if (record === null) return;
+    this.#emitter.emit('clock', record);
+    this.#firstFrame.measured(record);
+  }
+
+  #onControl(peer: Peer, frame: string): void {
+    // What the host says before its connection is promoted waits for that.
+    if (peer !== this.#current) {
+      peer.early.push(frame);
+      if (peer.early.length > MAX_EARLY) peer.early.shift();
+      return;
+    }
+    const message = this.#control.read(frame);
+    if (message === null) return;
+    applyControl(message, {
+      emitter: this.#emitter,
+      cursor: this.#cursor,
+      clipboard: this.#clipboard,
+      controls: this.#controls,
+      onBye: (reason) => this.#dispatch({ type: 'control_bye', pc_id: peer.pcId, reason }),
+    });
+  }
+
+  #onFrame(frame: ShownFrame): void {
+    this.#meter.frame(frame);
+    this.#size = { width: frame.width, height: frame.height };
+    this.#seen();
+  }
+
+  #onDecoded(): void {
+    const { video } = this.#options;
+    // A hidden page gets no frame callbacks, and some browsers have none at all.
+    if (!this.#picture.tellsFrames || document.hidden) {
+      this.#size ??= { width: video.videoWidth, height: video.videoHeight };
+      this.#seen();
+    }
+  }
+
+  #seen(): void {
+    const current = this.#current;
+    if (current === null || (this.#model.picture && this.#model.current?.lost === false)) return;
+    const isFirst = !this.#model.had_picture;
+    this.#dispatch({ type: 'frame', pc_id: current.pcId });
+    if (!isFirst || !this.#model.had_picture) return;
+    const { width, height } = this.#size ?? { width: 0, height: 0 };
+    this.#emitter.emit('first_frame', { width, height });
+    if (document.activeElement === document.body || document.activeElement === null) this.focus();
+    const createdAtMs = this.#options.session_created_at_ms ?? null;
+    const facts = {
+      width,
+      height,
+      flat: this.#picture.isFlat() ?? false,
+      offeredAtMs: current.offeredAtMs,
+      createdAtMs,
+    };
+    this.#firstFrame.shown(facts, this.#clock.record);
+  }
+
+  #onStats(stats: StreamStats): void {
+    this.#stats = stats;
+    this.#emitter.emit('stats', stats);
+  }
+
+  #onFreeze(gapMs: number): void {
+    this.#control.freeze(gapMs);
+    this.#trace('client.freeze_detected', { gap_ms: Math.round(gapMs), is_hidden: document.hidden });
+  }
+
+  #trace(type: TraceEvent['type'], payload: TraceEvent['payload']): void {
+    this.#emitter.emit('trace', { ts_unix_ms: Math.round(this.#environment.nowUnixMs()), type, payload });
+  }
+}
+
+/** Makes a client for one session. Nothing happens before connect(). */
+export function createStreamClient(options: StreamClientOptions): StreamClient {
+  return new BrowserStreamClient(options);
+}

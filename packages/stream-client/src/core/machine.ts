@@ -1,0 +1,382 @@
+/** The decisions of the player: (model, fact) → (model, actions). Pure; see model.ts for the states. */
+import {
+  MAKE_BEFORE_BREAK_MS,
+  type Offer,
+  RENEGOTIATE_INTERVAL_MS,
+  type Renegotiate,
+  reconnectRule,
+  type ServiceMessage,
+  SIGNAL_CLOSE,
+} from '@footlight/protocol/signal';
+import type { EndReason, StreamState } from '../types.ts';
+import { backoffMs } from './backoff.ts';
+import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
+
+/** From the token request to ready. */
+const HANDSHAKE_MS = 15_000;
+/** A disconnected peer often comes back within a moment. */
+const DISCONNECTED_GRACE_MS = 3_000;
+/** Faults of the way, not of this viewer: after a restart the host is back a moment later than the service. */
+const PASSING: ReadonlySet<string> = new Set(['relay_unavailable', 'rate_limited', 'internal']);
+/** An offer that was asked for comes at once, or the socket is dead without saying so. */
+const OFFER_MS = 10_000;
+
+export interface Step {
+  model: Model;
+  actions: Action[];
+}
+
+export interface Circumstances {
+  /** monotonic */
+  nowMs: number;
+  /** 0 ≤ x < 1 */
+  random: number;
+}
+
+/** What a fact does. Facts that do not fit the state are ignored: late answers of old sockets and peers are normal. */
+export function decide(model: Model, fact: Fact, at: Circumstances): Step {
+  if (fact.type === 'connect') return model.active ? stay(model) : start(model);
+  if (!model.active) return stay(model);
+  switch (fact.type) {
+    case 'disconnect':
+      return end(model, 'disconnected');
+    case 'access':
+      if (model.socket !== 'fetching') return stay(model);
+      return {
+        model: { ...model, socket: 'opening', ice_servers: fact.ice_servers ?? model.ice_servers },
+        actions: [{ type: 'open_socket', url: fact.url }],
+      };
+    case 'access_failed':
+      return model.socket === 'fetching' ? retry(model, backoffMs(model.attempt, at.random)) : stay(model);
+    case 'access_refused':
+      return end(model, fact.reason, fact.code, fact.message);
+    case 'socket_open':
+      return model.socket === 'opening' ? greet(model) : stay(model);
+    case 'socket_closed':
+      return model.socket === 'closed' ? stay(model) : socketClosed(model, fact.code, at);
+    case 'message':
+      return receive(model, fact.message, at);
+    case 'peer_state':
+      return peerState(model, fact.pc_id, fact.state, at);
+    case 'peer_unusable':
+      return peerUnusable(model, fact.pc_id, fact.why);
+    case 'frame':
+      return frame(model, fact.pc_id);
+    case 'stuck':
+      return model.current?.pc_id === fact.pc_id ? lose(model, 'video_stuck', at) : stay(model);
+    case 'control_bye':
+      return controlBye(model, fact.pc_id, fact.reason, at);
+    case 'renegotiate':
+      return model.last_pc_id === null ? stay(model) : askForOffer(model, 'user', at);
+    case 'timer':
+      return timer(model, fact.name, at);
+  }
+}
+
+/** What a page shows for a model. */
+export function publicState(model: Model): StreamState {
+  if (model.ended !== null) return { kind: 'ended', ...model.ended };
+  if (!model.active) return { kind: 'idle' };
+  const app_launch_state = model.session?.app ?? null;
+  if (model.picture) {
+    return { kind: 'live', signaling: model.socket === 'ready' ? 'connected' : 'lost', app_launch_state };
+  }
+  if (model.had_picture) {
+    const why = model.socket === 'ready' ? 'media' : 'signaling';
+    return { kind: 'reconnecting', attempt: model.attempt, why };
+  }
+  if (model.socket === 'ready' && model.session !== null) {
+    const { state, detail } = model.session;
+    return { kind: 'waiting', session_state: state, state_detail: detail, app_launch_state };
+  }
+  return { kind: 'connecting', attempt: model.attempt };
+}
+
+const stay = (model: Model): Step => ({ model, actions: [] });
+
+function then(first: Step, next: (model: Model) => Step): Step {
+  const second = next(first.model);
+  return { model: second.model, actions: [...first.actions, ...second.actions] };
+}
+
+function start(model: Model): Step {
+  return fetchAccess({ ...INITIAL, active: true, ice_servers: model.ice_servers });
+}
+
+function fetchAccess(model: Model): Step {
+  return {
+    model: { ...model, socket: 'fetching', fault: null },
+    actions: [{ type: 'fetch_access' }, { type: 'set_timer', name: 'handshake', ms: HANDSHAKE_MS }],
+  };
+}
+
+function end(
+  model: Model,
+  reason: EndReason,
+  code: string | null = null,
+  message: string | null = null,
+): Step {
+  const ended: Ended = { reason, code, message };
+  const peers = [model.current, model.next].filter((peer) => peer !== null);
+  const actions: Action[] = [
+    // Only who leaves by choice says so: otherwise the service knows already.
+    { type: 'close_socket', bye: reason === 'disconnected' && model.socket === 'ready' },
+    ...peers.map((peer): Action => ({ type: 'close_peer', pc_id: peer.pc_id })),
+    ...(['retry', 'handshake', 'retire', 'grace', 'renegotiate', 'offer'] as const).map(
+      (name): Action => ({ type: 'clear_timer', name }),
+    ),
+  ];
+  return { model: { ...INITIAL, ended, session: model.session, ice_servers: model.ice_servers }, actions };
+}
+
+function retry(model: Model, ms: number): Step {
+  return {
+    model: { ...model, socket: 'closed', attempt: model.attempt + 1 },
+    actions: [
+      { type: 'clear_timer', name: 'handshake' },
+      { type: 'clear_timer', name: 'offer' },
+      { type: 'set_timer', name: 'retry', ms },
+    ],
+  };
+}
+
+function greet(model: Model): Step {
+  // Only a connection that still plays is worth keeping; otherwise the service shall offer a new one.
+  const resume = model.current?.connected && !model.current.lost ? model.current.pc_id : null;
+  return { model: { ...model, socket: 'greeted' }, actions: [{ type: 'send_hello', resume }] };
+}
+
+function socketClosed(model: Model, code: number, at: Circumstances): Step {
+  const fault = model.fault;
+  if (fault?.fatal && code !== SIGNAL_CLOSE.codec_unsupported && !PASSING.has(fault.code))
+    return end(model, 'error', fault.code, fault.message);
+  const rule = reconnectRule(code);
+  if (rule === 'reload') return end(model, 'reload', String(code));
+  if (rule === 'no')
+    return end(model, endReasonOf(code), fault?.code ?? String(code), fault?.message ?? null);
+  // A token can be lost once without harm; after that the usual pace holds.
+  if (rule === 'new_token')
+    return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random));
+  if (rule === 'backoff') return retry(model, backoffMs(model.attempt, at.random));
+  return retry(model, Math.max(rule.afterMs, backoffMs(model.attempt, at.random)));
+}
+
+function endReasonOf(code: number): EndReason {
+  if (code === SIGNAL_CLOSE.session_gone) return 'session_ended';
+  if (code === SIGNAL_CLOSE.taken_over) return 'taken_over';
+  if (code === SIGNAL_CLOSE.codec_unsupported) return 'codec_unsupported';
+  return 'error';
+}
+
+function receive(model: Model, message: ServiceMessage, at: Circumstances): Step {
+  switch (message.type) {
+    case 'ready': {
+      if (model.socket !== 'greeted') return stay(model);
+      const session = { state: message.session.state, detail: message.session.state_detail, app: null };
+      const next: Model = {
+        ...model,
+        socket: 'ready',
+        attempt: 0,
+        session: { ...session, app: model.session?.app ?? null },
+        ice_servers: message.ice_servers,
+      };
+      return {
+        model: next,
+        actions: [
+          { type: 'clear_timer', name: 'handshake' },
+          { type: 'ready', ready: message },
+        ],
+      };
+    }
+    case 'session': {
+      const app = message.app_launch_state ?? model.session?.app ?? null;
+      return stay({ ...model, session: { state: message.state, detail: message.state_detail, app } });
+    }
+    case 'offer':
+      return model.socket === 'ready' ? offered(model, message) : stay(model);
+    case 'resumed':
+      return resumed(model, message.pc_id, at);
+    case 'candidate': {
+      const { pc_id, candidate, mid } = message;
+      if (model.next?.pc_id !== pc_id && model.current?.pc_id !== pc_id) return stay(model);
+      return { model, actions: [{ type: 'add_candidate', pc_id, candidate, mid }] };
+    }
+    case 'bye':
+      // A service that goes away closes the socket next; the picture does not need it.
+      return message.reason === 'going_away' ? stay(model) : end(model, message.reason);
+    case 'error':
+      return serviceError(model, message, at);
+  }
+}
+
+function offered(model: Model, offer: Offer): Step {
+  // One offer, one connection: a repeated id would only orphan the connection that has it.
+  if (model.current?.pc_id === offer.pc_id || model.next?.pc_id === offer.pc_id) return stay(model);
+  const actions: Action[] = [{ type: 'clear_timer', name: 'offer' }];
+  // The connection that never came up is superseded; the one that plays stays until the new one does.
+  if (model.next !== null) actions.push({ type: 'close_peer', pc_id: model.next.pc_id });
+  actions.push({ type: 'build_peer', offer, ice_servers: model.ice_servers });
+  if (model.current !== null) actions.push({ type: 'set_timer', name: 'retire', ms: MAKE_BEFORE_BREAK_MS });
+  const next: PeerModel = { pc_id: offer.pc_id, connected: false, lost: false };
+  return { model: { ...model, next, last_pc_id: offer.pc_id, pending: null }, actions };
+}
+
+function resumed(model: Model, pc_id: string, at: Circumstances): Step {
+  if (model.current?.pc_id === pc_id && !model.current.lost) return stay(model);
+  // It went down while the hello was on its way.
+  return askForOffer(model, 'disconnected', at);
+}
+
+function serviceError(
+  model: Model,
+  message: Extract<ServiceMessage, { type: 'error' }>,
+  at: Circumstances,
+): Step {
+  const fault = { code: message.code, message: message.message, fatal: message.fatal };
+  const noted = { ...model, fault };
+  if (message.fatal) return stay(noted);
+  if (message.code === 'answer_rejected' || message.code === 'video_rejected') {
+    return model.picture ? dropNext(noted) : end(model, 'error', message.code, message.message);
+  }
+  if (message.code !== 'ice_timeout') return stay(noted);
+  const dropped = dropNext(noted);
+  return dropped.model.picture ? dropped : then(dropped, (after) => askForOffer(after, 'ice_failed', at));
+}
+
+function dropNext(model: Model): Step {
+  if (model.next === null) return stay(model);
+  return {
+    model: { ...model, next: null },
+    actions: [
+      { type: 'close_peer', pc_id: model.next.pc_id },
+      { type: 'clear_timer', name: 'retire' },
+    ],
+  };
+}
+
+function peerState(model: Model, pc_id: string, state: RTCPeerConnectionState, at: Circumstances): Step {
+  if (model.next?.pc_id === pc_id) {
+    if (state === 'connected') return promote(model);
+    if (state !== 'failed' && state !== 'closed') return stay(model);
+    const dropped = dropNext(model);
+    return dropped.model.picture ? dropped : then(dropped, (after) => askForOffer(after, 'ice_failed', at));
+  }
+  if (model.current?.pc_id !== pc_id) return stay(model);
+  switch (state) {
+    case 'connected':
+      return {
+        model: { ...model, current: { ...model.current, connected: true } },
+        actions: [{ type: 'clear_timer', name: 'grace' }],
+      };
+    case 'disconnected':
+      return {
+        model: { ...model, current: { ...model.current, connected: false } },
+        actions: [{ type: 'set_timer', name: 'grace', ms: DISCONNECTED_GRACE_MS }],
+      };
+    case 'failed':
+    case 'closed':
+      return lose(model, 'ice_failed', at);
+    default:
+      return stay(model);
+  }
+}
+
+function promote(model: Model): Step {
+  if (model.next === null) return stay(model);
+  const actions: Action[] = [{ type: 'promote', pc_id: model.next.pc_id }];
+  if (model.current !== null) actions.push({ type: 'close_peer', pc_id: model.current.pc_id });
+  actions.push(
+    { type: 'clear_timer', name: 'retire' },
+    { type: 'clear_timer', name: 'grace' },
+    { type: 'clear_timer', name: 'renegotiate' },
+  );
+  const current = { ...model.next, connected: true };
+  return { model: { ...model, current, next: null, pending: null }, actions };
+}
+
+function peerUnusable(model: Model, pc_id: string, why: string): Step {
+  if (model.next?.pc_id !== pc_id) return stay(model);
+  // The same offer would come again and fail again.
+  return model.picture ? dropNext(model) : end(model, 'error', 'offer_unusable', why);
+}
+
+function frame(model: Model, pc_id: string): Step {
+  if (model.current?.pc_id !== pc_id) return stay(model);
+  return stay({ ...model, had_picture: true, picture: true, current: { ...model.current, lost: false } });
+}
+
+function lose(model: Model, reason: Renegotiate['reason'], at: Circumstances): Step {
+  if (model.current === null) return stay(model);
+  const current = { ...model.current, connected: false, lost: true };
+  const lost: Model = { ...model, current, picture: false };
+  // A newer connection is on its way already.
+  if (model.next !== null) return stay(lost);
+  return askForOffer(lost, reason, at);
+}
+
+function askForOffer(model: Model, reason: Renegotiate['reason'], at: Circumstances): Step {
+  if (model.last_pc_id === null) return stay(model);
+  // Without a socket the next hello asks by itself, since a lost connection is not resumed.
+  if (model.socket !== 'ready') return stay(model);
+  const waitMs =
+    model.renegotiated_at_ms === null ? 0 : model.renegotiated_at_ms + RENEGOTIATE_INTERVAL_MS - at.nowMs;
+  if (waitMs > 0) {
+    return {
+      model: { ...model, pending: reason },
+      actions: [{ type: 'set_timer', name: 'renegotiate', ms: waitMs }],
+    };
+  }
+  return {
+    model: { ...model, pending: null, renegotiated_at_ms: at.nowMs },
+    actions: [
+      { type: 'send', message: { type: 'renegotiate', pc_id: model.last_pc_id, reason } },
+      { type: 'set_timer', name: 'offer', ms: OFFER_MS },
+    ],
+  };
+}
+
+function controlBye(
+  model: Model,
+  pc_id: string,
+  reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error',
+  at: Circumstances,
+): Step {
+  if (model.current?.pc_id !== pc_id) return stay(model);
+  // The farewell of a connection that is being replaced says nothing about this page.
+  if (model.next !== null && reason === 'taken_over') return stay(model);
+  if (reason === 'error') return lose(model, 'ice_failed', at);
+  return end(model, reason);
+}
+
+function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at: Circumstances): Step {
+  switch (name) {
+    case 'retry':
+      return model.socket === 'closed' ? fetchAccess(model) : stay(model);
+    case 'handshake': {
+      if (model.socket === 'ready' || model.socket === 'closed') return stay(model);
+      const closing: Step = { model, actions: [{ type: 'close_socket', bye: false }] };
+      return then(closing, (after) => retry(after, backoffMs(after.attempt, at.random)));
+    }
+    case 'offer': {
+      if (model.socket !== 'ready') return stay(model);
+      const closing: Step = { model, actions: [{ type: 'close_socket', bye: false }] };
+      return then(closing, (after) => retry(after, backoffMs(after.attempt, at.random)));
+    }
+    case 'retire':
+      return retire(model);
+    case 'grace':
+      return model.current?.connected === false ? lose(model, 'disconnected', at) : stay(model);
+    case 'renegotiate':
+      return model.pending === null || model.next !== null
+        ? stay(model)
+        : askForOffer(model, model.pending, at);
+  }
+}
+
+/** Two connections for too long: the one that does not play closes. */
+function retire(model: Model): Step {
+  if (model.next === null || model.current === null) return stay(model);
+  if (model.current.connected && !model.current.lost) return dropNext(model);
+  const closed: Action = { type: 'close_peer', pc_id: model.current.pc_id };
+  return { model: { ...model, current: null, picture: false }, actions: [closed] };
+}

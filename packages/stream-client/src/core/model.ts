@@ -1,0 +1,122 @@
+/**
+ * The player's state machine, as data: what is known (Model), what can happen (Fact) and what to do about it (Action).
+ *
+ * Two things live side by side and fail apart. The signaling socket: closed → fetching (a token) → opening → greeted
+ * (hello sent) → ready, and back to closed. The peer connections: `next` is being negotiated, `current` is the newest
+ * that connected and shows the picture. Losing the socket leaves the peers alone; losing the picture asks for a new
+ * peer over the socket. Everything is let go when `ended` is set.
+ */
+import type { AppLaunchState, SessionStateName } from '@footlight/protocol';
+import type {
+  BrowserMessage,
+  IceServer,
+  Offer,
+  Ready,
+  Renegotiate,
+  ServiceMessage,
+} from '@footlight/protocol/signal';
+import type { EndReason } from '../types.ts';
+
+export type TimerName =
+  /** the next attempt to get a socket */
+  | 'retry'
+  /** an attempt that takes too long */
+  | 'handshake'
+  /** the older of two peers must go */
+  | 'retire'
+  /** a peer that is merely disconnected may come back by itself */
+  | 'grace'
+  /** a renegotiation that had to wait for its turn */
+  | 'renegotiate'
+  /** an offer that was asked for does not come: the socket is dead */
+  | 'offer';
+
+export interface PeerModel {
+  pc_id: string;
+  connected: boolean;
+  /** the picture of this connection is gone: failed, disconnected too long, or stuck */
+  lost: boolean;
+}
+
+export interface Ended {
+  reason: EndReason;
+  code: string | null;
+  message: string | null;
+}
+
+export interface Model {
+  /** between connect and the end */
+  active: boolean;
+  ended: Ended | null;
+  socket: 'closed' | 'fetching' | 'opening' | 'greeted' | 'ready';
+  /** attempts since the last ready */
+  attempt: number;
+  session: { state: SessionStateName; detail: string | null; app: AppLaunchState | null } | null;
+  ice_servers: IceServer[];
+  current: PeerModel | null;
+  next: PeerModel | null;
+  /** id of the newest offer, which a renegotiation names even when its connection is gone */
+  last_pc_id: string | null;
+  /** a picture was shown since connect */
+  had_picture: boolean;
+  /** and is shown now */
+  picture: boolean;
+  /** renegotiation that waits for the socket or its turn */
+  pending: Renegotiate['reason'] | null;
+  /** monotonic ms of the last renegotiation that was sent */
+  renegotiated_at_ms: number | null;
+  /** what the service said before a close */
+  fault: { code: string; message: string; fatal: boolean } | null;
+}
+
+export type Fact =
+  | { type: 'connect' }
+  | { type: 'disconnect' }
+  | { type: 'access'; url: string; ice_servers: IceServer[] | null }
+  | { type: 'access_failed' }
+  | { type: 'access_refused'; reason: EndReason; code: string | null; message: string }
+  | { type: 'socket_open' }
+  | { type: 'socket_closed'; code: number }
+  | { type: 'message'; message: ServiceMessage }
+  | { type: 'peer_state'; pc_id: string; state: RTCPeerConnectionState }
+  /** the browser could not use the offer */
+  | { type: 'peer_unusable'; pc_id: string; why: string }
+  | { type: 'frame'; pc_id: string }
+  /** packets arrive, pictures do not */
+  | { type: 'stuck'; pc_id: string }
+  | { type: 'control_bye'; pc_id: string; reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error' }
+  | { type: 'renegotiate' }
+  | { type: 'timer'; name: TimerName };
+
+export type Action =
+  | { type: 'fetch_access' }
+  | { type: 'open_socket'; url: string }
+  | { type: 'close_socket'; bye: boolean }
+  /** the shell fills in what this browser can decode */
+  | { type: 'send_hello'; resume: string | null }
+  | { type: 'send'; message: BrowserMessage }
+  | { type: 'ready'; ready: Ready }
+  | { type: 'build_peer'; offer: Offer; ice_servers: IceServer[] }
+  | { type: 'add_candidate'; pc_id: string; candidate: string; mid: string | null }
+  /** this connection now shows the picture and takes the input */
+  | { type: 'promote'; pc_id: string }
+  | { type: 'close_peer'; pc_id: string }
+  | { type: 'set_timer'; name: TimerName; ms: number }
+  | { type: 'clear_timer'; name: TimerName };
+
+export const INITIAL: Model = {
+  active: false,
+  ended: null,
+  socket: 'closed',
+  attempt: 0,
+  session: null,
+  ice_servers: [],
+  current: null,
+  next: null,
+  last_pc_id: null,
+  had_picture: false,
+  picture: false,
+  pending: null,
+  renegotiated_at_ms: null,
+  fault: null,
+};

@@ -1,0 +1,62 @@
+/** Tells once per connect() how long the first picture took, as soon as the host's clock is known or not to be had. */
+import type { ClockRecord, Environment, Timer, TraceEvent } from './types.ts';
+
+/** The clock takes eight pings; without an answer by then the launch time is left out. */
+const CLOCK_WAIT_MS = 3_000;
+
+export interface FirstFrameFacts {
+  width: number;
+  height: number;
+  flat: boolean;
+  /** monotonic ms at which the offer came */
+  offeredAtMs: number;
+  /** session's created_at in Unix ms of the service; null = unknown */
+  createdAtMs: number | null;
+}
+
+export class FirstFrameReport {
+  #environment: Environment;
+  #onTrace: (event: TraceEvent) => void;
+  #waiting: { facts: FirstFrameFacts; atUnixMs: number; atMs: number; timer: Timer } | null = null;
+
+  constructor(environment: Environment, onTrace: (event: TraceEvent) => void) {
+    this.#environment = environment;
+    this.#onTrace = onTrace;
+  }
+
+  shown(facts: FirstFrameFacts, clock: ClockRecord | null): void {
+    this.#waiting?.timer.cancel();
+    const timer = this.#environment.setTimeout(() => this.#tell(null), CLOCK_WAIT_MS);
+    const atUnixMs = this.#environment.nowUnixMs();
+    this.#waiting = { facts, atUnixMs, atMs: this.#environment.monotonicMs(), timer };
+    if (clock !== null || facts.createdAtMs === null) this.#tell(clock);
+  }
+
+  measured(clock: ClockRecord): void {
+    this.#tell(clock);
+  }
+
+  dispose(): void {
+    this.#waiting?.timer.cancel();
+    this.#waiting = null;
+  }
+
+  #tell(clock: ClockRecord | null): void {
+    const waiting = this.#waiting;
+    if (waiting === null) return;
+    waiting.timer.cancel();
+    this.#waiting = null;
+    const { facts, atUnixMs, atMs } = waiting;
+    const payload: TraceEvent['payload'] = {
+      since_load_ms: Math.round(atMs),
+      since_offer_ms: Math.round(atMs - facts.offeredAtMs),
+      width: facts.width,
+      height: facts.height,
+      flat: facts.flat,
+    };
+    if (clock !== null && facts.createdAtMs !== null) {
+      payload.since_launch_ms = Math.round(atUnixMs + clock.client_offset_ms - facts.createdAtMs);
+    }
+    this.#onTrace({ ts_unix_ms: Math.round(atUnixMs), type: 'client.first_frame', payload });
+  }
+}

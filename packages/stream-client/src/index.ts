@@ -1,0 +1,22 @@
+/**
+ * The player: shows a session in a <video>, sends the person's input, and says in typed states how it goes.
+ * No framework; one client is one page's view of one session.
+ *
+ * ```ts
+ * const client = createStreamClient({
+ *   video, surface,
+ *   connectSignaling: async () => (await api('sessions.signalingToken', { params: { id } })).signaling,
+ *   onState: (state) => render(state),
+ * });
+ * client.connect();
+ * playButton.onclick = () => client.unmuteAudio();
+ * // …
+ * client.dispose();
+ * ```
+ *
+ * States: idle → connecting → waiting → live ⇄ reconnecting → ended. A live picture survives the loss of the
+ * signaling socket: the state stays live with signaling 'lost' until it is back. `ended` is final until connect().
+ * Every refusal that cannot be mended by trying again is a typed end reason; nothing is thrown at the page.
+ */
+export { createStreamClient } from './client.ts';
+export * from './types.ts';

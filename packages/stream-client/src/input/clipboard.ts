@@ -1,0 +1,50 @@
+/**
+ * The clipboard in both directions. Text of the page goes to the session when the person pastes; text of the app goes
+ * to the page's clipboard, at once where the browser allows it, else with the next gesture. Never logged.
+ */
+import { fitsUtf8 } from '@footlight/protocol';
+import { CLIPBOARD_PER_SECOND, MAX_CLIPBOARD_BYTES } from '@footlight/protocol/input';
+import type { Environment } from '../types.ts';
+
+export class ClipboardBridge {
+  #environment: Environment;
+  #send: (text: string) => boolean;
+  #sentAtMs: number[] = [];
+  /** text of the app that the browser has not let us write yet */
+  #waiting: string | null = null;
+
+  constructor(environment: Environment, send: (text: string) => boolean) {
+    this.#environment = environment;
+    this.#send = send;
+  }
+
+  /** @returns whether the session got it */
+  toSession(text: string): boolean {
+    if (!fitsUtf8(text, MAX_CLIPBOARD_BYTES)) return false;
+    const nowMs = this.#environment.monotonicMs();
+    this.#sentAtMs = this.#sentAtMs.filter((atMs) => nowMs - atMs < 1000);
+    if (this.#sentAtMs.length >= CLIPBOARD_PER_SECOND) return false;
+    if (!this.#send(text)) return false;
+    this.#sentAtMs.push(nowMs);
+    return true;
+  }
+
+  /** @returns whether the page's clipboard has it already */
+  async fromSession(text: string): Promise<boolean> {
+    this.#waiting = text;
+    return this.onGesture();
+  }
+
+  /** Tries again what needed a gesture. */
+  async onGesture(): Promise<boolean> {
+    const text = this.#waiting;
+    if (text === null || navigator.clipboard === undefined || !document.hasFocus()) return false;
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      return false;
+    }
+    if (this.#waiting === text) this.#waiting = null;
+    return true;
+  }
+}

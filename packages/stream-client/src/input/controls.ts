@@ -1,0 +1,179 @@
+/** All input of one client together: who listens, when, and what the page is told about it. */
+import type { AgentHello, PointerMode } from '@footlight/protocol/input';
+import { Cleanup } from '../environment.ts';
+import type { Environment, InputStatus } from '../types.ts';
+import { Gamepads } from './gamepads.ts';
+import { Keyboard } from './keyboard.ts';
+import { Pointer } from './pointer.ts';
+import type { InputSender } from './sender.ts';
+
+export interface ControlsHooks {
+  /** a picture is shown, so what the person does belongs to it */
+  isLive(): boolean;
+  onGesture(): void;
+  onPaste(text: string): void;
+  onMenu(source: 'keyboard' | 'pad'): void;
+  onChange(status: InputStatus): void;
+}
+
+interface LockableKeyboard {
+  lock?(): Promise<void>;
+  unlock?(): void;
+}
+
+export class Controls {
+  readonly keyboard: Keyboard;
+  readonly pads: Gamepads;
+  #surface: HTMLElement;
+  #pointer: Pointer;
+  #sender: InputSender;
+  #hooks: ControlsHooks;
+  #cleanup = new Cleanup();
+  #enabled = true;
+  #relative = false;
+  #keyboardLocked = false;
+  #padCount = 0;
+
+  constructor(
+    environment: Environment,
+    sender: InputSender,
+    surface: HTMLElement,
+    video: HTMLVideoElement,
+    hooks: ControlsHooks,
+  ) {
+    this.#sender = sender;
+    this.#surface = surface;
+    this.#hooks = hooks;
+    const isEnabled = () => this.#enabled && hooks.isLive();
+    this.keyboard = new Keyboard(environment, sender, surface, {
+      isEnabled,
+      onGesture: hooks.onGesture,
+      onPaste: hooks.onPaste,
+      onEscape: () => {
+        this.#pointer.unlock();
+        hooks.onMenu('keyboard');
+      },
+    });
+    this.#pointer = new Pointer(sender, surface, video, {
+      isEnabled,
+      onGesture: hooks.onGesture,
+      onPress: () => this.keyboard.focus(),
+      wantsLock: () => this.#relative && !this.#pointer.isLocked,
+      onLockChange: () => this.#tell(),
+    });
+    this.pads = new Gamepads(environment, sender, {
+      isEnabled,
+      onCount: (pads) => {
+        this.#padCount = pads;
+        this.#tell();
+      },
+      onGuide: () => hooks.onMenu('pad'),
+    });
+    this.#cleanup.listen(document, 'fullscreenchange', () => this.#onFullscreenChange());
+  }
+
+  get status(): InputStatus {
+    return {
+      enabled: this.#enabled,
+      pointer_locked: this.#pointer?.isLocked ?? false,
+      pointer_lock_wanted: this.#relative,
+      fullscreen: this.#isFullscreen,
+      keyboard_locked: this.#keyboardLocked,
+      pads: this.#padCount,
+    };
+  }
+
+  /** A new connection holds nothing and has greeted. */
+  greeted(hello: AgentHello): void {
+    this.pads.announce(hello.max_pads);
+  }
+
+  /** The next connection takes over: what was held on the old one was let go by its end. */
+  forget(): void {
+    this.#relative = false;
+    this.#pointer.forget();
+    this.#tell();
+  }
+
+  setEnabled(enabled: boolean): void {
+    if (enabled === this.#enabled) return;
+    if (!enabled) this.releaseAll();
+    this.#enabled = enabled;
+    this.#tell();
+  }
+
+  setPointerMode(mode: PointerMode): void {
+    this.#relative = mode.relative;
+    if (!mode.relative) this.#pointer.releaseAppLock();
+    this.#tell();
+  }
+
+  releaseAll(): void {
+    this.#pointer.forget();
+    this.keyboard.releaseAll();
+  }
+
+  lockPointer(): Promise<boolean> {
+    return this.#pointer.lock();
+  }
+
+  unlockPointer(): void {
+    this.#pointer.unlock();
+  }
+
+  async enterFullscreen(): Promise<boolean> {
+    try {
+      await this.#surface.requestFullscreen({ navigationUI: 'hide' });
+    } catch {
+      return false;
+    }
+    this.keyboard.focus();
+    const keyboard = lockableKeyboard();
+    if (keyboard?.lock !== undefined) {
+      // Without the lock only the keys that the system keeps for itself are missing.
+      this.#keyboardLocked = await keyboard.lock().then(
+        () => true,
+        () => false,
+      );
+      this.#tell();
+    }
+    return true;
+  }
+
+  async exitFullscreen(): Promise<void> {
+    if (this.#isFullscreen) await document.exitFullscreen().catch(() => undefined);
+  }
+
+  async toggleFullscreen(): Promise<void> {
+    if (this.#isFullscreen) await this.exitFullscreen();
+    else await this.enterFullscreen();
+  }
+
+  get #isFullscreen(): boolean {
+    return document.fullscreenElement?.contains(this.#surface) ?? false;
+  }
+
+  dispose(): void {
+    this.#cleanup.run();
+    this.keyboard.dispose();
+    this.#pointer.dispose();
+    this.pads.dispose();
+    this.#sender.attach(null);
+  }
+
+  #onFullscreenChange(): void {
+    if (!this.#isFullscreen && this.#keyboardLocked) {
+      lockableKeyboard()?.unlock?.();
+      this.#keyboardLocked = false;
+    }
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#hooks.onChange(this.status);
+  }
+}
+
+function lockableKeyboard(): LockableKeyboard | undefined {
+  return (navigator as unknown as { keyboard?: LockableKeyboard }).keyboard;
+}

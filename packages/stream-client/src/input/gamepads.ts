@@ -1,0 +1,116 @@
+/** Gamepads with the standard mapping: announced, polled while any is there, rumbled on request. */
+import { MAX_PADS, type Rumble } from '@footlight/protocol/input';
+import { Cleanup } from '../environment.ts';
+import type { Environment, Timer } from '../types.ts';
+import { PadSchedule, readPad } from './pad-state.ts';
+import type { InputSender } from './sender.ts';
+
+/** Pads change between pictures; this is finer than any display and cheap while nothing changes. */
+const POLL_MS = 8;
+
+interface Rumbling {
+  playEffect?(type: 'dual-rumble', parameters: object): Promise<unknown>;
+  reset?(): Promise<unknown>;
+}
+
+/** The button in the middle of a pad, by the standard mapping. */
+const GUIDE = 1 << 16;
+
+export interface PadHooks {
+  isEnabled(): boolean;
+  onCount(pads: number): void;
+  onGuide(): void;
+}
+
+export class Gamepads {
+  #environment: Environment;
+  #sender: InputSender;
+  #hooks: PadHooks;
+  #maxPads = MAX_PADS;
+  #cleanup = new Cleanup();
+  #poll: Timer | null = null;
+  /** index on the wire → browser's index, with its schedule */
+  #pads = new Map<number, { browserIndex: number; schedule: PadSchedule; guide: boolean }>();
+
+  constructor(environment: Environment, sender: InputSender, hooks: PadHooks) {
+    this.#environment = environment;
+    this.#sender = sender;
+    this.#hooks = hooks;
+    this.#cleanup.listen(window, 'gamepadconnected', () => this.#refresh());
+    this.#cleanup.listen(window, 'gamepaddisconnected', () => this.#refresh());
+  }
+
+  /** A new connection knows of no pads yet. @param maxPads as many as the session takes */
+  announce(maxPads: number): void {
+    this.#maxPads = Math.min(MAX_PADS, maxPads);
+    this.#pads.clear();
+    this.#refresh();
+  }
+
+  rumble(message: Rumble): void {
+    const pad = this.#pads.get(message.index);
+    const gamepad = pad === undefined ? null : this.#read()[pad.browserIndex];
+    const actuator = gamepad?.vibrationActuator as Rumbling | undefined;
+    if (message.duration_ms === 0) void actuator?.reset?.().catch(() => undefined);
+    else {
+      const effect = {
+        duration: message.duration_ms,
+        strongMagnitude: message.strong / 65_535,
+        weakMagnitude: message.weak / 65_535,
+      };
+      void actuator?.playEffect?.('dual-rumble', effect).catch(() => undefined);
+    }
+  }
+
+  dispose(): void {
+    this.#poll?.cancel();
+    this.#cleanup.run();
+  }
+
+  #read(): (Gamepad | null)[] {
+    return navigator.getGamepads?.() ?? [];
+  }
+
+  #refresh(): void {
+    const present = this.#read().filter((pad) => pad?.connected && pad.mapping === 'standard');
+    const browserIndexes = new Set(present.map((pad) => pad?.index));
+    for (const [index, pad] of this.#pads) {
+      if (browserIndexes.has(pad.browserIndex)) continue;
+      this.#pads.delete(index);
+      this.#sender.send({ kind: 'pad_off', index });
+    }
+    const known = new Set([...this.#pads.values()].map((pad) => pad.browserIndex));
+    for (const pad of present) {
+      if (pad === null || known.has(pad.index)) continue;
+      const index = Array.from({ length: this.#maxPads }, (_, slot) => slot).find(
+        (slot) => !this.#pads.has(slot),
+      );
+      if (index === undefined) break;
+      this.#pads.set(index, { browserIndex: pad.index, schedule: new PadSchedule(), guide: false });
+      this.#sender.send({ kind: 'pad_on', index, rumble: 'vibrationActuator' in pad });
+    }
+    this.#hooks.onCount(this.#pads.size);
+    if (this.#pads.size === 0) {
+      this.#poll?.cancel();
+      this.#poll = null;
+    } else {
+      this.#poll ??= this.#environment.setInterval(() => this.#sample(), POLL_MS);
+    }
+  }
+
+  #sample(): void {
+    if (!this.#hooks.isEnabled()) return;
+    const gamepads = this.#read();
+    const nowMs = this.#environment.monotonicMs();
+    for (const [index, pad] of this.#pads) {
+      const gamepad = gamepads[pad.browserIndex];
+      if (gamepad == null) continue;
+      const snapshot = readPad(gamepad);
+      const guide = (snapshot.buttons & GUIDE) !== 0;
+      if (guide && !pad.guide) this.#hooks.onGuide();
+      pad.guide = guide;
+      if (pad.schedule.isDue(snapshot, nowMs))
+        this.#sender.sendMotion({ kind: 'pad_state', index, ...snapshot });
+    }
+  }
+}

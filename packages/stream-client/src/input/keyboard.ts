@@ -1,0 +1,216 @@
+/**
+ * Physical keys of the focused surface, text from input methods, and the paste key.
+ *
+ * A hidden text area inside the surface holds the focus, because only an editable element gets composition events and
+ * the keyboard of a touch screen. Keys are taken before the page sees them; what an input method eats comes as text.
+ */
+import { LOCK, MAX_TEXT_BYTES } from '@footlight/protocol/input';
+import { Cleanup } from '../environment.ts';
+import type { Environment, Timer } from '../types.ts';
+import { HeldKeys, type KeyAction, type KeyFacts } from './held-keys.ts';
+import { isPageControl } from './overlay.ts';
+import type { InputSender } from './sender.ts';
+
+/** The browser fires `paste` right after the key event that asks for it; where it does not, the key goes alone. */
+const PASTE_WAIT_MS = 60;
+
+export interface KeyboardHooks {
+  isEnabled(): boolean;
+  /** the person pressed or clicked: what needs a gesture may be done now */
+  onGesture(): void;
+  /** the person wants the keyboard back */
+  onEscape(): void;
+  /** the person pasted this text */
+  onPaste(text: string): void;
+}
+
+export class Keyboard {
+  /** takes the focus for the surface; null where the surface cannot hold children */
+  readonly field: HTMLTextAreaElement | null;
+  #environment: Environment;
+  #sender: InputSender;
+  #surface: HTMLElement;
+  #hooks: KeyboardHooks;
+  #held = new HeldKeys();
+  #cleanup = new Cleanup();
+  #pasting: { key: KeyFacts; timer: Timer } | null = null;
+  #isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+
+  constructor(environment: Environment, sender: InputSender, surface: HTMLElement, hooks: KeyboardHooks) {
+    this.#environment = environment;
+    this.#sender = sender;
+    this.#surface = surface;
+    this.#hooks = hooks;
+    this.field = surface instanceof HTMLVideoElement ? null : this.#createField();
+    if (surface.tabIndex < 0) surface.tabIndex = 0;
+    const { field } = this;
+    if (field !== null) this.#cleanup.listen(surface, 'focus', () => field.focus({ preventScroll: true }));
+    this.#cleanup.listen(surface, 'keydown', (event) => this.#onKeyDown(event as KeyboardEvent));
+    this.#cleanup.listen(surface, 'keyup', (event) => this.#onKeyUp(event as KeyboardEvent));
+    this.#cleanup.listen(surface, 'paste', (event) => this.#onPaste(event as ClipboardEvent));
+    this.#cleanup.listen(surface, 'compositionend', (event) =>
+      this.#onComposed((event as CompositionEvent).data),
+    );
+    this.#cleanup.listen(surface, 'beforeinput', (event) => this.#onBeforeInput(event as InputEvent));
+    this.#cleanup.listen(surface, 'focusout', () => this.releaseAll());
+    this.#cleanup.listen(window, 'blur', () => this.releaseAll());
+    this.#cleanup.listen(document, 'visibilitychange', () => {
+      if (document.hidden) this.releaseAll();
+    });
+  }
+
+  focus(): void {
+    (this.field ?? this.#surface).focus({ preventScroll: true });
+  }
+
+  /** Lets everything go, here and in the session: keys, buttons, contacts, pads. */
+  releaseAll(): void {
+    this.#held.clear();
+    this.#pasting?.timer.cancel();
+    this.#pasting = null;
+    this.#sender.send({ kind: 'release_all' });
+  }
+
+  /** Types characters, whatever the layout; cut into messages between characters. */
+  sendText(text: string): void {
+    const encoder = new TextEncoder();
+    const buffer = new Uint8Array(MAX_TEXT_BYTES);
+    for (let rest = text; rest.length > 0; ) {
+      const { read } = encoder.encodeInto(rest, buffer);
+      if (read === 0) return;
+      this.#sender.send({ kind: 'text', text: rest.slice(0, read) });
+      rest = rest.slice(read);
+    }
+  }
+
+  /** Presses in order, lets go in reverse. */
+  sendKeys(codes: string[]): void {
+    const facts = codes.map((code): KeyFacts => ({ code, repeat: false, locks: 0 }));
+    const held = new HeldKeys();
+    for (const key of facts) this.#send(held.down(key));
+    for (const key of facts.reverse()) this.#send(held.up(key));
+  }
+
+  dispose(): void {
+    this.releaseAll();
+    this.#cleanup.run();
+    this.field?.remove();
+  }
+
+  #createField(): HTMLTextAreaElement {
+    const field = document.createElement('textarea');
+    field.setAttribute('aria-label', 'Stream input');
+    field.autocapitalize = 'off';
+    field.autocomplete = 'off';
+    field.spellcheck = false;
+    // No keyboard pops up on a touch screen merely because the picture was touched.
+    field.inputMode = 'none';
+    field.tabIndex = -1;
+    Object.assign(field.style, {
+      position: 'absolute',
+      left: '0',
+      top: '0',
+      width: '1px',
+      height: '1px',
+      padding: '0',
+      border: '0',
+      opacity: '0',
+      resize: 'none',
+      pointerEvents: 'none',
+    });
+    this.#surface.append(field);
+    return field;
+  }
+
+  #onKeyDown(event: KeyboardEvent): void {
+    if (!this.#hooks.isEnabled() || isPageControl(event)) return;
+    this.#hooks.onGesture();
+    // 229 is a key that an input method keeps for itself; its text comes by composition.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (isEscapeChord(event)) {
+      event.preventDefault();
+      this.releaseAll();
+      (document.activeElement as HTMLElement | null)?.blur();
+      this.#hooks.onEscape();
+      return;
+    }
+    const key = facts(event);
+    if (this.#isApple && key.code === 'CapsLock') {
+      event.preventDefault();
+      this.#send(this.#held.tap(key));
+      return;
+    }
+    event.stopPropagation();
+    if (isPasteKey(event) && !event.repeat) {
+      // The clipboard goes ahead of the key that uses it.
+      this.#pasting?.timer.cancel();
+      this.#pasting = { key, timer: this.#environment.setTimeout(() => this.#finishPaste(), PASTE_WAIT_MS) };
+      return;
+    }
+    event.preventDefault();
+    this.#send(this.#held.down(key));
+  }
+
+  #onKeyUp(event: KeyboardEvent): void {
+    if (!this.#hooks.isEnabled() || isPageControl(event)) return;
+    const key = facts(event);
+    event.preventDefault();
+    event.stopPropagation();
+    if (this.#pasting !== null) this.#finishPaste();
+    if (this.#isApple && key.code === 'CapsLock') this.#send(this.#held.tap(key));
+    else this.#send(this.#held.up(key));
+  }
+
+  #onPaste(event: ClipboardEvent): void {
+    if (!this.#hooks.isEnabled() || isPageControl(event)) return;
+    event.preventDefault();
+    const text = event.clipboardData?.getData('text/plain') ?? '';
+    if (text !== '') this.#hooks.onPaste(text);
+    this.#finishPaste();
+  }
+
+  #finishPaste(): void {
+    const pasting = this.#pasting;
+    if (pasting === null) return;
+    this.#pasting = null;
+    pasting.timer.cancel();
+    this.#send(this.#held.down(pasting.key));
+  }
+
+  #onComposed(text: string): void {
+    if (this.#hooks.isEnabled() && text !== '') this.sendText(text);
+    if (this.field !== null) this.field.value = '';
+  }
+
+  #onBeforeInput(event: InputEvent): void {
+    // Compositions must run in the field; everything else is ours already or comes from a touch keyboard.
+    if (isPageControl(event) || event.isComposing || event.inputType.startsWith('insertComposition')) return;
+    event.preventDefault();
+    if (!this.#hooks.isEnabled()) return;
+    if (event.inputType === 'insertText' && event.data !== null) this.sendText(event.data);
+    else if (event.inputType === 'insertLineBreak') this.sendKeys(['Enter']);
+    else if (event.inputType === 'deleteContentBackward') this.sendKeys(['Backspace']);
+  }
+
+  #send(actions: KeyAction[]): void {
+    for (const action of actions) this.#sender.send({ kind: 'key', ...action });
+  }
+}
+
+function facts(event: KeyboardEvent): KeyFacts {
+  const locks =
+    (event.getModifierState('CapsLock') ? LOCK.caps : 0) |
+    (event.getModifierState('NumLock') ? LOCK.num : 0) |
+    (event.getModifierState('ScrollLock') ? LOCK.scroll : 0);
+  return { code: event.code, repeat: event.repeat, locks };
+}
+
+/** The way out for who has only a keyboard: every other key belongs to the session. */
+function isEscapeChord(event: KeyboardEvent): boolean {
+  return event.code === 'KeyZ' && event.ctrlKey && event.altKey && event.shiftKey;
+}
+
+function isPasteKey(event: KeyboardEvent): boolean {
+  const withV = event.code === 'KeyV' && (event.ctrlKey || event.metaKey) && !event.altKey;
+  return withV || (event.code === 'Insert' && event.shiftKey);
+}

@@ -1,0 +1,199 @@
+/** Mouse, pen, wheel and touch over the picture; pointer lock when the app wants relative motion. */
+import { MAX_CONTACTS } from '@footlight/protocol/input';
+import { Cleanup } from '../environment.ts';
+import { type Box, isInside, pictureBox, toWire, wheelUnits } from './geometry.ts';
+import { isPageControl } from './overlay.ts';
+import type { InputSender } from './sender.ts';
+
+export interface PointerHooks {
+  isEnabled(): boolean;
+  onGesture(): void;
+  /** a press in the picture: focus belongs to the stream now */
+  onPress(): void;
+  /** the app wants relative motion and the pointer is not locked */
+  wantsLock(): boolean;
+  onLockChange(locked: boolean): void;
+}
+
+const INT16_MAX = 32_767;
+/** MouseEvent.button is in the order of the wire: left, middle, right, back, forward. */
+const BUTTONS = 5;
+
+export class Pointer {
+  #sender: InputSender;
+  #surface: HTMLElement;
+  #video: HTMLVideoElement;
+  #hooks: PointerHooks;
+  #cleanup = new Cleanup();
+  /** browser's pointer id → contact number */
+  #contacts = new Map<number, number>();
+  #buttons = new Set<number>();
+  #wheelX = 0;
+  #wheelY = 0;
+  #lockedByApp = false;
+
+  constructor(sender: InputSender, surface: HTMLElement, video: HTMLVideoElement, hooks: PointerHooks) {
+    this.#sender = sender;
+    this.#surface = surface;
+    this.#video = video;
+    this.#hooks = hooks;
+    const touchAction = surface.style.touchAction;
+    surface.style.touchAction = 'none';
+    this.#cleanup.add(() => {
+      surface.style.touchAction = touchAction;
+    });
+    // pointerrawupdate is not held back until the next picture of the page, as pointermove is.
+    const move = 'onpointerrawupdate' in window ? 'pointerrawupdate' : 'pointermove';
+    const listen = (target: EventTarget, type: string, listener: (event: never) => void) =>
+      this.#cleanup.listen(target, type, listener as (event: Event) => void, { passive: false });
+    listen(surface, move, (event: PointerEvent) => this.#onMove(event));
+    listen(surface, 'pointerdown', (event: PointerEvent) => this.#onDown(event));
+    listen(surface, 'pointerup', (event: PointerEvent) => this.#onTouchEnd(event, 'up'));
+    listen(surface, 'pointercancel', (event: PointerEvent) => this.#onTouchEnd(event, 'cancel'));
+    listen(surface, 'mousedown', (event: MouseEvent) => this.#onButton(event, true));
+    listen(window, 'mouseup', (event: MouseEvent) => this.#onButton(event, false));
+    listen(surface, 'wheel', (event: WheelEvent) => this.#onWheel(event));
+    for (const type of ['contextmenu', 'auxclick', 'dragstart', 'selectstart']) {
+      listen(surface, type, (event: Event) => {
+        if (this.#hooks.isEnabled() && !isPageControl(event)) event.preventDefault();
+      });
+    }
+    listen(document, 'pointerlockchange', () => this.#hooks.onLockChange(this.isLocked));
+  }
+
+  get isLocked(): boolean {
+    return document.pointerLockElement === this.#surface;
+  }
+
+  /** Must follow a gesture. Raw movement where the browser has it, since games add their own acceleration. */
+  async lock(): Promise<boolean> {
+    const request = this.#surface.requestPointerLock?.bind(this.#surface) as
+      | ((options?: { unadjustedMovement: boolean }) => Promise<void> | undefined)
+      | undefined;
+    if (request === undefined) return false;
+    try {
+      await request({ unadjustedMovement: true });
+    } catch {
+      try {
+        await request();
+      } catch {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  unlock(): void {
+    if (this.isLocked) document.exitPointerLock();
+  }
+
+  /** The app let go of the pointer: give it back if it was taken for the app. */
+  releaseAppLock(): void {
+    if (this.#lockedByApp) this.unlock();
+    this.#lockedByApp = false;
+  }
+
+  /** The receiver was told to let go. */
+  forget(): void {
+    this.#buttons.clear();
+    this.#contacts.clear();
+    this.#wheelX = 0;
+    this.#wheelY = 0;
+  }
+
+  dispose(): void {
+    this.unlock();
+    this.#cleanup.run();
+  }
+
+  #box(): Box {
+    const size = { width: this.#video.videoWidth, height: this.#video.videoHeight };
+    return pictureBox(this.#video.getBoundingClientRect(), size, getComputedStyle(this.#video).objectFit);
+  }
+
+  #onMove(event: PointerEvent): void {
+    if (!this.#hooks.isEnabled()) return;
+    if (event.pointerType === 'touch') {
+      const contact = this.#contacts.get(event.pointerId);
+      if (contact === undefined) return;
+      const { x, y } = toWire(this.#box(), event.clientX, event.clientY);
+      this.#sender.moveTouch(contact, x, y, pressure(event));
+    } else if (this.isLocked) {
+      const box = this.#box();
+      const scale = box.width > 0 && this.#video.videoWidth > 0 ? this.#video.videoWidth / box.width : 1;
+      this.#sender.moveBy(event.movementX * scale, event.movementY * scale);
+    } else {
+      const { x, y } = toWire(this.#box(), event.clientX, event.clientY);
+      this.#sender.moveTo(x, y);
+    }
+  }
+
+  #onDown(event: PointerEvent): void {
+    if (!this.#hooks.isEnabled() || isPageControl(event)) return;
+    this.#hooks.onGesture();
+    if (event.pointerType !== 'touch') {
+      // Moves outside the element count as long as a button is down.
+      if (!this.isLocked) this.#surface.setPointerCapture?.(event.pointerId);
+      return;
+    }
+    // Otherwise the browser would send the touch again as a mouse.
+    event.preventDefault();
+    this.#hooks.onPress();
+    const taken = new Set(this.#contacts.values());
+    const contact = Array.from({ length: MAX_CONTACTS }, (_, index) => index).find(
+      (index) => !taken.has(index),
+    );
+    if (contact === undefined) return;
+    this.#contacts.set(event.pointerId, contact);
+    const { x, y } = toWire(this.#box(), event.clientX, event.clientY);
+    this.#sender.send({ kind: 'touch', action: 'down', contact, x, y, pressure: pressure(event) });
+  }
+
+  #onTouchEnd(event: PointerEvent, action: 'up' | 'cancel'): void {
+    const contact = this.#contacts.get(event.pointerId);
+    if (contact === undefined) return;
+    this.#contacts.delete(event.pointerId);
+    const { x, y } = toWire(this.#box(), event.clientX, event.clientY);
+    this.#sender.send({ kind: 'touch', action, contact, x, y, pressure: 0 });
+  }
+
+  #onButton(event: MouseEvent, down: boolean): void {
+    const { button } = event;
+    if (button < 0 || button >= BUTTONS) return;
+    // A button that went down in the picture comes up wherever it comes up.
+    if (!down && !this.#buttons.has(button)) return;
+    if (down && (!this.#hooks.isEnabled() || isPageControl(event))) return;
+    event.preventDefault();
+    const box = this.#box();
+    if (down) {
+      this.#hooks.onPress();
+      if (!this.isLocked && !isInside(box, event.clientX, event.clientY)) return;
+      this.#buttons.add(button);
+    } else {
+      this.#buttons.delete(button);
+    }
+    const position = this.isLocked ? null : toWire(box, event.clientX, event.clientY);
+    this.#sender.send({ kind: 'button', button, down, position });
+    if (down && this.#hooks.wantsLock()) {
+      this.#lockedByApp = true;
+      void this.lock();
+    }
+  }
+
+  #onWheel(event: WheelEvent): void {
+    if (!this.#hooks.isEnabled() || isPageControl(event)) return;
+    event.preventDefault();
+    this.#wheelX += wheelUnits(event.deltaX, event.deltaMode);
+    this.#wheelY += wheelUnits(event.deltaY, event.deltaMode);
+    const dx = clamp(Math.trunc(this.#wheelX));
+    const dy = clamp(Math.trunc(this.#wheelY));
+    if (dx === 0 && dy === 0) return;
+    this.#wheelX -= dx;
+    this.#wheelY -= dy;
+    this.#sender.send({ kind: 'wheel', dx, dy });
+  }
+}
+
+const clamp = (value: number) => Math.max(-INT16_MAX, Math.min(INT16_MAX, value));
+
+const pressure = (event: PointerEvent) => Math.round(Math.min(1, Math.max(0, event.pressure)) * 255);

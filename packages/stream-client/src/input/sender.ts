@@ -1,0 +1,134 @@
+/**
+ * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are brought down to what the
+ * session can use; what is on the reliable channel goes out at once. Without an open channel, messages are dropped:
+ * input for a picture that nobody sees would only surprise.
+ */
+import {
+  CHANNELS,
+  encodeInput,
+  MOTION_BUFFER_BYTES,
+  POINTER_MAX_PER_SECOND,
+  POINTER_REL_UNIT,
+  type ViewerMessage,
+} from '@footlight/protocol/input';
+import type { Environment, Timer } from '../types.ts';
+
+type WithoutStamp<M> = M extends unknown ? Omit<M, 'seq' | 't'> : never;
+type Outgoing = WithoutStamp<ViewerMessage>;
+
+const MOVE_INTERVAL_MS = 1000 / POINTER_MAX_PER_SECOND;
+
+export class InputSender {
+  #environment: Environment;
+  #input: RTCDataChannel | null = null;
+  #motion: RTCDataChannel | null = null;
+  #inputSeq = 0;
+  #motionSeq = 0;
+  #onPress: (seq: number, sentMs: number) => void;
+  /** newest unsent move per pointer or contact */
+  #moves = new Map<string, Outgoing>();
+  #moveTimer: Timer | null = null;
+  #movedAtMs = Number.NEGATIVE_INFINITY;
+  #sumX = 0;
+  #sumY = 0;
+
+  /** @param onPress hears of each key or button that goes down, with its seq and the monotonic ms of sending */
+  constructor(environment: Environment, onPress: (seq: number, sentMs: number) => void) {
+    this.#environment = environment;
+    this.#onPress = onPress;
+  }
+
+  /** Moves to another connection's channels; each counts from 1. null = nowhere. */
+  attach(channels: { input: RTCDataChannel; motion: RTCDataChannel } | null): void {
+    this.#moves.clear();
+    this.#moveTimer?.cancel();
+    this.#moveTimer = null;
+    this.#input = channels?.input ?? null;
+    this.#motion = channels?.motion ?? null;
+    this.#inputSeq = 0;
+    this.#motionSeq = 0;
+    this.#sumX = 0;
+    this.#sumY = 0;
+  }
+
+  get isOpen(): boolean {
+    return this.#input?.readyState === 'open';
+  }
+
+  /** Sends what must arrive: keys, text, buttons, wheel, touch down and up, pads on and off. */
+  send(message: Outgoing): void {
+    if (message.kind === 'button' || message.kind === 'touch') this.#forgetMoves(message);
+    const channel = this.#input;
+    if (channel?.readyState !== 'open') return;
+    this.#inputSeq = (this.#inputSeq + 1) >>> 0;
+    const nowMs = this.#environment.monotonicMs();
+    const bytes = encodeInput({
+      ...message,
+      seq: this.#inputSeq,
+      t: Math.floor(nowMs) >>> 0,
+    } as ViewerMessage);
+    if (bytes.length > CHANNELS.input.maxMessageBytes) return;
+    channel.send(bytes);
+    if ((message.kind === 'key' || message.kind === 'button') && message.down)
+      this.#onPress(this.#inputSeq, nowMs);
+  }
+
+  /** Sends what the next message replaces, at once: pad states and pings. */
+  sendMotion(message: Outgoing): void {
+    const channel = this.#motion;
+    if (channel?.readyState !== 'open' || channel.bufferedAmount > MOTION_BUFFER_BYTES) return;
+    this.#motionSeq = (this.#motionSeq + 1) >>> 0;
+    const t = Math.floor(this.#environment.monotonicMs()) >>> 0;
+    channel.send(encodeInput({ ...message, seq: this.#motionSeq, t } as ViewerMessage));
+  }
+
+  /** The pointer is here now, 0–65535. */
+  moveTo(x: number, y: number): void {
+    this.#moves.delete('rel');
+    this.#move('abs', { kind: 'pointer_abs', x, y });
+  }
+
+  /** The pointer went this far, in stream pixels. */
+  moveBy(dx: number, dy: number): void {
+    this.#sumX += dx * POINTER_REL_UNIT;
+    this.#sumY += dy * POINTER_REL_UNIT;
+    this.#moves.delete('abs');
+    // Totals wrap at 32 bits, so a lost message costs nothing.
+    this.#move('rel', {
+      kind: 'pointer_rel',
+      sum_x: Math.round(this.#sumX) | 0,
+      sum_y: Math.round(this.#sumY) | 0,
+    });
+  }
+
+  moveTouch(contact: number, x: number, y: number, pressure: number): void {
+    this.#move(`touch ${contact}`, { kind: 'touch', action: 'move', contact, x, y, pressure });
+  }
+
+  #move(key: string, message: Outgoing): void {
+    this.#moves.set(key, message);
+    if (this.#moveTimer !== null) return;
+    const waitMs = this.#movedAtMs + MOVE_INTERVAL_MS - this.#environment.monotonicMs();
+    if (waitMs <= 0) this.#flushMoves();
+    else {
+      this.#moveTimer = this.#environment.setTimeout(() => {
+        this.#moveTimer = null;
+        this.#flushMoves();
+      }, waitMs);
+    }
+  }
+
+  #flushMoves(): void {
+    this.#movedAtMs = this.#environment.monotonicMs();
+    for (const message of this.#moves.values()) this.sendMotion(message);
+    this.#moves.clear();
+  }
+
+  /** A press carries its own place; a move from before it must not come after it. */
+  #forgetMoves(message: Outgoing): void {
+    if (message.kind === 'button' && message.position !== null) this.#moves.delete('abs');
+    // Relative motion adds up, so it goes out ahead of the press instead.
+    else if (message.kind === 'button') this.#flushMoves();
+    else if (message.kind === 'touch') this.#moves.delete(`touch ${message.contact}`);
+  }
+}

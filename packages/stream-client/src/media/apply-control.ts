@@ -1,0 +1,51 @@
+/** What each message of the host's control channel does on the page. */
+import type { AgentControl, ControlBye } from '@footlight/protocol/input';
+import type { Emitter } from '../events.ts';
+import type { ClipboardBridge } from '../input/clipboard.ts';
+import type { Controls } from '../input/controls.ts';
+import type { CursorShapes } from './cursor.ts';
+
+export interface ControlTargets {
+  emitter: Emitter;
+  cursor: CursorShapes;
+  clipboard: ClipboardBridge;
+  controls: Controls;
+  onBye(reason: ControlBye['reason']): void;
+}
+
+export function applyControl(message: AgentControl, targets: ControlTargets): void {
+  const { emitter, cursor, clipboard, controls } = targets;
+  switch (message.type) {
+    case 'hello':
+      controls.greeted(message);
+      return;
+    case 'clipboard':
+      void clipboard.fromSession(message.text).then((written) => {
+        emitter.emit('clipboard', { text: message.text, written });
+      });
+      return;
+    case 'cursor':
+      cursor.define(message);
+      return;
+    case 'cursor_use':
+      cursor.use(message);
+      return;
+    case 'pointer_mode':
+      controls.setPointerMode(message);
+      return;
+    case 'display':
+      emitter.emit('display', message);
+      return;
+    case 'app':
+      emitter.emit('app', message.state);
+      return;
+    case 'notice':
+      emitter.emit('notice', { code: message.code, text: message.text });
+      return;
+    case 'error':
+      emitter.emit('notice', { code: message.code, text: message.message });
+      return;
+    case 'bye':
+      targets.onBye(message.reason);
+  }
+}

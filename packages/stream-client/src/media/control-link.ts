@@ -1,0 +1,93 @@
+/**
+ * What is said on the newest connection beside input: the control channel's JSON, pings for the clock, and the host's
+ * frame timing. Numbers belong to one connection and start over with the next.
+ */
+import {
+  type AgentControl,
+  CONTROL_BUFFER_BYTES,
+  CONTROL_FEATURES,
+  encodeControl,
+  FREEZE_PER_SECOND,
+  INPUT_PROTOCOL,
+  PING_BURST,
+  PING_BURST_INTERVAL_MS,
+  PING_INTERVAL_MS,
+  parseAgentControl,
+  type ViewerControl,
+} from '@footlight/protocol/input';
+import type { InputSender } from '../input/sender.ts';
+import type { Environment, Timer } from '../types.ts';
+import type { Peer } from './peer.ts';
+
+export class ControlLink {
+  #environment: Environment;
+  #sender: InputSender;
+  #peer: Peer | null = null;
+  #ping: Timer | null = null;
+  #frameTiming = false;
+  #freezes: number[] = [];
+
+  constructor(environment: Environment, sender: InputSender) {
+    this.#environment = environment;
+    this.#sender = sender;
+  }
+
+  /** Greets on a control channel that has just opened; every connection is greeted first. */
+  greet(peer: Peer, viewport: { width: number; height: number; dpr: number }): void {
+    send(peer, { type: 'hello', protocol: INPUT_PROTOCOL, features: [...CONTROL_FEATURES], viewport });
+    if (this.#frameTiming) send(peer, { type: 'frame_timing', enabled: true });
+  }
+
+  /** Speaks on this connection from now on; null = on none. */
+  attach(peer: Peer | null): void {
+    this.#peer = peer;
+    this.#ping?.cancel();
+    this.#ping = null;
+    if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
+  }
+
+  /** @returns false when nobody can hear it now */
+  send(message: ViewerControl): boolean {
+    return this.#peer !== null && send(this.#peer, message);
+  }
+
+  setFrameTiming(enabled: boolean): void {
+    if (enabled === this.#frameTiming) return;
+    this.#frameTiming = enabled;
+    this.send({ type: 'frame_timing', enabled });
+  }
+
+  /** Tells the host of a freeze, so that it may allow more delay; a storm of them is one piece of news. */
+  freeze(gapMs: number): void {
+    const nowMs = this.#environment.monotonicMs();
+    this.#freezes = this.#freezes.filter((atMs) => nowMs - atMs < 1000);
+    if (this.#freezes.length >= FREEZE_PER_SECOND) return;
+    this.#freezes.push(nowMs);
+    this.send({ type: 'freeze', gap_ms: gapMs });
+  }
+
+  /** Reads one frame of the control channel; null = not for this version. */
+  read(frame: string): AgentControl | null {
+    const parsed = parseAgentControl(frame);
+    return parsed.kind === 'message' ? parsed.message : null;
+  }
+
+  dispose(): void {
+    this.attach(null);
+  }
+
+  #pingAfter(fast: number, ms: number): void {
+    this.#ping = this.#environment.setTimeout(() => {
+      this.#sender.sendMotion({ kind: 'ping', client_ms: this.#environment.nowUnixMs() });
+      if (fast > 1) this.#pingAfter(fast - 1, PING_BURST_INTERVAL_MS);
+      else this.#pingAfter(0, PING_INTERVAL_MS);
+    }, ms);
+  }
+}
+
+function send(peer: Peer, message: ViewerControl): boolean {
+  const { control } = peer.channels;
+  if (control.readyState !== 'open' || control.bufferedAmount > CONTROL_BUFFER_BYTES) return false;
+  control.send(encodeControl(message));
+  return true;
+}

@@ -1,0 +1,56 @@
+/** The session's pointer shapes as the surface's CSS cursor. */
+import type { Cursor, CursorUse } from '@footlight/protocol/input';
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const MAX_SHAPES = 128;
+
+/** CSS value of a shape; null when it is not a picture that may stand in a style. */
+export function cursorCss(cursor: Cursor): string | null {
+  if (!BASE64.test(cursor.png)) return null;
+  const x = Math.min(cursor.hot_x, cursor.width - 1);
+  const y = Math.min(cursor.hot_y, cursor.height - 1);
+  return `url("data:image/png;base64,${cursor.png}") ${x} ${y}, default`;
+}
+
+export class CursorShapes {
+  #surface: HTMLElement;
+  #before: string;
+  #shapes = new Map<Cursor['id'], string>();
+  /** undefined: the session has not said anything yet */
+  #inUse: Cursor['id'] | null | undefined = undefined;
+
+  constructor(surface: HTMLElement) {
+    this.#surface = surface;
+    this.#before = surface.style.cursor;
+  }
+
+  define(cursor: Cursor): void {
+    const css = cursorCss(cursor);
+    if (css === null) return;
+    this.#shapes.delete(cursor.id);
+    this.#shapes.set(cursor.id, css);
+    if (this.#shapes.size > MAX_SHAPES) {
+      const oldest = this.#shapes.keys().next().value;
+      if (oldest !== undefined) this.#shapes.delete(oldest);
+    }
+    if (this.#inUse === cursor.id) this.#draw();
+  }
+
+  use(message: CursorUse): void {
+    this.#inUse = message.id;
+    this.#draw();
+  }
+
+  /** Shapes belong to one connection. */
+  reset(): void {
+    this.#shapes.clear();
+    this.#inUse = undefined;
+    this.#surface.style.cursor = this.#before;
+  }
+
+  #draw(): void {
+    if (this.#inUse === null) this.#surface.style.cursor = 'none';
+    else if (this.#inUse !== undefined)
+      this.#surface.style.cursor = this.#shapes.get(this.#inUse) ?? 'default';
+  }
+}

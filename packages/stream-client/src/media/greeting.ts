@@ -1,0 +1,39 @@
+/** How the page introduces itself on the signaling socket: who it is, what it can decode, what it still plays. */
+import type { Codec } from '@footlight/protocol';
+import { type Hello, SIGNAL_PROTOCOL } from '@footlight/protocol/signal';
+import { randomUuid } from '../environment.ts';
+import type { StreamClientOptions } from '../types.ts';
+
+const MIME: readonly (readonly [string, Codec])[] = [
+  ['video/h264', 'h264'],
+  ['video/h265', 'h265'],
+  ['video/av1', 'av1'],
+];
+
+/** One id per page load, so that a page that comes back resumes instead of taking over. */
+let pageClientId: string | null = null;
+
+/** Codecs this browser can decode, in the order of the product; h264 alone where it does not say. */
+export function decodableCodecs(): Codec[] {
+  const capabilities =
+    typeof RTCRtpReceiver === 'undefined' ? null : RTCRtpReceiver.getCapabilities?.('video');
+  if (capabilities == null) return ['h264'];
+  const mimeTypes = new Set(capabilities.codecs.map((codec) => codec.mimeType.toLowerCase()));
+  return MIME.filter(([mime, codec]) => codec === 'h264' || mimeTypes.has(mime)).map(([, codec]) => codec);
+}
+
+/** @param resume id of the connection that still plays; null = none, so a new one is wanted */
+export function greeting(
+  options: Pick<StreamClientOptions, 'client' | 'codecs'>,
+  resume: string | null,
+): Hello {
+  pageClientId ??= randomUuid();
+  const hello: Hello = {
+    type: 'hello',
+    protocol: SIGNAL_PROTOCOL,
+    client_id: pageClientId,
+    client: { kind: 'browser', ...options.client },
+    codecs: options.codecs ?? decodableCodecs(),
+  };
+  return resume === null ? hello : { ...hello, resume: { pc_id: resume } };
+}

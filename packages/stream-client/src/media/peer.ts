@@ -1,0 +1,178 @@
+/**
+ * One RTCPeerConnection: answers one offer, once, and carries tracks and channels. It owns both; close() ends it.
+ * Negotiation failures are told by onUnusable, everything else by onState.
+ */
+import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
+import type { IceServer, Offer } from '@footlight/protocol/signal';
+import type { Environment } from '../types.ts';
+import { negotiatedCaptureTime, wantCaptureTime, wantPassive, wantStereo } from './answer.ts';
+
+export interface PeerEvents {
+  onState(peer: Peer, state: RTCPeerConnectionState): void;
+  onIceState(peer: Peer, from: RTCIceConnectionState, to: RTCIceConnectionState): void;
+  onAnswer(peer: Peer, sdp: string): void;
+  /** candidate "" is the end of candidates; mid null when the browser does not say */
+  onCandidate(peer: Peer, candidate: string, mid: string | null): void;
+  onUnusable(peer: Peer, why: string): void;
+  onChannelOpen(peer: Peer, name: ChannelName): void;
+  onBinary(peer: Peer, name: 'input' | 'motion', bytes: Uint8Array): void;
+  onControl(peer: Peer, frame: string): void;
+}
+
+const MIC_MID = 'mic';
+
+function toRtcIceServer({ urls, username, credential }: IceServer): RTCIceServer {
+  const server: RTCIceServer = { urls };
+  if (username !== undefined) server.username = username;
+  if (credential !== undefined) server.credential = credential;
+  return server;
+}
+
+export class Peer {
+  readonly pcId: string;
+  readonly offerReason: Offer['reason'];
+  /** monotonic ms at which the offer arrived */
+  readonly offeredAtMs: number;
+  readonly connection: RTCPeerConnection;
+  readonly channels: Record<ChannelName, RTCDataChannel>;
+  readonly tracks: MediaStreamTrack[] = [];
+  captureTimeNegotiated = false;
+  /** control frames that wait until this connection is the current one */
+  readonly early: string[] = [];
+  #events: PeerEvents;
+  #closed = false;
+  /** candidates that came before the offer was applied */
+  #pending: RTCIceCandidateInit[] | null = [];
+  /** candidates that were found before the answer was sent */
+  #held: { candidate: string; mid: string | null }[] | null = [];
+  #iceState: RTCIceConnectionState = 'new';
+
+  constructor(environment: Environment, offer: Offer, iceServers: IceServer[], events: PeerEvents) {
+    this.pcId = offer.pc_id;
+    this.offerReason = offer.reason;
+    this.offeredAtMs = environment.monotonicMs();
+    this.#events = events;
+    this.connection = environment.createPeerConnection({
+      iceServers: iceServers.map(toRtcIceServer),
+      bundlePolicy: 'max-bundle',
+    });
+    this.channels = {
+      input: this.#channel('input'),
+      motion: this.#channel('motion'),
+      control: this.#channel('control'),
+    };
+    this.#listen();
+  }
+
+  /** Applies the offer and answers it. Never rejects. */
+  async negotiate(offer: Offer): Promise<void> {
+    try {
+      await this.connection.setRemoteDescription({ type: 'offer', sdp: offer.sdp });
+      for (const transceiver of this.connection.getTransceivers()) {
+        if (transceiver.mid === MIC_MID) transceiver.direction = 'sendonly';
+        else if (transceiver.receiver.track.kind === 'video') wantCaptureTime(transceiver);
+      }
+      const answer = await this.#answer();
+      if (this.#closed) return;
+      this.captureTimeNegotiated = negotiatedCaptureTime(answer);
+      this.#events.onAnswer(this, answer);
+      for (const { candidate, mid } of this.#held ?? []) this.#events.onCandidate(this, candidate, mid);
+      this.#held = null;
+      for (const candidate of this.#pending ?? []) await this.#apply(candidate);
+      this.#pending = null;
+    } catch (error) {
+      if (!this.#closed)
+        this.#events.onUnusable(this, error instanceof Error ? error.message : 'negotiation failed');
+    }
+  }
+
+  addCandidate(candidate: string, mid: string | null): void {
+    // Everything is bundled, so the first section stands for all.
+    const init: RTCIceCandidateInit =
+      mid === null ? { candidate, sdpMLineIndex: 0 } : { candidate, sdpMid: mid };
+    if (this.#pending !== null) this.#pending.push(init);
+    else void this.#apply(init);
+  }
+
+  /** Sends the page's microphone, or nothing. @returns false where the session takes none */
+  async setMicrophone(track: MediaStreamTrack | null): Promise<boolean> {
+    const transceiver = this.connection.getTransceivers().find((item) => item.mid === MIC_MID);
+    if (transceiver === undefined) return false;
+    await transceiver.sender.replaceTrack(track);
+    return true;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const channel of Object.values(this.channels)) channel.close();
+    this.connection.close();
+  }
+
+  async #answer(): Promise<string> {
+    const answer = await this.connection.createAnswer();
+    const sdp = answer.sdp ?? '';
+    const wanted = wantPassive(wantStereo(sdp));
+    try {
+      await this.connection.setLocalDescription({ type: 'answer', sdp: wanted });
+      return wanted;
+    } catch {
+      // A browser that accepts no edited answer connects later and plays mono, which beats silence.
+      await this.connection.setLocalDescription({ type: 'answer', sdp });
+      return sdp;
+    }
+  }
+
+  async #apply(candidate: RTCIceCandidateInit): Promise<void> {
+    if (this.#closed) return;
+    try {
+      // Browsers differ in how they take the end of candidates; ICE ends without it just as well.
+      if (candidate.candidate !== '') await this.connection.addIceCandidate(candidate);
+    } catch {
+      // A candidate that this browser cannot use is one path less.
+    }
+  }
+
+  #channel(name: ChannelName): RTCDataChannel {
+    const { id, label, ordered, maxRetransmits } = CHANNELS[name];
+    const init: RTCDataChannelInit = { negotiated: true, id, ordered };
+    if (maxRetransmits !== null) init.maxRetransmits = maxRetransmits;
+    const channel = this.connection.createDataChannel(label, init);
+    channel.binaryType = 'arraybuffer';
+    channel.onopen = () => {
+      if (!this.#closed) this.#events.onChannelOpen(this, name);
+    };
+    channel.onmessage = (event: MessageEvent) => {
+      if (this.#closed) return;
+      if (name === 'control') {
+        if (typeof event.data === 'string') this.#events.onControl(this, event.data);
+      } else if (event.data instanceof ArrayBuffer) {
+        this.#events.onBinary(this, name, new Uint8Array(event.data));
+      }
+    };
+    return channel;
+  }
+
+  #listen(): void {
+    const { connection } = this;
+    connection.ontrack = (event) => {
+      if (!this.tracks.includes(event.track)) this.tracks.push(event.track);
+    };
+    connection.onconnectionstatechange = () => {
+      if (!this.#closed) this.#events.onState(this, connection.connectionState);
+    };
+    connection.oniceconnectionstatechange = () => {
+      if (this.#closed) return;
+      const from = this.#iceState;
+      this.#iceState = connection.iceConnectionState;
+      this.#events.onIceState(this, from, this.#iceState);
+    };
+    connection.onicecandidate = (event) => {
+      if (this.#closed) return;
+      const candidate = event.candidate?.candidate ?? '';
+      const mid = event.candidate?.sdpMid ?? null;
+      if (this.#held !== null) this.#held.push({ candidate, mid });
+      else this.#events.onCandidate(this, candidate, mid);
+    };
+  }
+}

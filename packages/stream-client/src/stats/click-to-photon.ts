@@ -1,0 +1,69 @@
+/**
+ * From a press to the frame that shows its effect, all on this page's clock. Pure but for its own memory.
+ *
+ * A press is noted when it is sent; the host's frame timing says which frame first contained it, by RTP timestamp;
+ * the callback of that frame, or of the next one shown, says when it reached the screen.
+ */
+import { isNewerSeq } from '@footlight/protocol/input';
+import { median } from './numbers.ts';
+
+const MAX_PENDING = 64;
+const MAX_FRAMES = 128;
+
+export class ClickToPhoton {
+  /** seq → monotonic ms when it was sent */
+  #sent = new Map<number, number>();
+  /** presses whose frame is known and not shown yet */
+  #named: { sentMs: number; rtp: number }[] = [];
+  #shown: { rtp: number; displayMs: number }[] = [];
+  #results: number[] = [];
+
+  /** A key or button went down. */
+  press(seq: number, sentMs: number): void {
+    this.#sent.set(seq, sentMs);
+    if (this.#sent.size > MAX_PENDING) {
+      const oldest = this.#sent.keys().next().value;
+      if (oldest !== undefined) this.#sent.delete(oldest);
+    }
+  }
+
+  /** The host names the first frame that contained input `seq`. */
+  contained(seq: number, rtp: number): void {
+    const sentMs = this.#sent.get(seq);
+    if (sentMs === undefined) return;
+    this.#sent.delete(seq);
+    const shown = this.#shown.find((frame) => !isNewerSeq(rtp, frame.rtp));
+    if (shown !== undefined) this.#finish(sentMs, shown.displayMs);
+    else if (this.#named.length < MAX_PENDING) this.#named.push({ sentMs, rtp });
+  }
+
+  /** A frame reaches the screen. */
+  frame(rtp: number, displayMs: number): void {
+    this.#shown.push({ rtp, displayMs });
+    if (this.#shown.length > MAX_FRAMES) this.#shown.shift();
+    this.#named = this.#named.filter((press) => {
+      if (isNewerSeq(press.rtp, rtp)) return true;
+      this.#finish(press.sentMs, displayMs);
+      return false;
+    });
+  }
+
+  /** The window that ends now; null when no press was seen through. */
+  take(): { click_to_photon_ms: number; click_to_photon_n: number } | null {
+    const middle = median(this.#results);
+    const n = this.#results.length;
+    this.#results = [];
+    return middle === null ? null : { click_to_photon_ms: middle, click_to_photon_n: n };
+  }
+
+  /** Another connection counts its frames anew. */
+  reset(): void {
+    this.#sent.clear();
+    this.#named = [];
+    this.#shown = [];
+  }
+
+  #finish(sentMs: number, displayMs: number): void {
+    if (displayMs >= sentMs && this.#results.length < MAX_PENDING) this.#results.push(displayMs - sentMs);
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The host's clock against this page's, from ping and pong. Pure.
+ * Source: RFC 5905, the on-wire protocol: offset = ((t1 − t0) + (t2 − t3)) / 2, delay = (t3 − t0) − (t2 − t1).
+ */
+import type { Pong } from '@footlight/protocol/input';
+import type { ClockRecord } from '../types.ts';
+
+const KEPT = 64;
+const MAX_RTT_MS = 5_000;
+const FIRST_AFTER = 8;
+const REPEAT_MS = 60_000;
+const MIN_MOVE_MS = 2;
+
+export class ClockOffset {
+  #samples: { offset: number; rtt: number }[] = [];
+  #told: { record: ClockRecord; atMs: number } | null = null;
+
+  /** A new connection starts over. */
+  reset(): void {
+    this.#samples = [];
+    this.#told = null;
+  }
+
+  /**
+   * @param receivedUnixMs when the pong arrived, on the clock of client_ms
+   * @param nowMs monotonic
+   * @returns a record that is worth posting now, else null
+   */
+  add(
+    pong: Pick<Pong, 'client_ms' | 'receive_ms' | 'send_ms'>,
+    receivedUnixMs: number,
+    nowMs: number,
+  ): ClockRecord | null {
+    const { client_ms, receive_ms, send_ms } = pong;
+    const rtt = receivedUnixMs - client_ms - (send_ms - receive_ms);
+    if (!(rtt >= 0 && rtt <= MAX_RTT_MS)) return null;
+    this.#samples.push({ offset: (receive_ms - client_ms + (send_ms - receivedUnixMs)) / 2, rtt });
+    if (this.#samples.length > KEPT) this.#samples.shift();
+    const record = this.record;
+    if (record === null || this.#samples.length < FIRST_AFTER || !this.#isWorthTelling(record, nowMs))
+      return null;
+    this.#told = { record, atMs: nowMs };
+    return record;
+  }
+
+  /** The best of the last 64: the smallest round trip bounds the error best. null before the first. */
+  get record(): ClockRecord | null {
+    let best: { offset: number; rtt: number } | null = null;
+    for (const sample of this.#samples) if (best === null || sample.rtt < best.rtt) best = sample;
+    return best === null ? null : { client_offset_ms: best.offset, uncertainty_ms: best.rtt / 2 };
+  }
+
+  #isWorthTelling(record: ClockRecord, nowMs: number): boolean {
+    if (this.#told === null || nowMs - this.#told.atMs >= REPEAT_MS) return true;
+    const moved = Math.abs(record.client_offset_ms - this.#told.record.client_offset_ms);
+    return moved > Math.max(MIN_MOVE_MS, record.uncertainty_ms);
+  }
+}

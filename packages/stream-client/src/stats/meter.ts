@@ -1,0 +1,162 @@
+/** Takes one second of the stream after the other: the browser's counters, the frames shown, presses seen through. */
+import type { ClientMetrics } from '@footlight/protocol/telemetry';
+import type { ShownFrame } from '../media/picture.ts';
+import type { ClockRecord, Environment, StreamStats, Timer } from '../types.ts';
+import { ClickToPhoton } from './click-to-photon.ts';
+import { FreezeDetector, Presentation } from './presentation.ts';
+import { judgeHealth, judgeQuality, type SecondFacts } from './quality.ts';
+import { RefreshRate } from './refresh-rate.ts';
+import { type Comparison, compare, type RawSample, readReport, StuckDetector } from './report.ts';
+
+const EVERY_MS = 1_000;
+/** A smaller change of the jitter-buffer target is noise. */
+const PLAYOUT_STEP_MS = 10;
+
+export interface Measured {
+  connection: RTCPeerConnection;
+  captureTimeNegotiated: boolean;
+}
+
+export interface MeterHooks {
+  measured(): Measured | null;
+  targetFps(): number;
+  clock(): ClockRecord | null;
+  onStats(stats: StreamStats): void;
+  /** frames were decoded in this second */
+  onDecoded(): void;
+  onStuck(): void;
+  onFreeze(gapMs: number): void;
+  onPlayoutChange(fromMs: number, toMs: number): void;
+}
+
+export class Meter {
+  readonly clicks = new ClickToPhoton();
+  #environment: Environment;
+  #hooks: MeterHooks;
+  #presentation = new Presentation();
+  #freezes = new FreezeDetector();
+  #stuck = new StuckDetector();
+  #refresh: RefreshRate;
+  #timer: Timer;
+  #before: RawSample | null = null;
+  #sampling = false;
+  #encodeMs: number | null = null;
+  #playoutMs: number | null = null;
+
+  constructor(environment: Environment, hooks: MeterHooks) {
+    this.#environment = environment;
+    this.#hooks = hooks;
+    this.#refresh = new RefreshRate(environment);
+    this.#timer = environment.setInterval(() => void this.#sample(), EVERY_MS);
+  }
+
+  /** Another connection counts anew. */
+  reset(): void {
+    this.#before = null;
+    this.#encodeMs = null;
+    this.#stuck.reset();
+    this.clicks.reset();
+    this.forgetInterval();
+  }
+
+  /** The page was hidden: the time until the next frame says nothing about the stream. */
+  forgetInterval(): void {
+    this.#presentation.forget();
+    this.#freezes.reset();
+  }
+
+  frame(frame: ShownFrame): void {
+    if (frame.rtpTimestamp !== null) this.clicks.frame(frame.rtpTimestamp, frame.displayMs);
+    if (document.hidden) {
+      this.forgetInterval();
+      return;
+    }
+    const interval = this.#presentation.add(frame);
+    if (interval !== null && this.#freezes.add(interval)) this.#hooks.onFreeze(interval);
+  }
+
+  /** What the host says a frame took to encode. */
+  encoded(ms: number): void {
+    this.#encodeMs = ms;
+  }
+
+  dispose(): void {
+    this.#timer.cancel();
+    this.#refresh.dispose();
+  }
+
+  async #sample(): Promise<void> {
+    const measured = this.#hooks.measured();
+    if (measured === null || this.#sampling) return;
+    this.#sampling = true;
+    try {
+      const report = await measured.connection.getStats();
+      if (this.#hooks.measured()?.connection !== measured.connection) return;
+      const now = readReport(
+        (report as unknown as Map<string, unknown>).values(),
+        this.#environment.monotonicMs(),
+      );
+      const before = this.#before;
+      this.#before = now;
+      if (before !== null) this.#tell(measured, now, compare(before, now));
+    } catch {
+      // A connection that closes while it is asked has nothing to say.
+    } finally {
+      this.#sampling = false;
+    }
+  }
+
+  #tell(measured: Measured, now: RawSample, second: Comparison): void {
+    const { hidden } = document;
+    if ((second.decoded ?? 0) > 0) this.#hooks.onDecoded();
+    if (this.#stuck.add(second, now.atMs, hidden)) this.#hooks.onStuck();
+    const metrics: ClientMetrics = {
+      ...second.metrics,
+      ...this.#presentation.take(),
+      ...this.clicks.take(),
+      is_hidden: hidden,
+      abs_capture_time_negotiated: measured.captureTimeNegotiated,
+    };
+    if (this.#refresh.hz !== null) metrics.display_refresh_hz = this.#refresh.hz;
+    if (this.#encodeMs !== null) metrics.encode_ms = this.#encodeMs;
+    derive(metrics);
+    this.#watchPlayout(metrics.playout_target_ms);
+    const facts: SecondFacts = {
+      targetFps: this.#hooks.targetFps(),
+      loss: second.loss,
+      dropped: second.dropped,
+      freezes: second.freezes,
+      hidden,
+    };
+    const health = judgeHealth(metrics, facts);
+    this.#hooks.onStats({
+      ts_unix_ms: Math.round(this.#environment.nowUnixMs()),
+      metrics,
+      client_health: health.health,
+      client_health_reason: health.reason,
+      codec_mime_type: now.mimeType,
+      width: now.width,
+      height: now.height,
+      loss: second.loss,
+      quality: judgeQuality(metrics, facts),
+      clock: this.#hooks.clock(),
+    });
+  }
+
+  #watchPlayout(target: number | boolean | undefined): void {
+    if (typeof target !== 'number') return;
+    const before = this.#playoutMs;
+    if (before !== null && Math.abs(target - before) < PLAYOUT_STEP_MS) return;
+    this.#playoutMs = target;
+    if (before !== null) this.#hooks.onPlayoutChange(before, target);
+  }
+}
+
+/** Splits capture-to-display into the way through the network and the rest. */
+function derive(metrics: ClientMetrics): void {
+  const { rtt_ms: rtt, jitter_buffer_ms: buffer, rvfc_capture_to_display_ms: total } = metrics;
+  if (typeof rtt === 'number') metrics.network_pacing_ms = rtt / 2;
+  if (typeof rtt === 'number' && typeof buffer === 'number' && typeof total === 'number') {
+    metrics.decode_display_ms = total - rtt / 2 - buffer;
+  }
+}

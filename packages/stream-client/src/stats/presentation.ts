@@ -1,0 +1,96 @@
+/** How evenly frames reach the screen, from video frame callbacks. Pure but for its own memory. */
+import type { ClientMetrics } from '@footlight/protocol/telemetry';
+import { deviation, median, percentile } from './numbers.ts';
+
+export interface PresentedFrame {
+  /** media time in seconds; equal for the same frame shown twice */
+  mediaTime: number;
+  /** monotonic ms at which it is expected on the screen */
+  displayMs: number;
+  /** Unix ms of capture on this page's clock; null when the browser does not say */
+  captureToDisplayMs: number | null;
+}
+
+const MIN_INTERVALS = 5;
+const MAX_FRAMES = 512;
+
+export class Presentation {
+  #last: PresentedFrame | null = null;
+  #intervals: number[] = [];
+  #captureToDisplay: number[] = [];
+
+  /** @returns the interval to the frame before in ms; null for the first or a repeated frame */
+  add(frame: PresentedFrame): number | null {
+    const last = this.#last;
+    if (last !== null && frame.mediaTime === last.mediaTime) return null;
+    this.#last = frame;
+    if (frame.captureToDisplayMs !== null && this.#captureToDisplay.length < MAX_FRAMES) {
+      this.#captureToDisplay.push(frame.captureToDisplayMs);
+    }
+    if (last === null) return null;
+    const interval = frame.displayMs - last.displayMs;
+    if (interval > 0 && this.#intervals.length < MAX_FRAMES) this.#intervals.push(interval);
+    return interval;
+  }
+
+  /** Hidden pages show nothing: the gap until they are seen again is no interval. */
+  forget(): void {
+    this.#last = null;
+  }
+
+  /** The window that ends now, and a new one begins. */
+  take(): ClientMetrics {
+    const intervals = this.#intervals;
+    const captured = median(this.#captureToDisplay);
+    this.#intervals = [];
+    this.#captureToDisplay = [];
+    const metrics: ClientMetrics = {
+      present_n: intervals.length,
+      rvfc_capture_time_available: captured !== null,
+    };
+    if (captured !== null) {
+      metrics.rvfc_capture_to_display_ms = captured;
+      metrics.glass_to_glass_ms = captured;
+    }
+    const middle = median(intervals);
+    if (intervals.length < MIN_INTERVALS || middle === null || middle <= 0) return metrics;
+    const mean = intervals.reduce((sum, value) => sum + value, 0) / intervals.length;
+    return {
+      ...metrics,
+      present_fps: 1000 / mean,
+      present_fps_median: 1000 / middle,
+      present_interval_median_ms: middle,
+      present_interval_sd_ms: deviation(intervals) ?? 0,
+      present_interval_p95_ms: percentile(intervals, 0.95) ?? 0,
+      present_interval_max_ms: Math.max(...intervals),
+      present_beat_fraction:
+        intervals.filter((value) => Math.abs(value - 2 * middle) <= 0.4 * middle).length / intervals.length,
+      present_long_frames: intervals.filter((value) => value > 2.5 * middle).length,
+    };
+  }
+}
+
+/** Recent intervals against which a freeze stands out. */
+const FREEZE_WINDOW = 30;
+
+export class FreezeDetector {
+  #recent: number[] = [];
+
+  /**
+   * @param intervalMs from one frame to the next
+   * @returns whether people saw it stop: three times the usual, and at least 150 ms more
+   * Source: WebRTC statistics, freezeCount.
+   */
+  add(intervalMs: number): boolean {
+    const usual = this.#recent.reduce((sum, value) => sum + value, 0) / (this.#recent.length || 1);
+    const frozen = this.#recent.length >= MIN_INTERVALS && intervalMs > Math.max(3 * usual, usual + 150);
+    if (frozen) return true;
+    this.#recent.push(intervalMs);
+    if (this.#recent.length > FREEZE_WINDOW) this.#recent.shift();
+    return false;
+  }
+
+  reset(): void {
+    this.#recent = [];
+  }
+}

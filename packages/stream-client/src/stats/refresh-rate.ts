@@ -1,0 +1,42 @@
+/** How often this display refreshes, from short bursts of animation frames; a steady loop would cost power. */
+import type { Environment, Timer } from '../types.ts';
+import { median } from './numbers.ts';
+
+const BURST_FRAMES = 24;
+const EVERY_MS = 10_000;
+
+export class RefreshRate {
+  /** null before the first burst ended */
+  hz: number | null = null;
+  #environment: Environment;
+  #timer: Timer;
+  #frame: number | null = null;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.#timer = environment.setInterval(() => this.#burst(), EVERY_MS);
+    this.#burst();
+  }
+
+  dispose(): void {
+    this.#timer.cancel();
+    if (this.#frame !== null) cancelAnimationFrame(this.#frame);
+    this.#frame = null;
+  }
+
+  #burst(): void {
+    if (this.#frame !== null || typeof requestAnimationFrame !== 'function') return;
+    const times: number[] = [];
+    const step = () => {
+      times.push(this.#environment.monotonicMs());
+      if (times.length <= BURST_FRAMES) {
+        this.#frame = requestAnimationFrame(step);
+        return;
+      }
+      this.#frame = null;
+      const middle = median(times.slice(1).map((time, index) => time - (times[index] ?? time)));
+      if (middle !== null && middle > 0) this.hz = 1000 / middle;
+    };
+    this.#frame = requestAnimationFrame(step);
+  }
+}

@@ -1,0 +1,148 @@
+/** From RTCPeerConnection.getStats() to one second of numbers. Pure. */
+import type { ClientMetrics } from '@footlight/protocol/telemetry';
+
+/** Running totals and present values of one report; undefined where the browser does not measure. */
+export interface RawSample {
+  atMs: number;
+  framesDecoded: number | undefined;
+  bytesReceived: number | undefined;
+  packetsReceived: number | undefined;
+  packetsLost: number | undefined;
+  framesDropped: number | undefined;
+  freezeCount: number | undefined;
+  totalDecodeTime: number | undefined;
+  jitterBufferDelay: number | undefined;
+  jitterBufferTargetDelay: number | undefined;
+  jitterBufferEmittedCount: number | undefined;
+  jitter: number | undefined;
+  rtt: number | undefined;
+  width: number;
+  height: number;
+  mimeType: string | null;
+}
+
+type Entry = Record<string, unknown>;
+
+const number = (entry: Entry | undefined, key: string) => {
+  const value = entry?.[key];
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+};
+
+/** Finds the picture, its codec and the path in use. @param atMs monotonic */
+export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
+  const byId = new Map<string, Entry>();
+  for (const item of report) {
+    const entry = item as Entry;
+    if (typeof entry.id === 'string') byId.set(entry.id, entry);
+  }
+  let video: Entry | undefined;
+  let path: Entry | undefined;
+  for (const entry of byId.values()) {
+    if (entry.type === 'inbound-rtp' && entry.kind === 'video') video ??= entry;
+    if (entry.type === 'transport' && typeof entry.selectedCandidatePairId === 'string') {
+      path = byId.get(entry.selectedCandidatePairId);
+    }
+    if (path === undefined && entry.type === 'candidate-pair' && entry.nominated === true) path = entry;
+  }
+  const codec = typeof video?.codecId === 'string' ? byId.get(video.codecId) : undefined;
+  return {
+    atMs,
+    framesDecoded: number(video, 'framesDecoded'),
+    bytesReceived: number(video, 'bytesReceived'),
+    packetsReceived: number(video, 'packetsReceived'),
+    packetsLost: number(video, 'packetsLost'),
+    framesDropped: number(video, 'framesDropped'),
+    freezeCount: number(video, 'freezeCount'),
+    totalDecodeTime: number(video, 'totalDecodeTime'),
+    jitterBufferDelay: number(video, 'jitterBufferDelay'),
+    jitterBufferTargetDelay: number(video, 'jitterBufferTargetDelay'),
+    jitterBufferEmittedCount: number(video, 'jitterBufferEmittedCount'),
+    jitter: number(video, 'jitter'),
+    rtt: number(path, 'currentRoundTripTime'),
+    width: number(video, 'frameWidth') ?? 0,
+    height: number(video, 'frameHeight') ?? 0,
+    mimeType: typeof codec?.mimeType === 'string' ? codec.mimeType : null,
+  };
+}
+
+/** Growth of a running total; undefined when unknown or started over. */
+function growth(before: number | undefined, after: number | undefined): number | undefined {
+  if (before === undefined || after === undefined || after < before) return undefined;
+  return after - before;
+}
+
+const ratio = (part: number | undefined, whole: number | undefined) =>
+  part === undefined || whole === undefined || whole <= 0 ? undefined : part / whole;
+
+const rounded = (value: number, digits = 2) => Number(value.toFixed(digits));
+
+/** What happened between two samples of one connection. */
+export interface Comparison {
+  metrics: ClientMetrics;
+  loss: number | null;
+  dropped: number;
+  freezes: number;
+  decoded: number | undefined;
+  packets: number | undefined;
+}
+
+export function compare(before: RawSample, after: RawSample): Comparison {
+  const seconds = (after.atMs - before.atMs) / 1000;
+  const decoded = growth(before.framesDecoded, after.framesDecoded);
+  const bytes = growth(before.bytesReceived, after.bytesReceived);
+  const packets = growth(before.packetsReceived, after.packetsReceived);
+  const lost = growth(before.packetsLost, after.packetsLost) ?? 0;
+  const emitted = growth(before.jitterBufferEmittedCount, after.jitterBufferEmittedCount);
+  const buffered = ratio(growth(before.jitterBufferDelay, after.jitterBufferDelay), emitted);
+  const target = ratio(growth(before.jitterBufferTargetDelay, after.jitterBufferTargetDelay), emitted);
+  const decodeTime = ratio(growth(before.totalDecodeTime, after.totalDecodeTime), decoded);
+  const metrics: ClientMetrics = {};
+  const put = (key: keyof ClientMetrics, value: number | undefined) => {
+    if (value !== undefined) metrics[key] = rounded(value);
+  };
+  if (seconds > 0) {
+    put('fps', decoded === undefined ? undefined : decoded / seconds);
+    put('bitrate_kbps', bytes === undefined ? undefined : (bytes * 8) / 1000 / seconds);
+  }
+  put('rtt_ms', after.rtt === undefined ? undefined : after.rtt * 1000);
+  put('jitter_ms', after.jitter === undefined ? undefined : after.jitter * 1000);
+  put('jitter_buffer_ms', buffered === undefined ? undefined : buffered * 1000);
+  put('playout_target_ms', target === undefined ? undefined : target * 1000);
+  put('decode_ms', decodeTime === undefined ? undefined : decodeTime * 1000);
+  put('packets_lost', after.packetsLost);
+  put('frames_dropped', after.framesDropped);
+  put('freeze_count', after.freezeCount);
+  return {
+    metrics,
+    loss: packets === undefined || packets + lost === 0 ? null : lost / (packets + lost),
+    dropped: growth(before.framesDropped, after.framesDropped) ?? 0,
+    freezes: growth(before.freezeCount, after.freezeCount) ?? 0,
+    decoded,
+    packets,
+  };
+}
+
+/** Seconds without a decoded frame, while packets arrive, after which the picture counts as stuck. */
+const STUCK_AFTER_MS = 5_000;
+
+export class StuckDetector {
+  #sinceMs: number | null = null;
+
+  /** @returns true once when the picture has been stuck for 5 s */
+  add(comparison: Comparison, atMs: number, hidden: boolean): boolean {
+    const stuck = !hidden && comparison.decoded === 0 && (comparison.packets ?? 0) > 0;
+    if (!stuck) {
+      this.#sinceMs = null;
+      return false;
+    }
+    // The interval before this sample was without a frame already.
+    this.#sinceMs ??= atMs - 1000;
+    if (atMs - this.#sinceMs < STUCK_AFTER_MS) return false;
+    this.#sinceMs = null;
+    return true;
+  }
+
+  reset(): void {
+    this.#sinceMs = null;
+  }
+}

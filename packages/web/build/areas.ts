@@ -1,0 +1,42 @@
+import type { Plugin } from 'vite';
+
+/**
+ * Whether a module belongs to the admin area. The eager part of an admin route, its path and its guard, does not:
+ * the router needs it everywhere; the page behind it is the part that carries a query.
+ * @param id a module id as the bundler gives it (absolute path, perhaps with a query)
+ */
+export function isAdminModule(id: string): boolean {
+  return /\/(src\/(admin\/|entry\/admin\.|routes\/admin\.[^?]*\?tsr-split)|admin\/index\.html$)/.test(id);
+}
+
+/**
+ * Fails the build when a module of the admin area lands outside `admin/assets/`, or when a file that the user
+ * area loads eagerly lands inside: the server refuses files below /admin to everyone but administrators, so the
+ * first would publish what is gated and the second would break the page for users.
+ */
+export function adminFilesStayApart(): Plugin {
+  return {
+    name: 'footlight:admin-files-stay-apart',
+    apply: 'build',
+    generateBundle(_options, bundle) {
+      const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
+      for (const chunk of chunks) {
+        const gated = chunk.fileName.startsWith('admin/assets/');
+        const ours = chunk.moduleIds.find(isAdminModule);
+        if (ours !== undefined && !gated)
+          this.error(`${ours} would be served to everyone in ${chunk.fileName}`);
+        const reachable = gated ? [] : chunk.imports;
+        const leak = reachable.find((file) => file.startsWith('admin/assets/'));
+        if (leak !== undefined) this.error(`${chunk.fileName} is for everyone but needs the gated ${leak}`);
+      }
+      for (const file of Object.values(bundle)) {
+        if (file.type !== 'asset' || !file.fileName.endsWith('.css')) continue;
+        const gated = file.fileName.startsWith('admin/assets/');
+        const owner = chunks.find((chunk) => chunk.viteMetadata?.importedCss.has(file.fileName));
+        if (owner !== undefined && owner.fileName.startsWith('admin/assets/') !== gated) {
+          this.error(`${file.fileName} belongs to ${owner.fileName} but lies on the other side of the gate`);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { chunkNamer } from './chunks.ts';
+
+const ROUTES = '/w/src/routes';
+const LIBRARY = `${ROUTES}/app._shell.index.tsx?tsr-split=component`;
+const SESSION = `${ROUTES}/app.session.$id.tsx?tsr-split=component`;
+const LOGIN = `${ROUTES}/login.tsx?tsr-split=component`;
+const SETUP = `${ROUTES}/setup.tsx?tsr-split=component`;
+const HOSTS = `${ROUTES}/admin.hosts.index.tsx?tsr-split=component`;
+const APPS = `${ROUTES}/admin.apps.index.tsx?tsr-split=component`;
+
+/** Who imports each module; documents and pages are where files begin. */
+const IMPORTERS: Record<string, string[]> = {
+  '/w/src/entry/main.tsx': ['/w/index.html'],
+  '/w/src/start.tsx': ['/w/src/entry/main.tsx'],
+  '/m/node_modules/react.js': ['/w/src/start.tsx', LIBRARY],
+  '/w/src/library/tile.tsx': [LIBRARY],
+  '/w/src/components/dialog.tsx': [LIBRARY, SESSION, HOSTS],
+  '/m/node_modules/search.js': [LIBRARY, APPS],
+  '/m/node_modules/area.js': [SESSION, APPS],
+  '/w/src/session/bar.tsx': [SESSION],
+  '/m/node_modules/form.js': [LOGIN, SETUP, APPS],
+  '/m/node_modules/switch.js': [APPS, HOSTS],
+  '/w/src/admin/table.tsx': [APPS],
+};
+
+const graph = {
+  getModuleInfo: (id: string) => ({
+    isEntry: id.endsWith('/index.html'),
+    dynamicImporters: id.includes('?tsr-split') ? ['/w/src/route-tree.gen.ts'] : [],
+    importers: IMPORTERS[id] ?? [],
+  }),
+} as unknown as Parameters<ReturnType<typeof chunkNamer>>[1];
+
+test.each([
+  ['/w/src/entry/main.tsx', null],
+  ['/w/src/start.tsx', 'app'],
+  ['/m/node_modules/react.js', 'vendor'],
+  ['/w/src/library/tile.tsx', null],
+  ['/w/src/components/dialog.tsx', 'app'],
+  ['/m/node_modules/search.js', 'vendor'],
+  ['/m/node_modules/area.js', 'beside'],
+  ['/w/src/session/bar.tsx', null],
+  ['/m/node_modules/form.js', 'sign-in'],
+  ['/m/node_modules/switch.js', 'admin-shared'],
+  ['/w/src/admin/table.tsx', null],
+  [LIBRARY, null],
+  [`${ROUTES}/app._shell.tsx?tsr-split=component`, 'app'],
+  [`${ROUTES}/admin.tsx?tsr-split=component`, 'admin-shared'],
+])('%s goes to %s', (id, name) => {
+  expect(chunkNamer()(id, graph)).toBe(name);
+});

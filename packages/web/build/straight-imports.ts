@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import type { Plugin } from 'vite';
+
+/** Packages whose one index names every component there is. */
+const INDEXED = ['@mantine/core', '@tabler/icons-react'];
+const IMPORT = /^import \{([^}]*)\} from '([^']+)';/gm;
+
+interface Target {
+  file: string;
+  exported: string;
+}
+
+/**
+ * Lets our own modules import a component from its own file instead of from its package's index. Behind an index
+ * everything seems to be needed by every page, and then nothing can be sorted into the files of the pages that use it.
+ */
+export function straightImports(): Plugin {
+  const indexes = new Map<string, Map<string, Target>>();
+  return {
+    name: 'footlight:straight-imports',
+    apply: 'build',
+    enforce: 'pre',
+    async transform(code, id) {
+      if (id.includes('/node_modules/') || !/\.tsx?(\?|$)/.test(id)) return null;
+      for (const name of INDEXED) {
+        if (indexes.has(name) || !code.includes(`'${name}'`)) continue;
+        const index = await this.resolve(name, id);
+        if (index === null) this.error(`${name} was not found`);
+        indexes.set(name, namesIn(await readFile(index.id, 'utf8'), index.id));
+      }
+      return { code: withStraightImports(code, indexes), map: null };
+    },
+  };
+}
+
+/**
+ * The code with each import from an indexed package split into one per file. Names that an index only passes on from
+ * elsewhere stay as they are.
+ */
+export function withStraightImports(
+  code: string,
+  indexes: ReadonlyMap<string, ReadonlyMap<string, Target>>,
+): string {
+  return code.replace(IMPORT, (statement, list: string, from: string) => {
+    const index = indexes.get(from);
+    if (index === undefined) return statement;
+    const specifiers = list
+      .split(',')
+      .map((each) => each.trim())
+      .filter((each) => each !== '' && !each.startsWith('type '));
+    return specifiers
+      .map((specifier) => {
+        const [name = '', local = name] = specifier.split(/\s+as\s+/);
+        const target = index.get(name);
+        if (target === undefined) return `import { ${specifier} } from '${from}';`;
+        return `import { ${target.exported} as ${local} } from '${target.file}';`;
+      })
+      .join(' ');
+  });
+}
+
+/** Which file an index takes each of its names from. @param at the index's own path */
+export function namesIn(index: string, at: string): Map<string, Target> {
+  const names = new Map<string, Target>();
+  for (const [, list = '', path = ''] of index.matchAll(
+    /^(?:import|export) \{([^}]*)\} from ["'](\.[^"']+)["']/gm,
+  )) {
+    const file = new URL(path, `file://${at}`).pathname;
+    for (const specifier of list.split(',')) {
+      const [exported = '', local = exported] = specifier.trim().split(/\s+as\s+/);
+      if (exported !== '') names.set(local, { file, exported });
+    }
+  }
+  return names;
+}

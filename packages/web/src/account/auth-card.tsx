@@ -1,0 +1,21 @@
+import type { ReactNode } from 'react';
+import { Brand } from '../components/brand.tsx';
+import styles from './account.module.css';
+
+/** The frame of the pages before signing in. */
+export function AuthCard(props: { title: string; lead: ReactNode; children: ReactNode; foot?: ReactNode }) {
+  return (
+    <div className={styles.stage}>
+      <header className={styles.brand}>
+        <Brand href="/" />
+      </header>
+      <main className={styles.card}>
+        <h1>{props.title}</h1>
+        <p className={styles.lead}>{props.lead}</p>
+        {props.children}
+        {props.foot !== undefined && <p className={styles.foot}>{props.foot}</p>}
+      </main>
+      <span />
+    </div>
+  );
+}

@@ -1,0 +1,119 @@
+import { Button, PasswordInput, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { deviceKey, readToken, readUser, saveLogin, saveUser } from '../api/auth-store.ts';
+import { call } from '../api/client.ts';
+import { safeNext } from '../api/next-path.ts';
+import { keys } from '../api/query-keys.ts';
+import { Problem } from '../components/problem.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import styles from './account.module.css';
+import { AuthCard } from './auth-card.tsx';
+import { signOut } from './sign-out.ts';
+
+/** Signs a person in and brings them where they were going. */
+export function LoginPage({ next }: { next: string | undefined }) {
+  usePageTitle('Log in');
+  const target = safeNext(next);
+  const wantsAdmin = /^\/admin(\/|\?|$)/.test(target);
+  // As it was when the page opened: the token of a login made here has its own way on, and two navigations at once
+  // would cut each other off.
+  const [remembered] = useState(() => readToken() !== null);
+
+  // With a stored token, asking who it belongs to also renews the cookie that opens the administrators' documents.
+  const me = useQuery({
+    queryKey: keys.me,
+    queryFn: ({ signal }) => call('me.read', { signal }),
+    enabled: remembered,
+    retry: false,
+  });
+  const claim = useQuery({
+    queryKey: keys.setup,
+    queryFn: ({ signal }) => call('setup.status', { signal }),
+    enabled: !remembered,
+  });
+  const login = useMutation({
+    mutationFn: (body: { email: string; password: string }) =>
+      call('auth.login', { body: { ...body, device_key: deviceKey() } }),
+    onSuccess: (answer) => {
+      saveLogin(answer);
+      if (!wantsAdmin || answer.user.role === 'admin') window.location.assign(target);
+    },
+  });
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { email: '', password: '' },
+    validate: {
+      email: (value) => (value.trim() === '' ? 'Enter your email address' : null),
+      password: (value) => (value === '' ? 'Enter your password' : null),
+    },
+  });
+
+  const role = me.data?.user.role ?? login.data?.user.role;
+  const wrongRole = wantsAdmin && role === 'user';
+  useEffect(() => {
+    if (me.data === undefined) return;
+    // Without this the administrators' pages would send a person here again, who is one since the last login.
+    saveUser(me.data.user);
+    if (!wantsAdmin || me.data.user.role === 'admin') window.location.replace(target);
+  }, [me.data, target, wantsAdmin]);
+  useEffect(() => {
+    if (claim.data?.admin_exists === false) window.location.replace('/setup');
+  }, [claim.data]);
+
+  if (wrongRole) {
+    return (
+      <AuthCard
+        title="This part is for administrators"
+        lead={`You are signed in as ${readUser()?.username ?? 'a user'}, who is no administrator here.`}
+      >
+        <div className={styles.form}>
+          <Button variant="filled" component="a" href="/app">
+            Go to your library
+          </Button>
+          <Button onClick={() => void signOut()}>Log in as somebody else</Button>
+        </div>
+      </AuthCard>
+    );
+  }
+
+  return (
+    <AuthCard
+      title="Log in"
+      lead="Your apps are one step away."
+      foot={
+        <>
+          No account yet? <a href="/register">Register</a>
+        </>
+      }
+    >
+      <form className={styles.form} onSubmit={form.onSubmit((values) => login.mutate(values))} noValidate>
+        {login.isError && <Problem error={login.error} />}
+        <TextInput
+          label="Email"
+          type="email"
+          autoComplete="username"
+          inputMode="email"
+          data-autofocus
+          key={form.key('email')}
+          {...form.getInputProps('email')}
+        />
+        <PasswordInput
+          label="Password"
+          autoComplete="current-password"
+          key={form.key('password')}
+          {...form.getInputProps('password')}
+        />
+        <Button
+          type="submit"
+          variant="filled"
+          size="md"
+          loading={login.isPending || login.isSuccess || (remembered && me.isPending)}
+        >
+          Log in
+        </Button>
+      </form>
+    </AuthCard>
+  );
+}

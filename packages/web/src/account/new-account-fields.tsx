@@ -1,0 +1,47 @@
+import { PasswordInput, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { emailProblem, PASSWORD_MIN, passwordProblem, usernameProblem } from './field-rules.ts';
+
+/** What every way to a new account asks for. */
+export interface NewAccount {
+  email: string;
+  username: string;
+  password: string;
+}
+
+/** The rules of a new account as the form library takes them. */
+export const newAccountRules = {
+  email: emailProblem,
+  username: usernameProblem,
+  password: (password: string, all: NewAccount) => passwordProblem(password, all),
+};
+
+/** Email, name and password, labelled so that password managers know them. */
+export function NewAccountFields<Values extends NewAccount>({ form }: { form: UseFormReturnType<Values> }) {
+  return (
+    <>
+      <TextInput
+        label="Email"
+        type="email"
+        autoComplete="email"
+        inputMode="email"
+        key={form.key('email')}
+        {...form.getInputProps('email')}
+      />
+      <TextInput
+        label="Name"
+        description="Shown to administrators and on your screen."
+        autoComplete="username"
+        key={form.key('username')}
+        {...form.getInputProps('username')}
+      />
+      <PasswordInput
+        label="Password"
+        description={`At least ${PASSWORD_MIN} characters. A few plain words are fine.`}
+        autoComplete="new-password"
+        key={form.key('password')}
+        {...form.getInputProps('password')}
+      />
+    </>
+  );
+}

@@ -1,0 +1,74 @@
+import { Notifications } from '@mantine/notifications';
+import {
+  IconAppWindow,
+  IconArrowLeft,
+  IconChecklist,
+  IconLayoutDashboard,
+  IconPlayerPlay,
+  IconServer,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet } from '@tanstack/react-router';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { Brand } from '../components/brand.tsx';
+import { PersonMenu } from '../shell/person-menu.tsx';
+import shell from '../shell/shell.module.css';
+import '@mantine/core/styles/Paper.css';
+import '@mantine/core/styles/Notification.css';
+import '@mantine/core/styles/InlineInput.css';
+import '@mantine/core/styles/Checkbox.css';
+import '@mantine/core/styles/Switch.css';
+import '@mantine/core/styles/NumberInput.css';
+import '@mantine/notifications/styles.css';
+import styles from './admin-layout.module.css';
+
+/** Frame of the administrators' area. */
+export function AdminShell() {
+  const setup = useQuery({
+    queryKey: keys.setup,
+    queryFn: ({ signal }) => call('setup.status', { signal }),
+    staleTime: 60_000,
+  });
+  return (
+    <div className={styles.frame}>
+      <a href="#main" className={shell.skip}>
+        Skip to content
+      </a>
+      <header className={styles.side}>
+        <div className={styles.sideBrand}>
+          <Brand href="/admin" />
+        </div>
+        <nav className={styles.nav} aria-label="Administration">
+          <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
+            <IconLayoutDashboard size={20} aria-hidden="true" /> Overview
+          </Link>
+          <Link to="/admin/hosts" className={styles.link}>
+            <IconServer size={20} aria-hidden="true" /> Hosts
+          </Link>
+          <Link to="/admin/sessions" className={styles.link}>
+            <IconPlayerPlay size={20} aria-hidden="true" /> Sessions
+          </Link>
+          <Link to="/admin/apps" className={styles.link}>
+            <IconAppWindow size={20} aria-hidden="true" /> Apps
+          </Link>
+          {setup.data?.setup_completed === false && (
+            <Link to="/admin/setup" className={styles.link}>
+              <IconChecklist size={20} aria-hidden="true" /> Set up
+            </Link>
+          )}
+        </nav>
+        <div className={styles.sideFoot}>
+          <a href="/app" className={styles.link}>
+            <IconArrowLeft size={20} aria-hidden="true" /> Library
+          </a>
+          <PersonMenu up />
+        </div>
+      </header>
+      <Notifications position="bottom-right" limit={4} />
+      <main id="main" tabIndex={-1} className={styles.main}>
+        <Outlet />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import { Button, TextInput } from '@mantine/core';
+import { IconAppWindow, IconPlus, IconSearch } from '@tabler/icons-react';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useDeferredValue, useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Problem } from '../components/problem.tsx';
+import { StateChip } from '../components/state-chip.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import styles from './admin-parts.module.css';
+import { type Column, DataTable, PageHead, SkeletonRows } from './parts.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'App' },
+  { words: 'State' },
+  { words: 'Kind' },
+  { words: 'Runs as' },
+  { words: 'Picture', kind: 'number' },
+  { words: 'Slots', kind: 'number' },
+  { words: 'Sessions in 30 days', kind: 'number' },
+];
+
+/** Every app of the instance, whoever may use it. */
+export function AppsPage() {
+  usePageTitle('Apps');
+  const [text, setText] = useState('');
+  const q = useDeferredValue(text.trim());
+  const query = useInfiniteQuery({
+    queryKey: keys.adminAppList(q),
+    queryFn: ({ pageParam, signal }) =>
+      call('admin.apps.list', {
+        query: { limit: 100, ...(q === '' ? {} : { q }), ...(pageParam === '' ? {} : { cursor: pageParam }) },
+        signal,
+      }),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+  });
+  const apps = query.data?.pages.flatMap((page) => page.items);
+  const add = (
+    <Button
+      variant="filled"
+      leftSection={<IconPlus size={18} />}
+      renderRoot={(props) => <Link to="/admin/apps/new" {...props} />}
+    >
+      Add an app
+    </Button>
+  );
+  const none = apps?.length === 0;
+  return (
+    <>
+      <PageHead title="Apps" acts={none && q === '' ? undefined : add} />
+      {(!none || q !== '') && (
+        <div className={styles.filters}>
+          <TextInput
+            type="search"
+            aria-label="Find an app"
+            placeholder="Find an app"
+            leftSection={<IconSearch size={18} />}
+            value={text}
+            maxLength={100}
+            onChange={(event) => setText(event.currentTarget.value)}
+          />
+        </div>
+      )}
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {none ? (
+        q === '' ? (
+          <EmptyState icon={IconAppWindow} title="No apps yet" act={add}>
+            An app is a program of your hosts or a container image, with the picture and the slots it needs.
+          </EmptyState>
+        ) : (
+          <EmptyState icon={IconSearch} title="Nothing by that name">
+            Only names are searched.
+          </EmptyState>
+        )
+      ) : (
+        <DataTable label="Apps" columns={COLUMNS}>
+          {apps === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
+          {apps?.map((app) => (
+            <tr key={app.id}>
+              <td className={styles.nameCell}>
+                <Link to="/admin/apps/$id" params={{ id: app.id }} className={styles.nameLink}>
+                  {app.name}
+                </Link>
+              </td>
+              <td>
+                {app.enabled ? (
+                  <StateChip tone="success">Enabled</StateChip>
+                ) : (
+                  <StateChip tone="neutral">Disabled</StateChip>
+                )}
+              </td>
+              <td>{KIND_WORDS[app.kind]}</td>
+              <td>
+                {app.parent_app_id !== null
+                  ? 'Part of a launcher'
+                  : app.runtime_spec.image
+                    ? 'Container'
+                    : 'Process'}
+              </td>
+              <td className={styles.number}>
+                {app.default_width} × {app.default_height}
+              </td>
+              <td className={styles.number}>{app.default_encode_slots}</td>
+              <td className={styles.number}>{app.sessions_30d}</td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      {query.hasNextPage && (
+        <Button
+          className={styles.more ?? ''}
+          loading={query.isFetchingNextPage}
+          onClick={() => void query.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+const KIND_WORDS = { game: 'Game', desktop: 'Desktop', launcher: 'Launcher' };

@@ -1,0 +1,139 @@
+import type { AdminApp, DerivedTile } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ApiFailure, call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { Problem } from '../components/problem.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import { AppFields } from './app-form.tsx';
+import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
+import { Entitlements } from './entitlements.tsx';
+import { countWords, PageHead, Section } from './parts.tsx';
+
+const BACK = { to: '/admin/apps', words: 'Apps' } as const;
+
+/** One app: its fields, who may use it, and its end. */
+export function EditAppPage({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: keys.app(id),
+    queryFn: ({ signal }) => call('apps.read', { params: { id }, signal }),
+  });
+  const app = query.data?.app;
+  usePageTitle(app?.name ?? 'App');
+  if (query.isError) {
+    return (
+      <>
+        <PageHead title="App" back={BACK} />
+        <Problem error={query.error} retry={() => void query.refetch()} />
+      </>
+    );
+  }
+  // Administrators get the full record; without it this person lost the role meanwhile, and the next act says so.
+  if (app === undefined || !('runtime_spec' in app)) {
+    return (
+      <>
+        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
+        <Skeleton height={480} radius={14} />
+      </>
+    );
+  }
+  return <LoadedApp app={app} />;
+}
+
+function LoadedApp({ app }: { app: AdminApp }) {
+  const queryClient = useQueryClient();
+  const save = useMutation({
+    mutationFn: (form: AppForm) =>
+      call('apps.update', {
+        params: { id: app.id },
+        body: changesOf(app, bodyOf(form, app.runtime_spec, app.parent_app_id !== null)),
+      }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.app(app.id), answer);
+      notifications.show({ message: `${answer.app.name} was saved`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.adminApps });
+    },
+  });
+  return (
+    <>
+      <PageHead title={app.name} back={BACK} acts={<DeleteApp app={app} />} />
+      <Section title="Who may use it">
+        <Entitlements app={app} />
+      </Section>
+      <AppFields
+        initial={formOf(app)}
+        act="Save changes"
+        derived={app.parent_app_id !== null}
+        pending={save.isPending}
+        error={save.error}
+        onSubmit={(form) => save.mutate(form)}
+      />
+    </>
+  );
+}
+
+/** Only what changed: writing the cover, for one, is refused once an app has artwork, even with the same value. */
+function changesOf<Fields extends object>(app: AdminApp, body: Fields): Partial<Fields> {
+  const stored = app as unknown as Record<string, unknown>;
+  const changed = Object.entries(body).filter(
+    ([key, value]) => JSON.stringify(stored[key]) !== JSON.stringify(value),
+  );
+  return Object.fromEntries(changed) as Partial<Fields>;
+}
+
+function DeleteApp({ app }: { app: AdminApp }) {
+  const [asking, setAsking] = useState(false);
+  const [tiles, setTiles] = useState<DerivedTile[] | null>(null);
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () =>
+      call('apps.delete', { params: { id: app.id }, query: tiles === null ? {} : { delete_derived: true } }),
+    onSuccess: async () => {
+      notifications.show({ message: `${app.name} was deleted`, autoClose: 4000 });
+      await navigate({ to: '/admin/apps' });
+      await queryClient.invalidateQueries({ queryKey: keys.adminApps });
+    },
+    onError: (error) => {
+      if (error instanceof ApiFailure && error.derivedTiles !== undefined) {
+        setTiles(error.derivedTiles);
+        remove.reset();
+      }
+    },
+  });
+  const withTiles =
+    tiles === null ? '' : ` and ${tiles.length === 0 ? 'its tiles' : countWords(tiles.length, 'tile')}`;
+  return (
+    <>
+      <Button color="danger" onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        opened={asking}
+        title={`Delete ${app.name}${withTiles}?`}
+        act={`Delete ${app.name}${withTiles}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={() => {
+          setAsking(false);
+          setTiles(null);
+          remove.reset();
+        }}
+      >
+        <p>
+          It goes from every library, with its past sessions and the list of who may use it. People’s files of
+          it are collected later.
+        </p>
+        {tiles !== null && tiles.length > 0 && (
+          <p>Its tiles go too: {tiles.map((tile) => tile.name).join(', ')}.</p>
+        )}
+      </ConfirmDialog>
+    </>
+  );
+}

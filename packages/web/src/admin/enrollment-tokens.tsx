@@ -1,0 +1,207 @@
+import type { EnrollmentToken, Host } from '@footlight/protocol/rest';
+import { Button, NativeSelect, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { IconKey } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { CopyLine } from '../components/copy-line.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Problem } from '../components/problem.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { StateChip } from '../components/state-chip.tsx';
+import styles from './admin-parts.module.css';
+import { type Column, DataTable, Section, SkeletonRows } from './parts.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Note' },
+  { words: 'State' },
+  { words: 'For host' },
+  { words: 'Made' },
+  { words: 'Ends' },
+  { words: 'Act', kind: 'act' },
+];
+const LIFETIMES = [
+  { value: '3600', label: '1 hour' },
+  { value: '86400', label: '1 day' },
+  { value: '604800', label: '7 days' },
+];
+const NODE_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+/** The tokens with which new hosts enrol, each good for one machine. */
+export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
+  const [making, setMaking] = useState(false);
+  const [deleting, setDeleting] = useState<EnrollmentToken | null>(null);
+  const queryClient = useQueryClient();
+  const tokens = useQuery({
+    queryKey: keys.enrollmentTokens,
+    queryFn: ({ signal }) => call('enrollmentTokens.list', { signal }),
+    refetchInterval: 10_000,
+  });
+  const remove = useMutation({
+    mutationFn: (token: EnrollmentToken) => call('enrollmentTokens.delete', { params: { id: token.id } }),
+    onSuccess: () => {
+      setDeleting(null);
+      return queryClient.invalidateQueries({ queryKey: keys.enrollmentTokens });
+    },
+  });
+  return (
+    <Section
+      title="Enrolment tokens"
+      busy={tokens.isPending}
+      acts={
+        <Button size="xs" variant="filled" onClick={() => setMaking(true)}>
+          Make a token
+        </Button>
+      }
+    >
+      {tokens.isError && <Problem error={tokens.error} retry={() => void tokens.refetch()} />}
+      {tokens.data?.items.length === 0 ? (
+        <EmptyState icon={IconKey} title="No tokens">
+          A token lets the agent of one new machine connect. It is shown once, when you make it.
+        </EmptyState>
+      ) : (
+        <DataTable label="Enrolment tokens" columns={COLUMNS}>
+          {tokens.data === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
+          {tokens.data?.items.map((token) => (
+            <tr key={token.id}>
+              <td className={styles.nameCell}>{token.note || <span className={styles.dim}>no note</span>}</td>
+              <td>
+                <TokenChip token={token} />
+              </td>
+              <td>
+                {hosts.find((host) => host.id === token.host_id)?.node_name ?? token.node_name ?? (
+                  <span className={styles.dim}>any new one</span>
+                )}
+              </td>
+              <td>
+                <RelativeTime at={token.created_at} />
+              </td>
+              <td>
+                <RelativeTime at={token.expires_at} />
+              </td>
+              <td className={styles.act}>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  color="danger"
+                  aria-label={`Delete token ${token.note || token.id}`}
+                  onClick={() => setDeleting(token)}
+                >
+                  Delete
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      <MakeToken opened={making} onClose={() => setMaking(false)} />
+      <ConfirmDialog
+        opened={deleting !== null}
+        title={deleting?.note ? `Delete the token “${deleting.note}”?` : 'Delete this token?'}
+        act="Delete 1 token"
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => deleting !== null && remove.mutate(deleting)}
+        onClose={() => setDeleting(null)}
+      >
+        <p>No machine can enrol with it any more. A host that has enrolled already stays.</p>
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+function TokenChip({ token }: { token: EnrollmentToken }) {
+  if (token.used_at !== null) return <StateChip tone="success">Used</StateChip>;
+  if (Date.parse(token.expires_at) <= Date.now()) return <StateChip tone="neutral">Expired</StateChip>;
+  return <StateChip tone="info">Waiting</StateChip>;
+}
+
+/** Makes a token and shows it, this one time. */
+export function MakeToken({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const make = useMutation({
+    mutationFn: (values: { note: string; nodeName: string; ttl: string }) =>
+      call('enrollmentTokens.create', {
+        body: {
+          note: values.note.trim(),
+          ttl_seconds: Number(values.ttl),
+          ...(values.nodeName.trim() === '' ? {} : { node_name: values.nodeName.trim() }),
+        },
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.enrollmentTokens }),
+  });
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { note: '', nodeName: '', ttl: '3600' },
+    validate: {
+      note: (value) => ([...value].length > 200 ? 'At most 200 characters' : null),
+      nodeName: (value) =>
+        value.trim() === '' || NODE_NAME.test(value.trim())
+          ? null
+          : 'Small letters, digits, dots, dashes and underscores, starting with a letter or digit',
+    },
+  });
+  const close = () => {
+    onClose();
+    make.reset();
+    form.reset();
+  };
+  const made = make.data;
+  return (
+    <Dialog
+      opened={opened}
+      onClose={close}
+      title={made === undefined ? 'Make an enrolment token' : 'Your token'}
+    >
+      {made === undefined ? (
+        <form className={styles.form} onSubmit={form.onSubmit((values) => make.mutate(values))} noValidate>
+          {make.isError && <Problem error={make.error} />}
+          <TextInput
+            label="Note"
+            description="To know it again in the list."
+            data-autofocus
+            key={form.key('note')}
+            {...form.getInputProps('note')}
+          />
+          <TextInput
+            label="Only for the host named"
+            description="Leave empty for any new name. Needed to enrol a known host anew."
+            key={form.key('nodeName')}
+            {...form.getInputProps('nodeName')}
+          />
+          <NativeSelect
+            label="Good for"
+            data={LIFETIMES}
+            key={form.key('ttl')}
+            {...form.getInputProps('ttl')}
+          />
+          <Button type="submit" variant="filled" loading={make.isPending}>
+            Make token
+          </Button>
+        </form>
+      ) : (
+        <div className={styles.stack}>
+          <p>
+            It is shown only now. It enrols one machine and ends <RelativeTime at={made.expires_at} />.
+          </p>
+          <CopyLine value={made.token} label="enrolment token" />
+          {made.command === '' ? (
+            <p className={styles.dim}>Set it as SERVICE_ENROLLMENT_TOKEN for the agent of the new machine.</p>
+          ) : (
+            <>
+              <p>On the new machine, run:</p>
+              <CopyLine value={made.command} label="enrolment command" />
+            </>
+          )}
+          <Button variant="filled" onClick={close}>
+            I have it
+          </Button>
+        </div>
+      )}
+    </Dialog>
+  );
+}

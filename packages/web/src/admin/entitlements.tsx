@@ -1,0 +1,146 @@
+import type { AdminApp, Entitlement } from '@footlight/protocol/rest';
+import { Button, TextInput } from '@mantine/core';
+import { IconUsers } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { readUser } from '../api/auth-store.ts';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Problem } from '../components/problem.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { StateChip } from '../components/state-chip.tsx';
+import styles from './admin-parts.module.css';
+import { type Column, DataTable, SkeletonRows } from './parts.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Who' },
+  { words: 'Given by' },
+  { words: 'Since' },
+  { words: 'Act', kind: 'act' },
+];
+const GIVEN_BY = { admin: 'An administrator', provider: 'A library', migration: 'An earlier version' };
+const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/** Who sees and may launch an app. */
+export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
+  const [account, setAccount] = useState('');
+  const [revoking, setRevoking] = useState<Entitlement | null>(null);
+  const queryClient = useQueryClient();
+  const me = readUser();
+  const refresh = () => queryClient.invalidateQueries({ queryKey: keys.entitlements(app.id) });
+  const list = useQuery({
+    queryKey: keys.entitlements(app.id),
+    queryFn: ({ signal }) => call('entitlements.list', { params: { id: app.id }, signal }),
+  });
+  const grant = useMutation({
+    mutationFn: (subject: string | null) =>
+      call('entitlements.grant', {
+        params: { id: app.id },
+        body: subject === null ? { subject_type: 'all' } : { subject_type: 'user', subject_id: subject },
+      }),
+    onSuccess: () => {
+      setAccount('');
+      return refresh();
+    },
+  });
+  const revoke = useMutation({
+    mutationFn: (entitlement: Entitlement) =>
+      call('entitlements.revoke', { params: { id: app.id, entitlement_id: entitlement.id } }),
+    onSuccess: () => {
+      setRevoking(null);
+      return refresh();
+    },
+  });
+  const items = list.data?.items;
+  const everybody = items?.some((item) => item.subject_type === 'all') ?? true;
+  const mine = items?.some((item) => item.subject_id === me?.id) ?? true;
+  const given = account.trim();
+  return (
+    <div className={styles.stack}>
+      {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
+      {grant.isError && <Problem error={grant.error} />}
+      {items?.length === 0 ? (
+        <EmptyState icon={IconUsers} title="Nobody may use it yet">
+          It is in nobody’s library, administrators included, until you give it to everybody or to single
+          people.
+        </EmptyState>
+      ) : (
+        <DataTable label="Who may use it" columns={COLUMNS}>
+          {items === undefined && <SkeletonRows rows={1} columns={COLUMNS.length} />}
+          {items?.map((item) => (
+            <tr key={item.id}>
+              <td className={styles.nameCell}>
+                {item.subject_type === 'all' ? (
+                  <StateChip tone="info">Everybody</StateChip>
+                ) : (
+                  (item.subject_username ?? <span className={styles.mono}>{item.subject_id}</span>)
+                )}
+              </td>
+              <td>{GIVEN_BY[item.granted_by]}</td>
+              <td>
+                <RelativeTime at={item.created_at} />
+              </td>
+              <td className={styles.act}>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  color="danger"
+                  aria-label={`Take it from ${whoWords(item)}`}
+                  onClick={() => setRevoking(item)}
+                >
+                  Take away
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      <div className={styles.filters}>
+        <Button size="sm" disabled={everybody} loading={grant.isPending} onClick={() => grant.mutate(null)}>
+          Give to everybody
+        </Button>
+        {me !== null && (
+          <Button size="sm" disabled={mine} loading={grant.isPending} onClick={() => grant.mutate(me.id)}>
+            Give to me
+          </Button>
+        )}
+        <form
+          className={styles.filters}
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (UUID.test(given)) grant.mutate(given);
+          }}
+        >
+          <TextInput
+            aria-label="Account id"
+            placeholder="Account id"
+            classNames={{ input: styles.mono ?? '' }}
+            value={account}
+            error={given !== '' && !UUID.test(given)}
+            onChange={(event) => setAccount(event.currentTarget.value)}
+          />
+          <Button size="sm" type="submit" disabled={!UUID.test(given)} loading={grant.isPending}>
+            Give to this account
+          </Button>
+        </form>
+      </div>
+      <ConfirmDialog
+        opened={revoking !== null}
+        title={`Take ${app.name} from ${revoking === null ? '' : whoWords(revoking)}?`}
+        act={`Take ${app.name} away`}
+        pending={revoke.isPending}
+        error={revoke.error}
+        onConfirm={() => revoking !== null && revoke.mutate(revoking)}
+        onClose={() => setRevoking(null)}
+      >
+        <p>It goes from their library. A session that runs goes on.</p>
+      </ConfirmDialog>
+    </div>
+  );
+}
+
+function whoWords(item: Entitlement): string {
+  return item.subject_type === 'all' ? 'everybody' : (item.subject_username ?? 'this account');
+}

@@ -1,0 +1,49 @@
+import { Button } from '@mantine/core';
+import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { CopyLine } from '../components/copy-line.tsx';
+import styles from './admin-parts.module.css';
+import type { Finding } from './findings.ts';
+
+/** Findings with what to do about each; says so when there is nothing. */
+export function FindingList({ findings }: { findings: readonly Finding[] }) {
+  if (findings.length === 0) {
+    return (
+      <div className={styles.finding} data-tone="success">
+        <IconCircleCheck size={20} aria-hidden="true" />
+        <p className={styles.findingText}>Every host is online and its checks pass.</p>
+      </div>
+    );
+  }
+  return (
+    <ul className={styles.findings}>
+      {findings.map((finding) => (
+        <li key={finding.key} className={styles.finding} data-tone={finding.tone}>
+          {finding.tone === 'info' ? (
+            <IconInfoCircle size={20} aria-label="For information" />
+          ) : (
+            <IconAlertTriangle size={20} aria-label={finding.tone === 'danger' ? 'Problem' : 'Warning'} />
+          )}
+          <div className={styles.findingText}>
+            <p className={styles.findingTitle}>{finding.title}</p>
+            <p>{finding.text}</p>
+            {finding.remediation.map((line) => (
+              <CopyLine key={line} value={line} label="remedy" />
+            ))}
+          </div>
+          {finding.hostId !== null && (
+            <Button
+              size="xs"
+              variant="subtle"
+              renderRoot={(props) => (
+                <Link to="/admin/hosts/$id" params={{ id: finding.hostId ?? '' }} {...props} />
+              )}
+            >
+              Open host
+            </Button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,78 @@
+import type { Host } from '@footlight/protocol/rest';
+
+/** Something about the fleet that needs a person, or that explains what they see. */
+export interface Finding {
+  key: string;
+  tone: 'danger' | 'warning' | 'info';
+  title: string;
+  text: string;
+  remediation: readonly string[];
+  hostId: string | null;
+}
+
+/**
+ * What the hosts say needs attention, worst first. Pure.
+ * A readiness check counts when it failed; pass and skip do not, and an outcome unknown to this page is left to
+ * the host's own page, since nothing is known about what it means.
+ */
+export function findingsOf(hosts: readonly Host[]): Finding[] {
+  const found: Finding[] = [];
+  for (const host of hosts) {
+    const about = { hostId: host.id, remediation: [] as readonly string[] };
+    if (host.status === 'offline') {
+      found.push({
+        ...about,
+        key: `${host.id}:offline`,
+        tone: 'warning',
+        title: `${host.node_name} is offline`,
+        text: 'Its agent is not connected. Sessions on it go on and are waited for.',
+      });
+      // What an absent host said last may be long untrue.
+      continue;
+    }
+    if (host.capacity_detection !== 'ok') {
+      found.push({
+        ...about,
+        key: `${host.id}:capacity`,
+        tone: host.capacity_detection === 'failed' ? 'danger' : 'warning',
+        title: `${host.node_name} takes no sessions`,
+        text: host.capacity_reason ?? 'Its hardware has not been reported.',
+      });
+    }
+    for (const check of host.readiness ?? []) {
+      if (check.status !== 'fail') continue;
+      found.push({
+        ...about,
+        key: `${host.id}:${check.id}`,
+        tone: 'danger',
+        title: `${host.node_name}: ${check.id.replaceAll('_', ' ')}`,
+        text: check.summary,
+        remediation: check.remediation,
+      });
+    }
+  }
+  const schedulable = hosts.filter((host) => host.status === 'online' && host.capacity !== null);
+  const free = schedulable.reduce(
+    (sum, { capacity }) => sum + capacity!.slots_total - capacity!.slots_used,
+    0,
+  );
+  if (schedulable.length > 0 && free <= 0) {
+    found.push({
+      key: 'fleet:full',
+      tone: 'info',
+      title: 'Every slot is taken',
+      text: 'The next launch is refused until a session ends.',
+      remediation: [],
+      hostId: null,
+    });
+  }
+  const order = { danger: 0, warning: 1, info: 2 };
+  return found.sort((a, b) => order[a.tone] - order[b.tone]);
+}
+
+/** The findings as a headline. */
+export function findingsHeadline(findings: readonly Finding[]): string {
+  const count = findings.filter((finding) => finding.tone !== 'info').length;
+  if (count === 0) return 'All is well';
+  return count === 1 ? '1 thing needs you' : `${count} things need you`;
+}

@@ -1,0 +1,62 @@
+import type { Gpu, Host } from '@footlight/protocol/rest';
+import { Link } from '@tanstack/react-router';
+import { Skeleton } from '../components/skeleton.tsx';
+import styles from './admin-parts.module.css';
+import { countWords } from './parts.tsx';
+import { HostChip } from './states.tsx';
+
+/** Beyond this, squares say less than the numbers beside them. */
+const MOST_SQUARES = 32;
+
+/** The fleet as a picture: hosts as rows, GPUs as cells, slots as squares that fill. */
+export function FleetPicture({ hosts, gpus }: { hosts: readonly Host[]; gpus: ReadonlyMap<string, Gpu[]> }) {
+  return (
+    <ul className={styles.fleet}>
+      {hosts.map((host) => (
+        <li key={host.id} className={styles.hostRow} data-away={host.status === 'offline'}>
+          <div className={styles.hostName}>
+            <Link to="/admin/hosts/$id" params={{ id: host.id }} className={styles.nameLink}>
+              {host.node_name}
+            </Link>
+            <HostChip host={host} />
+          </div>
+          <GpuCells host={host} gpus={gpus.get(host.id)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function GpuCells({ host, gpus }: { host: Host; gpus: Gpu[] | undefined }) {
+  if (gpus === undefined) return <Skeleton width={180} height={54} />;
+  if (gpus.length === 0) {
+    return <p className={styles.dim}>{host.capacity_reason ?? 'No GPU reported'}</p>;
+  }
+  return (
+    <ul className={styles.gpuCells}>
+      {gpus.map((gpu) => (
+        <li key={gpu.gpu_id} className={styles.gpuCell}>
+          <div className={styles.gpuName}>
+            <b title={`${gpu.vendor} ${gpu.model}`}>{gpu.model}</b>
+            <span className="tabular">
+              {gpu.slots_reserved}/{gpu.slots_total}
+            </span>
+          </div>
+          <Slots gpu={gpu} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Slots({ gpu }: { gpu: Gpu }) {
+  const words = `${gpu.slots_reserved} of ${countWords(gpu.slots_total, 'slot')} taken`;
+  return (
+    <div className={styles.slots} role="img" aria-label={words} title={words}>
+      {Array.from({ length: Math.min(MOST_SQUARES, gpu.slots_total) }, (_none, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a slot is its position
+        <span key={index} className={styles.slot} data-used={index < gpu.slots_reserved} />
+      ))}
+    </div>
+  );
+}

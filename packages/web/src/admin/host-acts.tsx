@@ -1,0 +1,127 @@
+import type { Host } from '@footlight/protocol/rest';
+import { Button, Checkbox } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { countWords } from './parts.tsx';
+
+type Asked = 'drain' | 'delete' | null;
+
+/** What can be done with one host: take it out of service, bring it back, forget it. */
+export function HostActs({ host, compact = false }: { host: Host; compact?: boolean }) {
+  const [asked, setAsked] = useState<Asked>(null);
+  const [force, setForce] = useState(false);
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const size = compact ? 'compact-sm' : 'sm';
+  const live = host.capacity?.active_sessions ?? 0;
+  const refresh = () => queryClient.invalidateQueries({ queryKey: keys.hosts });
+  const say = (message: string) => notifications.show({ message, autoClose: 4000 });
+
+  const drain = useMutation({
+    mutationFn: () => call('hosts.drain', { params: { id: host.id }, body: { force: force && live > 0 } }),
+    onSuccess: () => {
+      setAsked(null);
+      say(`${host.node_name} takes no new sessions`);
+      return refresh();
+    },
+  });
+  const uncordon = useMutation({
+    mutationFn: () => call('hosts.uncordon', { params: { id: host.id } }),
+    onSuccess: () => {
+      say(`${host.node_name} takes sessions again`);
+      return refresh();
+    },
+    onError: () => say(`${host.node_name} could not be returned to service`),
+  });
+  const remove = useMutation({
+    mutationFn: () => call('hosts.delete', { params: { id: host.id } }),
+    onSuccess: async () => {
+      setAsked(null);
+      say(`${host.node_name} was deleted`);
+      if (!compact) await navigate({ to: '/admin/hosts' });
+      return refresh();
+    },
+  });
+
+  return (
+    <>
+      {host.status === 'draining' ? (
+        <Button
+          size={size}
+          variant={compact ? 'subtle' : 'default'}
+          loading={uncordon.isPending}
+          onClick={() => uncordon.mutate()}
+        >
+          Return to service
+        </Button>
+      ) : (
+        host.status === 'online' && (
+          <Button
+            size={size}
+            variant={compact ? 'subtle' : 'default'}
+            onClick={() => {
+              setForce(false);
+              setAsked('drain');
+            }}
+          >
+            Drain
+          </Button>
+        )
+      )}
+      {host.status === 'offline' && (
+        <Button
+          size={size}
+          variant={compact ? 'subtle' : 'default'}
+          color="danger"
+          onClick={() => setAsked('delete')}
+        >
+          Delete
+        </Button>
+      )}
+      <ConfirmDialog
+        opened={asked === 'drain'}
+        title={`Drain ${host.node_name}?`}
+        act={
+          force && live > 0
+            ? `End ${countWords(live, 'session')} and drain ${host.node_name}`
+            : `Drain ${host.node_name}`
+        }
+        pending={drain.isPending}
+        error={drain.error}
+        onConfirm={() => drain.mutate()}
+        onClose={() => setAsked(null)}
+      >
+        <p>
+          It takes no new sessions until you return it to service.
+          {live > 0 ? ` ${countWords(live, 'session')} on it may finish.` : ' Nothing runs on it now.'}
+        </p>
+        {live > 0 && (
+          <Checkbox
+            label={`End ${countWords(live, 'session')} now; what the apps have not saved is lost`}
+            checked={force}
+            onChange={(event) => setForce(event.currentTarget.checked)}
+          />
+        )}
+      </ConfirmDialog>
+      <ConfirmDialog
+        opened={asked === 'delete'}
+        title={`Delete ${host.node_name}?`}
+        act={`Delete ${host.node_name}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={() => setAsked(null)}
+      >
+        <p>
+          Its record, GPUs and past sessions go. People’s files stay on the machine itself. Its agent has to
+          be enrolled anew to come back.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,206 @@
+import type { Gpu, Host } from '@footlight/protocol/rest';
+import { IconChecklist, IconCpu } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { CopyLine } from '../components/copy-line.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Problem } from '../components/problem.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import styles from './admin-parts.module.css';
+import { HostActs } from './host-acts.tsx';
+import { type Column, DataTable, megabytesWords, PageHead, Section } from './parts.tsx';
+import { SessionTable } from './session-table.tsx';
+import { CheckChip, HostChip } from './states.tsx';
+import { useActiveSessions } from './use-fleet.ts';
+
+const REFRESH_MS = 5_000;
+const GPU_COLUMNS: readonly Column[] = [
+  { words: 'GPU' },
+  { words: 'Slots', kind: 'number' },
+  { words: 'Sessions', kind: 'number' },
+  { words: 'Memory in use', kind: 'number' },
+  { words: 'Memory', kind: 'number' },
+  { words: 'Render node' },
+];
+
+/** One host: how it is, what it says about itself, what runs on it. */
+export function HostPage({ id }: { id: string }) {
+  const host = useQuery({
+    queryKey: keys.host(id),
+    queryFn: ({ signal }) => call('hosts.read', { params: { id }, signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  const gpus = useQuery({
+    queryKey: keys.gpus(id),
+    queryFn: ({ signal }) => call('hosts.gpus', { params: { id }, signal }),
+    refetchInterval: REFRESH_MS,
+  });
+  const sessions = useActiveSessions();
+  usePageTitle(host.data?.node_name ?? 'Host');
+  const back = { to: '/admin/hosts', words: 'Hosts' } as const;
+  if (host.isError) {
+    return (
+      <>
+        <PageHead title="Host" back={back} />
+        <Problem error={host.error} retry={() => void host.refetch()} />
+      </>
+    );
+  }
+  if (host.data === undefined) {
+    return (
+      <>
+        <PageHead title={<Skeleton width={180} height={31} />} back={back} />
+        <Skeleton height={220} radius={14} />
+      </>
+    );
+  }
+  const here = sessions.data?.items.filter((session) => session.host_id === id);
+  return (
+    <>
+      <PageHead
+        title={host.data.node_name}
+        lead={
+          <>
+            <HostChip host={host.data} /> heard <RelativeTime at={host.data.last_heartbeat_at} />
+          </>
+        }
+        acts={<HostActs host={host.data} />}
+        back={back}
+      />
+      <Readiness host={host.data} />
+      <Section title="GPUs" busy={gpus.isPending}>
+        {gpus.data?.items.length === 0 ? (
+          <EmptyState icon={IconCpu} title="No GPU to show">
+            {host.data.capacity_reason ??
+              'The agent lists what it finds, a software encoder among it, when it connects.'}
+          </EmptyState>
+        ) : (
+          <GpuTable gpus={gpus.data?.items ?? []} />
+        )}
+      </Section>
+      {here !== undefined && here.length > 0 && (
+        <Section title="Sessions on this host">
+          <SessionTable sessions={here} />
+        </Section>
+      )}
+      <Section title="Machine">
+        <Machine host={host.data} />
+      </Section>
+    </>
+  );
+}
+
+function Readiness({ host }: { host: Host }) {
+  const checks = host.readiness;
+  const rank = (status: string) =>
+    status === 'fail' ? 0 : status === 'pass' ? 2 : status === 'skip' ? 3 : 1;
+  return (
+    <Section title="Readiness">
+      {checks === null || checks.length === 0 ? (
+        <EmptyState icon={IconChecklist} title={checks === null ? 'Not reported yet' : 'Nothing to say'}>
+          The agent checks its machine when it starts and when it reconnects; what it finds stands here with
+          what to do about it.
+        </EmptyState>
+      ) : (
+        <ul className={styles.checks}>
+          {[...checks]
+            .sort((a, b) => rank(a.status) - rank(b.status))
+            .map((check) => (
+              <li key={check.id} className={styles.check}>
+                <span>
+                  <CheckChip status={check.status} />
+                </span>
+                <div className={styles.findingText}>
+                  <p className={styles.findingTitle}>{checkName(check.id)}</p>
+                  <p>{check.summary}</p>
+                  {check.remediation.map((line) => (
+                    <CopyLine key={line} value={line} label={`remedy for ${check.id}`} />
+                  ))}
+                </div>
+              </li>
+            ))}
+        </ul>
+      )}
+      {host.readiness_reported_at !== null && (
+        <p className={styles.dim}>
+          Changed <RelativeTime at={host.readiness_reported_at} />. Readiness informs; it never keeps a
+          session away.
+        </p>
+      )}
+    </Section>
+  );
+}
+
+const SPELLINGS: Record<string, string> = { gpu: 'GPU', mdns: 'mDNS', gstreamer: 'GStreamer' };
+
+/** "media_reachability" as a heading says it. */
+function checkName(id: string): string {
+  const words = id
+    .replaceAll('_', ' ')
+    .replace(/\b(gpu|mdns|gstreamer)\b/g, (word) => SPELLINGS[word] ?? word);
+  return words.startsWith('mDNS') ? words : words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function GpuTable({ gpus }: { gpus: readonly Gpu[] }) {
+  return (
+    <DataTable label="GPUs" columns={GPU_COLUMNS}>
+      {gpus.map((gpu) => (
+        <tr key={gpu.gpu_id}>
+          <td>
+            <b style={{ fontWeight: 600 }}>{gpu.model}</b>{' '}
+            <span className={styles.dim}>
+              {gpu.vendor} · {gpu.gpu_index}
+            </span>
+          </td>
+          <td className={styles.number}>
+            {gpu.slots_reserved} / {gpu.slots_total}
+          </td>
+          <td className={styles.number}>{gpu.active_sessions}</td>
+          <td className={styles.number}>
+            {gpu.vram_mb_total === 0 ? '–' : megabytesWords(gpu.vram_mb_used)}
+          </td>
+          <td className={styles.number}>
+            {gpu.vram_mb_total === 0 ? '–' : megabytesWords(gpu.vram_mb_total)}
+          </td>
+          <td className={styles.mono}>{gpu.render_node ?? '–'}</td>
+        </tr>
+      ))}
+    </DataTable>
+  );
+}
+
+function Machine({ host }: { host: Host }) {
+  return (
+    <div className={styles.sheet}>
+      <dl className={styles.facts}>
+        <dt>Processor</dt>
+        <dd>
+          {host.cpu_model ?? 'not reported'}
+          {host.cpu_cores !== null && `, ${host.cpu_cores} cores`}
+        </dd>
+        <dt>Memory</dt>
+        <dd className="tabular">{megabytesWords(host.mem_mb)}</dd>
+        {host.storage?.map((disk) => (
+          <div key={disk.path} style={{ display: 'contents' }}>
+            <dt>{disk.label}</dt>
+            <dd className="tabular">
+              {megabytesWords(disk.available_mb)} of {megabytesWords(disk.total_mb)} free{' '}
+              <span className={styles.mono}>{disk.path}</span>
+            </dd>
+          </div>
+        ))}
+        <dt>Agent</dt>
+        <dd>{host.agent_version ?? 'not reported'}</dd>
+        <dt>Connected</dt>
+        <dd>
+          <RelativeTime at={host.last_registered_at} />
+        </dd>
+        <dt>Id</dt>
+        <dd className={styles.mono}>{host.id}</dd>
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { Button } from '@mantine/core';
+import { IconPlayerPlay, IconServer } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Problem } from '../components/problem.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import { FindingList } from './finding-list.tsx';
+import { findingsHeadline, findingsOf } from './findings.ts';
+import { FleetPicture } from './fleet-picture.tsx';
+import { countWords, PageHead, Section } from './parts.tsx';
+import { SessionTable } from './session-table.tsx';
+import { useActiveSessions, useGpus, useHosts } from './use-fleet.ts';
+
+/** What needs an administrator, the fleet as a picture, and who uses it. */
+export function OverviewPage() {
+  usePageTitle('Overview');
+  const hosts = useHosts();
+  const items = hosts.data?.items ?? [];
+  const gpus = useGpus(items);
+  const sessions = useActiveSessions();
+  const setup = useQuery({ queryKey: keys.setup, queryFn: ({ signal }) => call('setup.status', { signal }) });
+  const findings = findingsOf(items);
+  const slots = items.reduce(
+    (sum, { capacity }) => ({
+      used: sum.used + (capacity?.slots_used ?? 0),
+      total: sum.total + (capacity?.slots_total ?? 0),
+    }),
+    { used: 0, total: 0 },
+  );
+  return (
+    <>
+      <PageHead
+        title={hosts.isPending ? 'Overview' : items.length === 0 ? 'No host yet' : findingsHeadline(findings)}
+        lead={
+          hosts.isPending
+            ? 'Asking the hosts'
+            : `${countWords(items.length, 'host')}, ${slots.used} of ${countWords(slots.total, 'slot')} taken`
+        }
+        acts={
+          setup.data?.setup_completed === false && (
+            <Button renderRoot={(props) => <Link to="/admin/setup" {...props} />}>Go on setting up</Button>
+          )
+        }
+      />
+      {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
+      {items.length > 0 && <FindingList findings={findings} />}
+      <Section title="Fleet" busy={hosts.isPending}>
+        {hosts.isPending && <Skeleton height={84} radius={14} />}
+        {hosts.isSuccess && items.length === 0 && (
+          <EmptyState
+            icon={IconServer}
+            title="No host has enrolled"
+            act={
+              <Button variant="filled" renderRoot={(props) => <Link to="/admin/hosts" {...props} />}>
+                Enrol a host
+              </Button>
+            }
+          >
+            A host is a machine whose agent connects here. It appears by itself once it has enrolled.
+          </EmptyState>
+        )}
+        <FleetPicture hosts={items} gpus={gpus} />
+      </Section>
+      <Section
+        title="Sessions"
+        busy={sessions.isPending}
+        acts={
+          <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/sessions" {...props} />}>
+            All sessions
+          </Button>
+        }
+      >
+        {sessions.isError && <Problem error={sessions.error} retry={() => void sessions.refetch()} />}
+        {sessions.data?.items.length === 0 ? (
+          <EmptyState icon={IconPlayerPlay} title="Nobody uses an app right now">
+            Sessions appear here as soon as somebody launches one.
+          </EmptyState>
+        ) : (
+          <SessionTable sessions={sessions.data?.items} />
+        )}
+      </Section>
+    </>
+  );
+}

@@ -1,0 +1,127 @@
+import type { AdminSession } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Fragment, useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { isOver } from '../api/session-events.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import styles from './admin-parts.module.css';
+import { type Column, DataTable, SkeletonRows } from './parts.tsx';
+import { SessionDetail } from './session-detail.tsx';
+import { SessionChip } from './states.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'App' },
+  { words: 'State' },
+  { words: 'User' },
+  { words: 'Host' },
+  { words: 'Created' },
+  { words: 'Picture', kind: 'number' },
+  { words: 'Act', kind: 'act' },
+];
+
+/**
+ * Sessions as a table; a click on the name unfolds the record.
+ * @param sessions undefined while they are on their way
+ */
+export function SessionTable(props: {
+  sessions: readonly AdminSession[] | undefined;
+  open?: string | undefined;
+  onOpen?: (id: string | undefined) => void;
+}) {
+  const [ownOpen, setOwnOpen] = useState<string>();
+  const [stopping, setStopping] = useState<AdminSession | null>(null);
+  const open = props.onOpen === undefined ? ownOpen : props.open;
+  const setOpen = props.onOpen ?? setOwnOpen;
+  const queryClient = useQueryClient();
+  const stop = useMutation({
+    mutationFn: (session: AdminSession) => call('sessions.delete', { params: { id: session.id } }),
+    onSuccess: (_answer, session) => {
+      setStopping(null);
+      notifications.show({ message: `${nameOf(session)} is being stopped`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.adminSessions });
+    },
+  });
+  return (
+    <>
+      <DataTable label="Sessions" columns={COLUMNS}>
+        {props.sessions === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
+        {props.sessions?.map((session) => (
+          <Fragment key={session.id}>
+            <tr>
+              <td className={styles.nameCell}>
+                <button
+                  type="button"
+                  className={styles.nameLink}
+                  aria-expanded={open === session.id}
+                  onClick={() => setOpen(open === session.id ? undefined : session.id)}
+                >
+                  {nameOf(session)}
+                </button>
+              </td>
+              <td>
+                <SessionChip session={session} />
+              </td>
+              <td>{session.username ?? <span className={styles.dim}>deleted account</span>}</td>
+              <td>
+                {session.host_id !== null && session.host_name !== undefined ? (
+                  <Link to="/admin/hosts/$id" params={{ id: session.host_id }} className={styles.nameLink}>
+                    {session.host_name}
+                  </Link>
+                ) : (
+                  <span className={styles.dim}>none</span>
+                )}
+              </td>
+              <td>
+                <RelativeTime at={session.created_at} />
+              </td>
+              <td className={styles.number}>
+                {session.stream.width} × {session.stream.height}
+              </td>
+              <td className={styles.act}>
+                {!isOver(session) && (
+                  <Button
+                    size="compact-sm"
+                    variant="subtle"
+                    color="danger"
+                    disabled={session.state === 'stopping'}
+                    aria-label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}
+                    onClick={() => setStopping(session)}
+                  >
+                    Stop
+                  </Button>
+                )}
+              </td>
+            </tr>
+            {open === session.id && (
+              <tr>
+                <td colSpan={COLUMNS.length} className={styles.wrapCell}>
+                  <SessionDetail session={session} />
+                </td>
+              </tr>
+            )}
+          </Fragment>
+        ))}
+      </DataTable>
+      <ConfirmDialog
+        opened={stopping !== null}
+        title={`Stop ${stopping === null ? '' : nameOf(stopping)} of ${stopping?.username ?? 'a deleted account'}?`}
+        act="Stop 1 session"
+        pending={stop.isPending}
+        error={stop.error}
+        onConfirm={() => stopping !== null && stop.mutate(stopping)}
+        onClose={() => setStopping(null)}
+      >
+        <p>The app is closed on {stopping?.host_name ?? 'its host'}. What it has not saved is lost.</p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function nameOf(session: AdminSession): string {
+  return session.app_name ?? 'Deleted app';
+}

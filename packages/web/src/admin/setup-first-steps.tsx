@@ -1,0 +1,90 @@
+import { Button } from '@mantine/core';
+import { IconAppWindow, IconServer } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { AppPicture } from '../components/app-picture.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Problem } from '../components/problem.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import styles from './admin-parts.module.css';
+import { MakeToken } from './enrollment-tokens.tsx';
+import { FindingList } from './finding-list.tsx';
+import { findingsOf } from './findings.ts';
+import { FleetPicture } from './fleet-picture.tsx';
+import { countWords, Section } from './parts.tsx';
+import { useGpus, useHosts } from './use-fleet.ts';
+
+const SHOWN_APPS = 6;
+
+/** Second step: a machine that runs apps. It appears by itself, this one's agent among them. */
+export function FirstHostStep() {
+  const hosts = useHosts();
+  const items = hosts.data?.items ?? [];
+  const gpus = useGpus(items);
+  const [making, setMaking] = useState(false);
+  return (
+    <div className={styles.stack}>
+      {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
+      {hosts.isPending && <Skeleton height={84} radius={14} />}
+      {hosts.isSuccess && items.length === 0 && (
+        <EmptyState icon={IconServer} title="Waiting for a host">
+          Start the agent on a machine and it appears here by itself, within seconds. A new machine needs an
+          enrolment token.
+        </EmptyState>
+      )}
+      {items.length > 0 && (
+        <>
+          <Section title={`${countWords(items.length, 'host')} connected`}>
+            <FleetPicture hosts={items} gpus={gpus} />
+          </Section>
+          <FindingList findings={findingsOf(items)} />
+        </>
+      )}
+      <div>
+        <Button size="xs" onClick={() => setMaking(true)}>
+          Make an enrolment token
+        </Button>
+      </div>
+      <MakeToken opened={making} onClose={() => setMaking(false)} />
+    </div>
+  );
+}
+
+/** Third step: something to launch. */
+export function FirstAppStep() {
+  const apps = useQuery({
+    queryKey: keys.adminAppsFirst,
+    queryFn: ({ signal }) => call('admin.apps.list', { query: { limit: SHOWN_APPS }, signal }),
+  });
+  if (apps.isError) return <Problem error={apps.error} retry={() => void apps.refetch()} />;
+  if (apps.data === undefined) return <Skeleton height={200} radius={14} />;
+  const add = (
+    <Button size="sm" renderRoot={(props) => <Link to="/admin/apps/new" {...props} />}>
+      Add an app
+    </Button>
+  );
+  if (apps.data.items.length === 0) {
+    return (
+      <EmptyState icon={IconAppWindow} title="No apps yet" act={add}>
+        An app is a program of your hosts or a container image. Add one now, or later in the apps page.
+      </EmptyState>
+    );
+  }
+  return (
+    <div className={styles.stack}>
+      <p className={styles.dim}>These are here already; they wait in your library.</p>
+      <ul className={styles.appStrip}>
+        {apps.data.items.map((app) => (
+          <li key={app.id}>
+            <AppPicture app={app} shape="cover" className={styles.appTile} />
+            <span>{app.name}</span>
+          </li>
+        ))}
+      </ul>
+      <div>{add}</div>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import { Button } from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { Problem } from '../components/problem.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import styles from './admin-parts.module.css';
+import { PageHead } from './parts.tsx';
+import { AccessStep } from './setup-access-step.tsx';
+import { FirstAppStep, FirstHostStep } from './setup-first-steps.tsx';
+
+const STORAGE_KEY = 'footlight.setup-step';
+const STEPS = [
+  { key: 'access', words: 'Access' },
+  { key: 'host', words: 'First host' },
+  { key: 'app', words: 'First app' },
+  { key: 'done', words: 'Done' },
+] as const;
+type StepKey = (typeof STEPS)[number]['key'];
+
+/** The rest of the first run: how people reach the instance, a host, an app. It can be left at any step. */
+export function SetupWizard() {
+  usePageTitle('Set up');
+  const [step, setStep] = useState<StepKey>(readStep);
+  const queryClient = useQueryClient();
+  const status = useQuery({
+    queryKey: keys.setup,
+    queryFn: ({ signal }) => call('setup.status', { signal }),
+  });
+  const complete = useMutation({
+    mutationFn: () => call('setup.complete', {}),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.setup, answer);
+      localStorage.removeItem(STORAGE_KEY);
+    },
+  });
+  const at = STEPS.findIndex((each) => each.key === step);
+  const go = (to: StepKey) => {
+    localStorage.setItem(STORAGE_KEY, to);
+    setStep(to);
+    if (to === 'done' && status.data?.setup_completed !== true) complete.mutate();
+  };
+  const next = STEPS[at + 1]?.key;
+  const former = STEPS[at - 1]?.key;
+  const steps: Record<StepKey, ReactNode> = {
+    access: <AccessStep />,
+    host: <FirstHostStep />,
+    app: <FirstAppStep />,
+    done: complete.isError ? (
+      <Problem error={complete.error} retry={() => complete.mutate()} />
+    ) : (
+      <div className={styles.sheet}>
+        <h2>The stage is yours</h2>
+        <p className={styles.dim}>
+          Apps, hosts and everything else wait in this area. What you skipped can be done there at any time.
+        </p>
+      </div>
+    ),
+  };
+  return (
+    <div className={styles.wizard}>
+      <PageHead title="Set up" lead="You can leave and come back at any step; nothing here is lost." />
+      <ol className={styles.progress}>
+        {STEPS.map((each, index) => (
+          <li key={each.key} data-done={index < at} aria-current={index === at ? 'step' : undefined}>
+            <span className={styles.progressMark} aria-hidden="true">
+              {index < at ? <IconCheck size={14} /> : index + 1}
+            </span>
+            {each.words}
+          </li>
+        ))}
+      </ol>
+      {steps[step]}
+      <div className={styles.wizardActs}>
+        {next !== undefined && (
+          <Button variant="filled" onClick={() => go(next)}>
+            {next === 'done' ? 'Finish' : 'Next'}
+          </Button>
+        )}
+        {step === 'done' && (
+          <Button variant="filled" component="a" href="/app" loading={complete.isPending}>
+            Open your library
+          </Button>
+        )}
+        {former !== undefined && <Button onClick={() => go(former)}>Back</Button>}
+        {step !== 'done' && (
+          <Button variant="subtle" renderRoot={(props) => <Link to="/admin" {...props} />}>
+            Leave for now
+          </Button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function readStep(): StepKey {
+  const stored = localStorage.getItem(STORAGE_KEY);
+  return STEPS.find((step) => step.key === stored)?.key ?? 'access';
+}

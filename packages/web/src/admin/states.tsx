@@ -1,0 +1,41 @@
+import type { Host, Session } from '@footlight/protocol/rest';
+import { StateChip, type Tone } from '../components/state-chip.tsx';
+
+const HOST: Record<Host['status'], [Tone, string]> = {
+  online: ['success', 'Online'],
+  draining: ['warning', 'Draining'],
+  offline: ['neutral', 'Offline'],
+};
+
+/** A host's status as a chip. */
+export function HostChip({ host }: { host: Pick<Host, 'status'> }) {
+  const [tone, words] = HOST[host.status];
+  return <StateChip tone={tone}>{words}</StateChip>;
+}
+
+const SESSION: Record<Session['state'], [Tone, string]> = {
+  pending: ['info', 'Pending'],
+  assigned: ['info', 'Assigned'],
+  starting: ['info', 'Starting'],
+  running: ['success', 'Running'],
+  stopping: ['neutral', 'Stopping'],
+  stopped: ['neutral', 'Stopped'],
+  failed: ['danger', 'Failed'],
+};
+
+/** A session's state as a chip. */
+export function SessionChip({ session }: { session: Pick<Session, 'state'> }) {
+  const [tone, words] = SESSION[session.state];
+  return <StateChip tone={tone}>{words}</StateChip>;
+}
+
+/** The outcome of a readiness check; an outcome unknown to this page is shown as it came. */
+export function CheckChip({ status }: { status: string }) {
+  const known: Record<string, [Tone, string]> = {
+    pass: ['success', 'Passed'],
+    fail: ['danger', 'Failed'],
+    skip: ['neutral', 'Does not apply'],
+  };
+  const [tone, words] = known[status] ?? ['info', status];
+  return <StateChip tone={tone}>{words}</StateChip>;
+}

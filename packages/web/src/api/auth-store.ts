@@ -1,0 +1,98 @@
+import { useSyncExternalStore } from 'react';
+
+/** The signed-in person as the login answer names them. */
+export interface SignedInUser {
+  id: string;
+  email: string;
+  username: string;
+  role: 'user' | 'admin';
+}
+
+interface LoginAnswer {
+  access_token: string;
+  expires_at?: string | undefined;
+  user: SignedInUser;
+}
+
+const TOKEN = 'service.auth.token';
+const EXPIRES = 'service.auth.expires_at';
+const USER = 'service.auth.user';
+const DEVICE = 'service.device.key';
+const listeners = new Set<() => void>();
+let cached: { raw: string | null; user: SignedInUser | null } = { raw: null, user: null };
+
+/** The bearer token, or null when nobody is signed in or the stored one has run out. */
+export function readToken(): string | null {
+  const expires = localStorage.getItem(EXPIRES);
+  if (expires !== null && Date.parse(expires) <= Date.now()) return null;
+  return localStorage.getItem(TOKEN);
+}
+
+/** Keeps a login-shaped answer; other tabs follow through the storage event. */
+export function saveLogin(answer: LoginAnswer): void {
+  localStorage.setItem(TOKEN, answer.access_token);
+  if (answer.expires_at === undefined) localStorage.removeItem(EXPIRES);
+  else localStorage.setItem(EXPIRES, answer.expires_at);
+  saveUser(answer.user);
+}
+
+/** Keeps what the server says about the signed-in person, whose role may have changed since the login. */
+export function saveUser({ id, email, username, role }: SignedInUser): void {
+  localStorage.setItem(USER, JSON.stringify({ id, email, username, role }));
+  tell();
+}
+
+/** Forgets token and person; the device key stays, it names this browser and not a person. */
+export function forgetLogin(): void {
+  for (const key of [TOKEN, EXPIRES, USER]) localStorage.removeItem(key);
+  tell();
+}
+
+/** Who is signed in according to this browser; the server has the last word on every request. */
+export function readUser(): SignedInUser | null {
+  const raw = readToken() === null ? null : localStorage.getItem(USER);
+  if (raw !== cached.raw) cached = { raw, user: parseUser(raw) };
+  return cached.user;
+}
+
+/** The signed-in person, following login, logout and other tabs. */
+export function useUser(): SignedInUser | null {
+  return useSyncExternalStore(subscribe, readUser);
+}
+
+/** A random name of this browser, so that its logins can be revoked together; made at the first login. */
+export function deviceKey(): string {
+  const stored = localStorage.getItem(DEVICE);
+  if (stored !== null && stored.length > 0 && stored.length <= 256) return stored;
+  const made = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  );
+  localStorage.setItem(DEVICE, made.join(''));
+  return made.join('');
+}
+
+function parseUser(raw: string | null): SignedInUser | null {
+  if (raw === null) return null;
+  try {
+    const value: unknown = JSON.parse(raw);
+    if (typeof value !== 'object' || value === null) return null;
+    const { id, email, username, role } = value as Record<string, unknown>;
+    if (typeof id !== 'string' || typeof email !== 'string' || typeof username !== 'string') return null;
+    return { id, email, username, role: role === 'admin' ? 'admin' : 'user' };
+  } catch {
+    return null;
+  }
+}
+
+function tell(): void {
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  window.addEventListener('storage', listener);
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener('storage', listener);
+  };
+}

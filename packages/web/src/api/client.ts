@@ -1,0 +1,119 @@
+import type { Body, DerivedTile, OperationId, Params, Query, Success } from '@footlight/protocol/rest';
+import { forgetLogin, readToken } from './auth-store.ts';
+import { operationTable } from './operation-table.ts';
+
+type Nothing = Record<never, never>;
+type Part<Name extends string, Value> = Value extends undefined
+  ? { [K in Name]?: never }
+  : Nothing extends Value
+    ? { [K in Name]?: Value }
+    : { [K in Name]: Value };
+
+/** What a call of one operation takes: exactly the parts that the operation declares. */
+export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
+  Part<'body', Body<Id>> & {
+    query?: Partial<Query<Id>>;
+    headers?: Record<string, string>;
+    signal?: AbortSignal;
+  };
+
+/** What a refused or failed call throws. `status` 0 means that no answer came at all. */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure';
+  readonly status: number;
+  /** Open set; `network` and `unreadable` are ours, everything else comes from the server. */
+  readonly code: string;
+  readonly liveSessions: number | undefined;
+  readonly sessionId: string | undefined;
+  readonly derivedTiles: DerivedTile[] | undefined;
+  /** From Retry-After; undefined when the server named no time. */
+  readonly retryAfterSecs: number | undefined;
+
+  constructor(status: number, code: string, message: string, extras: Partial<ApiFailure> = {}) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.liveSessions = extras.liveSessions;
+    this.sessionId = extras.sessionId;
+    this.derivedTiles = extras.derivedTiles;
+    this.retryAfterSecs = extras.retryAfterSecs;
+  }
+}
+
+let whenSignedOut: () => void = () => {};
+
+/** Registers what happens when the server no longer takes the stored token; the page sends the person to sign in. */
+export function onSignedOut(act: () => void): void {
+  whenSignedOut = act;
+}
+
+/**
+ * Calls one operation and gives its success body (undefined for an empty one).
+ * A 401 on an operation that needs a bearer forgets the login; every refusal throws ApiFailure.
+ */
+export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Success<Id>> {
+  const response = await send(id, input);
+  if (response.status === 204 || response.headers.get('content-length') === '0')
+    return undefined as Success<Id>;
+  try {
+    return (await response.json()) as Success<Id>;
+  } catch (cause) {
+    if (input.signal?.aborted) throw cause;
+    throw new ApiFailure(response.status, 'unreadable', 'The answer could not be read.');
+  }
+}
+
+/** As `call`, but gives the response itself, for answers that are streams. Throws for every refusal. */
+export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Response> {
+  const operation = operationTable[id];
+  const token = readToken();
+  const headers: Record<string, string> = { Accept: 'application/json, text/event-stream', ...input.headers };
+  const bearer = operation.auth === 'user' || operation.auth === 'admin';
+  if (bearer && token !== null) headers.Authorization = `Bearer ${token}`;
+  if (input.body !== undefined) headers['Content-Type'] = 'application/json';
+  let response: Response;
+  try {
+    response = await fetch(addressOf(operation.path, input.params as object | undefined, input.query), {
+      method: operation.method,
+      headers,
+      body: input.body === undefined ? null : JSON.stringify(input.body),
+      signal: input.signal ?? null,
+      credentials: 'same-origin',
+      cache: 'no-store',
+    });
+  } catch (cause) {
+    if (input.signal?.aborted) throw cause;
+    throw new ApiFailure(0, 'network', 'The server could not be reached.');
+  }
+  if (response.ok) return response;
+  const failure = await failureOf(response);
+  if (bearer && failure.status === 401 && failure.code === 'unauthorized' && token === readToken()) {
+    forgetLogin();
+    whenSignedOut();
+  }
+  throw failure;
+}
+
+function addressOf(path: string, params: object | undefined, query: object | undefined): string {
+  const given = (params ?? {}) as Record<string, unknown>;
+  const filled = path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(given[name])));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined && value !== null && value !== '') search.set(name, String(value));
+  }
+  return search.size === 0 ? filled : `${filled}?${search}`;
+}
+
+async function failureOf(response: Response): Promise<ApiFailure> {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const extras = Number.isFinite(retryAfter) ? { retryAfterSecs: retryAfter } : {};
+  const body: unknown = await response.json().catch(() => null);
+  const error = (body as { error?: Record<string, unknown> } | null)?.error;
+  if (typeof error?.code !== 'string') return new ApiFailure(response.status, 'unreadable', '', extras);
+  return new ApiFailure(response.status, error.code, String(error.message ?? ''), {
+    ...extras,
+    ...(typeof error.live_sessions === 'number' ? { liveSessions: error.live_sessions } : {}),
+    ...(typeof error.session_id === 'string' ? { sessionId: error.session_id } : {}),
+    ...(Array.isArray(error.derived_tiles) ? { derivedTiles: error.derived_tiles as DerivedTile[] } : {}),
+  });
+}

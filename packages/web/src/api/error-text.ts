@@ -1,0 +1,113 @@
+import { ApiFailure } from './client.ts';
+
+/** An error in a person's words: what happened, what to do, and the code to quote. */
+export interface ErrorText {
+  title: string;
+  advice: string;
+  /** Small, for quoting to whoever runs the instance. */
+  code: string;
+}
+
+const BY_CODE: Record<string, [title: string, advice: string]> = {
+  network: [
+    'The server cannot be reached',
+    'Nothing was changed. Check your connection; this page tries again by itself.',
+  ],
+  unauthorized: ['You are signed out', 'Sign in again to go on.'],
+  invalid_credentials: ['Email or password is wrong', 'Check both and try again.'],
+  forbidden: ['You may not do this', 'Ask an administrator if you think you should.'],
+  registration_closed: [
+    'Registration is closed here',
+    'Ask the person who runs this instance for an account.',
+  ],
+  invalid_invite: [
+    'This invite code cannot be used',
+    'It may have run out or been used already. Ask for a new one.',
+  ],
+  setup_already_complete: ['This instance was claimed already', 'Sign in with the administrator account.'],
+  not_found: ['It is not here any more', 'It may have been removed meanwhile. Go back and look again.'],
+  session_quota_exceeded: ['You have as many apps open as you may', 'End one of them, then launch this one.'],
+  home_in_use: ['This app’s files are in use by another session', 'Resume that session, or end it first.'],
+  home_not_provisioned: [
+    'The launcher has not been started yet',
+    'Start the launcher this app belongs to once, then try again.',
+  ],
+  parent_app_disabled: [
+    'The launcher of this app is switched off',
+    'An administrator can switch it on again.',
+  ],
+  profile_ineligible: [
+    'That quality does not suit this device or connection',
+    'Choose another one and try again.',
+  ],
+  profile_not_launchable_for_app: [
+    'This app is not offered in that quality',
+    'Choose another one and try again.',
+  ],
+  no_host_available: [
+    'No machine can run this app right now',
+    'Ask an administrator to look at the hosts, or try again later.',
+  ],
+  capacity_exhausted: [
+    'Every machine is busy',
+    'A place opens when somebody ends a session. Try again in a moment.',
+  ],
+  agent_not_connected: [
+    'The machine is not connected',
+    'It reconnects by itself when it can. Try again shortly.',
+  ],
+  restart_required: ['The host still runs sessions', 'Confirm that they may end, then try again.'],
+  rate_limited: ['That was too often', 'Wait a moment, then try again.'],
+  client_too_old: ['This page is out of date', 'Reload it to get the current version.'],
+  https_required: ['This needs the secure address', 'Open the page with https.'],
+  library_discovery_disabled: ['Library discovery is switched off', 'Switch it on in the settings first.'],
+};
+
+const BY_STATUS: Record<number, [title: string, advice: string]> = {
+  400: ['That was not accepted', 'Nothing was changed. Check what you entered.'],
+  401: ['You are signed out', 'Sign in again to go on.'],
+  403: ['You may not do this', 'Ask an administrator if you think you should.'],
+  404: ['It is not here any more', 'It may have been removed meanwhile. Go back and look again.'],
+  409: ['This does not fit the current state', 'Nothing was changed. Look again and retry.'],
+  413: ['That is too large', 'Nothing was changed. Try a smaller one.'],
+  429: ['That was too often', 'Wait a moment, then try again.'],
+};
+
+/**
+ * Words for any thrown value. A known code has its own; an unknown one falls back to its status, and a 4xx then
+ * shows the server's own sentence, which names the field or the conflict.
+ */
+export function errorText(error: unknown): ErrorText {
+  if (!(error instanceof ApiFailure)) {
+    return {
+      title: 'This page stumbled',
+      advice: 'Your apps keep running. Reload the page; if it happens again, tell an administrator.',
+      code: error instanceof Error ? error.name : 'unknown',
+    };
+  }
+  const quoted = error.status === 0 ? error.code : `${error.code} · ${error.status}`;
+  const known = BY_CODE[error.code];
+  if (known !== undefined) {
+    const wait = error.code === 'rate_limited' && error.retryAfterSecs !== undefined;
+    return {
+      title: known[0],
+      advice: wait ? `Try again in ${secondsInWords(error.retryAfterSecs ?? 0)}.` : known[1],
+      code: quoted,
+    };
+  }
+  const byStatus = BY_STATUS[error.status];
+  if (byStatus !== undefined) {
+    const theirs = error.status < 500 && error.code !== 'unreadable' ? error.message : '';
+    return { title: byStatus[0], advice: theirs || byStatus[1], code: quoted };
+  }
+  return {
+    title: 'The server had a problem',
+    advice: 'Running apps are not affected. Try again; if it stays, tell an administrator.',
+    code: quoted,
+  };
+}
+
+function secondsInWords(seconds: number): string {
+  if (seconds < 90) return `${Math.max(1, Math.ceil(seconds))} seconds`;
+  return `${Math.ceil(seconds / 60)} minutes`;
+}

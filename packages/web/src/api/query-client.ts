@@ -1,0 +1,24 @@
+import { QueryClient } from '@tanstack/react-query';
+import { ApiFailure } from './client.ts';
+
+const MAX_RETRIES = 3;
+
+/** A request is repeated only when no answer came or the server failed; a refusal would be refused again. */
+export function shouldRetry(failures: number, error: unknown): boolean {
+  if (failures >= MAX_RETRIES || !(error instanceof ApiFailure)) return false;
+  return error.status === 0 || (error.status >= 500 && error.code === 'internal');
+}
+
+/** The page's one cache. Acts are never repeated by themselves: a launch that got no answer may have happened. */
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        retry: shouldRetry,
+        retryDelay: (attempt) => Math.min(8_000, 500 * 2 ** attempt) * (0.75 + Math.random() / 2),
+        staleTime: 5_000,
+      },
+      mutations: { retry: false },
+    },
+  });
+}

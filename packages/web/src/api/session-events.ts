@@ -1,0 +1,107 @@
+import type { Session } from '@footlight/protocol/rest';
+import { ApiFailure, send } from './client.ts';
+
+/** One server-sent event. */
+export interface ServerEvent {
+  event: string;
+  data: string;
+}
+
+/** An event larger than this is dropped: a session record is a few kilobytes. */
+const MAX_EVENT_CHARS = 1024 * 1024;
+
+/**
+ * Splits a text stream into server-sent events; comments and unknown fields are passed over.
+ * Source: WHATWG HTML, "Parsing an event stream".
+ */
+export class EventParser {
+  private rest = '';
+  private event = '';
+  private data: string[] = [];
+  private chars = 0;
+
+  /** Takes the next piece of text and gives the events that it completed. */
+  push(text: string): ServerEvent[] {
+    const done: ServerEvent[] = [];
+    const lines = (this.rest + text).split(/\r\n|\n|\r(?!$)/);
+    this.rest = lines.pop() ?? '';
+    if (this.rest.length > MAX_EVENT_CHARS) this.rest = '';
+    for (const line of lines) {
+      if (line === '') {
+        if (this.data.length > 0) done.push({ event: this.event || 'message', data: this.data.join('\n') });
+        this.event = '';
+        this.data = [];
+        this.chars = 0;
+        continue;
+      }
+      const colon = line.indexOf(':');
+      const field = colon < 0 ? line : line.slice(0, colon);
+      const value = colon < 0 ? '' : line.slice(colon + (line[colon + 1] === ' ' ? 2 : 1));
+      if (field === 'event') this.event = value;
+      if (field !== 'data') continue;
+      this.chars += value.length;
+      if (this.chars <= MAX_EVENT_CHARS) this.data.push(value);
+    }
+    return done;
+  }
+}
+
+/** Whether a session has ended and can only take late texts. */
+export function isOver(session: Pick<Session, 'state'>): boolean {
+  return session.state === 'stopped' || session.state === 'failed';
+}
+
+/**
+ * Follows one session until it is over or the signal aborts. The stream needs the bearer in a header, which
+ * EventSource cannot send, so it is read with fetch. A broken stream is opened again after a growing, jittered
+ * pause; each opening starts with a snapshot, so nothing is missed.
+ * @param onSession called with every record, the first one at once
+ * @param onLink false while the stream is broken, true when it is back
+ * @returns when the session is over or the signal aborted
+ * @throws ApiFailure when the server refuses (403, 404, 401)
+ */
+export async function followSession(
+  id: string,
+  follow: { signal: AbortSignal; onSession: (session: Session) => void; onLink: (up: boolean) => void },
+): Promise<void> {
+  let failures = 0;
+  let over = false;
+  while (!over && !follow.signal.aborted) {
+    try {
+      const response = await send('sessions.events', { params: { id }, signal: follow.signal });
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      const parser = new EventParser();
+      follow.onLink(true);
+      for (;;) {
+        const piece = await reader?.read();
+        if (piece === undefined || piece.done) break;
+        for (const event of parser.push(piece.value)) {
+          if (event.event !== 'session') continue;
+          const { session } = JSON.parse(event.data) as { session: Session };
+          failures = 0;
+          over = isOver(session);
+          follow.onSession(session);
+        }
+      }
+    } catch (error) {
+      if (follow.signal.aborted) return;
+      const refused = error instanceof ApiFailure && error.status >= 400 && error.status < 500;
+      if (refused && error.code !== 'rate_limited') throw error;
+    }
+    if (over || follow.signal.aborted) return;
+    follow.onLink(false);
+    await pause(Math.min(10_000, 250 * 2 ** failures) * (0.75 + Math.random() / 2), follow.signal);
+    failures = Math.min(failures + 1, 6);
+  }
+}
+
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delayMs);
+    const stop = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}

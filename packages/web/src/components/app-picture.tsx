@@ -1,0 +1,47 @@
+import { type CSSProperties, useState } from 'react';
+import { gradientOf, initialsOf } from '../theme/gradient.ts';
+import styles from './components.module.css';
+
+interface PictureApp {
+  id: string;
+  name: string;
+  cover_url?: string | null;
+  hero_url?: string | null;
+}
+
+/**
+ * An app's picture: its artwork where this server has it, else the gradient made from its id with its initials.
+ * Pictures of other origins are never loaded, so that opening the library tells nobody.
+ */
+export function AppPicture(props: {
+  app: PictureApp;
+  shape: 'cover' | 'hero';
+  className?: string | undefined;
+}) {
+  const { app, shape } = props;
+  const [broken, setBroken] = useState<string | null>(null);
+  const address = ownPath(shape === 'cover' ? app.cover_url : app.hero_url);
+  const shown = address !== null && address !== broken;
+  const { from, to, glow, angle } = gradientOf(app.id);
+  const style = { '--from': from, '--to': to, '--glow': glow, '--angle': angle } as CSSProperties;
+  return (
+    <span className={`${styles.picture} ${props.className ?? ''}`} style={style} aria-hidden="true">
+      {shown ? (
+        <img src={address} alt="" loading="lazy" decoding="async" onError={() => setBroken(address)} />
+      ) : (
+        shape === 'cover' && <span className={styles.initials}>{initialsOf(app.name)}</span>
+      )}
+    </span>
+  );
+}
+
+/** The address when it lies on this origin, else null. */
+export function ownPath(address: string | null | undefined): string | null {
+  if (address === null || address === undefined || address === '') return null;
+  try {
+    const url = new URL(address, window.location.origin);
+    return url.origin === window.location.origin ? url.pathname + url.search : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,37 @@
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import styles from './components.module.css';
+import { Dialog } from './dialog.tsx';
+import { Problem } from './problem.tsx';
+
+/**
+ * Asks before an act that ends or deletes something. Title and button name the thing and the number; the focus
+ * starts on the way out, so that a stray Enter does no harm.
+ */
+export function ConfirmDialog(props: {
+  opened: boolean;
+  title: string;
+  act: string;
+  children: ReactNode;
+  pending: boolean;
+  error: unknown;
+  onConfirm: () => void;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog opened={props.opened} onClose={props.onClose} title={props.title}>
+      <div className={styles.confirmText}>
+        {props.children}
+        {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+      </div>
+      <div className={styles.confirmActs}>
+        <Button onClick={props.onClose} data-autofocus>
+          Keep it as it is
+        </Button>
+        <Button variant="filled" color="danger" loading={props.pending} onClick={props.onConfirm}>
+          {props.act}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

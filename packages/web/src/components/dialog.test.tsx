@@ -1,0 +1,56 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from '@mantine/core';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, expect, test, vi } from 'vitest';
+import { ApiFailure } from '../api/client.ts';
+import { ConfirmDialog } from './confirm-dialog.tsx';
+
+afterEach(cleanup);
+
+function show(part: Partial<Parameters<typeof ConfirmDialog>[0]> = {}) {
+  const onConfirm = vi.fn();
+  const onClose = vi.fn();
+  render(
+    <MantineProvider>
+      <ConfirmDialog
+        opened
+        title="Drain gpu-02?"
+        act="End 3 sessions and drain gpu-02"
+        pending={false}
+        error={null}
+        onConfirm={onConfirm}
+        onClose={onClose}
+        {...part}
+      >
+        <p>Three people lose what they did not save.</p>
+      </ConfirmDialog>
+    </MantineProvider>,
+  );
+  return { onConfirm, onClose };
+}
+
+test('a dangerous act names thing and number, and the focus starts on the way out', () => {
+  const { onConfirm, onClose } = show();
+  expect(screen.getByRole('dialog', { name: 'Drain gpu-02?' })).toBeDefined();
+  const out = screen.getByRole('button', { name: 'Keep it as it is' });
+  expect(document.activeElement).toBe(out);
+  fireEvent.click(screen.getByRole('button', { name: 'End 3 sessions and drain gpu-02' }));
+  expect(onConfirm).toHaveBeenCalledTimes(1);
+  fireEvent.click(out);
+  expect(onClose).toHaveBeenCalledTimes(1);
+});
+
+test('Escape closes it, and a closed one is not there at all', () => {
+  const { onClose } = show();
+  fireEvent(screen.getByRole('dialog'), new Event('cancel', { cancelable: true }));
+  expect(onClose).toHaveBeenCalledTimes(1);
+  cleanup();
+  show({ opened: false });
+  expect(screen.queryByRole('dialog')).toBeNull();
+});
+
+test('a refusal is told inside, with its code to quote', () => {
+  show({ error: new ApiFailure(409, 'conflict', 'The host has a live connection.') });
+  expect(screen.getByRole('alert').textContent).toContain('The host has a live connection.');
+  expect(screen.getByRole('alert').textContent).toContain('conflict · 409');
+});

@@ -1,0 +1,48 @@
+import { ActionIcon } from '@mantine/core';
+import { IconX } from '@tabler/icons-react';
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import styles from './components.module.css';
+
+/**
+ * A dialog above everything else, a full-screen picture included. The browser's own element holds the focus inside,
+ * gives it back afterwards and makes the rest inert. The focus starts on `data-autofocus`, else on the first control.
+ */
+export function Dialog(props: { opened: boolean; title: string; onClose: () => void; children: ReactNode }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  const { opened } = props;
+  useEffect(() => {
+    const element = dialog.current;
+    if (!opened || element === null) return;
+    element.showModal();
+    element.querySelector<HTMLElement>('[data-autofocus]')?.focus();
+    return () => element.close();
+  }, [opened]);
+  if (!opened) return null;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it, through the cancel event
+    <dialog
+      ref={dialog}
+      className={styles.dialog}
+      aria-labelledby={titleId}
+      onCancel={(event) => {
+        event.preventDefault();
+        props.onClose();
+      }}
+      onClick={(event) => {
+        // Only the backdrop itself is the dialog element; everything inside lies in the box below.
+        if (event.target === dialog.current) props.onClose();
+      }}
+    >
+      <div className={styles.dialogBox}>
+        <div className={styles.dialogHead}>
+          <h2 id={titleId}>{props.title}</h2>
+          <ActionIcon aria-label="Close" onClick={props.onClose}>
+            <IconX size={20} />
+          </ActionIcon>
+        </div>
+        {props.children}
+      </div>
+    </dialog>
+  );
+}

@@ -1,0 +1,22 @@
+import type { ComponentType, ReactNode } from 'react';
+import styles from './components.module.css';
+
+/** What stands where nothing is yet: what would fill the place, and the act that does. */
+export function EmptyState(props: {
+  icon: ComponentType<{ size?: number; stroke?: number }>;
+  title: string;
+  children: ReactNode;
+  act?: ReactNode;
+}) {
+  const Icon = props.icon;
+  return (
+    <div className={styles.empty}>
+      <span className={styles.emptyIcon} aria-hidden="true">
+        <Icon size={40} stroke={1.5} />
+      </span>
+      <h2>{props.title}</h2>
+      <p>{props.children}</p>
+      {props.act}
+    </div>
+  );
+}

@@ -1,0 +1,22 @@
+import { Button } from '@mantine/core';
+import styles from './components.module.css';
+import { usePageTitle } from './use-page-title.ts';
+
+/** The page for an address that leads nowhere. */
+export function NotFoundPage() {
+  usePageTitle('Nothing here');
+  return (
+    <main className={styles.fullPage}>
+      <div className={styles.numeral} aria-hidden="true">
+        404
+      </div>
+      <h1>Nothing is staged here</h1>
+      <p>The address leads nowhere. It may have been mistyped, or what it named was removed.</p>
+      <div className={styles.fullPageActs}>
+        <Button component="a" href="/app" variant="filled">
+          Go to your library
+        </Button>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,24 @@
+import { Button } from '@mantine/core';
+import type { ErrorComponentProps } from '@tanstack/react-router';
+import { errorText } from '../api/error-text.ts';
+import styles from './components.module.css';
+
+/** What a page shows that could not be drawn at all. */
+export function PageError({ error, reset }: ErrorComponentProps) {
+  const text = errorText(error);
+  return (
+    <main className={styles.fullPage} role="alert">
+      <h1>{text.title}</h1>
+      <p>{text.advice}</p>
+      <code>{text.code}</code>
+      <div className={styles.fullPageActs}>
+        <Button variant="filled" onClick={reset}>
+          Try again
+        </Button>
+        <Button component="a" href="/app">
+          Go to your library
+        </Button>
+      </div>
+    </main>
+  );
+}

@@ -1,0 +1,28 @@
+import { Button } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { errorText } from '../api/error-text.ts';
+import styles from './components.module.css';
+
+/** A failure in place: what happened, what to do, the code to quote. Announced when it appears. */
+export function Problem(props: { error: unknown; retry?: () => void; act?: ReactNode }) {
+  const text = errorText(props.error);
+  return (
+    <div className={styles.problem} role="alert">
+      <IconAlertTriangle size={20} aria-hidden="true" />
+      <div className={styles.problemText}>
+        <p className={styles.problemTitle} style={{ color: 'var(--fl-text)' }}>
+          {text.title}
+        </p>
+        <p>{text.advice}</p>
+        <code>{text.code}</code>
+      </div>
+      {props.act ??
+        (props.retry && (
+          <Button size="xs" onClick={props.retry}>
+            Try again
+          </Button>
+        ))}
+    </div>
+  );
+}

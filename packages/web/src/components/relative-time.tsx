@@ -1,0 +1,52 @@
+import { useSyncExternalStore } from 'react';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const TICK_MS = 15_000;
+
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** An instant as people say it, with the exact one on hover; null shows what it means that there is none. */
+export function RelativeTime({ at, never = 'never' }: { at: string | null; never?: string }) {
+  const nowMs = useSyncExternalStore(subscribe, () => Math.floor(Date.now() / TICK_MS) * TICK_MS);
+  if (at === null) return <span>{never}</span>;
+  const atMs = Date.parse(at);
+  return (
+    <time dateTime={at} title={exact.format(atMs)}>
+      {relativeWords(atMs - Math.max(nowMs, Date.now()))}
+    </time>
+  );
+}
+
+/** A distance in time in words. @param offsetMs negative is the past */
+export function relativeWords(offsetMs: number): string {
+  // What is still to come is rounded: an hour from now is not "in 59 minutes" a moment later.
+  if (offsetMs >= MINUTE_MS) return aheadWords(offsetMs);
+  const size = Math.abs(offsetMs);
+  if (size < MINUTE_MS) return offsetMs > 0 ? 'in under a minute' : 'just now';
+  if (size < HOUR_MS) return relative.format(Math.trunc(offsetMs / MINUTE_MS), 'minute');
+  if (size < DAY_MS) return relative.format(Math.trunc(offsetMs / HOUR_MS), 'hour');
+  return relative.format(Math.trunc(offsetMs / DAY_MS), 'day');
+}
+
+function aheadWords(offsetMs: number): string {
+  if (offsetMs < HOUR_MS - MINUTE_MS / 2) return relative.format(Math.round(offsetMs / MINUTE_MS), 'minute');
+  if (offsetMs < DAY_MS - HOUR_MS / 2) return relative.format(Math.round(offsetMs / HOUR_MS), 'hour');
+  return relative.format(Math.round(offsetMs / DAY_MS), 'day');
+}
+
+/** A length of time, compact and with constant digits: "4 s", "3:07", "1:02:45". @param ms never negative */
+export function durationWords(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const two = (value: number) => String(value).padStart(2, '0');
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}:${two(seconds % 60)}`;
+  return `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)}`;
+}
+
+function subscribe(tick: () => void): () => void {
+  const timer = setInterval(tick, TICK_MS);
+  return () => clearInterval(timer);
+}

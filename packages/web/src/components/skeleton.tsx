@@ -1,0 +1,17 @@
+import styles from './components.module.css';
+
+/** A resting place of the size of what comes. Widths and heights as CSS lengths or pixels. */
+export function Skeleton(props: { width?: number | string; height?: number | string; radius?: number }) {
+  return (
+    <span
+      className={styles.skeleton}
+      style={{
+        display: 'block',
+        width: props.width ?? '100%',
+        height: props.height ?? 16,
+        ...(props.radius === undefined ? {} : { borderRadius: props.radius }),
+      }}
+      aria-hidden="true"
+    />
+  );
+}

@@ -1,0 +1,31 @@
+import {
+  IconAlertTriangle,
+  IconCircleCheck,
+  IconCircleDashed,
+  IconInfoCircle,
+  IconX,
+} from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import styles from './components.module.css';
+
+/** What a state means to a person; colour and icon follow from it, the word stands beside them. */
+export type Tone = 'success' | 'warning' | 'danger' | 'info' | 'neutral';
+
+const ICONS = {
+  success: IconCircleCheck,
+  warning: IconAlertTriangle,
+  danger: IconX,
+  info: IconInfoCircle,
+  neutral: IconCircleDashed,
+};
+
+/** A state as a small chip: icon, colour and always a word. */
+export function StateChip({ tone, children }: { tone: Tone; children: ReactNode }) {
+  const Icon = ICONS[tone];
+  return (
+    <span className={`${styles.chip} ${styles[tone]}`}>
+      <Icon size={14} aria-hidden="true" />
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,47 @@
+/** Where a tile stands, in CSS pixels. */
+export interface Spot {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+/** The four ways to go. */
+export type Direction = 'left' | 'right' | 'up' | 'down';
+
+/** The direction of an arrow key, or null for every other key. */
+export function directionOf(key: string): Direction | null {
+  return key.startsWith('Arrow') ? (key.slice(5).toLowerCase() as Direction) : null;
+}
+
+/**
+ * Which of the spots the focus goes to, as a console moves it: along the row first, across rows to the nearest
+ * column. Pure.
+ * @returns the index into `spots`, or -1 when nothing lies in that direction
+ */
+export function nextSpot(from: Spot, spots: readonly Spot[], direction: Direction): number {
+  const horizontal = direction === 'left' || direction === 'right';
+  const sign = direction === 'left' || direction === 'up' ? -1 : 1;
+  const here = centreOf(from);
+  let best = -1;
+  let bestCost = Number.POSITIVE_INFINITY;
+  for (const [index, spot] of spots.entries()) {
+    const there = centreOf(spot);
+    const along = sign * (horizontal ? there.x - here.x : there.y - here.y);
+    const across = Math.abs(horizontal ? there.y - here.y : there.x - here.x);
+    const clear = (horizontal ? Math.min(from.width, spot.width) : Math.min(from.height, spot.height)) / 2;
+    if (along < clear) continue;
+    // Left and right stay in the row; up and down prefer the next row, then the nearest column in it.
+    if (horizontal && across > from.height / 2) continue;
+    const cost = horizontal ? along + across * 2 : along * 4 + across;
+    if (cost < bestCost) {
+      best = index;
+      bestCost = cost;
+    }
+  }
+  return best;
+}
+
+function centreOf(spot: Spot): { x: number; y: number } {
+  return { x: spot.left + spot.width / 2, y: spot.top + spot.height / 2 };
+}

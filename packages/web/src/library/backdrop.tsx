@@ -1,0 +1,21 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import { useState } from 'react';
+import { AppPicture } from '../components/app-picture.tsx';
+import styles from './library.module.css';
+
+/** The picture of the app in the spotlight, behind the page. The next one fades in over the one before. */
+export function Backdrop({ app }: { app: AppListItem | null }) {
+  const [layers, setLayers] = useState<readonly AppListItem[]>([]);
+  const top = layers.at(-1);
+  if (app !== null && app.id !== top?.id) {
+    // Two are enough: what lies deeper is covered by the one before.
+    setLayers([...layers.filter((each) => each.id !== app.id), app].slice(-2));
+  }
+  return (
+    <div className={styles.backdrop} aria-hidden="true">
+      {layers.map((each) => (
+        <AppPicture key={each.id} app={each} shape="hero" className={styles.backdropPicture} />
+      ))}
+    </div>
+  );
+}

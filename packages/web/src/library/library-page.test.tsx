@@ -1,0 +1,108 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Outlet,
+  RouterProvider,
+} from '@tanstack/react-router';
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { app, session } from '../../test/fixtures.ts';
+import { saveLogin } from '../api/auth-store.ts';
+import { LibraryPage } from './library-page.tsx';
+
+let answers: Record<string, () => Response>;
+
+beforeEach(() => {
+  localStorage.clear();
+  saveLogin({ access_token: 't', user: { id: '1', email: 'a@b', username: 'alice', role: 'user' } });
+  answers = {
+    'GET /v1/apps': () => Response.json({ items: [app(0), app(1), app(4)], next_cursor: null }),
+    'GET /v1/sessions': () => Response.json({ items: [], next_cursor: null }),
+  };
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    const answer = answers[`${init.method} ${url.split('?')[0]}`];
+    return answer?.() ?? Response.json({ error: { code: 'not_found', message: '' } }, { status: 404 });
+  });
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+function open() {
+  const root = createRootRoute({ component: Outlet });
+  const library = createRoute({ getParentRoute: () => root, path: '/app', component: LibraryPage });
+  const live = createRoute({ getParentRoute: () => root, path: '/app/session/$id', component: () => 'live' });
+  const router = createRouter({
+    routeTree: root.addChildren([library, live]),
+    history: createMemoryHistory({ initialEntries: ['/app'] }),
+  });
+  render(
+    <MantineProvider>
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+        <RouterProvider router={router as never} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  return router;
+}
+
+describe('the library', () => {
+  test('takes one tab stop for its tiles, and a click launches and opens the session', async () => {
+    const launched = session(0, { state: 'assigned' });
+    answers['POST /v1/sessions'] = () =>
+      Response.json(
+        {
+          session: launched,
+          signaling: { url: '', token: '', expires_at: launched.created_at, ice_servers: [] },
+        },
+        { status: 201 },
+      );
+    const router = open();
+    const tiles = await screen.findAllByRole('button', { name: /^Launch / });
+    expect(tiles.map((tile) => tile.tabIndex)).toEqual([0, -1, -1]);
+    fireEvent.focus(tiles[1]!);
+    expect(tiles.map((tile) => tile.tabIndex)).toEqual([-1, 0, -1]);
+    fireEvent.click(tiles[1]!);
+    await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
+  });
+
+  test('says why a launch was refused, and leads back or to the session in the way', async () => {
+    answers['POST /v1/sessions'] = () =>
+      Response.json(
+        { error: { code: 'home_in_use', message: '', session_id: session(3).id } },
+        { status: 409 },
+      );
+    const router = open();
+    fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
+    expect((await screen.findByRole('alert')).textContent).toContain('in use by another session');
+    fireEvent.click(screen.getByRole('button', { name: 'Resume it' }));
+    await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${session(3).id}`));
+  });
+
+  test('puts what runs first, with its way back', async () => {
+    answers['GET /v1/sessions'] = () =>
+      Response.json({ items: [session(0), session(1, { state: 'stopped' })], next_cursor: null });
+    open();
+    expect(await screen.findAllByRole('button', { name: /^Resume / })).toHaveLength(1);
+  });
+
+  test('says what would fill it when it is empty', async () => {
+    answers['GET /v1/apps'] = () => Response.json({ items: [], next_cursor: null });
+    open();
+    expect(await screen.findByText('Apps appear here once an administrator gives you one.')).toBeDefined();
+  });
+
+  test('keeps its place and offers to try again when the server is away', async () => {
+    answers['GET /v1/apps'] = () =>
+      Response.json({ error: { code: 'internal', message: '' } }, { status: 503 });
+    open();
+    expect((await screen.findByRole('alert')).textContent).toContain('The server had a problem');
+    expect(screen.getByRole('button', { name: 'Try again' })).toBeDefined();
+  });
+});

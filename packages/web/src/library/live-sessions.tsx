@@ -1,0 +1,106 @@
+import type { AppListItem, Session } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { AppPicture } from '../components/app-picture.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { StateChip } from '../components/state-chip.tsx';
+import styles from './library.module.css';
+
+/** What runs for this person right now; the first thing in the library. */
+export function LiveSessions({
+  sessions,
+  apps,
+}: {
+  sessions: readonly Session[];
+  apps: readonly AppListItem[];
+}) {
+  return (
+    <section className={`${styles.section} ${styles.running}`} aria-label="Running now">
+      <h2>Running now</h2>
+      <div className={styles.live}>
+        {sessions.map((session, index) => (
+          <LiveCard
+            key={session.id}
+            session={session}
+            app={apps.find((app) => app.id === session.app_id)}
+            first={index === 0}
+          />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function LiveCard(props: { session: Session; app: AppListItem | undefined; first: boolean }) {
+  const { session } = props;
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [asking, setAsking] = useState(false);
+  // An app beyond the pages loaded so far, or one that was taken from the library while it runs.
+  const lookup = useQuery({
+    queryKey: keys.app(session.app_id),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: session.app_id }, signal }),
+    enabled: props.app === undefined,
+    retry: false,
+  });
+  const app = props.app ?? lookup.data?.app ?? { id: session.app_id, name: 'An app' };
+  const end = useMutation({
+    mutationFn: () => call('sessions.delete', { params: { id: session.id } }),
+    onSuccess: () => {
+      setAsking(false);
+      return queryClient.invalidateQueries({ queryKey: keys.sessions });
+    },
+  });
+  const stopping = session.state === 'stopping';
+  return (
+    <article className={styles.liveCard} aria-label={app.name}>
+      <AppPicture app={app} shape="hero" className={styles.livePicture} />
+      <div className={styles.liveText}>
+        <h3>{app.name}</h3>
+        <p className={styles.liveState}>
+          <StateChip tone={stopping ? 'neutral' : session.state === 'running' ? 'success' : 'info'}>
+            {stopping ? 'Ending' : session.state === 'running' ? 'Running' : 'Starting'}
+          </StateChip>
+          <RelativeTime at={session.created_at} />
+        </p>
+        <div className={styles.liveActs}>
+          <Button
+            size="xs"
+            data-tile=""
+            variant={props.first ? 'filled' : 'default'}
+            disabled={stopping}
+            aria-label={`Resume ${app.name}`}
+            onClick={() => void navigate({ to: '/app/session/$id', params: { id: session.id } })}
+          >
+            Resume
+          </Button>
+          <Button
+            size="xs"
+            variant="subtle"
+            disabled={stopping}
+            aria-label={`End ${app.name}`}
+            onClick={() => setAsking(true)}
+          >
+            End
+          </Button>
+        </div>
+      </div>
+      <ConfirmDialog
+        opened={asking}
+        title={`End ${app.name}?`}
+        act={`End ${app.name}`}
+        pending={end.isPending}
+        error={end.error}
+        onConfirm={() => end.mutate()}
+        onClose={() => setAsking(false)}
+      >
+        <p>The app is closed. What it has not saved is lost.</p>
+      </ConfirmDialog>
+    </article>
+  );
+}

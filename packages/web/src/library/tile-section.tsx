@@ -1,0 +1,71 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import { useState } from 'react';
+import { AppPicture } from '../components/app-picture.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import styles from './library.module.css';
+
+/** One row or grid of tiles. Tab stops once in it; arrow keys, handled by the page, move inside and across. */
+export function TileSection(props: {
+  title: string;
+  count?: number | undefined;
+  apps: readonly AppListItem[];
+  layout: 'row' | 'grid';
+  busy?: boolean;
+  onLaunch: (app: AppListItem) => void;
+  onFocusApp: (app: AppListItem) => void;
+}) {
+  const [activeId, setActiveId] = useState<string | null>(null);
+  const stop = props.apps.some((app) => app.id === activeId) ? activeId : props.apps[0]?.id;
+  return (
+    <section className={styles.section} aria-label={props.title} aria-busy={props.busy ?? false}>
+      <h2>
+        {props.title}
+        {props.count !== undefined && <span className={`${styles.count} tabular`}>{props.count}</span>}
+      </h2>
+      <ul className={props.layout === 'row' ? styles.row : styles.grid}>
+        {props.apps.map((app) => (
+          <li key={app.id} className={styles.cell}>
+            <button
+              type="button"
+              className={styles.tile}
+              data-tile=""
+              tabIndex={app.id === stop ? 0 : -1}
+              aria-label={`Launch ${app.name}`}
+              onFocus={() => {
+                setActiveId(app.id);
+                props.onFocusApp(app);
+              }}
+              onPointerEnter={() => props.onFocusApp(app)}
+              onClick={() => props.onLaunch(app)}
+            >
+              <AppPicture app={app} shape="cover" className={styles.tilePicture} />
+              <span className={styles.tileName}>{app.name}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The library's shape before its apps are there. */
+export function TileSkeletons({ count }: { count: number }) {
+  return (
+    <section className={styles.section} aria-label="Your apps" aria-busy="true">
+      <Skeleton width={96} height={20} />
+      <ul className={styles.grid}>
+        {Array.from({ length: count }, (_none, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no identity
+          <li key={index} className={styles.cell}>
+            <span className={styles.tilePicture} style={{ display: 'block' }}>
+              <Skeleton height="100%" radius={14} />
+            </span>
+            <span className={styles.tileName}>
+              <Skeleton width="70%" height={14} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

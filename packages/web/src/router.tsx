@@ -1,0 +1,29 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { createRouter } from '@tanstack/react-router';
+import { NotFoundPage } from './components/not-found-page.tsx';
+import { PageError } from './components/page-error.tsx';
+import { routeTree } from './route-tree.gen.ts';
+
+/** What every route may use. */
+export interface RouteContext {
+  queryClient: QueryClient;
+}
+
+/** The router over all pages; each page's code is loaded when it is first needed. */
+export function createAppRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+    scrollRestoration: true,
+    defaultNotFoundComponent: NotFoundPage,
+    defaultErrorComponent: PageError,
+  });
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

@@ -1,0 +1,60 @@
+import type { Session } from '@footlight/protocol/rest';
+
+/** How an ended session is told to the person who used it. */
+export interface EndWords {
+  /** One sentence: why. */
+  sentence: string;
+  /** Whether it went as the person wanted, so that the page does not look alarmed. */
+  calm: boolean;
+}
+
+const HOST_LOST: EndWords = {
+  sentence: 'The machine was lost and did not come back in time.',
+  calm: false,
+};
+
+const BY_REASON: Record<string, EndWords> = {
+  user_requested: { sentence: 'You ended this app.', calm: true },
+  admin: { sentence: 'An administrator ended this app.', calm: true },
+  app_exited: { sentence: 'The app closed itself.', calm: true },
+  idle_timeout: { sentence: 'It was ended because nobody used it for a while.', calm: true },
+  host_draining: { sentence: 'An administrator took the machine out of service.', calm: true },
+  agent_shutdown: { sentence: 'The machine was shut down.', calm: true },
+  orphaned: { sentence: 'The machine lost touch with the server for too long.', calm: false },
+  device_revoked: { sentence: 'This device was signed out.', calm: true },
+  peer_gone: { sentence: 'The connection to this browser was lost for too long.', calm: false },
+  start_timed_out: { sentence: 'The app took too long to start.', calm: false },
+  host_lost: HOST_LOST,
+};
+
+const BY_FAILURE: Record<string, string> = {
+  app_exited_early: 'The app closed before it showed anything.',
+  app_crashed: 'The app crashed.',
+  app_never_presented: 'The app started but never drew a picture.',
+  image_missing: 'The machine does not have this app.',
+  image_pull_timeout: 'Fetching the app took too long.',
+  encoder_unavailable: 'The machine has nothing to make the picture with.',
+  encoder_failed: 'The machine could not go on making the picture.',
+  media_worker_crashed: 'The part that makes the picture crashed.',
+  display_failed: 'The app’s display stopped answering.',
+  capture_failed: 'The app’s picture could not be taken.',
+  container_failed: 'The app’s container could not be started.',
+  home_unavailable: 'Your files for this app could not be opened.',
+  agent_restarted: 'The machine’s agent restarted and could not keep the app.',
+};
+
+/** One sentence why a session is over; unknown reasons get a plain one, the technical text stands folded below. */
+export function endWords(
+  session: Pick<Session, 'state' | 'end_reason' | 'failure_code' | 'state_detail' | 'started_at'>,
+): EndWords {
+  if (session.state === 'failed') {
+    const byCode = BY_FAILURE[session.failure_code ?? ''];
+    if (byCode !== undefined) return { sentence: byCode, calm: false };
+    const byReason = BY_REASON[session.end_reason ?? ''];
+    if (byReason !== undefined) return byReason;
+    if (session.state_detail === 'host_lost') return HOST_LOST;
+    if (session.started_at === null) return { sentence: 'The app could not be started.', calm: false };
+    return { sentence: 'Something went wrong and the app had to be ended.', calm: false };
+  }
+  return BY_REASON[session.end_reason ?? ''] ?? { sentence: 'The app has ended.', calm: true };
+}

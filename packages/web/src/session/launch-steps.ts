@@ -1,0 +1,83 @@
+import type { Session } from '@footlight/protocol/rest';
+
+/** One line of the launch list. */
+export interface LaunchStep {
+  key: string;
+  words: string;
+  state: 'done' | 'current' | 'ahead';
+}
+
+interface StepRule {
+  key: string;
+  test: RegExp;
+  words: (detail: string) => string;
+  /** Shown before it happens; the others appear only when the host reports them. */
+  always: boolean;
+}
+
+const RULES: readonly StepRule[] = [
+  { key: 'place', test: /^(?!)/, words: () => 'Finding a machine', always: true },
+  {
+    key: 'release',
+    test: /^waiting for the previous session/,
+    words: () => 'Waiting for your last session to let go of its files',
+    always: false,
+  },
+  { key: 'home', test: /^preparing home$/, words: () => 'Preparing your files', always: false },
+  {
+    key: 'image',
+    test: /^pulling image/,
+    words: (detail) => {
+      const percent = /(\d{1,3}) ?%/.exec(detail)?.[1];
+      return percent === undefined ? 'Fetching the app' : `Fetching the app, ${percent} %`;
+    },
+    always: false,
+  },
+  { key: 'display', test: /^starting display$/, words: () => 'Starting the display', always: true },
+  { key: 'app', test: /^starting app$/, words: () => 'Starting the app', always: true },
+  { key: 'encoder', test: /^starting encoder$/, words: () => 'Starting the picture', always: true },
+  { key: 'boot', test: /^app booting$/, words: () => 'Waiting for the app to draw', always: true },
+  { key: 'presented', test: /^app presented$/, words: () => 'Connecting to the picture', always: true },
+];
+
+/** What has been seen of a launch so far: the furthest step, and the details by step key. */
+export interface LaunchProgress {
+  reached: number;
+  seen: Readonly<Record<string, string>>;
+}
+
+/** Before anything was reported. */
+export const NOTHING_SEEN: LaunchProgress = { reached: 0, seen: {} };
+
+/**
+ * Adds one session record to what was seen. Steps never go back: reports may repeat after a reconnect.
+ * Pure. Details that are no launch step change nothing; `running` without one means that all host steps are done.
+ */
+export function advance(
+  progress: LaunchProgress,
+  session: Pick<Session, 'state' | 'state_detail'>,
+): LaunchProgress {
+  const detail = session.state_detail ?? '';
+  let at = RULES.findIndex((rule) => rule.test.test(detail));
+  const seen = at < 0 ? progress.seen : { ...progress.seen, [RULES[at]!.key]: detail };
+  if (at < 0 && session.state === 'running' && progress.reached === 0) at = indexOf('presented');
+  if (at < 0 && session.state === 'starting') at = Math.max(progress.reached, indexOf('display'));
+  return { reached: Math.max(progress.reached, at, 0), seen };
+}
+
+/**
+ * The list to show: what was done, the current step in words, and what is still to come.
+ * A step that does not apply to this launch is left out.
+ */
+export function stepsOf(progress: LaunchProgress): LaunchStep[] {
+  return RULES.flatMap((rule, index): LaunchStep[] => {
+    const detail = progress.seen[rule.key];
+    if (!rule.always && detail === undefined) return [];
+    const state = index < progress.reached ? 'done' : index === progress.reached ? 'current' : 'ahead';
+    return [{ key: rule.key, words: rule.words(detail ?? ''), state }];
+  });
+}
+
+function indexOf(key: string): number {
+  return RULES.findIndex((rule) => rule.key === key);
+}

@@ -1,0 +1,119 @@
+import { ActionIcon } from '@mantine/core';
+import {
+  IconArrowLeft,
+  IconKeyboard,
+  IconMaximize,
+  IconMicrophone,
+  IconMicrophoneOff,
+  IconMinimize,
+  IconMouse,
+  IconPlayerStop,
+  IconVolume,
+  IconVolumeOff,
+} from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import styles from './session.module.css';
+import { nextLevel, type StatsLevel } from './stats-view.tsx';
+import type { StreamView } from './use-stream.ts';
+
+const QUALITY_WORDS = { excellent: 'Excellent', good: 'Good', poor: 'Poor' };
+
+/** The slim bar over the picture: name, quality, and the few things that a person may want while an app runs. */
+export function SessionBar(props: {
+  name: string;
+  view: StreamView;
+  microphone: boolean;
+  shown: boolean;
+  level: StatsLevel;
+  onLevel: (level: StatsLevel) => void;
+  onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
+  onKeyboard: () => void;
+  onLeave: () => void;
+  onEnd: () => void;
+}) {
+  const { client, audio, input, history } = props.view;
+  const quality = history.at(-1)?.quality;
+  const muted = audio?.muted ?? true;
+  const micOn = audio?.microphone === 'on';
+  return (
+    <div className={styles.barPlace} data-stream-overlay="" data-shown={props.shown}>
+      <div
+        className={styles.bar}
+        data-stream-overlay
+        role="toolbar"
+        aria-label="Controls"
+        onPointerEnter={() => props.onHold('pointer', true)}
+        onPointerLeave={() => props.onHold('pointer', false)}
+        onFocus={() => props.onHold('focus', true)}
+        onBlur={() => props.onHold('focus', false)}
+      >
+        <span className={styles.barName}>{props.name}</span>
+        <Act label="Back to the library; the app stays open" onClick={props.onLeave}>
+          <IconArrowLeft size={20} />
+        </Act>
+        <button
+          type="button"
+          className={styles.quality}
+          data-tip={quality?.reason || 'Show measurements'}
+          aria-label={`Quality ${quality?.word ?? 'not measured yet'}; show measurements`}
+          onClick={() => props.onLevel(nextLevel(props.level))}
+        >
+          <span className={styles.dot} data-word={quality?.word} aria-hidden="true" />
+          <span className={styles.qualityWord}>{quality ? QUALITY_WORDS[quality.word] : 'Measuring'}</span>
+        </button>
+        <Act
+          label={muted ? 'Turn the sound on' : 'Turn the sound off'}
+          disabled={audio?.available === false}
+          onClick={() => (muted ? void client?.unmuteAudio() : client?.muteAudio())}
+        >
+          {muted ? <IconVolumeOff size={20} /> : <IconVolume size={20} />}
+        </Act>
+        <Act label="Type text or keys" onClick={props.onKeyboard}>
+          <IconKeyboard size={20} />
+        </Act>
+        {input?.pointer_lock_wanted && !input.pointer_locked && (
+          <Act label="Catch the pointer" onClick={() => void client?.requestPointerLock()}>
+            <IconMouse size={20} />
+          </Act>
+        )}
+        {props.microphone && (
+          <Act
+            label={micOn ? 'Turn the microphone off' : 'Turn the microphone on'}
+            onClick={() => void client?.setMicrophone(!micOn)}
+          >
+            {micOn ? <IconMicrophone size={20} /> : <IconMicrophoneOff size={20} />}
+          </Act>
+        )}
+        <Act
+          label={input?.fullscreen ? 'Leave full screen' : 'Full screen'}
+          onClick={() => void client?.toggleFullscreen()}
+        >
+          {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
+        </Act>
+        <Act label={`End ${props.name}`} danger onClick={props.onEnd}>
+          <IconPlayerStop size={20} />
+        </Act>
+      </div>
+    </div>
+  );
+}
+
+function Act(props: {
+  label: string;
+  onClick: () => void;
+  children: ReactNode;
+  disabled?: boolean;
+  danger?: boolean;
+}) {
+  return (
+    <ActionIcon
+      aria-label={props.label}
+      data-tip={props.label}
+      onClick={props.onClick}
+      disabled={props.disabled ?? false}
+      {...(props.danger ? { color: 'danger' } : {})}
+    >
+      {props.children}
+    </ActionIcon>
+  );
+}

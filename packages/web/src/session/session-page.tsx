@@ -1,0 +1,280 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import { Button, Loader } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { isOver } from '../api/session-events.ts';
+import { AppPicture } from '../components/app-picture.tsx';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { PageError } from '../components/page-error.tsx';
+import { usePageTitle } from '../components/use-page-title.ts';
+import { useLaunch } from '../library/use-launch.ts';
+import { EndedPage } from './ended-page.tsx';
+import { LaunchStage } from './launch-stage.tsx';
+import { advance, stepsOf } from './launch-steps.ts';
+import styles from './session.module.css';
+import { SessionBar } from './session-bar.tsx';
+import { type StatsLevel, StatsView } from './stats-view.tsx';
+import { TypeDialog } from './type-dialog.tsx';
+import { BAR_KEYS, useBar } from './use-bar.ts';
+import { useSession } from './use-session.ts';
+import { type StreamView, useStream } from './use-stream.ts';
+import { rememberLaunch, usualLaunchMs } from './usual-time.ts';
+
+const HINT_MS = 4000;
+
+/** One session from its launch to its end: steps, live picture, and what remains to be said. */
+export function SessionPage({ id }: { id: string }) {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const { query, session, progress, refused } = useSession(id);
+  const over = session !== undefined && isOver(session);
+  const video = useRef<HTMLVideoElement>(null);
+  const surface = useRef<HTMLDivElement>(null);
+  const stream = useStream(session, session !== undefined && !over && session.state !== 'stopping', {
+    video,
+    surface,
+  });
+  const appQuery = useQuery({
+    queryKey: keys.app(session?.app_id ?? ''),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: session?.app_id ?? '' }, signal }),
+    enabled: session !== undefined,
+    staleTime: 60_000,
+    retry: false,
+  });
+  const app = appQuery.data?.app ?? { id: session?.app_id ?? id, name: 'Your app' };
+  usePageTitle(app.name);
+
+  const launch = useLaunch();
+  const end = useMutation({
+    mutationFn: () => call('sessions.delete', { params: { id } }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.session(id), answer);
+      void queryClient.invalidateQueries({ queryKey: keys.sessions });
+    },
+  });
+  const library = useCallback(() => void navigate({ to: '/app' }), [navigate]);
+
+  const appId = session?.app_id;
+  const hostId = session?.host_id ?? null;
+  const createdMs = session === undefined ? null : Date.parse(session.created_at);
+  // Somebody who comes back to a running app waits for the picture alone, and since now.
+  const [openedMs] = useState(() => Date.now());
+  const resumed = useRef<boolean | null>(null);
+  if (session !== undefined) resumed.current ??= session.state === 'running';
+  // As it was known before this launch: what this one adds would change the stage while it fades.
+  const usual = useRef<number | null>(null);
+  if (session !== undefined && !stream.shown) usual.current = usualLaunchMs(session.app_id, session.host_id);
+  // What the record already tells counts before the first event has come.
+  const steps = stepsOf(session === undefined ? progress : advance(progress, session));
+  // Only launches that this page saw from their beginning say how long a launch takes.
+  const sawLaunch = useRef(false);
+  if (session !== undefined && (session.state === 'assigned' || session.state === 'pending'))
+    sawLaunch.current = true;
+  useEffect(() => {
+    if (!stream.shown || !sawLaunch.current || appId === undefined || createdMs === null) return;
+    sawLaunch.current = false;
+    rememberLaunch(appId, hostId, Date.now() - createdMs);
+  }, [stream.shown, appId, hostId, createdMs]);
+
+  if (query.isError) return <PageError error={query.error} reset={() => void query.refetch()} />;
+  if (refused !== null) return <PageError error={refused} reset={library} />;
+  if (over) {
+    return (
+      <EndedPage
+        session={session}
+        app={app}
+        launching={launch.isPending}
+        onLaunch={() => launch.mutate(app, { onError: library })}
+        onLibrary={library}
+      />
+    );
+  }
+  return (
+    <>
+      <Theatre
+        app={app}
+        stream={stream}
+        video={video}
+        surface={surface}
+        ending={end.isPending || session?.state === 'stopping'}
+        endError={end.error}
+        recording={session?.stream.recording ?? false}
+        microphone={session?.stream.mic ?? false}
+        onEnd={() => end.mutate()}
+        onLibrary={library}
+      />
+      {session !== undefined && session.state !== 'stopping' && (
+        <LaunchStage
+          app={app}
+          steps={resumed.current ? steps.filter((step) => step.state === 'current') : steps}
+          startedAtMs={resumed.current ? openedMs : (createdMs ?? openedMs)}
+          usualMs={resumed.current ? null : usual.current}
+          onCancel={resumed.current ? library : () => end.mutate(undefined, { onSuccess: library })}
+          {...(resumed.current ? { cancelWords: 'Back to the library' } : {})}
+          leaving={stream.shown || stream.state.kind === 'ended'}
+        />
+      )}
+    </>
+  );
+}
+
+type ShownApp = Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
+
+function Theatre(props: {
+  app: ShownApp;
+  stream: StreamView;
+  video: RefObject<HTMLVideoElement | null>;
+  surface: RefObject<HTMLDivElement | null>;
+  ending: boolean;
+  endError: unknown;
+  recording: boolean;
+  microphone: boolean;
+  onEnd: () => void;
+  onLibrary: () => void;
+}) {
+  const { stream, app } = props;
+  const { name } = app;
+  const { client } = stream;
+  const theatre = useRef<HTMLDivElement>(null);
+  const [level, setLevel] = useState<StatsLevel>('dot');
+  const [dialog, setDialog] = useState<'end' | 'type' | null>(null);
+  const [inBar, setInBar] = useState({ pointer: false, focus: false });
+  const bar = useBar(theatre, client, () =>
+    theatre.current?.querySelector<HTMLElement>('[role=toolbar] button')?.focus(),
+  );
+
+  // While a control or a dialog has the person's attention, nothing of it goes to the app.
+  const away = dialog !== null || inBar.pointer || inBar.focus;
+  useEffect(() => client?.setInputEnabled(!away), [client, away]);
+  useEffect(() => {
+    if (!stream.shown) return;
+    client?.focus();
+    // Browsers let a page make sound once the person has done something on it, such as the click that launched.
+    if (navigator.userActivation?.hasBeenActive) void client?.unmuteAudio();
+    bar.reveal(HINT_MS);
+  }, [stream.shown, bar.reveal, client]);
+
+  const { state } = stream;
+  const closeDialog = () => setDialog(null);
+  // After the dialog is gone: while it is open, nothing else takes the focus.
+  const hadDialog = useRef(false);
+  useEffect(() => {
+    if (dialog === null && hadDialog.current) client?.focus();
+    hadDialog.current = dialog !== null;
+  }, [dialog, client]);
+  return (
+    <div ref={theatre} className={styles.theatre} data-mantine-color-scheme="dark">
+      {/* The surface is what goes full screen, so everything that must stay visible there lies inside it. */}
+      <div
+        ref={props.surface}
+        className={styles.surface}
+        role="application"
+        aria-label={`${name}. ${BAR_KEYS} shows the controls.`}
+      >
+        {/* biome-ignore lint/a11y/useMediaCaption: a live picture of an app has no captions */}
+        <video ref={props.video} className={styles.video} tabIndex={-1} />
+        <SessionBar
+          name={name}
+          view={stream}
+          microphone={props.microphone}
+          shown={bar.shown && stream.shown}
+          level={level}
+          onLevel={setLevel}
+          onHold={(by, holds) => {
+            setInBar((before) => ({ ...before, [by]: holds }));
+            bar.hold(by, holds);
+          }}
+          onKeyboard={() => setDialog('type')}
+          onLeave={props.onLibrary}
+          onEnd={() => setDialog('end')}
+        />
+        <StatsView history={stream.history} level={level} />
+        {(state.kind === 'reconnecting' || (props.ending && stream.shown)) && (
+          <p className={styles.toast} role="status" data-stream-overlay="">
+            <Loader size={16} color="var(--fl-text)" />
+            {props.ending ? 'Ending' : 'Reconnecting; the app goes on'}
+          </p>
+        )}
+      </div>
+      {/* Instead of a black screen, until the page of the end or a way on is there. */}
+      {(state.kind === 'ended' || (props.ending && !stream.shown)) && (
+        <AppPicture app={app} shape="hero" className={styles.cardPicture} />
+      )}
+      {state.kind === 'ended' && !props.ending && (
+        <StreamEndedCard state={state} onAgain={() => client?.connect()} onLibrary={props.onLibrary} />
+      )}
+      <ConfirmDialog
+        opened={dialog === 'end'}
+        title={`End ${name}?`}
+        act={`End ${name}`}
+        pending={props.ending}
+        error={props.endError}
+        onConfirm={props.onEnd}
+        onClose={closeDialog}
+      >
+        <p>
+          The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.
+        </p>
+      </ConfirmDialog>
+      <TypeDialog
+        opened={dialog === 'type'}
+        onClose={closeDialog}
+        onText={(text) => client?.sendText(text)}
+        onKeys={(codes) => client?.sendKeys(codes)}
+      />
+    </div>
+  );
+}
+
+type Ended = Extract<StreamView['state'], { kind: 'ended' }>;
+
+function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: () => void }) {
+  const { reason, code, message } = props.state;
+  // The session's own end is told by its record, which arrives a moment later and brings its own page.
+  if (
+    reason === 'session_ended' ||
+    reason === 'host_lost' ||
+    reason === 'idle_timeout' ||
+    reason === 'disconnected'
+  ) {
+    return null;
+  }
+  const [title, advice, act] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
+  return (
+    <div className={styles.card} role="alertdialog" aria-label={title}>
+      <h2>{title}</h2>
+      <p>{advice}</p>
+      {(code ?? message) !== null && <code>{[code, message].filter(Boolean).join(' · ')}</code>}
+      <div className={styles.cardActs}>
+        <Button
+          variant="filled"
+          autoFocus
+          onClick={reason === 'reload' ? () => window.location.reload() : props.onAgain}
+        >
+          {act}
+        </Button>
+        <Button onClick={props.onLibrary}>Back to the library</Button>
+      </div>
+    </div>
+  );
+}
+
+type EndText = [title: string, advice: string, act: string];
+const STREAM_ENDS: Partial<Record<Ended['reason'], EndText>> & { error: EndText } = {
+  taken_over: [
+    'It moved to another window',
+    'The app goes on there. You can bring it back here.',
+    'Use it here',
+  ],
+  codec_unsupported: [
+    'This browser cannot play the picture',
+    'The app goes on. Another browser, or a current version of this one, can show it.',
+    'Try again',
+  ],
+  reload: ['This page is out of date', 'The server was updated. The app goes on.', 'Reload'],
+  refused: ['You cannot watch this session', 'Only the person who launched it can.', 'Try again'],
+  error: ['The picture could not be shown', 'The app goes on. Try again in a moment.', 'Try again'],
+};

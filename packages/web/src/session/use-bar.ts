@@ -1,0 +1,90 @@
+import type { StreamClient } from '@footlight/stream-client';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+
+const STAYS_MS = 2000;
+const TOP_EDGE_PX = 8;
+const LONG_PRESS_MS = 600;
+/** A finger that rests still trembles a little; one that goes further draws or scrolls in the app. */
+const TREMBLE_PX = 12;
+
+/** The keys by which the player gives the keyboard back to the page, as people read them. */
+export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
+
+/**
+ * When the bar over the picture shows: the pointer at the top edge, a long press, the pad's guide button or the
+ * keys bring it; it leaves by itself after two seconds unless the pointer or the focus is in it.
+ * @param onKeys called after the keys brought it, to move the focus there
+ */
+export function useBar(
+  theatre: RefObject<HTMLElement | null>,
+  client: StreamClient | null,
+  onKeys: () => void,
+) {
+  const [shown, setShown] = useState(false);
+  const held = useRef({ pointer: false, focus: false });
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const keysAct = useRef(onKeys);
+  keysAct.current = onKeys;
+
+  const reveal = useCallback((staysMs = STAYS_MS) => {
+    setShown(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      if (!held.current.pointer && !held.current.focus) setShown(false);
+    }, staysMs);
+  }, []);
+  const hold = useCallback(
+    (by: 'pointer' | 'focus', holds: boolean) => {
+      held.current[by] = holds;
+      reveal();
+    },
+    [reveal],
+  );
+
+  useEffect(() => {
+    const element = theatre.current;
+    if (element === null) return;
+    let press: ReturnType<typeof setTimeout> | undefined;
+    let from = { x: 0, y: 0 };
+    const released = () => clearTimeout(press);
+    const moved = (event: PointerEvent) => {
+      if (event.pointerType !== 'mouse') {
+        if (Math.hypot(event.clientX - from.x, event.clientY - from.y) > TREMBLE_PX) released();
+      } else if (event.clientY <= TOP_EDGE_PX) reveal();
+    };
+    const pressed = (event: PointerEvent) => {
+      // A second finger makes it a gesture of the app's.
+      released();
+      if (event.pointerType === 'mouse' || !event.isPrimary) return;
+      from = { x: event.clientX, y: event.clientY };
+      press = setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
+    };
+    // In the capture phase, because the player keeps what it sends to the app from going further.
+    const options = { capture: true };
+    element.addEventListener('pointermove', moved, options);
+    element.addEventListener('pointerdown', pressed, options);
+    element.addEventListener('pointerup', released, options);
+    element.addEventListener('pointercancel', released, options);
+    return () => {
+      clearTimeout(press);
+      clearTimeout(timer.current);
+      element.removeEventListener('pointermove', moved, options);
+      element.removeEventListener('pointerdown', pressed, options);
+      element.removeEventListener('pointerup', released, options);
+      element.removeEventListener('pointercancel', released, options);
+    };
+  }, [theatre, reveal]);
+
+  useEffect(
+    () =>
+      client?.on('menu', ({ source }) => {
+        reveal(source === 'pad' ? 2 * STAYS_MS : STAYS_MS);
+        // Once it is shown: what is hidden takes no focus.
+        if (source === 'keyboard')
+          requestAnimationFrame(() => requestAnimationFrame(() => keysAct.current()));
+      }),
+    [client, reveal],
+  );
+
+  return { shown, reveal, hold };
+}

@@ -1,0 +1,108 @@
+import type { Session } from '@footlight/protocol/rest';
+import type {
+  AudioStatus,
+  InputStatus,
+  StreamClient,
+  StreamState,
+  StreamStats,
+} from '@footlight/stream-client';
+import { type RefObject, useEffect, useRef, useState } from 'react';
+import { ApiFailure, call } from '../api/client.ts';
+import { takeTicket } from './first-ticket.ts';
+import { loadPlayer, type Player } from './player.ts';
+
+const KEPT_SECONDS = 60;
+
+/** What the page shows of the stream. */
+export interface StreamView {
+  client: StreamClient | null;
+  state: StreamState;
+  /** newest last, at most a minute */
+  history: readonly StreamStats[];
+  audio: AudioStatus | null;
+  input: InputStatus | null;
+  /** true once the first frame of this visit was shown; the moment for the cross-fade */
+  shown: boolean;
+  notice: string | null;
+}
+
+const START: StreamView = {
+  client: null,
+  state: { kind: 'idle' },
+  history: [],
+  audio: null,
+  input: null,
+  shown: false,
+  notice: null,
+};
+
+/**
+ * Runs the player of one session while the component lives.
+ * @param wanted false until the session is far enough to be watched, and again when it is over
+ */
+export function useStream(
+  session: Session | undefined,
+  wanted: boolean,
+  elements: { video: RefObject<HTMLVideoElement | null>; surface: RefObject<HTMLElement | null> },
+): StreamView {
+  const [view, setView] = useState<StreamView>(START);
+  const created = useRef(session?.created_at);
+  created.current = session?.created_at;
+  const id = session?.id;
+
+  useEffect(() => {
+    const video = elements.video.current;
+    const surface = elements.surface.current;
+    if (!wanted || id === undefined || video === null || surface === null) return;
+    const set = (part: Partial<StreamView>) => setView((before) => ({ ...before, ...part }));
+    let client: StreamClient | null = null;
+    let gone = false;
+    loadPlayer().then(
+      (player) => {
+        if (gone) return;
+        client = player.createStreamClient({
+          video,
+          surface,
+          ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
+          client: { name: 'web', version: '1' },
+          connectSignaling: () => ticketFor(id, player),
+          onState: (state) => set({ state }),
+          onStats: (stats) =>
+            setView((before) => ({ ...before, history: [...before.history, stats].slice(-KEPT_SECONDS) })),
+          onAudio: (audio) => set({ audio }),
+          onInput: (input) => set({ input }),
+          onFirstFrame: () => set({ shown: true }),
+        });
+        client.on('notice', (notice) => set({ notice: notice.text }));
+        set({ client, state: client.state, audio: client.audio, input: client.input });
+        client.connect();
+      },
+      () => set({ state: { kind: 'ended', reason: 'reload', code: null, message: null } }),
+    );
+    return () => {
+      gone = true;
+      client?.dispose();
+      setView(START);
+    };
+  }, [id, wanted, elements.video, elements.surface]);
+
+  return view;
+}
+
+async function ticketFor(id: string, { SignalingRefused }: Player) {
+  const kept = takeTicket(id, Date.now());
+  if (kept !== undefined) return kept;
+  try {
+    return (await call('sessions.signalingToken', { params: { id } })).signaling;
+  } catch (error) {
+    // The session's end is told by its record; anything else that the server refuses will not change by asking again.
+    if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {
+      throw new SignalingRefused(
+        error.code === 'conflict' ? 'session_ended' : 'refused',
+        error.message,
+        error.code,
+      );
+    }
+    throw error;
+  }
+}

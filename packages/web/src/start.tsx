@@ -1,0 +1,65 @@
+import { MantineProvider } from '@mantine/core';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { onSignedOut } from './api/client.ts';
+import { loginPath } from './api/next-path.ts';
+import { createQueryClient } from './api/query-client.ts';
+import { createAppRouter } from './router.tsx';
+import { mantineTheme } from './theme/mantine-theme.ts';
+import { resolveScheme, useScheme } from './theme/scheme.ts';
+
+const queryClient = createQueryClient();
+const router = createAppRouter(queryClient);
+
+/** Puts the web app into the document. Both documents start it; which pages they show is the address's matter. */
+export function start(): void {
+  document.documentElement.dataset.mantineColorScheme = resolveScheme();
+  // A whole new document, so that nothing of the former person stays in memory.
+  onSignedOut(() => {
+    const { pathname, search } = window.location;
+    if (!/^\/(login|register|setup)(\/|$)/.test(pathname))
+      window.location.assign(loginPath(pathname + search));
+  });
+  reloadOnceAfterAnUpdate();
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the document has no #root');
+  createRoot(root).render(
+    <StrictMode>
+      <WebApp />
+    </StrictMode>,
+  );
+}
+
+function WebApp() {
+  const scheme = useScheme();
+  return (
+    // Mantine's variables stand in theme/tokens.css and its visibility classes are not used: both would be style
+    // elements, which the Content-Security-Policy forbids.
+    <MantineProvider
+      theme={mantineTheme}
+      forceColorScheme={scheme}
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+/**
+ * A page that was open while the server was updated names files that are gone; a document of the administrators'
+ * area also loses its files when the page cookie ends. One reload mends both; a second failure is shown.
+ */
+function reloadOnceAfterAnUpdate(): void {
+  window.addEventListener('vite:preloadError', (event) => {
+    const last = Number(sessionStorage.getItem('footlight.reloaded') ?? 0);
+    if (Date.now() - last < 30_000) return;
+    sessionStorage.setItem('footlight.reloaded', String(Date.now()));
+    event.preventDefault();
+    window.location.reload();
+  });
+}

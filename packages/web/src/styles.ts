@@ -1,0 +1,12 @@
+// Only the styles of the Mantine components in use, in the order in which they build on one another; the tokens and
+// our own base come last so that they win without heavier selectors.
+import '@mantine/core/styles/baseline.css';
+import '@mantine/core/styles/UnstyledButton.css';
+import '@mantine/core/styles/CloseButton.css';
+import '@mantine/core/styles/Loader.css';
+import '@mantine/core/styles/ActionIcon.css';
+import '@mantine/core/styles/Button.css';
+import '@mantine/core/styles/Input.css';
+import '@mantine/core/styles/PasswordInput.css';
+import './theme/tokens.css';
+import './theme/base.css';

@@ -1,0 +1,64 @@
+import { createTheme, type VariantColorsResolver } from '@mantine/core';
+import inputs from './inputs.module.css';
+
+/** Button colours in the look's tokens: `danger` for acts that end or delete something, all else is the accent. */
+const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
+  const tone = color === 'danger' ? 'danger' : 'accent';
+  if (variant === 'filled') {
+    return {
+      background: `var(--fl-${tone})`,
+      hover: `var(--fl-${tone}-hover)`,
+      color: `var(--fl-on-${tone})`,
+      border: '1px solid transparent',
+    };
+  }
+  const text = tone === 'danger' ? 'var(--fl-danger-text)' : 'var(--fl-text)';
+  if (variant === 'subtle' || variant === 'transparent') {
+    return {
+      background: 'transparent',
+      hover: 'var(--fl-hover)',
+      color: text,
+      border: '1px solid transparent',
+    };
+  }
+  return {
+    background: 'var(--fl-surface)',
+    hover: 'var(--fl-raised-hover)',
+    color: text,
+    border: '1px solid var(--fl-control-line)',
+  };
+};
+
+const field = { classNames: { input: inputs.input, label: inputs.label, description: inputs.description } };
+
+/**
+ * Defaults for every Mantine component in use; sizes and radii come from the tokens. Named, not imported, so that a
+ * page loads only the components it shows.
+ */
+export const mantineTheme = createTheme({
+  primaryColor: 'yellow',
+  defaultRadius: 'var(--fl-radius-control)',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  variantColorResolver,
+  components: {
+    Button: { defaultProps: { variant: 'default' } },
+    ActionIcon: { defaultProps: { variant: 'subtle', size: 36 } },
+    TextInput: field,
+    PasswordInput: {
+      defaultProps: { visibilityToggleButtonProps: { 'aria-label': 'Show password' } },
+      classNames: { ...field.classNames, innerInput: inputs.innerInput },
+    },
+    Textarea: field,
+    NumberInput: { ...field, defaultProps: { hideControls: true, allowDecimal: false } },
+    NativeSelect: field,
+    Checkbox: {
+      defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
+      classNames: { input: inputs.check },
+    },
+    Switch: {
+      defaultProps: { color: 'var(--fl-text)', withThumbIndicator: false },
+      classNames: { track: inputs.track, thumb: inputs.thumb },
+    },
+  },
+});

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import type { Manifest } from 'vite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const USER_PAGE_KB = 170;
+const PLAYER_KB = 55;
+const root = resolve(import.meta.dirname, '..');
+let dist: string;
+let manifest: Manifest;
+
+beforeAll(async () => {
+  dist = await mkdtemp(join(tmpdir(), 'footlight-web-'));
+  // In a process of its own: the test runner's NODE_ENV would make it a development build.
+  await promisify(execFile)(
+    process.execPath,
+    ['node_modules/vite/bin/vite.js', 'build', '--outDir', dist, '--emptyOutDir', '--logLevel', 'error'],
+    { cwd: root, env: { ...process.env, NODE_ENV: 'production' } },
+  );
+  manifest = JSON.parse(await readFile(join(dist, '.vite/manifest.json'), 'utf8')) as Manifest;
+}, 120_000);
+
+afterAll(() => rm(dist, { recursive: true, force: true }));
+
+/** Files that come with the given manifest entries, those behind dynamic imports left out unless followed. */
+function filesOf(entries: readonly string[], follow: (key: string) => boolean = () => false): Set<string> {
+  const files = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (key: string) => {
+    const chunk = manifest[key];
+    if (chunk === undefined || seen.has(key)) return;
+    seen.add(key);
+    files.add(chunk.file);
+    for (const css of chunk.css ?? []) files.add(css);
+    for (const next of chunk.imports ?? []) visit(next);
+    for (const next of chunk.dynamicImports ?? []) if (follow(next)) visit(next);
+  };
+  for (const entry of entries) visit(entry);
+  return files;
+}
+
+async function gzipKb(files: Iterable<string>): Promise<number> {
+  const sizes = await Promise.all(
+    [...files].map(async (file) => gzipSync(await readFile(join(dist, file))).length),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0) / 1000;
+}
+
+const isAdminPage = (key: string) => /src\/routes\/admin\./.test(key);
+const LIBRARY = 'src/routes/app._shell.index.tsx?tsr-split=component';
+
+describe('the built web app', () => {
+  test(`every page of the user area, styles included, takes at most ${USER_PAGE_KB} kB gzip`, async () => {
+    const pages = Object.keys(manifest).filter((key) => key.startsWith('src/routes/') && !isAdminPage(key));
+    expect(pages.length).toBeGreaterThan(5);
+    for (const page of pages) {
+      expect(await gzipKb(filesOf(['index.html', page])), page).toBeLessThanOrEqual(USER_PAGE_KB);
+    }
+  });
+
+  test('a page is made of few files, and the document of the library names all of its own', async () => {
+    const library = filesOf(['index.html', LIBRARY]);
+    expect(library.size).toBeLessThanOrEqual(7);
+    const html = await readFile(join(dist, 'index.html'), 'utf8');
+    for (const file of library) expect(html).toContain(`"/${file}"`);
+    for (const page of Object.keys(manifest).filter((key) => key.startsWith('src/routes/'))) {
+      const document = isAdminPage(page) ? 'admin/index.html' : 'index.html';
+      expect(filesOf([document, page]).size, page).toBeLessThanOrEqual(13);
+    }
+  });
+
+  test(`the player beside them takes at most ${PLAYER_KB} kB gzip`, async () => {
+    const base = filesOf(['index.html']);
+    const player = [...filesOf(['../stream-client/src/index.ts'])].filter((file) => !base.has(file));
+    expect(player.length).toBeGreaterThan(0);
+    expect(await gzipKb(player)).toBeLessThanOrEqual(PLAYER_KB);
+  });
+
+  test('no file that a user page loads lies behind the gate of the admin area', () => {
+    const files = filesOf(['index.html'], (key) => !isAdminPage(key));
+    expect([...files].filter((file) => file.startsWith('admin/'))).toEqual([]);
+  });
+
+  test('every admin page and its styles lie behind the gate', () => {
+    const pages = Object.entries(manifest).filter(([key]) => isAdminPage(key));
+    expect(pages.length).toBeGreaterThan(5);
+    for (const [key, page] of pages) {
+      expect(page.file, key).toMatch(/^admin\/assets\//);
+      for (const css of page.css ?? []) expect(css, key).toMatch(/^admin\/assets\//);
+    }
+  });
+
+  test.each(['index.html', 'admin/index.html'])(
+    '%s has no inline script or style and loads only own files',
+    async (name) => {
+      const html = await readFile(join(dist, name), 'utf8');
+      expect(html).not.toMatch(/<style|style=|<script(?![^>]*\bsrc=)|\son\w+=/i);
+      const addresses = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '');
+      expect(addresses.length).toBeGreaterThan(2);
+      for (const address of addresses) {
+        expect(address).toMatch(
+          name === 'index.html'
+            ? /^\/(assets\/|icon\.svg|manifest\.)/
+            : /^\/((admin\/)?assets\/|icon\.svg|manifest\.)/,
+        );
+      }
+    },
+  );
+});

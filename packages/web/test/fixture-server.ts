@@ -1,0 +1,170 @@
+/**
+ * Serves the built web app with a made-up API, under the same Content-Security-Policy as the real server, so that
+ * every page can be looked at in every state without a fleet: `tsx packages/web/test/fixture-server.ts [port] [apps]`.
+ */
+import { readFile } from 'node:fs/promises';
+import { createServer, type ServerResponse } from 'node:http';
+import { extname, join, resolve } from 'node:path';
+import { type OperationId, operations, type Session, type Success } from '@footlight/protocol/rest';
+import * as made from './fixtures.ts';
+
+const CSP =
+  "default-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.webmanifest': 'application/manifest+json',
+};
+const dist = resolve(import.meta.dirname, '../dist');
+const port = Number(process.argv[2] ?? 4173);
+const appCount = Number(process.argv[3] ?? 40);
+const apps = Array.from({ length: appCount }, (_none, n) => made.app(n));
+const user = { id: made.id(9, 1), email: 'alice@example.net', username: 'alice', role: 'admin' as const };
+const launched: Session = made.session(0, {
+  id: made.id(2, 999),
+  state: 'assigned',
+  state_detail: null,
+  created_at: made.ago(0),
+  started_at: null,
+});
+const STEPS = ['preparing home', 'starting display', 'starting app'];
+
+type Answers = { [Id in OperationId]?: (at: { id: string; query: URLSearchParams }) => Success<Id> };
+
+const answers: Answers = {
+  'setup.status': () => ({ admin_exists: true, setup_completed: false }),
+  'setup.complete': () => ({ admin_exists: true, setup_completed: true }),
+  'me.read': () => ({ user: { ...user, created_at: made.ago(9e9) } }),
+  'access.check': () => made.accessCheck,
+  'apps.list': ({ query }) =>
+    page(
+      apps.filter((app) => app.enabled),
+      query,
+    ),
+  'apps.read': ({ id }) => ({ app: apps.find((app) => app.id === id) ?? made.app(0, { id }) }),
+  'admin.apps.list': ({ query }) => page(apps, query),
+  'entitlements.list': ({ id }) => ({ items: made.entitlements(id) }),
+  'hosts.list': () => ({ items: made.hosts, next_cursor: null }),
+  'hosts.read': ({ id }) => made.hosts.find((host) => host.id === id) ?? made.host(1),
+  'hosts.gpus': ({ id }) => ({
+    items: id === made.id(3, 3) ? [] : id === made.id(3, 2) ? [made.software] : [made.gpu(0), made.gpu(1)],
+  }),
+  'enrollmentTokens.list': () => ({ items: made.tokens }),
+  'enrollmentTokens.create': () => ({
+    id: made.id(5, 3),
+    token: 'kX2q'.repeat(10),
+    expires_at: made.ago(-3_600_000),
+    command: '',
+  }),
+  'sessions.list': () => ({
+    items:
+      appCount === 0
+        ? []
+        : [
+            made.session(0),
+            made.session(4, { state: 'starting' }),
+            made.failedSession,
+            made.session(6, { state: 'stopped' }),
+          ],
+    next_cursor: null,
+  }),
+  'sessions.launch': () => ({
+    session: launched,
+    signaling: {
+      url: 'ws://127.0.0.1:9/v1/signal',
+      token: 'x',
+      expires_at: made.ago(-60_000),
+      ice_servers: [],
+    },
+  }),
+  'sessions.signalingToken': () => ({
+    signaling: {
+      url: 'ws://127.0.0.1:9/v1/signal',
+      token: 'x',
+      expires_at: made.ago(-60_000),
+      ice_servers: [],
+    },
+  }),
+  'sessions.read': ({ id }) => ({
+    session:
+      id === made.failedSession.id
+        ? made.failedSession
+        : id === launched.id
+          ? launched
+          : made.session(0, { id }),
+  }),
+  'admin.sessions.list': ({ query }) => ({
+    items: Array.from({ length: query.get('state') === 'failed' ? 1 : 7 }, (_none, n) =>
+      query.get('state') === 'failed'
+        ? { ...made.adminSession(n), ...made.failedSession }
+        : made.adminSession(n, n === 2 ? { state: 'starting' } : {}),
+    ),
+    next_cursor: null,
+  }),
+};
+
+function page<Item>(
+  items: readonly Item[],
+  query: URLSearchParams,
+): { items: Item[]; next_cursor: string | null } {
+  const from = Number(query.get('cursor') ?? 0);
+  const limit = Number(query.get('limit') ?? 50);
+  return {
+    items: items.slice(from, from + limit),
+    next_cursor: from + limit < items.length ? String(from + limit) : null,
+  };
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {
+  response.writeHead(status, {
+    'Content-Type': type,
+    'Content-Security-Policy': CSP,
+    'Cache-Control': 'no-store',
+  });
+  response.end(body);
+}
+
+function follow(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Content-Security-Policy': CSP });
+  let at = 0;
+  const tell = () => {
+    const session: Session = { ...launched, state: 'starting', state_detail: STEPS[at] ?? null };
+    response.write(`event: session\ndata: ${JSON.stringify({ session })}\n\n`);
+    at += 1;
+    if (at >= STEPS.length) clearInterval(timer);
+  };
+  const timer = setInterval(tell, 400);
+  response.on('close', () => clearInterval(timer));
+  tell();
+}
+
+createServer(async (request, response) => {
+  const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+  const operation = Object.values(operations).find(
+    ({ method, path }) =>
+      method === request.method && new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(url.pathname),
+  );
+  if (operation?.id === 'sessions.events') return follow(response);
+  if (operation !== undefined) {
+    const id = url.pathname.split('/').find((part) => /^[0-9a-f-]{36}$/.test(part)) ?? '';
+    const answer = answers[operation.id]?.({ id, query: url.searchParams });
+    const refused = { error: { code: 'not_found', message: 'There is no such resource.' } };
+    return send(
+      response,
+      answer === undefined ? 404 : 200,
+      'application/json',
+      JSON.stringify(answer ?? refused),
+    );
+  }
+  const file =
+    extname(url.pathname) === ''
+      ? /^\/admin(\/|$)/.test(url.pathname)
+        ? 'admin/index.html'
+        : 'index.html'
+      : url.pathname;
+  const body = await readFile(join(dist, file)).catch(() => null);
+  if (body === null) return send(response, 404, 'text/plain', 'no such file');
+  return send(response, 200, TYPES[extname(file)] ?? 'application/octet-stream', body);
+}).listen(port, '127.0.0.1', () => process.stdout.write(`http://127.0.0.1:${port}\n`));

@@ -1,0 +1,61 @@
+import { resolve } from 'node:path';
+import { tanstackRouter } from '@tanstack/router-plugin/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+import { adminFilesStayApart, isAdminModule } from './build/areas.ts';
+import { chunkNamer, firstPageIsAskedForEarly, isPlayer } from './build/chunks.ts';
+import { operationTable } from './build/operation-table.ts';
+import { straightImports } from './build/straight-imports.ts';
+
+const here = import.meta.dirname;
+
+// Two documents, one route tree: index.html for people who use apps, admin/index.html for administrators.
+// The server gives files below /admin/ to enabled administrators only, so every module of the admin area has to
+// end up there, and nothing that the user area needs may.
+export default defineConfig({
+  root: here,
+  plugins: [
+    tanstackRouter({
+      target: 'react',
+      autoCodeSplitting: true,
+      routesDirectory: './src/routes',
+      generatedRouteTree: './src/route-tree.gen.ts',
+      quoteStyle: 'single',
+      semicolons: true,
+      routeFileIgnorePattern: '\\.(test|module)\\.',
+    }),
+    react(),
+    straightImports(),
+    operationTable(),
+    adminFilesStayApart(),
+    firstPageIsAskedForEarly(),
+  ],
+  build: {
+    manifest: true,
+    target: 'es2023',
+    // A data: URL would be allowed for pictures, but a file is cached by its hash for ever.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: { main: resolve(here, 'index.html'), admin: resolve(here, 'admin/index.html') },
+      output: {
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [{ debugName: 'shared', name: chunkNamer() }],
+        },
+        entryFileNames: (chunk) => `${folderOf(chunk)}[name]-[hash].js`,
+        chunkFileNames: (chunk) =>
+          isPlayer(chunk.facadeModuleId) ? 'assets/player-[hash].js' : `${folderOf(chunk)}[name]-[hash].js`,
+        // Style files carry the name of the chunk they belong to; every admin chunk's name starts with "admin".
+        assetFileNames: (asset) =>
+          asset.names.some((name) => name.startsWith('admin'))
+            ? 'admin/assets/[name]-[hash][extname]'
+            : 'assets/[name]-[hash][extname]',
+      },
+    },
+  },
+});
+
+function folderOf(chunk: { name: string; moduleIds: string[] }): string {
+  return chunk.name.startsWith('admin') || chunk.moduleIds.some(isAdminModule) ? 'admin/assets/' : 'assets/';
+}

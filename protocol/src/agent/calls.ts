@@ -1,0 +1,107 @@
+/**
+ * Bodies of the agent's HTTP calls: jobs, library scans, collection of homes. Unknown keys are ignored in all of
+ * them, because either end may be newer.
+ */
+import { z } from 'zod';
+import {
+  count,
+  humanText,
+  isJsonObject,
+  isShallow,
+  type JsonObject,
+  text,
+  utf8Length,
+  wireUuid,
+} from '../common.ts';
+
+/** How often jobs/pending and scan-pending are polled, ± 10 %. */
+export const POLL_INTERVAL_MS = 60_000;
+export const MAX_SUMMARY_BYTES = 4096;
+
+export const jobRunSchema = z.object({
+  run_id: wireUuid,
+  job_id: text(128),
+  params: z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value)),
+  /** what is left of the claim */
+  deadline_secs: count,
+});
+export type JobRun = z.infer<typeof jobRunSchema>;
+
+export const jobsPendingSchema = z.object({ runs: z.array(jobRunSchema).max(5) });
+export type JobsPending = z.infer<typeof jobsPendingSchema>;
+
+/** Whether a run's summary is within its bound. Its size is judged after the run's ownership, so not by the schema. */
+export function isSummaryWithinBound(summary: JsonObject): boolean {
+  return utf8Length(JSON.stringify(summary)) <= MAX_SUMMARY_BYTES;
+}
+
+export const jobReportSchema = z.object({
+  run_id: wireUuid,
+  state: z.enum(['succeeded', 'failed', 'deferred', 'skipped']),
+  /** absent is {} */
+  summary: z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value)).optional(),
+  error: humanText(65536).nullable().optional(),
+});
+export type JobReport = z.infer<typeof jobReportSchema>;
+
+/** Ids of a library's entries. */
+export const EXTERNAL_ID_PATTERN = /^[1-9][0-9]{0,9}$/;
+
+export const scanTaskSchema = z.object({
+  scan_id: wireUuid,
+  /** the home's directory on the host */
+  root_path: text(512),
+  /** where the app sees it */
+  container_path: text(512),
+  relative_roots: z.array(text(512)).max(32),
+  max_entries: count,
+  /** per manifest, and of libraryfolders.vdf */
+  max_manifest_bytes: count,
+});
+export type ScanTask = z.infer<typeof scanTaskSchema>;
+
+export const scanPendingSchema = z.object({ scans: z.array(scanTaskSchema).max(50) });
+export type ScanPending = z.infer<typeof scanPendingSchema>;
+
+export const scanEntrySchema = z.object({
+  external_id: z.string().regex(EXTERNAL_ID_PATTERN),
+  /** "" when the manifest could not be read: it never overwrites a stored name */
+  name: humanText(512),
+  install_dir: text(1024),
+  size_on_disk: count,
+  state_flags: count,
+});
+export type ScanEntry = z.infer<typeof scanEntrySchema>;
+
+export const scanReportSchema = z.object({
+  scan_id: wireUuid,
+  ok: z.boolean(),
+  /** absent = true; false when a folder could not be read or a limit was reached */
+  complete: z.boolean().optional(),
+  error: humanText(4096).nullable().optional(),
+  entries: z.array(scanEntrySchema).max(10_000),
+});
+export type ScanReport = z.infer<typeof scanReportSchema>;
+
+export const gcPendingSchema = z.object({
+  homes: z.array(z.object({ id: wireUuid, provider: z.enum(['local', 'volume']), ref: text(512) })).max(100),
+});
+export type GcPending = z.infer<typeof gcPendingSchema>;
+
+export const gcConfirmSchema = z.object({ home_ids: z.array(wireUuid).min(1).max(100) });
+export type GcConfirm = z.infer<typeof gcConfirmSchema>;
+
+export const gcConfirmedSchema = z.object({
+  deleted: count,
+  deleted_ids: z.array(wireUuid).max(100),
+  kept_ids: z.array(wireUuid).max(100),
+});
+export type GcConfirmed = z.infer<typeof gcConfirmedSchema>;
+
+/** Health of an agent, on loopback. */
+export const agentHealthSchema = z.object({
+  status: z.literal('ok'),
+  sessions: count,
+  connected: z.boolean(),
+});
+export type AgentHealth = z.infer<typeof agentHealthSchema>;

@@ -1,0 +1,236 @@
+/** Control plane → agent. Commands carry an id and get exactly one ack. */
+import { z } from 'zod';
+import { count, epochMs, finite, int, jsonObject, openEnum, stringMap, text, wireUuid } from '../common.ts';
+import {
+  answerSchema,
+  browserByeSchema,
+  candidateSchema,
+  helloSchema,
+  iceServer,
+  renegotiateSchema,
+} from '../signal/messages.ts';
+import { consoleConfigSchema } from './capacity.ts';
+import { appSpecSchema, assignFields } from './session-spec.ts';
+import { ackSchema, linkErrorSchema } from './upstream.ts';
+
+export const registeredSchema = z.object({
+  type: z.literal('registered'),
+  protocol: int,
+  host_id: wireUuid,
+  /** after enrolment only; travels once */
+  node_secret: text(256).optional(),
+  heartbeat_interval_ms: z.int().min(1),
+  session_grace_secs: count,
+  server_ts: epochMs,
+  /** last handled seq of this boot_id; null is unknown: send all again */
+  last_seq: int.nullable(),
+});
+export type Registered = z.infer<typeof registeredSchema>;
+
+export const heartbeatAckSchema = z.object({
+  type: z.literal('heartbeat_ack'),
+  echo: epochMs,
+  server_ts: epochMs,
+});
+export type HeartbeatAck = z.infer<typeof heartbeatAckSchema>;
+
+/** Confirms every reliable message up to seq. */
+export const seenSchema = z.object({ type: z.literal('seen'), seq: z.int().min(0) });
+export type Seen = z.infer<typeof seenSchema>;
+
+export const attachSchema = z.object({
+  type: z.literal('attach'),
+  client_id: wireUuid,
+  hello: helloSchema,
+  ice_servers: z.array(iceServer).max(32),
+});
+export type Attach = z.infer<typeof attachSchema>;
+
+/** The browser's socket is gone; its peer connection is left alone. */
+export const detachSchema = z.object({ type: z.literal('detach'), reason: z.enum(['closed', 'taken_over']) });
+export type Detach = z.infer<typeof detachSchema>;
+
+export const controlSignal = z.discriminatedUnion('type', [
+  attachSchema,
+  detachSchema,
+  answerSchema,
+  candidateSchema,
+  renegotiateSchema,
+  browserByeSchema,
+]);
+export type ControlSignal = z.infer<typeof controlSignal>;
+
+export const controlSignalingSchema = z.object({
+  type: z.literal('signaling'),
+  session_id: wireUuid,
+  conn: int,
+  msg: controlSignal,
+});
+export type ControlSignaling = z.infer<typeof controlSignalingSchema>;
+
+const id = wireUuid;
+const session_id = wireUuid;
+
+export const sessionAssignSchema = z.object({ type: z.literal('session_assign'), id, ...assignFields });
+export type SessionAssign = z.infer<typeof sessionAssignSchema>;
+
+export const sessionStartSchema = z.object({ type: z.literal('session_start'), id, session_id });
+export type SessionStart = z.infer<typeof sessionStartSchema>;
+
+export const sessionStopSchema = z.object({
+  type: z.literal('session_stop'),
+  id,
+  session_id,
+  reason: openEnum(64),
+  /** absent = 2000 */
+  grace_ms: z.int().min(0).max(10_000).optional(),
+});
+export type SessionStop = z.infer<typeof sessionStopSchema>;
+
+export const sessionSwapAppSchema = z.object({
+  type: z.literal('session_swap_app'),
+  id,
+  session_id,
+  app_id: wireUuid,
+  app: appSpecSchema,
+});
+export type SessionSwapApp = z.infer<typeof sessionSwapAppSchema>;
+
+export const sessionDisplayUpdateSchema = z.object({
+  type: z.literal('session_display_update'),
+  id,
+  session_id,
+  render_width: count.optional(),
+  render_height: count.optional(),
+  ui_scale: finite.optional(),
+  stream_width: count.optional(),
+  stream_height: count.optional(),
+});
+export type SessionDisplayUpdate = z.infer<typeof sessionDisplayUpdateSchema>;
+
+export const sessionTuneSchema = z.object({
+  type: z.literal('session_tune'),
+  id,
+  session_id,
+  bitrate_kbps: z.int().min(100).max(500_000).optional(),
+  keyframe: z.literal(true).optional(),
+});
+export type SessionTune = z.infer<typeof sessionTuneSchema>;
+
+export const sessionCaptureSchema = z.object({
+  type: z.literal('session_capture'),
+  id,
+  session_id,
+  capture_id: wireUuid,
+  kind: openEnum(64),
+  budget: z.object({ max_bytes: count, max_ms: count }),
+  params: jsonObject,
+});
+export type SessionCapture = z.infer<typeof sessionCaptureSchema>;
+
+export const sessionRecordingSchema = z.object({
+  type: z.literal('session_recording'),
+  id,
+  session_id,
+  recording_id: wireUuid,
+  op: z.enum(['freeze', 'upload']),
+});
+export type SessionRecording = z.infer<typeof sessionRecordingSchema>;
+
+export const configUpdateSchema = z.object({
+  type: z.literal('config_update'),
+  id,
+  /** sparse overrides, a complete replacement; a bad value keeps the baseline and shows in readiness */
+  settings: jsonObject,
+  console_config: consoleConfigSchema.nullable(),
+});
+export type ConfigUpdate = z.infer<typeof configUpdateSchema>;
+
+export const restartSchema = z.object({ type: z.literal('restart'), id });
+export type Restart = z.infer<typeof restartSchema>;
+
+const image = { image_id: text(128), version: text(128) };
+
+export const imageEnsureSchema = z.object({
+  type: z.literal('image_ensure'),
+  id,
+  ...image,
+  registry_ref: text(512),
+});
+export type ImageEnsure = z.infer<typeof imageEnsureSchema>;
+
+export const imageBuildSchema = z.object({
+  type: z.literal('image_build'),
+  id,
+  ...image,
+  context_url: text(2048),
+  context_subdir: text(256),
+  dockerfile: text(256),
+  build_args: stringMap(64, 4096),
+  local_tag: text(512),
+});
+export type ImageBuild = z.infer<typeof imageBuildSchema>;
+
+export const imageRemoveSchema = z.object({ type: z.literal('image_remove'), id, image_id: text(128) });
+export type ImageRemove = z.infer<typeof imageRemoveSchema>;
+
+const commandSchemas = [
+  sessionAssignSchema,
+  sessionStartSchema,
+  sessionStopSchema,
+  sessionSwapAppSchema,
+  sessionDisplayUpdateSchema,
+  sessionTuneSchema,
+  sessionCaptureSchema,
+  sessionRecordingSchema,
+  configUpdateSchema,
+  restartSchema,
+  imageEnsureSchema,
+  imageBuildSchema,
+  imageRemoveSchema,
+] as const;
+
+export const controlCommand = z.discriminatedUnion('type', commandSchemas);
+/** A message with an id, which gets exactly one ack. */
+export type ControlCommand = z.infer<typeof controlCommand>;
+/** The commands that name a session; those of one session take effect in order of arrival. */
+export type SessionCommand = Extract<ControlCommand, { session_id: string }>;
+
+export const controlMessages = {
+  registered: registeredSchema,
+  heartbeat_ack: heartbeatAckSchema,
+  seen: seenSchema,
+  signaling: controlSignalingSchema,
+  // Whoever gets a message with an id that it cannot take answers it, in either direction.
+  ack: ackSchema,
+  error: linkErrorSchema,
+  session_assign: sessionAssignSchema,
+  session_start: sessionStartSchema,
+  session_stop: sessionStopSchema,
+  session_swap_app: sessionSwapAppSchema,
+  session_display_update: sessionDisplayUpdateSchema,
+  session_tune: sessionTuneSchema,
+  session_capture: sessionCaptureSchema,
+  session_recording: sessionRecordingSchema,
+  config_update: configUpdateSchema,
+  restart: restartSchema,
+  image_ensure: imageEnsureSchema,
+  image_build: imageBuildSchema,
+  image_remove: imageRemoveSchema,
+} as const;
+
+export const controlToAgent = z.discriminatedUnion('type', [
+  registeredSchema,
+  heartbeatAckSchema,
+  seenSchema,
+  controlSignalingSchema,
+  ackSchema,
+  linkErrorSchema,
+  ...commandSchemas,
+]);
+export type ControlMessage = z.infer<typeof controlToAgent>;
+
+/** Whether a message is a command, which wants an ack. */
+export function isCommand(message: ControlMessage): message is ControlCommand {
+  return 'id' in message && message.type !== 'ack';
+}

@@ -1,0 +1,404 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type AgentMessage,
+  CAPTURE_MAX_MS,
+  type ControlMessage,
+  clampCaptureParams,
+  encodeAgentFrame,
+  encodeControlFrame,
+  isCommand,
+  jobReportSchema,
+  parseAgentFrame,
+  parseControlFrame,
+  scanReportSchema,
+} from './index.ts';
+
+const A = 'aaaaaaaa-0000-4000-8000-000000000001';
+const B = 'bbbbbbbb-0000-4000-8000-000000000002';
+const C = 'cccccccc-0000-4000-8000-000000000003';
+
+const hello = {
+  type: 'hello' as const,
+  protocol: 1,
+  client_id: A,
+  client: { kind: 'browser' as const, name: 'Footlight', version: '0.1.0' },
+  codecs: ['h264' as const],
+};
+
+const upstream: AgentMessage[] = [
+  {
+    type: 'register',
+    node_name: 'gpu-01',
+    agent_version: '0.1.0',
+    protocol: { min: 1, max: 1 },
+    boot_id: A,
+    features: ['tune', 'something-new'],
+    sessions: [{ session_id: B, state: 'running', app_id: C, started_at: null, viewer: true }],
+    images: [{ image_id: 'x', version: '1', state: 'ready' }],
+  },
+  {
+    type: 'capacity',
+    detection: 'ok',
+    host: { cpu_cores: 2, mem_mb: 4096, storage: [{ label: '/', path: '/', total_mb: 1, available_mb: 0 }] },
+    gpus: [
+      {
+        index: 0,
+        vendor: 'software',
+        model: 'CPU',
+        vram_mb_total: 0,
+        encode_slots_total: 2,
+        render_node: null,
+      },
+    ],
+    encoders: [
+      {
+        family: 'openh264',
+        gpu_index: 0,
+        codec: 'h264',
+        available: true,
+        live_bitrate: true,
+        live_resize: false,
+      },
+    ],
+    codecs: ['h264'],
+    codec_throughput: { h264: { max_pixel_rate_mpix_s: 120.5 } },
+    effective_settings: { home_root: '/homes' },
+    readiness: [
+      { id: 'container_runtime', status: 'fail', summary: 'none', remediation: ['install podman'] },
+    ],
+  },
+  {
+    type: 'heartbeat',
+    ts: 1,
+    running_sessions: [A, B],
+    gpu_vram: [{ index: 0, used_mb: 3 }],
+    cpu_load: 0.25,
+  },
+  {
+    type: 'session_state',
+    seq: 1,
+    session_id: B,
+    ts: 2,
+    state: 'failed',
+    detail: 'starting app',
+    failure_code: 'app_exited_early',
+    app_log_tail: 'one\ntwo\n',
+    home_bytes: 0,
+  },
+  {
+    type: 'session_metrics',
+    session_id: B,
+    ts: 3,
+    window_ms: 5000,
+    metrics: { fps: 60, x: true, abr_mode: 'off' },
+  },
+  {
+    type: 'session_trace_event',
+    session_id: B,
+    ts: 4,
+    event: 'encoder.stall',
+    payload: { phase: 'detected' },
+    seq: 2,
+  },
+  { type: 'image_state', image_id: 'x', version: '1', state: 'pulling', progress_pct: 40 },
+  { type: 'ack', id: C, ok: false, code: 'busy', error: 'one at a time' },
+  {
+    type: 'signaling',
+    session_id: B,
+    conn: 7,
+    msg: { type: 'offer', pc_id: C, sdp: 'v=0\r\n', reason: 'first' },
+  },
+  { type: 'error', code: 'odd', message: 'something', ref: A },
+];
+
+const app = {
+  image: '',
+  args: ['/usr/bin/xterm'],
+  env: { LANG: 'C.UTF-8' },
+  mounts: [],
+  gpu: false,
+  label: 'Terminal',
+  home: { provider: 'local' as const, ref: '/homes/a', container_path: '/home/user' },
+};
+
+const downstream: ControlMessage[] = [
+  {
+    type: 'registered',
+    protocol: 1,
+    host_id: A,
+    node_secret: 's3cret',
+    heartbeat_interval_ms: 5000,
+    session_grace_secs: 600,
+    server_ts: 1,
+    last_seq: null,
+  },
+  { type: 'heartbeat_ack', echo: 1, server_ts: 2 },
+  { type: 'seen', seq: 12 },
+  {
+    type: 'signaling',
+    session_id: B,
+    conn: 7,
+    msg: { type: 'attach', client_id: A, hello, ice_servers: [] },
+  },
+  {
+    type: 'session_assign',
+    id: C,
+    session_id: B,
+    user_id: A,
+    app_id: A,
+    gpu_index: 0,
+    app,
+    stream: {
+      width: 1280,
+      height: 720,
+      fps: 60,
+      bitrate_kbps: 8000,
+      abr_floor_kbps: 0,
+      codec: 'h264',
+      h264_profile: 'constrained-baseline',
+      playout0_ms: 0,
+      audio: true,
+      mic: false,
+      rungs: [[1280, 720]],
+    },
+    resources: { encode_slots: 1, vram_mb: 0 },
+    video_topology: 'stream_only',
+    idle_timeout_secs: 120,
+    app_boot_timeout_secs: 300,
+  },
+  { type: 'session_start', id: C, session_id: B },
+  { type: 'session_stop', id: C, session_id: B, reason: 'user_requested', grace_ms: 2000 },
+  { type: 'session_swap_app', id: C, session_id: B, app_id: A, app },
+  { type: 'session_display_update', id: C, session_id: B, ui_scale: 1.5 },
+  { type: 'session_tune', id: C, session_id: B, bitrate_kbps: 5000, keyframe: true },
+  {
+    type: 'session_capture',
+    id: C,
+    session_id: B,
+    capture_id: A,
+    kind: 'log_tail',
+    budget: { max_bytes: 1, max_ms: 1 },
+    params: { lines: 10 },
+  },
+  { type: 'session_recording', id: C, session_id: B, recording_id: A, op: 'freeze' },
+  { type: 'config_update', id: C, settings: { gop: 60 }, console_config: null },
+  { type: 'restart', id: C },
+  { type: 'image_ensure', id: C, image_id: 'x', version: '1', registry_ref: 'r' },
+  {
+    type: 'image_build',
+    id: C,
+    image_id: 'x',
+    version: '1',
+    context_url: 'https://h/x',
+    context_subdir: '',
+    dockerfile: 'Dockerfile',
+    build_args: {},
+    local_tag: 'service-local/x:1',
+  },
+  { type: 'image_remove', id: C, image_id: 'x' },
+  { type: 'ack', id: C, ok: false, code: 'unknown_command' },
+  { type: 'error', code: 'odd', message: 'something' },
+];
+
+const directions = [
+  [
+    'agent',
+    upstream.map((message) => [message.type, encodeAgentFrame(message), message] as const),
+    parseAgentFrame,
+  ],
+  [
+    'control plane',
+    downstream.map((message) => [message.type, encodeControlFrame(message), message] as const),
+    parseControlFrame,
+  ],
+] as const;
+
+describe.each(directions)('what the %s sends', (_name, messages, parse) => {
+  test.each(messages)('%s comes back as it went', (_type, frame, message) => {
+    expect(parse(frame)).toEqual({ kind: 'message', message });
+  });
+
+  test.each(messages)('%s ignores unknown keys', (_type, frame, message) => {
+    expect(parse(JSON.stringify({ ...JSON.parse(frame), zz_new: { deep: [1] } }))).toEqual({
+      kind: 'message',
+      message,
+    });
+  });
+
+  test.each(messages)('%s without any one of its fields never throws', (_type, frame) => {
+    const whole = JSON.parse(frame) as Record<string, unknown>;
+    for (const key of Object.keys(whole)) {
+      const { [key]: _left, ...rest } = whole;
+      expect(['message', 'malformed']).toContain(parse(JSON.stringify(rest)).kind);
+      for (const odd of [null, -1, 1.5, 'x'.repeat(70_000), [], {}, true]) {
+        expect(['message', 'malformed', 'unknown']).toContain(
+          parse(JSON.stringify({ ...whole, [key]: odd })).kind,
+        );
+      }
+    }
+  });
+
+  test('survives truncation at every byte', () => {
+    for (const [, frame] of messages) {
+      for (let end = 0; end < frame.length; end += 1)
+        expect(parse(frame.slice(0, end)).kind).toBe('malformed');
+    }
+  });
+
+  test('survives any bytes and any JSON', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.json().map((json) => `{"type":"heartbeat","x":${json}}`),
+        ),
+        (frame) => {
+          expect(['message', 'unknown', 'malformed']).toContain(parse(frame).kind);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('survives a message with any one value replaced', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...messages), fc.nat(), fc.jsonValue(), ([, frame], pick, value) => {
+        const whole = JSON.parse(frame) as Record<string, unknown>;
+        const keys = Object.keys(whole);
+        const key = keys[pick % keys.length] ?? 'type';
+        const kind = parse(JSON.stringify({ ...whole, [key]: value })).kind;
+        expect(['message', 'unknown', 'malformed']).toContain(kind);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('bounds of the agent socket', () => {
+  const frame = (type: string, fields: object) => JSON.stringify({ type, ...fields });
+  const kindOf = (text: string) => parseAgentFrame(text).kind;
+
+  test('closed enums refuse, open ones keep', () => {
+    const state = { seq: 1, session_id: B, ts: 1, state: 'running' };
+    expect(kindOf(frame('session_state', { ...state, state: 'dancing' }))).toBe('malformed');
+    expect(parseAgentFrame(frame('session_state', { ...state, failure_code: 'new_code' }))).toMatchObject({
+      message: { failure_code: 'new_code' },
+    });
+  });
+
+  test('an optional field is left out, never null', () => {
+    expect(kindOf(frame('heartbeat', { ts: 1, running_sessions: [], cpu_load: null }))).toBe('malformed');
+  });
+
+  test('at most 1024 sessions, 16 GPUs with an index each', () => {
+    const ids = Array.from({ length: 1025 }, () => A);
+    expect(kindOf(frame('heartbeat', { ts: 1, running_sessions: ids }))).toBe('malformed');
+    const gpu = upstream[1]?.type === 'capacity' ? upstream[1].gpus[0] : undefined;
+    expect(kindOf(frame('capacity', { ...upstream[1], gpus: [gpu, gpu] }))).toBe('malformed');
+  });
+
+  test('metrics drop keys of another form and keep 96 at most', () => {
+    const metrics = (values: object) =>
+      frame('session_metrics', { session_id: B, ts: 1, window_ms: 1, metrics: values });
+    expect(parseAgentFrame(metrics({ fps: 1, 'Bad-Key': {}, _x: 2 }))).toMatchObject({
+      message: { metrics: { fps: 1 } },
+    });
+    expect(kindOf(metrics({ fps: {} }))).toBe('malformed');
+    expect(kindOf(metrics({ fps: 'x'.repeat(65) }))).toBe('malformed');
+    expect(
+      kindOf(metrics(Object.fromEntries(Array.from({ length: 97 }, (_, index) => [`k${index}`, 1])))),
+    ).toBe('malformed');
+    const odd = parseAgentFrame(
+      `{"type":"session_metrics","session_id":"${B}","ts":1,"window_ms":1,"metrics":{"__proto__":1,"constructor":2}}`,
+    );
+    expect(
+      odd.kind === 'message' && odd.message.type === 'session_metrics' && Object.keys(odd.message.metrics),
+    ).toEqual(['constructor']);
+  });
+
+  test('an event carries 16 KiB, a diagnosis 512 KiB', () => {
+    const event = (name: string, bytes: number) =>
+      frame('session_trace_event', {
+        session_id: B,
+        ts: 1,
+        event: name,
+        payload: { data: 'x'.repeat(bytes) },
+      });
+    expect(kindOf(event('app.exited', 16_000))).toBe('message');
+    expect(kindOf(event('app.exited', 17_000))).toBe('malformed');
+    expect(kindOf(event('diag.log_tail', 500_000))).toBe('message');
+    expect(kindOf(event('diag.log_tail', 600_000))).toBe('malformed');
+  });
+
+  test('a relayed message of a new type is unknown, a wrong one malformed', () => {
+    const relay = (msg: unknown) => frame('signaling', { session_id: B, conn: 1, msg });
+    expect(parseAgentFrame(relay({ type: 'later' }))).toEqual({ kind: 'unknown', type: 'signaling later' });
+    expect(kindOf(relay({ type: 'offer' }))).toBe('malformed');
+    expect(kindOf(relay(null))).toBe('malformed');
+    expect(kindOf(relay({ type: 'offer', pc_id: C, sdp: 'x'.repeat(65_537), reason: 'first' }))).toBe(
+      'malformed',
+    );
+  });
+
+  test('a size of odd pixels is no stream', () => {
+    const assign = downstream.find((message) => message.type === 'session_assign');
+    const odd = { ...assign, stream: { ...(assign as { stream: object }).stream, width: 1281 } };
+    expect(parseControlFrame(JSON.stringify(odd))).toMatchObject({ kind: 'malformed', id: C });
+  });
+
+  test('commands are the messages with an id', () => {
+    expect(downstream.filter(isCommand).map((message) => message.type)).toHaveLength(13);
+  });
+});
+
+describe('bodies of the agent calls', () => {
+  test('a job report takes four states and unknown keys', () => {
+    expect(jobReportSchema.safeParse({ run_id: A, state: 'succeeded', new: 1 }).success).toBe(true);
+    expect(jobReportSchema.safeParse({ run_id: A, state: 'aborted' }).success).toBe(false);
+  });
+
+  test('a scan entry has the id of a library', () => {
+    const report = (external_id: string) => ({
+      scan_id: A,
+      ok: true,
+      entries: [{ external_id, name: '', install_dir: '', size_on_disk: 0, state_flags: 0 }],
+    });
+    expect(scanReportSchema.safeParse(report('440')).success).toBe(true);
+    for (const id of ['0', '044', '-1', 'x', '12345678901']) {
+      expect(scanReportSchema.safeParse(report(id)).success).toBe(false);
+    }
+  });
+});
+
+describe('captures are clamped', () => {
+  test.each([
+    ['log_tail', {}, { lines: 200 }],
+    ['log_tail', { lines: 5000 }, { lines: 1000 }],
+    ['log_tail', { lines: 0 }, { lines: 1 }],
+    ['log_tail', { lines: 1.5 }, { lines: 200 }],
+    ['burst_stats', {}, { windows: 20, window_ms: 250 }],
+    ['burst_stats', { windows: 40, window_ms: 1000 }, { windows: 10, window_ms: 1000 }],
+    ['burst_stats', { windows: 0, window_ms: 10 }, { windows: 1, window_ms: 100 }],
+    ['pipeline_dot', { lines: 3 }, {}],
+  ] as const)('%s %j', (kind, params, expected) => {
+    expect(clampCaptureParams(kind, params, 10_000)).toEqual(expected);
+  });
+
+  test('always at least one window, within the budget otherwise', () => {
+    fc.assert(
+      fc.property(
+        fc.integer(),
+        fc.integer(),
+        fc.integer({ min: 0, max: 60_000 }),
+        (windows, window_ms, maxMs) => {
+          const params = clampCaptureParams('burst_stats', { windows, window_ms }, maxMs);
+          if (!('windows' in params)) throw new Error('burst_stats has windows');
+          const total = params.windows * params.window_ms;
+          expect(params.windows === 1 || total <= Math.min(maxMs, CAPTURE_MAX_MS)).toBe(true);
+        },
+      ),
+    );
+  });
+});

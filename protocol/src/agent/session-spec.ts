@@ -1,0 +1,81 @@
+/** What a session is made of: the app, the stream, and the GPU share it may use. */
+import { z } from 'zod';
+import {
+  codec,
+  count,
+  encoderFamily,
+  finite,
+  h264Profile,
+  humanText,
+  stringMap,
+  text,
+  wireUuid,
+} from '../common.ts';
+
+/** A home directory or volume for the app. */
+export const homeSpecSchema = z.object({
+  provider: z.enum(['local', 'volume']),
+  /** local: an absolute directory below the agent's home root; volume: the engine volume's name */
+  ref: text(512),
+  container_path: text(512),
+});
+export type HomeSpec = z.infer<typeof homeSpecSchema>;
+
+export const appSpecSchema = z.object({
+  /** "" is the process runtime: args is then the command and its arguments */
+  image: text(512),
+  args: z.array(text(4096)).max(128),
+  env: stringMap(256, 32768),
+  mounts: z.array(text(1024)).max(64),
+  gpu: z.boolean(),
+  /** absent: the host's own default */
+  network: z.enum(['none', 'bridge']).optional(),
+  no_new_privileges: z.boolean().optional(),
+  systempaths_unconfined: z.boolean().optional(),
+  /** absent: an empty home in the session's scratch directory */
+  home: homeSpecSchema.optional(),
+  tile: z.object({ source: text(32), external_id: text(64) }).optional(),
+  label: humanText(128),
+});
+export type AppSpec = z.infer<typeof appSpecSchema>;
+
+const evenSize = z.int().min(16).max(7680).multipleOf(2);
+
+export const streamSpecSchema = z.object({
+  width: evenSize,
+  height: evenSize,
+  fps: z.int().min(1).max(240),
+  bitrate_kbps: z.int().min(1).max(500_000),
+  /** 0 = the agent's default */
+  abr_floor_kbps: count,
+  codec,
+  h264_profile: h264Profile,
+  playout0_ms: z.int().min(0).max(2_000),
+  audio: z.boolean(),
+  mic: z.boolean(),
+  recorder: z.boolean().optional(),
+  rungs: z.array(z.tuple([count, count])).max(16),
+});
+export type StreamSpec = z.infer<typeof streamSpecSchema>;
+
+export const videoTopology = z.enum(['stream_only', 'local_only', 'dual_output']);
+export type VideoTopology = z.infer<typeof videoTopology>;
+
+/** Fields of session_assign beside type and id. */
+export const assignFields = {
+  session_id: wireUuid,
+  user_id: wireUuid,
+  app_id: wireUuid,
+  gpu_index: z.int().min(0).max(15),
+  app: appSpecSchema,
+  stream: streamSpecSchema,
+  resources: z.object({ encode_slots: count, vram_mb: count }),
+  /** local_only: no encoder, no peer connection, no slots */
+  video_topology: videoTopology,
+  /** bench cells only; absent: the host's effective encoder */
+  encoder: encoderFamily.optional(),
+  bench: z.object({ budget_ms: finite, live_write_probe: z.boolean() }).optional(),
+  /** 0 = never */
+  idle_timeout_secs: count,
+  app_boot_timeout_secs: count,
+};

@@ -1,0 +1,238 @@
+/**
+ * What every message and body of Footlight is made of: the atoms of the wire, and the one way in which text
+ * becomes a message. No I/O and no Node API, so both ends and the browser share it.
+ *
+ * Nothing here throws on remote input: parsers answer with a value that says what was wrong.
+ */
+import { z } from 'zod';
+
+// Object schemas compile themselves with `new Function` unless told otherwise. Pages forbid that by their
+// Content-Security-Policy, and already the attempt would be reported, so it is switched off before the first schema.
+if ('document' in globalThis) z.config({ jitless: true });
+
+/** A JSON object whose keys are not known here. It is what JSON.parse made, never a copy, so odd keys stay data. */
+export type JsonObject = { [key: string]: unknown };
+
+/** Free-form objects nested deeper than this are refused; deeper ones would overflow a recursive walk later. */
+export const MAX_JSON_DEPTH = 64;
+
+const textEncoder = new TextEncoder();
+
+/**
+ * Number of bytes of a string in UTF-8.
+ * @param value any string; a lone surrogate counts as the three bytes of U+FFFD
+ * Source: RFC 3629.
+ */
+export function utf8Length(value: string): number {
+  return textEncoder.encode(value).length;
+}
+
+/**
+ * Whether a string fits a bound in UTF-8 bytes; encodes only when the length alone cannot tell.
+ * @param maxBytes bound, inclusive
+ */
+export function fitsUtf8(value: string, maxBytes: number): boolean {
+  if (value.length > maxBytes) return false;
+  // A UTF-16 unit never takes more than three bytes.
+  if (value.length * 3 <= maxBytes) return true;
+  return utf8Length(value) <= maxBytes;
+}
+
+/**
+ * Cuts a string to a bound in UTF-8 bytes without splitting a character.
+ * @param maxBytes bound, inclusive
+ * @returns the longest prefix that fits
+ */
+export function cutUtf8(value: string, maxBytes: number): string {
+  if (fitsUtf8(value, maxBytes)) return value;
+  const { read } = textEncoder.encodeInto(value, new Uint8Array(maxBytes));
+  return value.slice(0, read);
+}
+
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cs}]/gu;
+
+/**
+ * Takes control characters other than newline and tab out of a string meant for people, and lone surrogates with
+ * them: neither can be shown, and a database refuses some of them.
+ */
+export function stripControls(value: string): string {
+  return value.replace(UNPRINTABLE, '');
+}
+
+/** Whether a parsed JSON value is an object (not null, not an array). */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a JSON value nests at most `limit` levels. Iterative, so that no input can exhaust the stack. */
+export function isShallow(value: unknown, limit = MAX_JSON_DEPTH): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > limit) return false;
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue;
+      for (const child of Object.values(item))
+        if (typeof child === 'object' && child !== null) next.push(child);
+    }
+    level = next;
+  }
+  return true;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A uuid of any version and variant, in either case, lower-cased on the way in: for paths and bodies of people. */
+export const uuid = z.guid().toLowerCase();
+
+/** A uuid as the sockets carry it: lower-case canonical, anything else is malformed. */
+export const wireUuid = z.string().regex(UUID, 'not a lower-case uuid');
+
+/** Whether a value is a uuid in the canonical form of the sockets. */
+export function isWireUuid(value: unknown): value is string {
+  return typeof value === 'string' && UUID.test(value);
+}
+
+/** Integer milliseconds since 1970 UTC. */
+export const epochMs = z.int();
+
+/** A JSON integer within the safe range. */
+export const int = z.int();
+
+/** An integer from zero up: counts, sizes, seconds. */
+export const count = z.int().min(0);
+
+/** A finite JSON number. */
+export const finite = z.number();
+
+/**
+ * A string of at most `maxBytes` UTF-8 bytes, kept exactly as it came: identifiers, paths, secrets, SDP.
+ * @param maxBytes bound, inclusive
+ */
+export function text(maxBytes: number) {
+  return z.string().refine((value) => fitsUtf8(value, maxBytes), { error: `over ${maxBytes} bytes` });
+}
+
+/**
+ * A string that people read: bounded like `text`, then without control characters.
+ * @param maxBytes bound of what arrives, inclusive
+ */
+export function humanText(maxBytes: number) {
+  return text(maxBytes).overwrite(stripControls);
+}
+
+/**
+ * A member of an enum that may grow: any bounded string passes, and is kept as it is.
+ * @param maxBytes bound, inclusive
+ */
+export function openEnum(maxBytes = 64) {
+  return humanText(maxBytes);
+}
+
+/** An object whose content is free. Not copied, so a key such as `__proto__` stays an ordinary key. */
+export const jsonObject = z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value), {
+  error: 'not an object, or nested too deep',
+});
+
+/**
+ * A map of free keys to bounded strings, not copied.
+ * @param maxEntries bound on the keys
+ * @param maxBytes bound on each value in UTF-8 bytes
+ */
+export function stringMap(maxEntries: number, maxBytes: number) {
+  return z.custom<Record<string, string>>(
+    (value) => {
+      if (!isJsonObject(value)) return false;
+      const values = Object.values(value);
+      if (values.length > maxEntries) return false;
+      return values.every((item) => typeof item === 'string' && fitsUtf8(item, maxBytes));
+    },
+    { error: `not a map of at most ${maxEntries} strings of at most ${maxBytes} bytes` },
+  );
+}
+
+/** Video codecs of the product. */
+export const codec = z.enum(['h264', 'h265', 'av1']);
+export type Codec = z.infer<typeof codec>;
+
+/** H.264 profiles the product encodes. */
+export const h264Profile = z.enum(['constrained-baseline', 'main', 'high']);
+export type H264Profile = z.infer<typeof h264Profile>;
+
+/** Encoder families: which element set makes the video. */
+export const encoderFamily = z.enum(['va', 'nvenc', 'openh264', 'vulkan']);
+export type EncoderFamily = z.infer<typeof encoderFamily>;
+
+/** States of a session, in the order in which it goes through them. */
+export const sessionStates = [
+  'pending',
+  'assigned',
+  'starting',
+  'running',
+  'stopping',
+  'stopped',
+  'failed',
+] as const;
+export const sessionStateName = z.enum(sessionStates);
+export type SessionStateName = z.infer<typeof sessionStateName>;
+
+/** How far an app has come, as seen from its processes and windows. */
+export const appLaunchState = z.enum(['starting', 'client_only', 'game_running', 'game_exited']);
+export type AppLaunchState = z.infer<typeof appLaunchState>;
+
+/**
+ * One frame of a socket, read.
+ * message: valid. unknown: a well-formed object of a type this side does not know (ignored, or answered when it
+ * carries an id). malformed: nothing of it may be applied; type and id are there when they could be read.
+ */
+export type ParsedFrame<M> =
+  | { kind: 'message'; message: M }
+  | { kind: 'unknown'; type: string; id?: string }
+  | { kind: 'malformed'; type?: string; id?: string; why: string };
+
+/** Says in one short line what was wrong; values are left out, since they may be secret or huge. */
+export function describeIssue(error: z.ZodError): string {
+  const issue = error.issues[0];
+  if (issue === undefined) return 'invalid';
+  const path = issue.path.map(String).join('.');
+  return cutUtf8(path === '' ? issue.code : `${path}: ${issue.code}`, 200);
+}
+
+const printableType = (type: string) => cutUtf8(stripControls(type), 64);
+
+/** What a table of message schemas accepts. */
+export type MessageOf<S extends Record<string, z.ZodType>> = z.output<S[keyof S]>;
+
+/**
+ * Makes the reader of one direction of a socket.
+ * @param schemas one object schema per `type`; each checks its own `type` too
+ * @param innerUnknown asked about an object that its schema refused: the type of an enclosed message that this side
+ *   does not know, or null where the object is simply wrong
+ * @returns a function from the text of one frame to what it means; it never throws
+ */
+export function createFrameParser<S extends Record<string, z.ZodType>>(
+  schemas: S,
+  innerUnknown: (value: JsonObject) => string | null = () => null,
+): (frame: string) => ParsedFrame<MessageOf<S>> {
+  // A Map, because a type such as "constructor" must not find anything.
+  const byType = new Map<string, z.ZodType>(Object.entries(schemas));
+  return (frame) => {
+    let value: unknown;
+    try {
+      value = JSON.parse(frame);
+    } catch {
+      return { kind: 'malformed', why: 'not JSON' };
+    }
+    if (!isJsonObject(value)) return { kind: 'malformed', why: 'not an object' };
+    const id = isWireUuid(value.id) ? { id: value.id } : {};
+    const type = value.type;
+    if (typeof type !== 'string') return { kind: 'malformed', ...id, why: 'no type' };
+    const schema = byType.get(type);
+    if (schema === undefined) return { kind: 'unknown', type: printableType(type), ...id };
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return { kind: 'message', message: parsed.data as MessageOf<S> };
+    const inner = innerUnknown(value);
+    if (inner !== null) return { kind: 'unknown', type: printableType(inner), ...id };
+    return { kind: 'malformed', type, ...id, why: describeIssue(parsed.error) };
+  };
+}

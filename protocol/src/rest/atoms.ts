@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { uuid } from '../common.ts';
+
+/** 1 MiB, the cap of a JSON body unless its operation names a smaller one. Bytes. */
+export const DEFAULT_BODY_BYTES = 1024 * 1024;
+
+/** RFC 3339 UTC with milliseconds, as answers carry it. */
+export const dateTime = z.iso.datetime({ precision: 3 });
+
+/**
+ * Text in a request. NUL is refused here because no column can hold it on every database; all else passes.
+ * Bounds count Unicode code points, not UTF-16 units.
+ */
+export function string(bounds: { min?: number; max?: number } = {}) {
+  const { min = 0, max = Number.POSITIVE_INFINITY } = bounds;
+  return z
+    .string()
+    .refine((value) => !value.includes('\0'), { error: 'must not contain a NUL character' })
+    .refine((value) => hasCodePoints(value, min, max), {
+      error: max === Number.POSITIVE_INFINITY ? `at least ${min} characters` : `${min} to ${max} characters`,
+    });
+}
+
+/** Text that is more than spaces. */
+export const notBlank = string().refine((value) => value.trim() !== '', { error: 'must not be blank' });
+
+/** A 32-bit signed integer within its bounds (both included). */
+export function int32(min = -2147483648, max = 2147483647) {
+  return z.int().min(min).max(max);
+}
+
+/** An even number of pixels. */
+export function evenPixels(min: number, max: number) {
+  return int32(min, max).multipleOf(2);
+}
+
+/**
+ * A write body: an unknown key is refused, `__proto__` among them, which a schema alone would drop in silence.
+ */
+export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  const strict = z.strictObject(shape);
+  return z
+    .unknown()
+    .refine((value) => !(typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')), {
+      error: 'unknown key "__proto__"',
+      abort: true,
+    })
+    .pipe(strict as z.ZodType<z.output<typeof strict>, unknown>);
+}
+
+/** Path parameter of every `/{id}` route. */
+export const idParams = z.object({ id: uuid });
+
+/**
+ * `limit` of a paged list: absent, unparseable, zero or negative gives the default; more than the cap, the cap.
+ */
+function pageLimit(defaultLimit: number, cap = 1000) {
+  return z
+    .unknown()
+    .optional()
+    .transform((raw): number => {
+      if (typeof raw !== 'string' || !/^[0-9]+$/.test(raw)) return defaultLimit;
+      const limit = Number(raw);
+      return limit === 0 ? defaultLimit : Math.min(limit, cap);
+    });
+}
+
+/** Query of a paged list. The cursor is opaque here; its maker decides whether it can be read. */
+export function pageQuery(defaultLimit: number) {
+  return z.object({ limit: pageLimit(defaultLimit), cursor: string({ max: 1024 }).optional() });
+}
+
+/** `q`: at most 100 characters; blank is no filter (undefined). */
+export const searchText = string({ max: 100 })
+  .transform((value) => (value.trim() === '' ? undefined : value))
+  .optional();
+
+/** A page of a list; next_cursor is null on the last page. */
+export function page<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item), next_cursor: z.string().nullable() });
+}
+
+/** True when the text has between min and max Unicode code points. */
+export function hasCodePoints(value: string, min: number, max: number): boolean {
+  // A code point is one or two UTF-16 units, so most texts are decided without walking them.
+  if (value.length < min || value.length > max * 2) return false;
+  let count = 0;
+  for (const _ of value) {
+    count += 1;
+    if (count > max) return false;
+  }
+  return count >= min;
+}

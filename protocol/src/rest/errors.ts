@@ -1,0 +1,85 @@
+import { z } from 'zod';
+
+/**
+ * Every error code the API may answer, with its HTTP status and the sentence used when the thrower has
+ * nothing more precise to say. The wire treats the code as an open string: clients branch on the code, then on
+ * the status, so this table may grow and nothing in it may change its meaning.
+ *
+ * Two codes travel with a second status: `internal` is 503 where a part of the service is away for now
+ * (`UNAVAILABLE_STATUS`), and `validation_failed` is 413 on raw uploads over their cap.
+ */
+export const ERRORS = {
+  validation_failed: { status: 400, message: 'The request is not valid.' },
+  invalid_invite: { status: 400, message: 'This invite code cannot be used.' },
+  invalid_state: { status: 400, message: 'That state is not one of the known values.' },
+  unauthorized: { status: 401, message: 'Sign in to do this.' },
+  invalid_credentials: { status: 401, message: 'Email or password is wrong.' },
+  forbidden: { status: 403, message: 'You are not allowed to do this.' },
+  registration_closed: { status: 403, message: 'Registration is closed on this instance.' },
+  not_found: { status: 404, message: 'There is no such resource.' },
+  not_installed: { status: 404, message: 'This image is not installed.' },
+  method_not_allowed: { status: 405, message: 'This path does not take that method.' },
+  conflict: { status: 409, message: 'The request conflicts with the current state.' },
+  setup_already_complete: { status: 409, message: 'An administrator already exists.' },
+  session_quota_exceeded: { status: 409, message: 'You have reached your number of concurrent sessions.' },
+  home_in_use: { status: 409, message: 'Another session is using the home of this app.' },
+  home_not_provisioned: { status: 409, message: 'Start the parent app once before this one.' },
+  parent_app_disabled: { status: 409, message: 'The app this one belongs to is disabled.' },
+  profile_ineligible: { status: 409, message: 'This profile does not suit your connection or device.' },
+  profile_not_launchable_for_app: { status: 409, message: 'This app does not offer that profile.' },
+  restart_required: { status: 409, message: 'The host has live sessions; confirm to go on.' },
+  job_already_running: { status: 409, message: 'A run of this job is already open.' },
+  job_disabled: { status: 409, message: 'This job is disabled.' },
+  job_unmanaged: { status: 409, message: 'This job cannot be run by hand.' },
+  schedule_locked: { status: 409, message: 'The schedule of this job is set by the environment.' },
+  digest_unresolved: { status: 409, message: 'The image has no resolved digest.' },
+  context_unresolved: { status: 409, message: 'The context of this request could not be resolved.' },
+  already_installed: { status: 409, message: 'This image is already installed.' },
+  provider_enabled: { status: 409, message: 'Disable the library provider first.' },
+  library_discovery_disabled: { status: 409, message: 'Library discovery is switched off.' },
+  capture_busy: { status: 409, message: 'A capture of this session is already in flight.' },
+  session_not_running: { status: 409, message: 'The session is not running.' },
+  session_not_swappable: { status: 409, message: 'The app of this session cannot be changed now.' },
+  swap_exceeds_reservation: { status: 409, message: 'That app needs more than this session has reserved.' },
+  external_resize_unsupported: { status: 409, message: 'This session cannot change its picture size.' },
+  display_update_rejected: { status: 409, message: 'The host did not take the display change.' },
+  capture_kind_unsupported: { status: 422, message: 'The agent cannot make this kind of capture.' },
+  managed_preset_image_invalid: { status: 422, message: 'A managed preset keeps the image it came with.' },
+  client_too_old: { status: 426, message: 'This client is too old for this server.' },
+  https_required: { status: 426, message: 'Use the HTTPS address.' },
+  rate_limited: { status: 429, message: 'Too many requests; try again shortly.' },
+  internal: { status: 500, message: 'Something went wrong on the server.' },
+  capture_unsupported: { status: 501, message: "The host's agent does not know captures." },
+  provider_unavailable: { status: 502, message: 'The provider did not answer.' },
+  no_host_available: { status: 503, message: 'No host can run this app.' },
+  capacity_exhausted: { status: 503, message: 'Every host is busy right now.' },
+  agent_not_connected: { status: 503, message: "The session's host is not connected." },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Status of code `internal` when something is away for a moment rather than broken. */
+export const UNAVAILABLE_STATUS = 503;
+
+/** An app that would be destroyed with its parent; listed by a refused delete. */
+export const derivedTile = z.object({ id: z.uuid(), name: z.string() });
+export type DerivedTile = z.output<typeof derivedTile>;
+
+/**
+ * The body of every refusal. Extra members stand inside `error`, each only with its code:
+ * `live_sessions` (count) with restart_required, `session_id` with home_in_use when the holder is known,
+ * `derived_tiles` with the conflict of an app delete. The version strings beside `error` come with
+ * client_too_old only.
+ */
+export const errorEnvelope = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    live_sessions: z.int().optional(),
+    session_id: z.string().optional(),
+    derived_tiles: z.array(derivedTile).optional(),
+  }),
+  min_client_version: z.string().optional(),
+  latest_client_version: z.string().optional(),
+});
+export type ErrorEnvelope = z.output<typeof errorEnvelope>;

@@ -1,0 +1,64 @@
+import type { z } from 'zod';
+import type { ErrorCode } from './errors.ts';
+
+/**
+ * How the caller of an operation proves who he is.
+ * - public: no proof
+ * - user, admin: `Authorization: Bearer <access token>`; admin also needs the role
+ * - setup-token: header X-Service-Setup-Token
+ * - node: the agent's node credential
+ * - signaling-token: single-use token in the query
+ */
+export type AuthKind = 'public' | 'user' | 'admin' | 'setup-token' | 'node' | 'signaling-token';
+
+export interface BodyDeclaration {
+  readonly schema: z.ZodType;
+  /** Cap in bytes; left out: 1 MiB. */
+  readonly maxBytes?: number;
+  /** An empty or absent body then counts as `{}`. */
+  readonly optional?: true;
+}
+
+/** One HTTP operation as its area declares it. */
+export interface OperationDeclaration {
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Path with `{name}` for parameters. */
+  readonly path: `/${string}`;
+  readonly auth: AuthKind;
+  readonly summary: string;
+  readonly params?: z.ZodType;
+  readonly query?: z.ZodType;
+  /** Left out: whatever body arrives is ignored. */
+  readonly body?: BodyDeclaration;
+  /** Success answers by status; null is an empty body. With another contentType: the schema of its data. */
+  readonly responses: { readonly [status: number]: z.ZodType | null };
+  /** What this operation may refuse beyond what its kind of caller, parameters and body already imply. */
+  readonly refusals?: readonly ErrorCode[];
+  /** Left out: application/json. */
+  readonly contentType?: string;
+  /** The operation answers by an upgrade to a WebSocket. */
+  readonly websocket?: true;
+  /** A bearer operation that old clients may still call. */
+  readonly versionGated?: false;
+}
+
+export type Operation = OperationDeclaration & { readonly errors: readonly ErrorCode[] };
+
+/**
+ * Completes a declaration with every code its callers may see: the codes implied by its kind of caller, its
+ * parameters and its body come before its own refusals, in the order in which they are checked.
+ */
+export function operation<const Declared extends OperationDeclaration>(
+  declared: Declared,
+): Declared & { readonly errors: readonly ErrorCode[] } {
+  const codes = new Set<ErrorCode>();
+  const bearer = declared.auth === 'user' || declared.auth === 'admin';
+  if (declared.auth !== 'public' && declared.auth !== 'signaling-token') codes.add('unauthorized');
+  if (bearer && declared.versionGated !== false) codes.add('client_too_old');
+  if (declared.auth === 'admin') codes.add('forbidden');
+  if (declared.params || declared.query || declared.body) codes.add('validation_failed');
+  for (const code of declared.refusals ?? []) codes.add(code);
+  codes.add('internal');
+  return { ...declared, errors: [...codes] };
+}

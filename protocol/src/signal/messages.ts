@@ -1,0 +1,186 @@
+/**
+ * /v1/signal: what a viewer's page and the service say to one another. Signaling only; media and input are peer to
+ * peer, so a closed socket ends neither the session nor the picture.
+ */
+import { z } from 'zod';
+import {
+  appLaunchState,
+  codec,
+  count,
+  finite,
+  humanText,
+  int,
+  openEnum,
+  sessionStateName,
+  text,
+  wireUuid,
+} from '../common.ts';
+
+/** Version of this protocol that this code speaks. */
+export const SIGNAL_PROTOCOL = 1;
+/** Largest frame of the socket, in bytes; a larger one closes 1009. */
+export const MAX_SIGNAL_FRAME_BYTES = 256 * 1024;
+/** Messages per second a page may send, and how many at once; more close 4429. */
+export const SIGNAL_RATE_PER_SECOND = 50;
+export const SIGNAL_RATE_BURST = 200;
+/** Largest session description, in bytes. */
+export const MAX_SDP_BYTES = 64 * 1024;
+/** Largest candidate line, in bytes. */
+export const MAX_CANDIDATE_BYTES = 2 * 1024;
+/** Candidates counted per side and peer connection; surplus is ignored. */
+export const MAX_CANDIDATES = 64;
+/** Time from the upgrade to the page's hello; then 4408. */
+export const SIGNAL_HELLO_TIMEOUT_MS = 5_000;
+/** Silence after which the service closes 4408. Pings every 30 s keep a healthy socket from it. */
+export const SIGNAL_READ_TIMEOUT_MS = 120_000;
+export const SIGNAL_PING_INTERVAL_MS = 30_000;
+/** Renegotiations more often than this are ignored. */
+export const RENEGOTIATE_INTERVAL_MS = 3_000;
+/** Time for an answer after an offer, and for the connection after the answer. */
+export const NEGOTIATION_STEP_TIMEOUT_MS = 20_000;
+/** How long the old peer connection may wait for a newer one to connect. */
+export const MAKE_BEFORE_BREAK_MS = 10_000;
+
+/** A STUN or TURN server as RTCPeerConnection takes it. */
+export const iceServer = z.object({
+  urls: z.array(text(512)).min(1).max(16),
+  username: text(512).optional(),
+  credential: text(1024).optional(),
+});
+export type IceServer = z.infer<typeof iceServer>;
+
+const sdp = text(MAX_SDP_BYTES);
+const candidateFields = {
+  pc_id: wireUuid,
+  /** "" ends the candidates. */
+  candidate: text(MAX_CANDIDATE_BYTES),
+  mid: text(16).nullable(),
+};
+
+export const helloSchema = z.object({
+  type: z.literal('hello'),
+  protocol: int,
+  client_id: wireUuid,
+  client: z.object({
+    kind: z.enum(['browser', 'native']),
+    name: humanText(64).optional(),
+    version: humanText(64).optional(),
+  }),
+  codecs: z.array(codec).max(8),
+  h264_profiles: z.array(text(64)).max(16).optional(),
+  resume: z.object({ pc_id: wireUuid }).optional(),
+});
+export const answerSchema = z.object({ type: z.literal('answer'), pc_id: wireUuid, sdp });
+export const candidateSchema = z.object({ type: z.literal('candidate'), ...candidateFields });
+export const renegotiateSchema = z.object({
+  type: z.literal('renegotiate'),
+  pc_id: wireUuid,
+  reason: z.enum(['ice_failed', 'disconnected', 'video_stuck', 'user']),
+});
+export const browserByeSchema = z.object({ type: z.literal('bye'), reason: humanText(64).optional() });
+
+/** Browser → service, by type. */
+export const browserMessages = {
+  hello: helloSchema,
+  answer: answerSchema,
+  candidate: candidateSchema,
+  renegotiate: renegotiateSchema,
+  bye: browserByeSchema,
+} as const;
+
+export const readySchema = z.object({
+  type: z.literal('ready'),
+  protocol: int,
+  session: z.object({ id: wireUuid, state: sessionStateName, state_detail: humanText(512).nullable() }),
+  stream: z.object({
+    codec,
+    width: count,
+    height: count,
+    fps: finite,
+    audio: z.boolean(),
+    mic: z.boolean(),
+    recording: z.boolean(),
+  }),
+  ice_servers: z.array(iceServer).max(32),
+  conn: int,
+});
+export const sessionSchema = z.object({
+  type: z.literal('session'),
+  state: sessionStateName,
+  state_detail: humanText(512).nullable(),
+  app_launch_state: appLaunchState.optional(),
+});
+export const offerSchema = z.object({
+  type: z.literal('offer'),
+  pc_id: wireUuid,
+  sdp,
+  reason: z.enum(['first', 'renegotiate', 'takeover']),
+});
+export const resumedSchema = z.object({ type: z.literal('resumed'), pc_id: wireUuid });
+export const serviceByeSchema = z.object({
+  type: z.literal('bye'),
+  reason: z.enum(['taken_over', 'session_ended', 'host_lost', 'going_away']),
+});
+
+/** Codes of `error` that this version sends. Receivers keep codes they do not know. */
+export const SIGNAL_ERROR_CODES = [
+  'invalid_message',
+  'codec_unsupported',
+  'answer_rejected',
+  'video_rejected',
+  'ice_timeout',
+  'relay_unavailable',
+  'rate_limited',
+  'internal',
+] as const;
+export type SignalErrorCode = (typeof SIGNAL_ERROR_CODES)[number];
+
+export const signalErrorSchema = z.object({
+  type: z.literal('error'),
+  code: openEnum(64),
+  message: humanText(256),
+  /** A fatal error is followed by a close. */
+  fatal: z.boolean(),
+});
+
+/** Service → browser, by type. */
+export const serviceMessages = {
+  ready: readySchema,
+  session: sessionSchema,
+  offer: offerSchema,
+  resumed: resumedSchema,
+  candidate: candidateSchema,
+  bye: serviceByeSchema,
+  error: signalErrorSchema,
+} as const;
+
+export type Hello = z.infer<typeof helloSchema>;
+export type Answer = z.infer<typeof answerSchema>;
+export type Candidate = z.infer<typeof candidateSchema>;
+export type Renegotiate = z.infer<typeof renegotiateSchema>;
+export type BrowserBye = z.infer<typeof browserByeSchema>;
+export type Ready = z.infer<typeof readySchema>;
+export type SessionNotice = z.infer<typeof sessionSchema>;
+export type Offer = z.infer<typeof offerSchema>;
+export type Resumed = z.infer<typeof resumedSchema>;
+export type ServiceBye = z.infer<typeof serviceByeSchema>;
+export type SignalError = z.infer<typeof signalErrorSchema>;
+
+export const browserToService = z.discriminatedUnion('type', [
+  helloSchema,
+  answerSchema,
+  candidateSchema,
+  renegotiateSchema,
+  browserByeSchema,
+]);
+export const serviceToBrowser = z.discriminatedUnion('type', [
+  readySchema,
+  sessionSchema,
+  offerSchema,
+  resumedSchema,
+  candidateSchema,
+  serviceByeSchema,
+  signalErrorSchema,
+]);
+export type BrowserMessage = z.infer<typeof browserToService>;
+export type ServiceMessage = z.infer<typeof serviceToBrowser>;

@@ -1,0 +1,62 @@
+/** Names of trace events. The agent's list is open, the browser's is closed. */
+
+export const AGENT_EVENT_TYPES = [
+  'session.effective_media',
+  'caps.negotiated',
+  'sdp.answer_applied',
+  'encoder.stall',
+  'host.xid',
+  'host.gpu_fault',
+  'diag.pipeline_dot',
+  'diag.encoder_props',
+  'diag.burst_stats',
+  'diag.log_tail',
+  'session.recording',
+  'webrtc.state_changed',
+  'webrtc.remote_description_failed',
+  'transport.peer_disconnected',
+  'abr.retarget',
+  'encoder.drop_detected',
+  'pipeline.source_swapped',
+  'app.launch_state',
+  'app.exited',
+  'audio.degraded',
+  'agent.link_restored',
+  'agent.event_oversize',
+  'operator.annotation',
+  'playout.changed',
+] as const;
+export type AgentEventType = (typeof AGENT_EVENT_TYPES)[number];
+
+export const BROWSER_EVENT_TYPES = [
+  'playout.changed',
+  'client.freeze_detected',
+  'client.visibility_changed',
+  'client.first_frame',
+  'webrtc.state_changed',
+  'bench.window',
+] as const;
+export type BrowserEventType = (typeof BROWSER_EVENT_TYPES)[number];
+
+const RELIABLE: ReadonlySet<string> = new Set<string>([
+  'session.effective_media',
+  'caps.negotiated',
+  'sdp.answer_applied',
+  'encoder.stall',
+  'host.xid',
+  'host.gpu_fault',
+  'session.recording',
+]);
+
+/** Trace events a session may hold back on the lossy lane. */
+export const LOSSY_EVENTS_PER_SESSION = 256;
+
+/** Whether an event goes on the reliable lane, with a seq, and is sent again until it was seen. */
+export function isReliableEvent(event: string): boolean {
+  return RELIABLE.has(event) || event.startsWith('diag.');
+}
+
+/** Whether a browser may report an event of this type. */
+export function isBrowserEvent(event: string): event is BrowserEventType {
+  return (BROWSER_EVENT_TYPES as readonly string[]).includes(event);
+}

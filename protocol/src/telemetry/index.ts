@@ -1,0 +1,3 @@
+/** The vocabulary of measurements and events that sessions report. */
+export * from './events.ts';
+export * from './metrics.ts';

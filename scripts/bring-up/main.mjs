@@ -1,0 +1,282 @@
+// scripts/up: the whole product on this machine, from a fresh clone to an address to open.
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { upPackages } from '../lib/debian-packages.mjs';
+import { missingPackages, npmIsInstalled, prepare, root, rootPrefix, webIsBuilt } from '../lib/prepare.mjs';
+import { demoApps, seedEntries } from './demo-apps.mjs';
+import { keepEnrollmentToken, makeDirectories, placesFor, reachableAddresses } from './places.mjs';
+import { takenPorts } from './ports.mjs';
+import { supervise } from './supervise.mjs';
+
+const START_LIMIT_MS = 60_000;
+/** Sessions get 8 s to end when the agent is told to stop. */
+const AGENT_STOP_MS = 10_000;
+const CONTROL_STOP_MS = 5_000;
+
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+
+const usage = `Usage: scripts/up [--dry-run]
+
+Starts Footlight on this machine: the control plane, a node agent and demo apps.
+Installs what is missing from Debian and npm, and says so first. Ctrl-C stops all of it.
+
+  --dry-run   list packages, ports and files, and change nothing
+
+Ports: CONTROL_PORT (8080), SERVICE_TLS_PORT (8443), SERVICE_AGENT_HEALTH_ADDR (127.0.0.1:9091).
+Files: SERVICE_DATA_DIR, SERVICE_AGENT_STATE_DIR. Database: DATABASE_URL (unset: SQLite).
+`;
+
+async function main() {
+  const words = process.argv.slice(2);
+  if (words.includes('--help') || words.includes('-h')) return say(usage);
+  const unknown = words.find((word) => word !== '--dry-run');
+  if (unknown !== undefined) {
+    process.stderr.write(`scripts/up does not know '${unknown}'.\n\n${usage}`);
+    process.exitCode = 2;
+    return;
+  }
+  const places = placesFor(process.env);
+  const ports = portsOf(places);
+  if (words.includes('--dry-run')) return dryRun(places, ports);
+
+  const began = performance.now();
+  refuse(await takenPorts(ports));
+  const { downloadMs, installMs } = await prepare({ packages: upPackages, say });
+  if (reachableAddresses().length === 0) {
+    say(
+      'This machine has no address besides loopback. Pages will open, but browsers offer no loopback candidates for WebRTC, so no picture can be shown. Give it an address on a network.',
+    );
+  }
+  makeDirectories(places);
+  keepEnrollmentToken(places);
+  const apps = publishApps(places);
+  writeFileSync(places.seedFile, `${JSON.stringify(apps, null, 2)}\n`, { mode: 0o600 });
+  if (!places.asRoot)
+    say('Not running as root: apps run as this user and can read whatever this user can read.');
+
+  const control = supervise(
+    {
+      name: 'control plane',
+      command: [path.join(root, 'scripts', 'control-plane')],
+      logFile: path.join(places.logDir, 'control-plane.log'),
+      env: {
+        ...process.env,
+        SERVICE_DATA_DIR: places.controlDir,
+        SERVICE_SETUP_TOKEN_PATH: places.setupToken,
+        SERVICE_SEED_FILE: places.seedFile,
+        SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
+      },
+    },
+    say,
+  );
+  /** @type {ReturnType<typeof supervise> | null} */
+  let agent = null;
+  let stopping = false;
+  const stopAll = async () => {
+    if (stopping) return;
+    stopping = true;
+    say('\nStopping: running apps first, then the agent and the control plane.');
+    await agent?.stop(AGENT_STOP_MS);
+    await control.stop(CONTROL_STOP_MS);
+    say('Everything is stopped.');
+  };
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => void stopAll());
+
+  const plain = `http://127.0.0.1:${places.httpPort}`;
+  if (!(await comesUp(control, `${plain}/health`, () => stopping))) {
+    if (!stopping) failed('control plane', control, places);
+    return stopAll();
+  }
+  agent = supervise(
+    {
+      name: 'node agent',
+      command: [path.join(root, 'scripts', 'node-agent'), 'run'],
+      logFile: path.join(places.logDir, 'node-agent.log'),
+      env: {
+        ...process.env,
+        SERVICE_CONTROL_URL: plain,
+        SERVICE_AGENT_STATE_DIR: places.agentDir,
+        SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
+        SERVICE_PROCESS_RUNTIME: process.env.SERVICE_PROCESS_RUNTIME ?? '1',
+      },
+    },
+    say,
+  );
+  const connected = (/** @type {{connected?: boolean}} */ health) => health.connected === true;
+  const { host, port } = places.health;
+  if (
+    !(await comesUp(
+      agent,
+      `http://${host.includes(':') ? `[${host}]` : host}:${port}/health`,
+      () => stopping,
+      connected,
+    ))
+  ) {
+    if (!stopping) failed('node agent', agent, places);
+    return stopAll();
+  }
+
+  const startMs = performance.now() - began - downloadMs - installMs;
+  announce(places, { downloadMs, installMs, startMs });
+}
+
+/** @param {import('./places.mjs').Places} places @returns {import('./ports.mjs').WantedPort[]} */
+function portsOf({ httpPort, httpsPort, health }) {
+  return [
+    { port: httpPort, what: 'agents and health checks, HTTP', variable: 'CONTROL_PORT' },
+    { port: httpsPort, what: 'browsers, HTTPS', variable: 'SERVICE_TLS_PORT' },
+    { ...health, what: 'the agent’s own health', variable: 'SERVICE_AGENT_HEALTH_ADDR' },
+  ];
+}
+
+/** @param {string[]} sentences */
+function refuse(sentences) {
+  if (sentences.length === 0) return;
+  process.stderr.write(`${sentences.join('\n')}\n`);
+  process.exit(1);
+}
+
+/**
+ * @param {import('./places.mjs').Places} places
+ * @param {import('./ports.mjs').WantedPort[]} ports
+ */
+async function dryRun(places, ports) {
+  const missing = missingPackages(upPackages);
+  say(
+    missing.length === 0
+      ? 'Debian packages: all are installed.'
+      : `Debian packages to install${rootPrefix() === null ? ' (needs root or sudo)' : ''}:`,
+  );
+  for (const p of missing) say(`  ${p.name.padEnd(28)} ${p.why}`);
+  say(
+    npmIsInstalled()
+      ? 'npm packages: installed.'
+      : 'npm packages: to install into node_modules, about 650 MB, exactly as locked.',
+  );
+  say(webIsBuilt() ? 'Web app: built.' : 'Web app: to build into packages/web/dist.');
+  say('Ports:');
+  const taken = await takenPorts(ports);
+  for (const p of ports) say(`  ${String(p.port).padEnd(28)} ${p.what} (${p.variable})`);
+  for (const sentence of taken) say(`  ${sentence}`);
+  say(`  ${'UDP, ephemeral'.padEnd(28)} picture, sound and input, straight between browser and host`);
+  say('Files:');
+  for (const [file, what] of [
+    [places.controlDir, 'database, certificate, seed file, logs'],
+    [places.agentDir, 'the node’s identity, homes of apps, scratch of running sessions'],
+    [places.setupToken, 'the setup token, until an administrator exists'],
+  ]) {
+    say(`  ${String(file).padEnd(28)} ${what}`);
+  }
+  say(
+    reachableAddresses().length === 0
+      ? 'Addresses: only loopback, so no picture could be shown.'
+      : `Addresses: ${reachableAddresses().join(', ')}`,
+  );
+}
+
+/** Could a session's own user, who is nobody else, read this? @param {string} file */
+function readableByOthers(file) {
+  if (process.getuid?.() !== 0) return true;
+  return (
+    spawnSync('setpriv', ['--reuid', '65534', '--regid', '65534', '--clear-groups', 'test', '-r', file])
+      .status === 0
+  );
+}
+
+/**
+ * Puts what the Diagnostics app needs where the users of sessions can read it, and lists the apps that are installed.
+ * @param {import('./places.mjs').Places} places
+ */
+function publishApps(places) {
+  const dir = path.join(places.agentDir, 'apps');
+  mkdirSync(dir, { recursive: true, mode: 0o755 });
+  const diagnostics = path.join(dir, 'diagnostics.mjs');
+  copyFileSync(path.join(root, 'node-agent', 'dist', 'diagnostics.mjs'), diagnostics);
+  chmodSync(diagnostics, 0o644);
+  let node = process.execPath;
+  if (!readableByOthers(node)) {
+    node = path.join(dir, 'node');
+    if (!existsSync(node) || statSync(node).size !== statSync(process.execPath).size)
+      copyFileSync(process.execPath, node);
+    chmodSync(node, 0o755);
+  }
+  accessSync(node, constants.X_OK);
+  return seedEntries(demoApps({ node, diagnostics }));
+}
+
+/**
+ * Waits until a program answers on its health address, exits, or the limit is over.
+ * @param {ReturnType<typeof supervise>} program
+ * @param {string} url
+ * @param {() => boolean} cancelled
+ * @param {(health: object) => boolean} [isReady]
+ */
+async function comesUp(program, url, cancelled, isReady = () => true) {
+  let exited = false;
+  void program.exitedOnce.then(() => {
+    exited = true;
+  });
+  const deadline = performance.now() + START_LIMIT_MS;
+  while (!exited && !cancelled() && performance.now() < deadline) {
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) });
+      if (answer.ok && isReady(/** @type {object} */ (await answer.json()))) return true;
+    } catch {
+      // Not listening yet.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return false;
+}
+
+/**
+ * @param {string} name
+ * @param {ReturnType<typeof supervise>} program
+ * @param {import('./places.mjs').Places} places
+ */
+function failed(name, program, places) {
+  process.stderr.write(
+    `\nThe ${name} did not come up. The end of its log in ${places.logDir}:\n\n${program.lastLines()}\n`,
+  );
+  process.exitCode = 1;
+}
+
+/**
+ * @param {import('./places.mjs').Places} places
+ * @param {{downloadMs: number, installMs: number, startMs: number}} times
+ */
+function announce(places, { downloadMs, installMs, startMs }) {
+  const seconds = (/** @type {number} */ ms) => `${(ms / 1000).toFixed(1)} s`;
+  const port = places.httpsPort === 443 ? '' : `:${places.httpsPort}`;
+  const hosts = [...reachableAddresses().map((a) => (a.includes(':') ? `[${a}]` : a)), 'localhost'];
+  const claimed = !existsSync(places.setupToken);
+  const page = claimed ? '/app' : '/setup';
+  say('');
+  say(`Footlight is up. Open   https://${hosts[0]}${port}${page}`);
+  for (const host of hosts.slice(1)) say(`                  or   https://${host}${port}${page}`);
+  say('The certificate is this server’s own, so the browser warns once.');
+  if (!claimed) say(`Setup token:           ${places.setupToken}`);
+  say(`Logs:                  ${places.logDir}`);
+  say(
+    `Downloads took ${seconds(downloadMs)}, installing ${seconds(installMs)}, starting ${seconds(startMs)}. Ctrl-C stops all of it.`,
+  );
+}
+
+// A reader of the output that goes away must not take the product along.
+process.stdout.on('error', () => undefined);
+
+main().catch((error) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

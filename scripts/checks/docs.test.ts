@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+
+const pages = ['README.md', 'CONTRIBUTING.md', ...below('docs').filter((file) => file.endsWith('.md'))];
+
+function below(folder: string): string[] {
+  return readdirSync(path.join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const file = path.join(folder, entry.name);
+    return entry.isDirectory() ? below(file) : [file];
+  });
+}
+
+/** Names in the first column of a page's tables. */
+function documented(page: string): Set<string> {
+  const cells = [...read(page).matchAll(/^\| ([^|]+) \|/gm)].map(([, cell]) => cell ?? '');
+  return new Set(cells.flatMap((cell) => cell.match(/\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)+\b/g) ?? []));
+}
+
+const names = (text: string, pattern: RegExp) =>
+  new Set([...text.matchAll(pattern)].map(([, name]) => name ?? ''));
+
+describe('every variable that is read stands in the documentation, and none besides', () => {
+  test('of the control plane', () => {
+    const known = names(read('control-plane/src/platform/variables.ts'), /^ {2}([A-Z0-9_]+): /gm);
+    expect([...documented('docs/running.md')].sort()).toEqual([...known].sort());
+  });
+
+  test('of the node agent', () => {
+    const known = names(read('node-agent/src/config/environment.ts'), /'(SERVICE_[A-Z0-9_]+)'/g);
+    const settings = names(read('node-agent/src/config/knobs.ts'), /\b(?:knob|choice)\('([a-z0-9_]+)'/g);
+    const given = documented('docs/hosts.md');
+    for (const name of known) expect(given).toContain(name);
+    for (const name of given)
+      expect([...known, ...[...settings].map((key) => `SERVICE_${key.toUpperCase()}`)]).toContain(name);
+  });
+});
+
+describe('what the documentation points to is there', () => {
+  test.each(pages)('%s', (page) => {
+    const text = read(page);
+    const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link]) =>
+      path.join(path.dirname(page), link ?? ''),
+    );
+    // Paths in code spans that begin with a folder of this repository.
+    const spans = [
+      ...text.matchAll(
+        /`(?:\.\/)?((?:scripts|docs|protocol|control-plane|node-agent|packages|test-harness)\/[\w./-]+)/g,
+      ),
+    ]
+      .map(([, span]) => span ?? '')
+      .filter((span) => !span.endsWith('/'));
+    const missing = [...links, ...spans].filter((file) => {
+      const entries = readdirSync(path.join(root, path.dirname(file)));
+      return !entries.includes(path.basename(file));
+    });
+    expect(missing).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+// What takes more than a minute by its nature. Each runs short in every `scripts/test`, and whole under `scripts/test --long <name>`.
+
+/** @typedef {{name: string, file: string, whole: string, short: string}} Drill */
+
+/** @type {Drill[]} */
+export const drills = [
+  {
+    name: 'absence',
+    file: 'test-harness/e2e/faults.e2e.ts',
+    whole: 'the control plane away for 120 s while a browser watches',
+    short: '8 s away',
+  },
+  {
+    name: 'login-timing',
+    file: 'control-plane/src/accounts/login-timing.int.test.ts',
+    whole: '200 pairs of logins, known and unknown',
+    short: '15 pairs',
+  },
+  {
+    name: 'signal-flood',
+    file: 'control-plane/src/signaling/flood.int.test.ts',
+    whole: '5,000 sockets without a token while a viewer joins',
+    short: '300 sockets',
+  },
+  {
+    name: 'slow-clients',
+    file: 'control-plane/src/platform/http/slow-clients.int.test.ts',
+    whole: '500 slow clients of each kind',
+    short: '20 of each kind',
+  },
+  {
+    name: 'descriptors',
+    file: 'control-plane/src/platform/http/descriptors.int.test.ts',
+    whole: '1,000 connections against a small limit of descriptors',
+    short: '150 connections',
+  },
+  {
+    name: 'fuzz-bodies',
+    file: 'control-plane/src/platform/http/fuzz.int.test.ts',
+    whole: 'a million random bodies',
+    short: '4,000 bodies',
+  },
+  {
+    name: 'gst-leaks',
+    file: 'packages/gst/src',
+    whole: '1,000 pipelines started and stopped',
+    short: '20 pipelines',
+  },
+  {
+    name: 'host-stands-still',
+    file: 'test-harness/e2e/host-faults.e2e.ts',
+    whole: 'the agent stopped for 15, 25 and 60 s, a viewer away for 60 s',
+    short: '7 s and 1.5 s',
+  },
+  {
+    name: 'host-cycles',
+    file: 'test-harness/e2e/host-cycles.e2e.ts',
+    whole: '150 sessions launched and stopped',
+    short: '20 sessions',
+  },
+  {
+    name: 'greedy-apps',
+    file: 'test-harness/e2e/hostile-apps.e2e.ts',
+    whole: 'each greedy app beside another session for 30 s',
+    short: '4 s each',
+  },
+  {
+    name: 'viewer-garbage',
+    file: 'node-agent/src/media/hostile-viewer.int.test.ts',
+    whole: '200,000 messages of garbage on each data channel',
+    short: '3,000 messages',
+  },
+  {
+    name: 'removal-races',
+    file: 'node-agent/src/runtime/belongings.int.test.ts',
+    whole: '1,000 races between a session and its removal',
+    short: '20 races',
+  },
+];

@@ -1,0 +1,160 @@
+// scripts/test: one command that checks everything.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { checkPackages } from '../lib/debian-packages.mjs';
+import { prepare, root } from '../lib/prepare.mjs';
+import { drills } from './drills.mjs';
+import { lookAround, whatIsLeft } from './leftovers.mjs';
+
+const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
+const bin = (/** @type {string} */ name) => path.join(root, 'node_modules', '.bin', name);
+const typed = [
+  'protocol',
+  'control-plane',
+  'node-agent',
+  'packages/gst',
+  'packages/stream-client',
+  'packages/web',
+  'test-harness',
+  'scripts',
+];
+
+const usage = `Usage: scripts/test [--long [drill …]]
+
+Drills under --long: ${drills.map((d) => d.name).join(', ')}; without a name all of them.
+`;
+
+const total = { passed: 0, failed: 0, skipped: 0 };
+/** @type {string[]} */
+const problems = [];
+
+/** @param {string[]} command @param {NodeJS.ProcessEnv} env @returns {Promise<number>} */
+function run(command, env) {
+  return new Promise((resolve) => {
+    const [program, ...words] = command;
+    const child = spawn(/** @type {string} */ (program), words, { cwd: root, env, stdio: 'inherit' });
+    child.once('error', (error) => {
+      problems.push(`${program}: ${error.message}`);
+      resolve(127);
+    });
+    child.once('exit', (code, signal) => resolve(code ?? (signal ? 1 : 0)));
+  });
+}
+
+/** A check that is one test: it passes or fails as a whole. @param {string} name @param {string[][]} commands @param {NodeJS.ProcessEnv} env */
+async function check(name, commands, env) {
+  const from = performance.now();
+  let ok = true;
+  for (const command of commands) ok = (await run(command, env)) === 0 && ok;
+  total[ok ? 'passed' : 'failed']++;
+  if (!ok) problems.push(name);
+  say(`${ok ? 'ok    ' : 'FAILED'} ${name} (${((performance.now() - from) / 1000).toFixed(0)} s)`);
+}
+
+/** One vitest run, counted test by test. @param {string} name @param {string[]} words @param {NodeJS.ProcessEnv} env @param {string} scratch */
+async function vitest(name, words, env, scratch) {
+  const from = performance.now();
+  const report = path.join(scratch, `${name}.json`);
+  const code = await run(
+    [bin('vitest'), 'run', ...words, '--reporter=dot', '--reporter=json', `--outputFile=${report}`],
+    env,
+  );
+  if (!existsSync(report)) {
+    total.failed++;
+    problems.push(`${name}: the test runner ended with ${code} and no report`);
+    return;
+  }
+  const result = JSON.parse(readFileSync(report, 'utf8'));
+  const skipped = result.numPendingTests + result.numTodoTests;
+  /** @type {string[]} */
+  const failures = [];
+  for (const file of result.testResults) {
+    const where = path.relative(root, file.name);
+    const failed = file.assertionResults.filter((/** @type {{status: string}} */ t) => t.status === 'failed');
+    for (const test of failed) failures.push(`${where}: ${test.fullName}`);
+    // A file that could not be loaded, or whose hooks failed.
+    if (file.status === 'failed' && failed.length === 0) failures.push(`${where}: ${file.message}`);
+  }
+  if (code !== 0 && failures.length === 0)
+    failures.push(`${name}: the test runner ended with ${code} although no test failed`);
+  total.passed += result.numPassedTests;
+  total.failed += failures.length;
+  total.skipped += skipped;
+  problems.push(...failures);
+  say(
+    `${code === 0 && failures.length === 0 ? 'ok    ' : 'FAILED'} ${name}: ${result.numPassedTests} passed, ${failures.length} failed, ${skipped} skipped (${((performance.now() - from) / 1000).toFixed(0)} s)`,
+  );
+}
+
+async function main() {
+  const words = process.argv.slice(2);
+  if (words.includes('--help')) return say(usage);
+  const long = words[0] === '--long';
+  const named = long ? words.slice(1) : [];
+  const unknown = long ? named.find((name) => !drills.some((d) => d.name === name)) : words[0];
+  if (unknown !== undefined) {
+    process.stderr.write(`scripts/test does not know '${unknown}'.\n\n${usage}`);
+    process.exitCode = 2;
+    return;
+  }
+  const began = performance.now();
+  await prepare({ packages: checkPackages, say });
+
+  const runId = randomBytes(8).toString('hex');
+  const env = {
+    ...process.env,
+    FOOTLIGHT_TEST_RUN: runId,
+    CI: '1',
+    ...(long ? { FOOTLIGHT_LONG: '1' } : {}),
+  };
+  const look = () => lookAround(`FOOTLIGHT_TEST_RUN=${runId}`);
+  const before = look();
+  const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
+  try {
+    if (long) {
+      for (const drill of drills.filter((d) => named.length === 0 || named.includes(d.name))) {
+        say(`\nDrill ${drill.name}: ${drill.whole}`);
+        await vitest(drill.name, [drill.file], env, scratch);
+      }
+    } else {
+      await check(
+        'types',
+        typed.map((folder) => [bin('tsc'), '-p', folder]),
+        env,
+      );
+      await check('lint, format and import directions', [[bin('biome'), 'ci', '--reporter=summary']], env);
+      await check('dead code', [[bin('knip')]], env);
+      for (const project of ['unit', 'integration', 'e2e'])
+        await vitest(project, ['--project', project], env, scratch);
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+
+  const left = whatIsLeft(before, look());
+  total[left.length === 0 ? 'passed' : 'failed']++;
+  say(
+    left.length === 0
+      ? 'ok     nothing is left behind'
+      : `FAILED nothing is left behind:\n  ${left.join('\n  ')}`,
+  );
+  if (left.length > 0) problems.push(`${left.length} things were left behind`);
+  if (!long)
+    for (const drill of drills)
+      say(
+        `shortened: ${drill.name}: ${drill.short} instead of ${drill.whole} (scripts/test --long ${drill.name})`,
+      );
+  if (problems.length > 0) say(`\nFailed:\n  ${problems.join('\n  ')}`);
+  say(`\nIn ${((performance.now() - began) / 60_000).toFixed(1)} minutes.`);
+  say(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+  process.exitCode = total.failed === 0 ? 0 : 1;
+}
+
+main().catch((error) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  say(`${total.passed} passed, ${total.failed + 1} failed, ${total.skipped} skipped`);
+  process.exitCode = 1;
+});

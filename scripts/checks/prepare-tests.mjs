@@ -1,0 +1,10 @@
+// Installs and builds what tests and benches need, and nothing else.
+import { checkPackages } from '../lib/debian-packages.mjs';
+import { prepare } from '../lib/prepare.mjs';
+
+try {
+  await prepare({ packages: checkPackages, say: (line) => process.stdout.write(`${line}\n`) });
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}

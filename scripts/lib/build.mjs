@@ -1,0 +1,112 @@
+// Bundles the programs into one file each, so that a start reads a few files instead of a thousand, and nothing is compiled while apps run.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { digestOf } from './digest.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const NODE_BANNER = `import { createRequire as footlightRequire } from 'node:module';
+import { dirname as footlightDirname } from 'node:path';
+import { fileURLToPath as footlightPath } from 'node:url';
+const require = footlightRequire(import.meta.url);
+const __filename = footlightPath(import.meta.url);
+const __dirname = footlightDirname(__filename);`;
+
+/** Packages with native parts, or that load files of their own by name; a package whose bundle names one lists it itself. */
+const OUTSIDE = [
+  'better-sqlite3',
+  '@node-rs/argon2',
+  'koffi',
+  'node-datachannel',
+  'pino',
+  'thread-stream',
+  'pg-native',
+  'x11',
+];
+
+/**
+ * @typedef {object} Bundle
+ * @property {string} folder   the package; its sources and built files lie below it
+ * @property {string[]} sources folders that the bundle is made of
+ * @property {Record<string, string>} programs  built file below dist: its source below src
+ * @property {string[]} copies  files that a program reads beside itself
+ * @property {string[]} external
+ */
+
+/** @type {Bundle[]} */
+const bundles = [
+  {
+    folder: 'control-plane',
+    sources: ['control-plane/src', 'protocol/src'],
+    programs: { 'main.js': 'main.ts', 'backup-main.js': 'backup-main.ts' },
+    copies: [],
+    external: OUTSIDE,
+  },
+  {
+    folder: 'node-agent',
+    sources: ['node-agent/src', 'packages/gst/src', 'protocol/src'],
+    programs: {
+      'main.js': 'main.ts',
+      'worker-main.js': 'media/worker-main.ts',
+      'probe-main.js': 'media/probe-main.ts',
+    },
+    copies: ['runtime/enter-session.sh', 'runtime/guard-session.sh'],
+    external: OUTSIDE,
+  },
+  {
+    // The users of sessions cannot read a clone everywhere: this one brings everything with it.
+    folder: 'node-agent',
+    sources: ['node-agent/src/diagnostics-app'],
+    programs: { 'diagnostics.mjs': 'diagnostics-app/main.ts' },
+    copies: [],
+    external: [],
+  },
+];
+
+/** Several programs may be started at once: each file appears whole or not at all. @param {string} file @param {Uint8Array | string} content */
+function writeWhole(file, content) {
+  const partial = `${file}.${process.pid}`;
+  writeFileSync(partial, content);
+  renameSync(partial, file);
+}
+
+/** Builds what is older than its sources. @param {string} [folder] only this package */
+export async function build(folder) {
+  /** @type {typeof import('esbuild') | undefined} */
+  let esbuild;
+  for (const bundle of bundles.filter((b) => folder === undefined || b.folder === folder)) {
+    const dist = path.join(root, bundle.folder, 'dist');
+    const stamp = path.join(dist, `.${Object.keys(bundle.programs)[0]}.digest`);
+    const digest = digestOf(root, ['pnpm-lock.yaml', 'scripts/lib/build.mjs', ...bundle.sources]);
+    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) continue;
+    mkdirSync(dist, { recursive: true });
+    esbuild ??= await import('esbuild');
+    for (const [built, source] of Object.entries(bundle.programs)) {
+      const result = await esbuild.build({
+        entryPoints: [path.join(root, bundle.folder, 'src', source)],
+        outfile: path.join(dist, built),
+        bundle: true,
+        write: false,
+        platform: 'node',
+        format: 'esm',
+        target: 'node20',
+        banner: { js: NODE_BANNER },
+        external: bundle.external,
+        sourcemap: 'linked',
+        logLevel: 'error',
+      });
+      for (const file of result.outputFiles) writeWhole(file.path, file.contents);
+    }
+    for (const copy of bundle.copies) {
+      const target = path.join(dist, path.basename(copy));
+      copyFileSync(path.join(root, bundle.folder, 'src', copy), `${target}.${process.pid}`);
+      renameSync(`${target}.${process.pid}`, target);
+    }
+    writeWhole(stamp, digest);
+  }
+  // Its service process would live as long as this one.
+  await esbuild?.stop();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await build(process.argv[2]);

@@ -1,0 +1,56 @@
+// What Footlight takes from Debian 12, and what each package is for. `scripts/up --dry-run` prints this.
+
+/** @typedef {{name: string, why: string}} DebianPackage */
+
+/** Compilers for the one npm package that has no prebuilt binary inside it. */
+const buildPackages = [
+  { name: 'python3', why: 'builds the SQLite binding' },
+  { name: 'make', why: 'builds the SQLite binding' },
+  { name: 'g++', why: 'builds the SQLite binding' },
+];
+
+/** What a host needs to run, show and encode an app. */
+const hostPackages = [
+  { name: 'xvfb', why: 'the virtual display of a session' },
+  { name: 'xauth', why: 'the cookie that guards that display' },
+  { name: 'x11-xkb-utils', why: 'the keyboard map of that display' },
+  { name: 'matchbox-window-manager', why: 'gives an app the whole display and the focus' },
+  { name: 'pulseaudio', why: 'the audio sink of a session' },
+  { name: 'pulseaudio-utils', why: 'asks that audio server whether it is up' },
+  { name: 'dbus', why: 'the session bus of an app' },
+  { name: 'libgl1-mesa-dri', why: 'OpenGL in software where there is no GPU' },
+  { name: 'libgstreamer1.0-0', why: 'capture and encoding' },
+  { name: 'gstreamer1.0-plugins-base', why: 'Opus, colour conversion' },
+  { name: 'gstreamer1.0-plugins-good', why: 'screen capture, RTP payloaders' },
+  { name: 'gstreamer1.0-plugins-bad', why: 'the openh264 encoder' },
+  { name: 'gstreamer1.0-pulseaudio', why: 'audio capture' },
+  { name: 'gstreamer1.0-tools', why: 'gst-inspect, for reading what a host can encode' },
+  { name: 'util-linux', why: 'confines the processes of a session' },
+  { name: 'iproute2', why: 'names the program that holds a port' },
+  { name: 'vainfo', why: 'reads what an Intel or AMD GPU can encode' },
+];
+
+/** The apps of the seed file that come from Debian. */
+const demoPackages = [
+  { name: 'xscreensaver-gl', why: 'the OpenGL animation in the library' },
+  { name: 'lbreakouthd', why: 'the game in the library' },
+  { name: 'xterm', why: 'the terminal in the first administrator’s library' },
+  { name: 'fonts-dejavu-core', why: 'a readable font in that terminal' },
+];
+
+/** What only the tests and benches need. */
+const testPackages = [
+  { name: 'chromium', why: 'the browser of the end-to-end tests' },
+  { name: 'x11-utils', why: 'looks at displays from outside' },
+  { name: 'mesa-utils', why: 'glxgears, an app that draws all the time' },
+  { name: 'libcap2-bin', why: 'reads what a session’s processes may do' },
+  { name: 'python3-gi', why: 'the webrtcbin peer of the benches' },
+  { name: 'gir1.2-gst-plugins-bad-1.0', why: 'the webrtcbin peer of the benches' },
+  { name: 'gstreamer1.0-nice', why: 'the webrtcbin peer of the benches' },
+];
+
+/** What `scripts/up` needs. */
+export const upPackages = [...buildPackages, ...hostPackages, ...demoPackages];
+
+/** What `scripts/test` and `scripts/bench` need: they bring the whole product up, and more. */
+export const checkPackages = [...upPackages, ...testPackages];

@@ -1,0 +1,76 @@
+import type { Page } from 'playwright-core';
+import type { Browser } from '../src/browser/chromium.ts';
+import { signIn } from '../src/browser/sign-in.ts';
+import { eventually } from '../src/stack/program.ts';
+import type { Stack } from '../src/stack/stack.ts';
+import { installProbe } from './page-probe.ts';
+
+export interface LiveSession {
+  readonly page: Page;
+  readonly id: string;
+  stop(): Promise<void>;
+}
+
+/** Signs a page of the real web app in, so that a session page opens at once. */
+export async function signedInPage(browser: Browser, stack: Stack, token: string): Promise<Page> {
+  const page = await browser.newPage();
+  await installProbe(page);
+  await signIn(page, token);
+  // The origin and the app's scripts are warm, as for a person who comes from the library.
+  await page.goto(`${stack.httpsUrl}/app`);
+  return page;
+}
+
+/** Launches an app by the API and opens its page, as a link to a running session does. */
+export async function launch(page: Page, stack: Stack, token: string, appId: string): Promise<LiveSession> {
+  const answer = await stack.call('POST', '/v1/sessions', { token, body: { app_id: appId } });
+  if (answer.status !== 201)
+    throw new Error(`The launch was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  const id = answer.body.session.id as string;
+  await page.goto(`${stack.httpsUrl}/app/session/${id}`);
+  return liveSession(page, stack, token, id);
+}
+
+/** Launches an app by a click on its tile in the library. */
+export async function launchByClick(
+  page: Page,
+  stack: Stack,
+  token: string,
+  name: string,
+): Promise<LiveSession> {
+  await page.goto(`${stack.httpsUrl}/app`);
+  await page
+    .getByRole('button', { name: new RegExp(name) })
+    .first()
+    .click();
+  await page.waitForURL('**/app/session/*', { waitUntil: 'commit' });
+  return liveSession(page, stack, token, page.url().split('/').at(-1) ?? '');
+}
+
+function liveSession(page: Page, stack: Stack, token: string, id: string): LiveSession {
+  return {
+    page,
+    id,
+    async stop() {
+      await stack.call('DELETE', `/v1/sessions/${id}`, { token });
+      await eventually('the session is stopped', 10_000, async () => {
+        const { body } = await stack.call('GET', `/v1/sessions/${id}`, { token });
+        return ['stopped', 'failed'].includes(body.session.state) || null;
+      });
+    },
+  };
+}
+
+/** Waits for the first picture that is not of one colour. @returns the page's own record of it */
+export async function firstPicture(page: Page): Promise<{ sinceLaunchMs: number; sinceOfferMs: number }> {
+  await page.waitForFunction(() => window.footlightProbe.firstPictureAt !== null, undefined, {
+    timeout: 20_000,
+    polling: 20,
+  });
+  return page.evaluate(() => ({
+    // NaN where this page did not send the launch itself.
+    sinceLaunchMs:
+      (window.footlightProbe.firstPictureAt ?? Number.NaN) - (window.footlightProbe.launchedAt ?? Number.NaN),
+    sinceOfferMs: window.footlightProbe.firstPictureSinceOfferMs ?? Number.NaN,
+  }));
+}

@@ -1,0 +1,21 @@
+/** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
+import { benchLaunch, benchMedia } from './media.ts';
+
+const ROUNDS = 5;
+const benches: Record<string, () => Promise<number>> = {
+  launch: () => benchLaunch(20),
+  connect: () => benchMedia(['connect'], ROUNDS),
+  g2g: () => benchMedia(['g2g'], ROUNDS),
+  click: () => benchMedia(['click'], ROUNDS),
+  media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
+};
+
+const name = process.argv[2] ?? '';
+const bench = benches[name];
+if (bench === undefined) {
+  process.stderr.write(
+    `Usage: scripts/bench <${Object.keys(benches).join(' | ')}>\nmedia is connect, g2g and click in one run.\n`,
+  );
+  process.exit(2);
+}
+process.exitCode = await bench();

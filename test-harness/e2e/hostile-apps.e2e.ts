@@ -1,0 +1,160 @@
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FakeViewer } from '../src/fake-viewer/index.ts';
+import { descendants } from '../src/stack/host-traces.ts';
+import { PersonSessions } from '../src/stack/sessions.ts';
+import { type Stack, startStack } from '../src/stack/stack.ts';
+
+const PYTHON = '/usr/bin/python3';
+/** How long each greedy app is watched. */
+const GREED_MS = process.env.FOOTLIGHT_LONG === '1' ? 30_000 : 4_000;
+const HEALTH_LIMIT_MS = 1_000;
+const FRAME_SHARE = 0.8;
+/** A machine that others use as well may take away more than the greedy app did; the best of these counts. */
+const ATTEMPTS = 3;
+
+/** Each takes a window first, so that the session counts as running, and then all that it can get. */
+const GREEDY = {
+  'forks without end': 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass',
+  'writes its log without end': 'import os\nwhile True: os.write(1, b"spew" * 16384)',
+  'writes its log in single bytes': 'import os\nwhile True: os.write(1, b"s")',
+  'fills its temporary directory':
+    'import os\nf = open("/tmp/full", "wb", 0)\nwhile True:\n  try: f.write(b"x" * 1048576)\n  except OSError: f.seek(0)',
+  'takes all memory': 'held = []\nwhile True: held.append(bytearray(16 << 20))',
+};
+
+describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own', () => {
+  let stack: Stack;
+  let sessions: PersonSessions;
+  let victim: { id: string; viewer: FakeViewer };
+  const fixture = (name: string) => path.join(stack.directory, 'apps', name);
+
+  beforeAll(async () => {
+    stack = await startStack({
+      agentEnv: {
+        SERVICE_ENCODE_SLOTS: '4',
+        SERVICE_APP_PIDS: '200',
+        SERVICE_APP_CPUS: '1',
+        SERVICE_APP_MEMORY_MB: '512',
+      },
+    });
+    copyFileSync(path.join(import.meta.dirname, 'hostile/neighbour.py'), fixture('neighbour.py'));
+    // A claimed instance has no setup token any more; a new one is written for the drill, where the real one lies.
+    const token = stack.setupToken();
+    sessions = new PersonSessions(stack, (await stack.claim()).token);
+    writeFileSync(path.join(stack.directory, 'control', 'setup-token'), token, { mode: 0o600 });
+    const { id } = await sessions.launch(await sessions.app('Victim', null));
+    await sessions.reaches(id, 'app presented');
+    victim = { id, viewer: await sessions.watch(id) };
+  });
+
+  afterAll(async () => {
+    await sessions?.close();
+    await stack?.stop();
+  });
+
+  test('reaches nothing of its neighbour, of the agent, of the control plane or of the host', async () => {
+    const theirs = environmentOf(
+      descendants(stack.agent.pid).find(([, command]) => /^\S*node \S*diagnostics.mjs/.test(command))?.[0] ??
+        0,
+    );
+    const own = path.join(stack.directory, 'agent');
+    const control = path.join(stack.directory, 'control');
+    const sessionsDirectory = path.join(own, 'sessions');
+    const secrets = [
+      theirs.get('XAUTHORITY') ?? '',
+      ...readdirSync(sessionsDirectory).map((name) => path.join(sessionsDirectory, name, 'record.json')),
+      path.join(own, 'node.json'),
+      path.join(control, 'setup-token'),
+      ...readdirSync(control).map((name) => path.join(control, name)),
+      '/etc/shadow',
+    ];
+    for (const secret of secrets) expect(existsSync(secret), secret).toBe(true);
+    const targets = {
+      display: (theirs.get('DISPLAY') ?? '').slice(1),
+      sound: (theirs.get('PULSE_SERVER') ?? '').replace('unix:', ''),
+      bus: busAddress(theirs.get('DBUS_SESSION_BUS_ADDRESS') ?? ''),
+      secrets,
+      directories: [theirs.get('HOME') ?? '', theirs.get('XDG_RUNTIME_DIR') ?? '', own, control, '/root'],
+      disks: readdirSync('/sys/block')
+        .map((name) => `/dev/${name}`)
+        .filter((device) => existsSync(device)),
+      gpu_groups: ['/dev/dri/renderD128'].flatMap((device) =>
+        existsSync(device) ? [statSync(device).gid] : [],
+      ),
+    };
+    const app = await sessions.app('Neighbour', [PYTHON, fixture('neighbour.py')], {
+      TARGETS: JSON.stringify(targets),
+    });
+    const end = await sessions.ended((await sessions.launch(app)).id);
+    expect(end).toMatchObject({ state: 'failed', failure_code: 'app_exited_early' });
+    expect(end.app_log_tail).toMatch(/^attempts \d{2,}$/);
+  });
+
+  test.each(Object.entries(GREEDY))(
+    'that %s does not keep the agent from answering, nor its neighbour from its frames',
+    { timeout: 240_000 },
+    async (name, script) => {
+      const quiet = await framesIn(victim.viewer, GREED_MS);
+      const file = fixture('greedy.py');
+      writeFileSync(file, script, { mode: 0o644 });
+      const app = await sessions.app(`Greedy: ${name}`, [
+        '/bin/sh',
+        '-c',
+        `xterm & sleep 2; ${PYTHON} ${file}; exec sleep 600`,
+      ]);
+      const { id } = await sessions.launch(app);
+      await sessions.reaches(id, 'app presented');
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      let [share, slowest] = [0, Number.POSITIVE_INFINITY];
+      for (
+        let attempt = 0;
+        attempt < ATTEMPTS && (share < FRAME_SHARE || slowest > HEALTH_LIMIT_MS);
+        attempt++
+      ) {
+        const [frames, answered] = await Promise.all([
+          framesIn(victim.viewer, GREED_MS),
+          slowestHealth(stack.healthUrl, GREED_MS),
+        ]);
+        share = frames / quiet;
+        slowest = answered;
+      }
+      expect(await sessions.read(victim.id)).toMatchObject({ state: 'running' });
+      expect(slowest, 'slowest /health, ms').toBeLessThan(HEALTH_LIMIT_MS);
+      expect(share, `share of ${quiet} frames`).toBeGreaterThan(FRAME_SHARE);
+      await sessions.call('DELETE', `/v1/sessions/${id}`);
+      expect(await sessions.ended(id)).toMatchObject({ state: 'stopped', end_reason: 'user_requested' });
+    },
+  );
+});
+
+function environmentOf(pid: number): Map<string, string> {
+  const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  return new Map(entries.map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]));
+}
+
+/** Address of a bus as connect(2) takes it; an abstract one begins with NUL. */
+function busAddress(text: string): string {
+  const [, kind = '', value = ''] = /unix:(abstract|path)=([^,]+)/.exec(text) ?? [];
+  return kind === 'abstract' ? `\0${value}` : value;
+}
+
+async function framesIn(viewer: FakeViewer, periodMs: number): Promise<number> {
+  const before = viewer.video.counters.frames;
+  await new Promise((resolve) => setTimeout(resolve, periodMs));
+  return viewer.video.counters.frames - before;
+}
+
+async function slowestHealth(url: string, periodMs: number): Promise<number> {
+  const until = performance.now() + periodMs;
+  let slowest = 0;
+  while (performance.now() < until) {
+    const asked = performance.now();
+    const answer = await fetch(url, { signal: AbortSignal.timeout(10_000) });
+    await answer.arrayBuffer();
+    slowest = Math.max(slowest, performance.now() - asked);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return slowest;
+}

@@ -1,0 +1,122 @@
+import AxeBuilder from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../src/browser/chromium.ts';
+import { signIn } from '../src/browser/sign-in.ts';
+import { type Stack, startStack } from '../src/stack/stack.ts';
+
+const PAYLOAD = '<img src=x onerror="window.scriptRan=1"><script>window.scriptRan=1</script>';
+
+describe('every page', () => {
+  let stack: Stack;
+  let token: string;
+  let hostId: string;
+  let endedSession: string;
+
+  beforeAll(async () => {
+    // What an app prints reaches the page of its ended session.
+    stack = await startStack({
+      apps: [
+        {
+          name: `Hostile ${PAYLOAD}`,
+          description: PAYLOAD,
+          default_width: 640,
+          default_height: 360,
+          default_fps: 30,
+          runtime_spec: { args: ['/bin/sh', '-c', `printf '%s\\n' '${PAYLOAD}' >&2; exit 3`] },
+        },
+      ],
+    });
+    token = (await stack.claim()).token;
+    const hosts = await stack.call('GET', '/v1/hosts', { token });
+    hostId = hosts.body.items[0].id;
+    const apps = await stack.call('GET', '/v1/apps', { token });
+    const hostile = apps.body.items.find((app: { name: string }) => app.name.startsWith('Hostile'));
+    const launched = await stack.call('POST', '/v1/sessions', { token, body: { app_id: hostile.id } });
+    endedSession = launched.body.session.id;
+    for (let i = 0; i < 100; i++) {
+      const { body } = await stack.call('GET', `/v1/sessions/${endedSession}`, { token });
+      if (body.session.state === 'failed') break;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await stack.call('POST', '/v1/admin/enrollment-tokens', { token, body: { note: PAYLOAD } });
+  });
+
+  afterAll(() => stack?.stop());
+
+  describe.each(['dark', 'light'] as const)('in the %s scheme', (colorScheme) => {
+    let browser: Browser;
+    let page: Page;
+    const violations: string[] = [];
+
+    beforeAll(async () => {
+      browser = await startBrowser({ width: 1366, height: 768 }, { colorScheme });
+      page = await browser.newPage();
+      await page.addInitScript(() => {
+        document.addEventListener('securitypolicyviolation', (event) => {
+          (window as unknown as { violations: string[] }).violations ??= [];
+          (window as unknown as { violations: string[] }).violations.push(
+            `${event.violatedDirective} ${event.blockedURI}`,
+          );
+        });
+      });
+      page.on('pageerror', (error) => violations.push(String(error)));
+      await signIn(page, token);
+      // GET /v1/me sets the cookie that opens the administrators' documents.
+      await page.goto(`${stack.httpsUrl}/login`);
+      await page.waitForURL('**/app');
+    });
+
+    afterAll(() => browser?.close());
+
+    test.each([
+      ['the library', () => '/app'],
+      ['the account', () => '/app/account'],
+      ['an ended session', () => `/app/session/${endedSession}`],
+      ['the administrators’ overview', () => '/admin'],
+      ['the set-up', () => '/admin/setup'],
+      ['hosts', () => '/admin/hosts'],
+      ['a host', () => `/admin/hosts/${hostId}`],
+      ['sessions', () => '/admin/sessions'],
+      ['apps', () => '/admin/apps'],
+      ['a new app', () => '/admin/apps/new'],
+      ['a page that is not there', () => '/nowhere'],
+    ])(
+      '%s is usable without a mouse or a screen, runs no foreign script and breaks no policy',
+      async (_name, url) => {
+        await page.goto(`${stack.httpsUrl}${url()}`);
+        await page.getByRole('heading', { level: 1 }).first().waitFor();
+        const result = await new AxeBuilder({ page }).analyze();
+        expect(
+          result.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`),
+        ).toEqual([]);
+        const state = await page.evaluate(() => ({
+          scriptRan: (window as unknown as { scriptRan?: number }).scriptRan ?? null,
+          violations: (window as unknown as { violations?: string[] }).violations ?? [],
+        }));
+        expect(state).toEqual({ scriptRan: null, violations: [] });
+        expect(violations).toEqual([]);
+      },
+    );
+
+    test.each([390, 1366, 1920])('nothing is wider than a window of %i', async (width) => {
+      await page.setViewportSize({ width, height: 900 });
+      for (const url of [
+        '/app',
+        '/app/account',
+        '/admin',
+        '/admin/hosts',
+        '/admin/sessions',
+        '/admin/apps',
+      ]) {
+        await page.goto(`${stack.httpsUrl}${url}`);
+        await page.getByRole('heading', { level: 1 }).first().waitFor();
+        const overflow = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        );
+        expect(overflow, url).toBeLessThanOrEqual(0);
+      }
+      await page.setViewportSize({ width: 1366, height: 768 });
+    });
+  });
+});

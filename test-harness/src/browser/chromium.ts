@@ -1,0 +1,47 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+
+/** Debian's Chromium, headless, without anything that talks to the outside by itself. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+];
+
+export interface Browser {
+  readonly context: BrowserContext;
+  newPage(): Promise<Page>;
+  close(): Promise<void>;
+}
+
+/** Starts a real Chromium with an empty profile of its own. */
+export async function startBrowser(
+  viewport: { width: number; height: number } = { width: 1366, height: 768 },
+  options: { colorScheme?: 'light' | 'dark'; flags?: readonly string[] } = {},
+): Promise<Browser> {
+  const profile = mkdtempSync(path.join(os.tmpdir(), 'footlight-browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: '/usr/bin/chromium',
+    headless: true,
+    args: [...FLAGS, ...(options.flags ?? [])],
+    ignoreHTTPSErrors: true,
+    viewport,
+    colorScheme: options.colorScheme ?? 'dark',
+    env: { ...process.env, TMPDIR: profile } as Record<string, string>,
+  });
+  return {
+    context,
+    newPage: () => context.newPage(),
+    async close() {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+}

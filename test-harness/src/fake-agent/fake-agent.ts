@@ -1,0 +1,392 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  AGENT_FEATURES,
+  type AgentMessage,
+  type AgentSignal,
+  type Capacity,
+  type ControlCommand,
+  type ControlMessage,
+  type ControlSignaling,
+  encodeAgentFrame,
+  type Heartbeat,
+  type HeldSession,
+  isCommand,
+  parseControlFrame,
+  type Register,
+  type Registered,
+  type SessionState,
+  STORED_ACKS,
+} from '@footlight/protocol/agent';
+import type { WebSocket } from 'ws';
+import { type Behaviour, honest, softwareCapacity } from './behaviour.ts';
+import { dialAgentSocket } from './dial.ts';
+import { type Report, UnseenReports } from './reports.ts';
+
+/** Received messages kept for `waitFor`; older ones are forgotten. */
+const KEPT_MESSAGES = 1_000;
+const WAIT_LIMIT_MS = 10_000;
+
+export interface FakeAgentOptions {
+  /** http(s) base of the control plane. */
+  url: string;
+  nodeName: string;
+  /** The secret is replaced by what an enrolment brings. */
+  credential: { secret: string } | { token: string; enrollId?: string };
+  capacity?: Capacity;
+  features?: readonly string[];
+  /** Milliseconds between heartbeats; 0: only when told to. Default: what `registered` says. */
+  heartbeatMs?: number;
+  behaviour?: Partial<Behaviour>;
+  /** Overrides of the register message, for drills of the handshake. */
+  register?: Partial<Register>;
+  /** Called with every frame of the signaling relay. */
+  onSignaling?: (frame: ControlSignaling, agent: FakeAgent) => void;
+  /** Leaves out what follows `registered`: capacity, backlog and heartbeats. */
+  silentAfterRegistered?: boolean;
+}
+
+export interface Closed {
+  code: number;
+  reason: string;
+}
+
+interface Waiter {
+  match: (message: ControlMessage) => boolean;
+  resolve: (message: ControlMessage) => void;
+}
+
+/**
+ * A node agent without a machine under it: the real socket and the real protocol, sessions that are records.
+ *
+ * One object is one host. `connect` dials, enrols or authenticates, registers and reports its capacity; `drop` loses
+ * the link and keeps the sessions; `crash` loses both and gets a new boot id. It never dials again by itself.
+ * Light enough to have a thousand of them in one process.
+ */
+export class FakeAgent {
+  readonly options: FakeAgentOptions;
+  behaviour: Behaviour;
+  /** Changes with `crash`. */
+  bootId: string = randomUUID();
+  /** Known after the first connect. */
+  hostId: string | null = null;
+  /** From an enrolment, or as given. */
+  secret: string | null;
+  capacity: Capacity;
+  /** Everything held, and what ended and is not confirmed. */
+  readonly sessions = new Map<string, HeldSession>();
+  /** Every command that arrived, repeats among them. */
+  readonly commands: ControlCommand[] = [];
+  /** The newest frames as they came, those among them that this version of the protocol does not know. */
+  readonly frames: string[] = [];
+  /** Highest confirmed report of this boot. */
+  seen = 0;
+
+  #socket: WebSocket | null = null;
+  #reports = new UnseenReports();
+  #heldBack: string | null = null;
+  #received: ControlMessage[] = [];
+  readonly #waiters = new Set<Waiter>();
+  readonly #acks = new Map<string, AgentMessage & { type: 'ack' }>();
+  #heartbeat: NodeJS.Timeout | null = null;
+  #closed: Promise<Closed> = Promise.resolve({ code: 0, reason: '' });
+
+  constructor(options: FakeAgentOptions) {
+    this.options = options;
+    this.behaviour = { ...honest, ...options.behaviour };
+    this.capacity = options.capacity ?? softwareCapacity();
+    this.secret = 'secret' in options.credential ? options.credential.secret : null;
+  }
+
+  /** How the newest connection ended. */
+  get closed(): Promise<Closed> {
+    return this.#closed;
+  }
+
+  get isOpen(): boolean {
+    return this.#socket?.readyState === 1;
+  }
+
+  /** Reports that were not confirmed. */
+  get unseen(): number {
+    return this.#reports.count;
+  }
+
+  /** The headers of the next upgrade: the stored secret, else the enrollment token. */
+  headers(): Record<string, string> {
+    const common = { 'X-Service-Node': this.options.nodeName, 'X-Service-Boot': this.bootId };
+    if (this.secret !== null) return { ...common, Authorization: `Bearer ${this.secret}` };
+    const credential = this.options.credential as { token: string; enrollId?: string };
+    return {
+      ...common,
+      Authorization: `Enroll ${credential.token}`,
+      ...(credential.enrollId !== undefined && { 'X-Service-Enroll': credential.enrollId }),
+    };
+  }
+
+  /** Opens the socket and nothing else. @throws UpgradeRefused */
+  async open(): Promise<void> {
+    const socket = await dialAgentSocket(this.options.url, this.headers());
+    this.#socket = socket;
+    this.#received = [];
+    this.#closed = new Promise((resolve) => {
+      socket.once('close', (code, reason) => {
+        if (this.#socket === socket) this.#stopHeartbeat();
+        resolve({ code, reason: reason.toString('utf8') });
+      });
+    });
+    socket.on('error', () => {});
+    socket.on('message', (data) => this.#message((data as Buffer).toString('utf8')));
+  }
+
+  /**
+   * Opens the socket, registers, and reports capacity and backlog.
+   * @throws UpgradeRefused; Error naming the close code when the control plane closes before `registered`
+   */
+  async connect(): Promise<Registered> {
+    await this.open();
+    this.send({
+      type: 'register',
+      node_name: this.options.nodeName,
+      agent_version: '0.0.0-fake',
+      protocol: { min: 1, max: 1 },
+      boot_id: this.bootId,
+      features: [...(this.options.features ?? AGENT_FEATURES)],
+      sessions: this.behaviour.claim([...this.sessions.values()]),
+      ...this.options.register,
+    });
+    const registered = await this.waitFor('registered');
+    this.hostId = registered.host_id;
+    if (registered.node_secret !== undefined) this.secret = registered.node_secret;
+    if (registered.last_seq !== null) this.#confirmed(registered.last_seq);
+    if (this.options.silentAfterRegistered !== true) {
+      this.send(this.capacity);
+      for (const report of this.#reports.unseen) this.#transmit(encodeAgentFrame(report));
+      this.#startHeartbeat(this.options.heartbeatMs ?? registered.heartbeat_interval_ms);
+    }
+    return registered;
+  }
+
+  /** Leaves politely. */
+  async close(code = 1000): Promise<void> {
+    this.#socket?.close(code);
+    await this.#closed;
+  }
+
+  /** The link breaks without a word; the sessions go on. */
+  async drop(): Promise<void> {
+    this.#socket?.terminate();
+    await this.#closed;
+  }
+
+  /** The process dies: link, sessions and backlog are gone, the next connect is another boot. */
+  async crash(): Promise<void> {
+    await this.drop();
+    this.sessions.clear();
+    this.#reports = new UnseenReports();
+    this.#acks.clear();
+    this.seen = 0;
+    this.bootId = randomUUID();
+  }
+
+  /** Sends any message as it is; without a connection nothing happens. */
+  send(message: AgentMessage): void {
+    this.sendRaw(encodeAgentFrame(message));
+  }
+
+  /** Sends any text, or any bytes as a binary frame unless told otherwise. */
+  sendRaw(frame: string | Buffer, binary = typeof frame !== 'string'): void {
+    if (this.#socket?.readyState === 1) this.#socket.send(frame, { binary });
+  }
+
+  /** Numbers a report, keeps it until it is confirmed, and sends it as the behaviour has it. */
+  report(report: Report): void {
+    const frame = encodeAgentFrame(this.#reports.number(report));
+    if (!this.behaviour.swallow) this.#transmit(frame);
+  }
+
+  /** Reports a session's state and notes it. */
+  reportState(
+    sessionId: string,
+    state: SessionState['state'],
+    extras: Partial<Omit<SessionState, 'type' | 'seq' | 'session_id' | 'state'>> = {},
+  ): void {
+    const session = this.sessions.get(sessionId);
+    if (session !== undefined) {
+      session.state = state;
+      if (state === 'running') session.started_at ??= Date.now();
+    }
+    this.report({ type: 'session_state', session_id: sessionId, ts: Date.now(), state, ...extras });
+    if (state === 'stopped' || state === 'failed') this.sessions.delete(sessionId);
+  }
+
+  /** Holds a session as if it had been launched here. */
+  hold(session: Partial<HeldSession> & { session_id: string; app_id: string }): void {
+    this.sessions.set(session.session_id, {
+      state: 'running',
+      started_at: Date.now(),
+      viewer: false,
+      ...session,
+    });
+  }
+
+  heartbeat(overrides: Partial<Heartbeat> = {}): void {
+    const live = new Set(['starting', 'running', 'stopping']);
+    this.send({
+      type: 'heartbeat',
+      ts: Date.now(),
+      running_sessions: [...this.sessions.values()]
+        .filter((session) => live.has(session.state))
+        .map((session) => session.session_id),
+      ...overrides,
+    });
+  }
+
+  signal(sessionId: string, conn: number, msg: AgentSignal): void {
+    this.send({ type: 'signaling', session_id: sessionId, conn, msg });
+  }
+
+  /**
+   * The first message of a type that came on this connection, or comes within the limit.
+   * @throws when the connection ends or the limit passes first
+   */
+  async waitFor<T extends ControlMessage['type']>(
+    type: T,
+    match: (message: Extract<ControlMessage, { type: T }>) => boolean = () => true,
+    limitMs = WAIT_LIMIT_MS,
+  ): Promise<Extract<ControlMessage, { type: T }>> {
+    type Wanted = Extract<ControlMessage, { type: T }>;
+    const wanted = (message: ControlMessage) => message.type === type && match(message as Wanted);
+    const known = this.#received.find(wanted);
+    if (known !== undefined) return known as Wanted;
+    let waiter: Waiter | undefined;
+    const limit = new AbortController();
+    try {
+      return await Promise.race([
+        new Promise<Wanted>((resolve) => {
+          waiter = { match: wanted, resolve: resolve as (message: ControlMessage) => void };
+          this.#waiters.add(waiter);
+        }),
+        this.#closed.then(({ code, reason }): never => {
+          throw new Error(`closed with ${code} ${reason} while waiting for ${type}`);
+        }),
+        delay(limitMs, undefined, { signal: limit.signal }).then((): never => {
+          throw new Error(`no ${type} within ${limitMs} ms`);
+        }),
+      ]);
+    } finally {
+      limit.abort();
+      if (waiter !== undefined) this.#waiters.delete(waiter);
+    }
+  }
+
+  #message(text: string): void {
+    this.frames.push(text);
+    if (this.frames.length > KEPT_MESSAGES) this.frames.shift();
+    const frame = parseControlFrame(text);
+    if (frame.kind !== 'message') return;
+    const { message } = frame;
+    this.#received.push(message);
+    if (this.#received.length > KEPT_MESSAGES) this.#received.shift();
+    if (message.type === 'seen') this.#confirmed(message.seq);
+    if (message.type === 'signaling') this.options.onSignaling?.(message, this);
+    if (isCommand(message)) void this.#command(message);
+    for (const waiter of this.#waiters) if (waiter.match(message)) waiter.resolve(message);
+  }
+
+  #confirmed(seq: number): void {
+    this.seen = Math.max(this.seen, seq);
+    this.#reports.seen(seq);
+  }
+
+  async #command(command: ControlCommand): Promise<void> {
+    this.commands.push(command);
+    if (this.behaviour.frozen) return;
+    const stored = this.#acks.get(command.id);
+    if (stored !== undefined) {
+      this.send(stored);
+      return;
+    }
+    if (this.behaviour.ackDelayMs > 0) await delay(this.behaviour.ackDelayMs);
+    const answer = this.behaviour.answer(command);
+    if (answer === 'silence') return;
+    const ack: AgentMessage & { type: 'ack' } =
+      answer === 'ok'
+        ? { type: 'ack', id: command.id, ok: true }
+        : {
+            type: 'ack',
+            id: command.id,
+            ok: false,
+            code: answer.code,
+            error: answer.error ?? 'refused by script',
+          };
+    this.#acks.set(command.id, ack);
+    if (this.#acks.size > STORED_ACKS) this.#acks.delete(this.#acks.keys().next().value as string);
+    this.send(ack);
+    if (ack.ok) await this.#obey(command);
+  }
+
+  async #obey(command: ControlCommand): Promise<void> {
+    switch (command.type) {
+      case 'session_assign':
+        if (this.sessions.has(command.session_id)) return;
+        this.hold({
+          session_id: command.session_id,
+          app_id: command.app_id,
+          state: 'assigned',
+          started_at: null,
+        });
+        return;
+      case 'session_start':
+        return this.#launch(command.session_id);
+      case 'session_stop':
+        if (this.sessions.has(command.session_id)) this.reportState(command.session_id, 'stopping');
+        this.reportState(command.session_id, 'stopped', { reason: command.reason });
+        return;
+      case 'config_update':
+        if (this.options.silentAfterRegistered !== true) this.send(this.capacity);
+        return;
+      case 'restart':
+        await this.close(1001);
+        return;
+      default:
+    }
+  }
+
+  async #launch(sessionId: string): Promise<void> {
+    if (this.sessions.get(sessionId)?.state !== 'assigned') return;
+    for (const step of this.behaviour.launch) {
+      if (step.afterMs !== undefined && step.afterMs > 0) await delay(step.afterMs);
+      // A stop cuts the way up short.
+      const session = this.sessions.get(sessionId);
+      if (session === undefined || session.state === 'stopping') return;
+      this.reportState(sessionId, step.state, step.detail === undefined ? {} : { detail: step.detail });
+    }
+  }
+
+  #transmit(frame: string): void {
+    if (this.behaviour.reorder && this.#heldBack === null) {
+      this.#heldBack = frame;
+      return;
+    }
+    this.sendRaw(frame);
+    if (this.behaviour.duplicate) this.sendRaw(frame);
+    if (this.#heldBack === null) return;
+    const late = this.#heldBack;
+    this.#heldBack = null;
+    this.sendRaw(late);
+  }
+
+  #startHeartbeat(everyMs: number): void {
+    this.#stopHeartbeat();
+    if (everyMs <= 0) return;
+    this.#heartbeat = setInterval(() => {
+      if (!this.behaviour.frozen) this.heartbeat();
+    }, everyMs);
+  }
+
+  #stopHeartbeat(): void {
+    if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
+    this.#heartbeat = null;
+  }
+}

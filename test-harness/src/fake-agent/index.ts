@@ -1,0 +1,11 @@
+export {
+  type Answer,
+  type Behaviour,
+  gpuCapacity,
+  honest,
+  type LaunchStep,
+  softwareCapacity,
+} from './behaviour.ts';
+export { dialAgentSocket, UpgradeRefused } from './dial.ts';
+export { type Closed, FakeAgent, type FakeAgentOptions } from './fake-agent.ts';
+export type { Report } from './reports.ts';

@@ -1,0 +1,104 @@
+/** One WebRTC connection of the fake viewer: answers an offer, hands over packets and messages. */
+import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
+import type { IceServer, Offer } from '@footlight/protocol/signal';
+import nodeDataChannel from 'node-datachannel';
+
+type PeerConnection = InstanceType<typeof nodeDataChannel.PeerConnection>;
+type DataChannel = ReturnType<PeerConnection['createDataChannel']>;
+type Track = Parameters<Parameters<PeerConnection['onTrack']>[0]>[0];
+
+export interface ConnectionEvents {
+  onAnswer(sdp: string): void;
+  onCandidate(candidate: string, mid: string): void;
+  onState(state: string): void;
+  onRtp(kind: 'video' | 'audio', packet: Buffer): void;
+  onMessage(channel: ChannelName, message: string | Buffer): void;
+}
+
+/** Payload type of H.264 in an offer; −1 where there is none. */
+export function h264PayloadType(sdp: string): number {
+  return Number(/^a=rtpmap:(\d+) H264\/90000/im.exec(sdp)?.[1] ?? -1);
+}
+
+export class ViewerConnection {
+  readonly pcId: string;
+  readonly channels: Record<ChannelName, DataChannel>;
+  state = 'new';
+  #connection: PeerConnection;
+  /** held, since a collected track closes */
+  #tracks: Track[] = [];
+  #closed = false;
+
+  constructor(
+    offer: Offer,
+    iceServers: IceServer[],
+    events: ConnectionEvents,
+    answer: (sdp: string) => string,
+  ) {
+    this.pcId = offer.pc_id;
+    this.#connection = new nodeDataChannel.PeerConnection(`viewer-${offer.pc_id}`, {
+      iceServers: iceServers.flatMap((server) => server.urls),
+      // Channels are made before the offer is applied, and must not make an offer of their own.
+      disableAutoNegotiation: true,
+    });
+    this.channels = {
+      input: this.#channel('input', events),
+      motion: this.#channel('motion', events),
+      control: this.#channel('control', events),
+    };
+    const connection = this.#connection;
+    // The other end takes candidates once it has the answer, and the library may find some before it is out.
+    let held: [string, string][] | null = [];
+    connection.onLocalDescription((sdp) => {
+      events.onAnswer(answer(sdp));
+      for (const [candidate, mid] of held ?? []) events.onCandidate(candidate, mid);
+      held = null;
+    });
+    connection.onLocalCandidate((line, mid) => {
+      const candidate = line.replace(/^a=/, '');
+      if (held === null) events.onCandidate(candidate, mid);
+      else held.push([candidate, mid]);
+    });
+    connection.onStateChange((state) => {
+      this.state = state;
+      if (!this.#closed) events.onState(state);
+    });
+    connection.onTrack((track) => {
+      this.#tracks.push(track);
+      track.setMediaHandler(new nodeDataChannel.RtcpReceivingSession());
+      const kind = track.type() === 'video' ? 'video' : 'audio';
+      track.onMessage((packet) => events.onRtp(kind, packet));
+    });
+    connection.setRemoteDescription(offer.sdp, 'offer');
+    connection.setLocalDescription('answer');
+  }
+
+  addCandidate(candidate: string, mid: string | null): void {
+    if (!this.#closed && candidate !== '') this.#connection.addRemoteCandidate(candidate, mid ?? 'video');
+  }
+
+  requestKeyframe(): void {
+    for (const track of this.#tracks) if (track.type() === 'video' && track.isOpen()) track.requestKeyframe();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#connection.close();
+  }
+
+  #channel(name: ChannelName, events: ConnectionEvents): DataChannel {
+    const { id, label, ordered, maxRetransmits } = CHANNELS[name];
+    const channel = this.#connection.createDataChannel(label, {
+      negotiated: true,
+      id,
+      unordered: !ordered,
+      ...(maxRetransmits === null ? {} : { maxRetransmits }),
+    });
+    channel.onMessage((message) => {
+      if (this.#closed) return;
+      events.onMessage(name, message instanceof ArrayBuffer ? Buffer.from(message) : message);
+    });
+    return channel;
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Pictures out of an H.264 byte stream, by a gst-launch child: h264parse, openh264dec, scaled to one known size so
+ * that raw pictures can be told apart by length. Owned by whoever made it; close() ends the child.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+
+export interface Picture {
+  width: number;
+  height: number;
+  /** three bytes a pixel, row by row from the top */
+  rgb: Buffer;
+  /** running number from 1 */
+  number: number;
+}
+
+/** An access-unit delimiter lets the parser finish the unit before it, instead of waiting for the next picture. */
+const DELIMITER = Buffer.from([0, 0, 0, 1, 0x09, 0xf0]);
+/** More than this unread by the child means that it is stuck; pictures are then skipped, not stored. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+
+export class PictureDecoder {
+  readonly width: number;
+  readonly height: number;
+  #child: ChildProcess;
+  #input: Writable;
+  #onPicture: (picture: Picture) => void;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #count = 0;
+
+  constructor(width: number, height: number, onPicture: (picture: Picture) => void) {
+    this.width = width;
+    this.height = height;
+    this.#onPicture = onPicture;
+    const raw = `video/x-raw,format=RGB,width=${width},height=${height},pixel-aspect-ratio=1/1`;
+    const pipeline = `fdsrc fd=0 ! h264parse ! openh264dec ! videoconvert ! videoscale ! ${raw} ! fdsink fd=1 sync=false`;
+    this.#child = spawn('gst-launch-1.0', ['-q', ...pipeline.split(' ')], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    this.#input = this.#child.stdin as Writable;
+    this.#input.on('error', () => undefined);
+    this.#child.on('error', () => undefined);
+    (this.#child.stdout as Readable).on('data', (chunk: Buffer) => this.#take(chunk));
+  }
+
+  push(accessUnit: Buffer): void {
+    if (this.#input.writableLength > MAX_UNREAD_BYTES || !this.#input.writable) return;
+    this.#input.write(accessUnit);
+    this.#input.write(DELIMITER);
+  }
+
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));
+    this.#input.end();
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
+  #take(chunk: Buffer): void {
+    // Rows are padded to four bytes in GStreamer's packed RGB.
+    const stride = Math.ceil((this.width * 3) / 4) * 4;
+    const size = stride * this.height;
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (this.#bytes < size) return;
+    let data = Buffer.concat(this.#chunks);
+    while (data.length >= size) {
+      this.#count += 1;
+      const rgb = unpad(data.subarray(0, size), this.width * 3, stride, this.height);
+      this.#onPicture({ width: this.width, height: this.height, rgb, number: this.#count });
+      data = data.subarray(size);
+    }
+    this.#chunks = data.length > 0 ? [data] : [];
+    this.#bytes = data.length;
+  }
+}
+
+function unpad(padded: Buffer, row: number, stride: number, rows: number): Buffer {
+  if (row === stride) return Buffer.from(padded);
+  return Buffer.concat(
+    Array.from({ length: rows }, (_, index) => padded.subarray(index * stride, index * stride + row)),
+  );
+}

@@ -1,0 +1,341 @@
+/**
+ * A viewer without a browser: speaks /v1/signal, answers offers, receives the media, sends input, and misbehaves on
+ * request. It follows the contract like a page (make before break, resume), and tells everything that arrived.
+ *
+ * Owns its socket, connections and decoder; close() frees them all.
+ */
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import {
+  type AgentControl,
+  type ChannelName,
+  CONTROL_FEATURES,
+  decodeInput,
+  type InputMessage,
+  parseAgentControl,
+} from '@footlight/protocol/input';
+import {
+  type BrowserMessage,
+  encodeBrowserFrame,
+  type Hello,
+  type IceServer,
+  type Offer,
+  parseServiceFrame,
+  RENEGOTIATE_INTERVAL_MS,
+  type Ready,
+  type ServiceMessage,
+} from '@footlight/protocol/signal';
+import { WebSocket } from 'ws';
+import { h264PayloadType, ViewerConnection } from './connection.ts';
+import type { Picture } from './decoder.ts';
+import { VideoSink } from './video-sink.ts';
+import { ViewerInput } from './viewer-input.ts';
+
+export interface ViewerAccess {
+  url: string;
+  /** "" when the URL carries it */
+  token: string;
+  ice_servers?: readonly { urls: readonly string[] }[];
+}
+
+export interface FakeViewerOptions {
+  clientId?: string;
+  codecs?: Hello['codecs'];
+  /** decode pictures, so that a test can look at pixels; needs GStreamer's openh264dec */
+  decode?: boolean;
+  headers?: Record<string, string>;
+  /** what to do with an offer; a function edits the answer's SDP */
+  answer?: 'normal' | 'none' | ((sdp: string) => string);
+  /** do not say hello: what comes next is up to the test (sendRaw) */
+  silent?: boolean;
+  /** false: a connection that fails is not asked for again */
+  renegotiates?: boolean;
+  /** candidates that were never gathered, sent beside the real ones */
+  candidateFlood?: number;
+  /** accept certificates nobody signed; tests on one machine do */
+  rejectUnauthorized?: boolean;
+}
+
+/** Messages kept for a test to look at. */
+const MAX_KEPT = 10_000;
+
+export class FakeViewer extends EventEmitter<{
+  message: [ServiceMessage];
+  input: [InputMessage];
+  control: [AgentControl];
+  connected: [string];
+  state: [string, string];
+  closed: [number, string];
+}> {
+  readonly clientId: string;
+  readonly messages: ServiceMessage[] = [];
+  readonly controls: AgentControl[] = [];
+  readonly inputs: InputMessage[] = [];
+  readonly video: VideoSink;
+  readonly input: ViewerInput;
+  readonly audio = { packets: 0, bytes: 0 };
+  /** the newest answer that was sent */
+  answerSdp: string | null = null;
+  ready: Ready | null = null;
+  closeCode: number | null = null;
+  #options: FakeViewerOptions;
+  #socket: WebSocket | null = null;
+  #iceServers: IceServer[] = [];
+  #current: ViewerConnection | null = null;
+  #next: ViewerConnection | null = null;
+  #renegotiatedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: FakeViewerOptions = {}) {
+    super();
+    this.#options = options;
+    this.clientId = options.clientId ?? randomUUID();
+    this.video = new VideoSink(() => this.#current?.requestKeyframe());
+    this.input = new ViewerInput({ send: (channel, data) => this.sendRaw(channel, data) });
+  }
+
+  get isConnected(): boolean {
+    return this.#current?.state === 'connected';
+  }
+
+  get pcId(): string | null {
+    return this.#current?.pcId ?? null;
+  }
+
+  /** Opens the socket and says hello. Resolves when the socket is open; rejects with the status when it is refused. */
+  async connect(access: ViewerAccess): Promise<void> {
+    const url = new URL(access.url);
+    if (access.token !== '') url.searchParams.set('token', access.token);
+    const socket = new WebSocket(url, {
+      perMessageDeflate: false,
+      headers: this.#options.headers ?? {},
+      rejectUnauthorized: this.#options.rejectUnauthorized ?? false,
+    });
+    this.#socket = socket;
+    this.closeCode = null;
+    socket.on('message', (data) => this.#receive(String(data)));
+    socket.on('close', (code, reason) => {
+      if (this.#socket !== socket) return;
+      this.closeCode = code;
+      this.emit('closed', code, String(reason));
+    });
+    socket.on('error', () => undefined);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', () => resolve());
+      socket.once('unexpected-response', (request, response) => {
+        request.destroy();
+        reject(new Error(`refused with ${response.statusCode}`));
+      });
+      socket.once('error', reject);
+    });
+    if (!this.#options.silent) this.send(this.hello());
+  }
+
+  /** The hello it says: with resume when a connection still plays. */
+  hello(): Hello {
+    const hello: Hello = {
+      type: 'hello',
+      protocol: 1,
+      client_id: this.clientId,
+      client: { kind: 'native', name: 'fake-viewer' },
+      codecs: this.#options.codecs ?? ['h264'],
+    };
+    return this.isConnected && this.#current !== null
+      ? { ...hello, resume: { pc_id: this.#current.pcId } }
+      : hello;
+  }
+
+  send(message: BrowserMessage): void {
+    this.sendFrame(encodeBrowserFrame(message));
+  }
+
+  /** Any bytes on the signaling socket. */
+  sendFrame(frame: string | Buffer): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(frame);
+  }
+
+  /** Any bytes on a data channel. @returns false where it is not open */
+  sendRaw(channel: ChannelName, data: Uint8Array | string): boolean {
+    const wire = this.#current?.channels[channel];
+    if (wire?.isOpen() !== true) return false;
+    return typeof data === 'string' ? wire.sendMessage(data) : wire.sendMessageBinary(data);
+  }
+
+  requestKeyframe(): void {
+    this.#current?.requestKeyframe();
+  }
+
+  /** Resolves when media is connected (at once when it is). */
+  async connected(timeoutMs = 20_000): Promise<void> {
+    if (!this.isConnected) await once(this, 'connected', { signal: AbortSignal.timeout(timeoutMs) });
+  }
+
+  /** The first message of a type, past or to come. */
+  async message<T extends ServiceMessage['type']>(
+    type: T,
+    timeoutMs = 20_000,
+  ): Promise<Extract<ServiceMessage, { type: T }>> {
+    const signal = AbortSignal.timeout(timeoutMs);
+    for (let seen = 0; ; ) {
+      for (; seen < this.messages.length; seen += 1) {
+        const message = this.messages[seen];
+        if (message?.type === type) return message as Extract<ServiceMessage, { type: T }>;
+      }
+      await once(this, 'message', { signal });
+    }
+  }
+
+  /** The close code of the socket, past or to come. */
+  async closed(timeoutMs = 20_000): Promise<number> {
+    if (this.closeCode === null) await once(this, 'closed', { signal: AbortSignal.timeout(timeoutMs) });
+    return this.closeCode ?? 1006;
+  }
+
+  /** Waits until at least this many whole frames came since the call. */
+  async frames(count: number, timeoutMs = 20_000): Promise<void> {
+    const until = this.video.counters.frames + count;
+    const deadline = performance.now() + timeoutMs;
+    while (this.video.counters.frames < until) {
+      if (performance.now() > deadline)
+        throw new Error(`${until - this.video.counters.frames} frames missing`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  /** The next picture that fits, decoded. Needs `decode`. */
+  async picture(wants?: (picture: Picture) => boolean, timeoutMs = 20_000): Promise<Picture> {
+    if (!this.#options.decode) throw new Error('this viewer does not decode');
+    const late = new Promise<never>((_, reject) => {
+      const timer = setTimeout(() => reject(new Error('no such picture')), timeoutMs);
+      timer.unref();
+    });
+    return Promise.race([this.video.nextPicture(wants), late]);
+  }
+
+  /** Cuts the signaling socket without a word; media goes on. */
+  dropSocket(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.terminate();
+  }
+
+  async close(): Promise<void> {
+    const socket = this.#socket;
+    this.#socket = null;
+    if (socket !== null && socket.readyState !== WebSocket.CLOSED) socket.terminate();
+    this.#next?.close();
+    this.#current?.close();
+    this.#next = null;
+    this.#current = null;
+    await this.video.close();
+  }
+
+  #receive(frame: string): void {
+    const parsed = parseServiceFrame(frame);
+    if (parsed.kind !== 'message') return;
+    const { message } = parsed;
+    keep(this.messages, message);
+    if (message.type === 'ready') {
+      this.ready = message;
+      this.#iceServers = message.ice_servers;
+    } else if (message.type === 'offer') {
+      this.#answer(message);
+    } else if (message.type === 'candidate') {
+      for (const connection of [this.#next, this.#current]) {
+        if (connection?.pcId === message.pc_id) connection.addCandidate(message.candidate, message.mid);
+      }
+    }
+    this.emit('message', message);
+  }
+
+  #answer(offer: Offer): void {
+    const { answer = 'normal', candidateFlood = 0 } = this.#options;
+    if (answer === 'none') return;
+    this.#next?.close();
+    const { pc_id } = offer;
+    this.#next = new ViewerConnection(
+      offer,
+      this.#iceServers,
+      {
+        onAnswer: (sdp) => {
+          this.answerSdp = sdp;
+          this.send({ type: 'answer', pc_id, sdp });
+          for (let port = 0; port < candidateFlood; port += 1) {
+            const candidate = `candidate:9 1 UDP 1 192.0.2.1 ${20_000 + port} typ host`;
+            this.send({ type: 'candidate', pc_id, candidate, mid: 'video' });
+          }
+        },
+        onCandidate: (candidate, mid) => this.send({ type: 'candidate', pc_id, candidate, mid }),
+        onState: (state) => this.#onState(pc_id, state, offer.sdp),
+        onRtp: (kind, packet) => this.#onRtp(pc_id, kind, packet),
+        onMessage: (channel, message) => this.#onMessage(pc_id, channel, message),
+      },
+      answer === 'normal' ? (sdp) => sdp : answer,
+    );
+    this.#next.channels.control.onOpen(() => this.#greet(pc_id));
+  }
+
+  #onState(pcId: string, state: string, offerSdp: string): void {
+    if (state === 'connected' && this.#next?.pcId === pcId) {
+      this.#current?.close();
+      this.#current = this.#next;
+      this.#next = null;
+      this.input.restart();
+      this.video.restart(h264PayloadType(offerSdp));
+      const { stream } = this.ready ?? {};
+      if (this.#options.decode && stream !== undefined) this.video.decode(stream.width, stream.height);
+      this.emit('connected', pcId);
+    }
+    if (state === 'failed') this.#renegotiate(pcId);
+    this.emit('state', pcId, state);
+  }
+
+  /** As a page does: a connection that failed is replaced, at most one request in three seconds. */
+  #renegotiate(pcId: string): void {
+    if (this.#options.renegotiates === false) return;
+    const nowMs = performance.now();
+    const waitMs = Math.max(0, this.#renegotiatedAtMs + RENEGOTIATE_INTERVAL_MS - nowMs);
+    this.#renegotiatedAtMs = nowMs + waitMs;
+    setTimeout(() => this.send({ type: 'renegotiate', pc_id: pcId, reason: 'ice_failed' }), waitMs).unref();
+  }
+
+  #greet(pcId: string): void {
+    const connection = [this.#current, this.#next].find((item) => item?.pcId === pcId);
+    const hello = {
+      type: 'hello',
+      protocol: 1,
+      features: [...CONTROL_FEATURES],
+      viewport: { width: 1280, height: 720, dpr: 1 },
+    };
+    connection?.channels.control.sendMessage(JSON.stringify(hello));
+  }
+
+  #onRtp(pcId: string, kind: 'video' | 'audio', packet: Buffer): void {
+    if (this.#current?.pcId !== pcId) return;
+    if (kind === 'video') {
+      this.video.push(packet);
+      return;
+    }
+    this.audio.packets += 1;
+    this.audio.bytes += packet.length;
+  }
+
+  #onMessage(pcId: string, channel: ChannelName, message: string | Buffer): void {
+    if (this.#current?.pcId !== pcId && this.#next?.pcId !== pcId) return;
+    if (channel === 'control') {
+      const parsed = parseAgentControl(String(message));
+      if (parsed.kind !== 'message') return;
+      keep(this.controls, parsed.message);
+      this.emit('control', parsed.message);
+    } else if (typeof message !== 'string') {
+      const decoded = decodeInput(message, channel, 'viewer');
+      if (decoded.kind !== 'message') return;
+      keep(this.inputs, decoded.message);
+      this.emit('input', decoded.message);
+    }
+  }
+}
+
+function keep<T>(list: T[], item: T): void {
+  list.push(item);
+  if (list.length > MAX_KEPT) list.shift();
+}

@@ -1,0 +1,98 @@
+/** Counts and, where asked, decodes the video of one viewer over all its connections. */
+
+import { type Picture, PictureDecoder } from './decoder.ts';
+import { type AccessUnit, H264Depacketizer } from './h264.ts';
+import { parseRtp, Reorder } from './rtp.ts';
+
+export interface VideoCounters {
+  packets: number;
+  bytes: number;
+  /** whole access units */
+  frames: number;
+  keyframes: number;
+  lost: number;
+  damaged: number;
+}
+
+/** Seconds of frame counts that are kept. */
+const MAX_SECONDS = 3_600;
+
+export class VideoSink {
+  readonly counters: VideoCounters = { packets: 0, bytes: 0, frames: 0, keyframes: 0, lost: 0, damaged: 0 };
+  /** whole frames in each second since the first; the last one is still filling */
+  readonly perSecond: number[] = [];
+  /** header extension elements of the newest packet */
+  extensions = new Map<number, Buffer>();
+  picture: Picture | null = null;
+  #reorder = new Reorder();
+  #depacketizer = new H264Depacketizer();
+  #decoder: PictureDecoder | null = null;
+  #payloadType = -1;
+  #startedAtMs: number | null = null;
+  #waiting: { wants(picture: Picture): boolean; take(picture: Picture): void }[] = [];
+  #onDamaged: () => void;
+
+  /** @param onDamaged asked for a keyframe, since what follows cannot be decoded */
+  constructor(onDamaged: () => void) {
+    this.#onDamaged = onDamaged;
+  }
+
+  /** Another connection: numbers start anew, counters go on. */
+  restart(payloadType: number): void {
+    this.#payloadType = payloadType;
+    this.#reorder = new Reorder();
+    this.#depacketizer = new H264Depacketizer();
+  }
+
+  /** Decodes from the next keyframe on. Pictures are scaled to this size. */
+  decode(width: number, height: number): void {
+    this.#decoder ??= new PictureDecoder(width, height, (picture) => {
+      this.picture = picture;
+      const ready = this.#waiting.filter((waiter) => waiter.wants(picture));
+      this.#waiting = this.#waiting.filter((waiter) => !ready.includes(waiter));
+      for (const waiter of ready) waiter.take(picture);
+    });
+  }
+
+  /** The next picture that `wants` accepts. Whoever waits sets the deadline. */
+  nextPicture(wants: (picture: Picture) => boolean = () => true): Promise<Picture> {
+    return new Promise((resolve) => this.#waiting.push({ wants, take: resolve }));
+  }
+
+  push(bytes: Buffer): void {
+    const packet = parseRtp(bytes);
+    if (packet === null || packet.payloadType !== this.#payloadType) return;
+    this.counters.packets += 1;
+    this.counters.bytes += bytes.length;
+    this.extensions = packet.extensions;
+    // Padding probes carry nothing.
+    if (packet.payload.length === 0) return;
+    const lostBefore = this.#reorder.lost;
+    const damagedBefore = this.#depacketizer.damaged;
+    for (const ordered of this.#reorder.push(packet)) {
+      const unit = this.#depacketizer.push(ordered);
+      if (unit !== null) this.#take(unit);
+    }
+    this.counters.lost += this.#reorder.lost - lostBefore;
+    this.counters.damaged += this.#depacketizer.damaged - damagedBefore;
+    if (this.#depacketizer.damaged > damagedBefore) this.#onDamaged();
+  }
+
+  async close(): Promise<void> {
+    this.#waiting = [];
+    await this.#decoder?.close();
+  }
+
+  #take(unit: AccessUnit): void {
+    const nowMs = performance.now();
+    this.#startedAtMs ??= nowMs;
+    const second = Math.floor((nowMs - this.#startedAtMs) / 1000);
+    if (second < MAX_SECONDS) {
+      while (this.perSecond.length <= second) this.perSecond.push(0);
+      this.perSecond[second] = (this.perSecond[second] ?? 0) + 1;
+    }
+    this.counters.frames += 1;
+    if (unit.keyframe) this.counters.keyframes += 1;
+    this.#decoder?.push(unit.data);
+  }
+}

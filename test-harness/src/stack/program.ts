@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, readFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The checkout that these tests belong to. */
+export const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** One of the product's own programs, started as an operator starts it: by its script, configured by the environment only. */
+export interface Program {
+  readonly pid: number;
+  readonly logFile: string;
+  log(): string;
+  /** Settles when the process is gone. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+/**
+ * @param script below scripts/
+ * @param env what the program gets besides PATH, HOME and the mark of the test run
+ */
+export function startProgram(
+  script: string,
+  words: string[],
+  env: Record<string, string>,
+  logFile: string,
+): Program {
+  const log = createWriteStream(logFile, { flags: 'a' });
+  const inherited: Record<string, string> = {};
+  for (const name of ['PATH', 'HOME', 'LANG', 'FOOTLIGHT_TEST_RUN']) {
+    const value = process.env[name];
+    if (value !== undefined) inherited[name] = value;
+  }
+  // Should the test run be killed outright, the kernel takes its programs along.
+  const child: ChildProcess = spawn(
+    'setpriv',
+    ['--pdeathsig', 'KILL', '--', path.join(repositoryRoot, 'scripts', script), ...words],
+    { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  child.stdout?.pipe(log, { end: false });
+  child.stderr?.pipe(log, { end: false });
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('exit', (code, signal) => {
+      log.end();
+      resolve({ code, signal });
+    });
+  });
+  if (child.pid === undefined) throw new Error(`scripts/${script} did not start`);
+  return {
+    pid: child.pid,
+    logFile,
+    log: () => readFileSync(logFile, 'utf8'),
+    exited,
+    async kill(signal) {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** A TCP port that is free now. */
+export async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address !== null && typeof address === 'object'
+          ? resolve(address.port)
+          : reject(new Error('no port')),
+      );
+    });
+  });
+}
+
+/**
+ * Polls until `probe` gives something else than null or undefined.
+ * @throws with `what` and the last error when it does not within `limitMs`
+ */
+export async function eventually<T>(
+  what: string,
+  limitMs: number,
+  probe: () => Promise<T | null | undefined> | T | null | undefined,
+): Promise<T> {
+  const deadline = performance.now() + limitMs;
+  let lastError: unknown;
+  while (performance.now() < deadline) {
+    try {
+      const answer = await probe();
+      if (answer !== null && answer !== undefined) return answer;
+    } catch (error) {
+      lastError = error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(
+    `${what}: not within ${limitMs} ms${lastError ? `; last error: ${String(lastError)}` : ''}`,
+  );
+}

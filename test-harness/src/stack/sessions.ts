@@ -1,0 +1,87 @@
+import { FakeViewer, type FakeViewerOptions, type ViewerAccess } from '../fake-viewer/index.ts';
+import { eventually } from './program.ts';
+import { type ApiAnswer, diagnosticsApp, type Stack } from './stack.ts';
+
+/** Sessions of one person on a stack, launched, watched and ended through the API as a page does. */
+export class PersonSessions {
+  readonly #stack: Stack;
+  readonly #token: string;
+  readonly #viewers: FakeViewer[] = [];
+
+  /** @param token bearer token of the person; creating apps needs an administrator's */
+  constructor(stack: Stack, token: string) {
+    this.#stack = stack;
+    this.#token = token;
+  }
+
+  call(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    return this.#stack.call(method, path, { token: this.#token, ...(body === undefined ? {} : { body }) });
+  }
+
+  /** Creates an app with a small picture. @param args null = the Diagnostics pattern @returns its id */
+  async app(name: string, args: readonly string[] | null, env: Record<string, string> = {}): Promise<string> {
+    const base = diagnosticsApp(this.#stack.directory, name, { width: 320, height: 240, fps: 30 });
+    const body = args === null ? base : { ...base, runtime_spec: { args, env } };
+    const answer = await this.call('POST', '/v1/apps', body);
+    if (answer.status !== 201) throw new Error(`the app: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body.id ?? answer.body.app.id;
+  }
+
+  /** @returns the session's id and what a viewer needs */
+  async launch(appId: string): Promise<{ id: string; access: ViewerAccess }> {
+    const answer = await this.call('POST', '/v1/sessions', { app_id: appId });
+    if (answer.status !== 201) throw new Error(`the launch: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return { id: answer.body.session.id, access: answer.body.signaling };
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server really sent
+  async read(id: string): Promise<any> {
+    return (await this.call('GET', `/v1/sessions/${id}`)).body.session;
+  }
+
+  /** Connects another viewer with a token of its own, and waits for the first frames. */
+  async watch(id: string, options: FakeViewerOptions = {}): Promise<FakeViewer> {
+    const viewer = new FakeViewer(options);
+    this.#viewers.push(viewer);
+    await viewer.connect(await this.access(id));
+    await viewer.connected(30_000);
+    await viewer.frames(5);
+    return viewer;
+  }
+
+  async access(id: string): Promise<ViewerAccess> {
+    return (await this.call('POST', `/v1/sessions/${id}/signaling-token`)).body.signaling;
+  }
+
+  /** Waits until the session has that detail. @throws with its end when it is over before */
+  async reaches(id: string, detail: string, limitMs = 30_000): Promise<void> {
+    const over = await eventually(`${detail}`, limitMs, async () => {
+      const session = await this.read(id);
+      if (session.state_detail === detail) return { session: null };
+      return isOver(session) ? { session } : null;
+    });
+    if (over.session) throw new Error(`the session ended: ${JSON.stringify(over.session)}`);
+  }
+
+  /** The session once it is over. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  ended(id: string, limitMs = 30_000): Promise<any> {
+    return eventually('the session is over', limitMs, async () => {
+      const session = await this.read(id);
+      return isOver(session) ? session : null;
+    });
+  }
+
+  async stop(id: string): Promise<void> {
+    await this.call('DELETE', `/v1/sessions/${id}`);
+    await this.ended(id);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#viewers.map((viewer) => viewer.close()));
+  }
+}
+
+function isOver(session: { state: string }): boolean {
+  return session.state === 'stopped' || session.state === 'failed';
+}

@@ -1,0 +1,227 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { fetch, Agent as HttpAgent } from 'undici';
+import { eventually, freePort, type Program, repositoryRoot, startProgram } from './program.ts';
+
+export interface StackOptions {
+  /** postgres://…; absent: SQLite in the stack's own directory. */
+  readonly databaseUrl?: string;
+  /** More variables for one half. */
+  readonly controlEnv?: Record<string, string>;
+  readonly agentEnv?: Record<string, string>;
+  /** Extra apps for the seed file, bodies of POST /v1/apps. */
+  readonly apps?: readonly object[];
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server really sent
+  readonly body: any;
+}
+
+/** The whole product on this machine, on ports and in directories of its own. */
+export interface Stack {
+  readonly directory: string;
+  readonly httpsUrl: string;
+  readonly httpUrl: string;
+  readonly healthUrl: string;
+  control: Program;
+  agent: Program;
+  setupToken(): string;
+  /** Starts a half again after it was killed, with the same environment. */
+  startControl(): Promise<void>;
+  startAgent(): Promise<void>;
+  /** One call to the API over HTTPS, without looking at the certificate. */
+  call(
+    method: string,
+    path: string,
+    options?: { token?: string; body?: unknown; headers?: Record<string, string> },
+  ): Promise<ApiAnswer>;
+  /** Claims the instance and signs its first administrator in. */
+  claim(): Promise<{ token: string; email: string; username: string; password: string }>;
+  stop(): Promise<void>;
+}
+
+const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
+
+/** An app body for the Diagnostics pattern at a size, for tests that need another one than the seeded 1280×720. */
+export function diagnosticsApp(
+  directory: string,
+  name: string,
+  stream: { width: number; height: number; fps: number },
+): object {
+  return {
+    name,
+    default_width: stream.width,
+    default_height: stream.height,
+    default_fps: stream.fps,
+    default_bitrate_kbps: 4000,
+    runtime_spec: { args: [process.execPath, path.join(directory, 'apps', 'diagnostics.mjs')] },
+  };
+}
+
+/** Starts control plane and agent and waits until the agent is connected. */
+export async function startStack(options: StackOptions = {}): Promise<Stack> {
+  // Not below /tmp: every session gets a /tmp of its own, which would hide it.
+  const directory = mkdtempSync('/var/tmp/footlight-stack-');
+  // Each session has a user of its own, who must be able to pass through to its home.
+  chmodSync(directory, 0o711);
+  const apps = path.join(directory, 'apps');
+  const agentDir = path.join(directory, 'agent');
+  mkdirSync(apps, { mode: 0o755 });
+  mkdirSync(agentDir, { mode: 0o711 });
+  const diagnostics = path.join(apps, 'diagnostics.mjs');
+  copyFileSync(path.join(repositoryRoot, 'node-agent', 'dist', 'diagnostics.mjs'), diagnostics);
+  const { demoApps, seedEntries } = await import('../../../scripts/bring-up/demo-apps.mjs');
+  const seedFile = path.join(directory, 'seed.json');
+  writeFileSync(
+    seedFile,
+    JSON.stringify([
+      ...seedEntries(demoApps({ node: process.execPath, diagnostics })),
+      ...(options.apps ?? []),
+    ]),
+  );
+
+  const [httpPort, httpsPort, healthPort] = [await freePort(), await freePort(), await freePort()];
+  const enrollmentToken = 'an-enrolment-token-of-this-test-run';
+  const controlEnv = {
+    CONTROL_PORT: String(httpPort),
+    SERVICE_TLS_PORT: String(httpsPort),
+    SERVICE_DATA_DIR: path.join(directory, 'control'),
+    SERVICE_SETUP_TOKEN_PATH: path.join(directory, 'control', 'setup-token'),
+    SERVICE_SEED_FILE: seedFile,
+    SERVICE_ENROLLMENT_TOKEN: enrollmentToken,
+    ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+    ...options.controlEnv,
+  };
+  const agentEnv = {
+    SERVICE_CONTROL_URL: `http://127.0.0.1:${httpPort}`,
+    SERVICE_AGENT_STATE_DIR: agentDir,
+    SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
+    SERVICE_ENROLLMENT_TOKEN: enrollmentToken,
+    SERVICE_NODE_NAME: 'test-host',
+    SERVICE_PROCESS_RUNTIME: '1',
+    ...options.agentEnv,
+  };
+  mkdirSync(controlEnv.SERVICE_DATA_DIR, { mode: 0o700 });
+
+  const httpUrl = `http://127.0.0.1:${httpPort}`;
+  const httpsUrl = `https://127.0.0.1:${httpsPort}`;
+  const healthUrl = `http://127.0.0.1:${healthPort}/health`;
+  const dispatcher = new HttpAgent({ connect: { rejectUnauthorized: false } });
+
+  const startControl = async (): Promise<Program> => {
+    const program = startProgram('control-plane', [], controlEnv, path.join(directory, 'control-plane.log'));
+    await up(
+      program,
+      'the control plane answers /health',
+      async () => (await fetch(`${httpUrl}/health`)).ok || null,
+    );
+    return program;
+  };
+  const startAgent = async (): Promise<Program> => {
+    const program = startProgram('node-agent', ['run'], agentEnv, path.join(directory, 'node-agent.log'));
+    await up(program, 'the agent is connected', async () => {
+      const health = (await (await fetch(healthUrl)).json()) as { connected: boolean };
+      return health.connected || null;
+    });
+    return program;
+  };
+
+  const control = await startControl();
+  let agent: Program;
+  try {
+    agent = await startAgent();
+  } catch (error) {
+    await control.kill('SIGKILL');
+    throw error;
+  }
+
+  const stack: Stack = {
+    directory,
+    httpsUrl,
+    httpUrl,
+    healthUrl,
+    control,
+    agent,
+    setupToken: () => readFileSync(controlEnv.SERVICE_SETUP_TOKEN_PATH, 'utf8').trim(),
+    async startControl() {
+      stack.control = await startControl();
+    },
+    async startAgent() {
+      stack.agent = await startAgent();
+    },
+    async call(method, url, { token, body, headers } = {}) {
+      const answer = await fetch(`${httpsUrl}${url}`, {
+        method,
+        dispatcher,
+        headers: {
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    async claim() {
+      const answer = await stack.call('POST', '/v1/setup/claim', {
+        body: ADMIN,
+        headers: { 'x-service-setup-token': stack.setupToken() },
+      });
+      if (answer.status !== 201)
+        throw new Error(`The claim was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      const token = answer.body.access_token as string;
+      // The agent calls itself connected a moment before its first report of what it can run is stored.
+      await eventually('the host takes sessions', 10_000, async () => {
+        const hosts = await stack.call('GET', '/v1/hosts', { token });
+        return hosts.body.items[0]?.capacity ?? null;
+      });
+      return { ...ADMIN, token };
+    },
+    async stop() {
+      await stack.agent.kill('SIGTERM');
+      await stack.control.kill('SIGTERM');
+      await dispatcher.close();
+      unmountBelow(directory);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+  return stack;
+}
+
+async function up(program: Program, what: string, probe: () => Promise<true | null>): Promise<void> {
+  let gone = false;
+  void program.exited.then(() => {
+    gone = true;
+  });
+  try {
+    await eventually(what, 60_000, async () => {
+      if (gone) return true;
+      return await probe();
+    });
+    if (gone) throw new Error(`${what}: the program ended`);
+  } catch (error) {
+    program.kill('SIGKILL').catch(() => undefined);
+    throw new Error(`${String(error)}\n${program.log().split('\n').slice(-30).join('\n')}`);
+  }
+}
+
+/** A test that looks for leftovers fails before this; it only keeps a failed run from leaving mounts for the next one. */
+function unmountBelow(directory: string): void {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '')
+    .filter((target) => target.startsWith(`${directory}/`));
+  for (const target of mounts.reverse()) execFileSync('umount', ['-l', target]);
+}
