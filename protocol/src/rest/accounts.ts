@@ -98,7 +98,7 @@ export const accountOperations = {
     summary: 'Create an account',
     body: { schema: registerBody },
     responses: { 201: z.object({ user }) },
-    refusals: ['rate_limited', 'registration_closed', 'invalid_invite', 'conflict'],
+    refusals: { rate_limited: '', registration_closed: '', invalid_invite: '', conflict: '' },
   }),
   'auth.login': operation({
     id: 'auth.login',
@@ -108,7 +108,7 @@ export const accountOperations = {
     summary: 'Sign in',
     body: { schema: loginBody },
     responses: { 200: loginResponse },
-    refusals: ['rate_limited', 'client_too_old', 'invalid_credentials'],
+    refusals: { rate_limited: '', client_too_old: '', invalid_credentials: '' },
   }),
   'auth.logout': operation({
     id: 'auth.logout',

@@ -208,7 +208,7 @@ export const catalogOperations = {
     summary: 'Create an app',
     body: { schema: appCreateBody },
     responses: { 201: z.object({ app: adminApp }) },
-    refusals: ['conflict', 'library_discovery_disabled'],
+    refusals: { conflict: '', library_discovery_disabled: '' },
   }),
   'apps.read': operation({
     id: 'apps.read',
@@ -218,7 +218,7 @@ export const catalogOperations = {
     summary: 'One app; administrators get the full record',
     params: idParams,
     responses: { 200: z.object({ app: z.union([adminApp, appListItem]) }) },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'apps.update': operation({
     id: 'apps.update',
@@ -229,7 +229,7 @@ export const catalogOperations = {
     params: idParams,
     body: { schema: appUpdateBody },
     responses: { 200: z.object({ app: adminApp }) },
-    refusals: ['not_found', 'conflict', 'library_discovery_disabled'],
+    refusals: { not_found: '', conflict: '', library_discovery_disabled: '' },
   }),
   'apps.delete': operation({
     id: 'apps.delete',
@@ -246,7 +246,7 @@ export const catalogOperations = {
         .transform((value) => value === 'true'),
     }),
     responses: { 204: null },
-    refusals: ['not_found', 'conflict'],
+    refusals: { not_found: '', conflict: '' },
   }),
   'admin.apps.list': operation({
     id: 'admin.apps.list',
@@ -265,7 +265,7 @@ export const catalogOperations = {
     summary: 'Who may launch an app',
     params: idParams,
     responses: { 200: z.object({ items: z.array(entitlement) }) },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'entitlements.grant': operation({
     id: 'entitlements.grant',
@@ -276,7 +276,7 @@ export const catalogOperations = {
     params: idParams,
     body: { schema: grantBody },
     responses: { 201: z.object({ entitlement }) },
-    refusals: ['not_found', 'conflict'],
+    refusals: { not_found: '', conflict: '' },
   }),
   'entitlements.revoke': operation({
     id: 'entitlements.revoke',
@@ -286,6 +286,6 @@ export const catalogOperations = {
     summary: 'Take an entitlement back',
     params: entitlementParams,
     responses: { 204: null },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
 } as const;

@@ -116,7 +116,7 @@ export const fleetOperations = {
     summary: 'One host',
     params: idParams,
     responses: { 200: host },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'hosts.gpus': operation({
     id: 'hosts.gpus',
@@ -126,7 +126,7 @@ export const fleetOperations = {
     summary: "A host's GPUs; none while their detection is not ok",
     params: idParams,
     responses: { 200: z.object({ items: z.array(gpu) }) },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'hosts.drain': operation({
     id: 'hosts.drain',
@@ -137,7 +137,7 @@ export const fleetOperations = {
     params: idParams,
     body: { schema: body({ force: z.boolean().default(false) }), optional: true },
     responses: { 200: host },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'hosts.uncordon': operation({
     id: 'hosts.uncordon',
@@ -147,7 +147,7 @@ export const fleetOperations = {
     summary: 'Return a host to service',
     params: idParams,
     responses: { 200: host },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'hosts.delete': operation({
     id: 'hosts.delete',
@@ -157,7 +157,7 @@ export const fleetOperations = {
     summary: 'Forget a host that is away and holds nothing',
     params: idParams,
     responses: { 204: null },
-    refusals: ['not_found', 'conflict'],
+    refusals: { not_found: '', conflict: '' },
   }),
   'enrollmentTokens.create': operation({
     id: 'enrollmentTokens.create',
@@ -184,7 +184,7 @@ export const fleetOperations = {
     summary: 'Withdraw a token',
     params: idParams,
     responses: { 204: null },
-    refusals: ['not_found'],
+    refusals: { not_found: '' },
   }),
   'agent.connect': operation({
     id: 'agent.connect',
@@ -193,7 +193,7 @@ export const fleetOperations = {
     auth: 'node',
     summary: 'The socket of a host',
     responses: { 101: null },
-    refusals: ['forbidden', 'validation_failed', 'rate_limited', 'conflict'],
+    refusals: { forbidden: '', validation_failed: '', rate_limited: '', conflict: '' },
     websocket: true,
   }),
 } as const;

@@ -1,10 +1,20 @@
 import type { z } from 'zod';
 import { accountOperations } from './accounts.ts';
+import { activityOperations } from './activity.ts';
+import { artworkOperations } from './artwork.ts';
 import { catalogOperations } from './catalog.ts';
+import { devOperations } from './dev.ts';
 import { fleetOperations } from './fleet.ts';
+import { inviteOperations } from './invites.ts';
+import { meOperations } from './me.ts';
+import { presetOperations } from './presets.ts';
+import { profileOperations } from './profiles.ts';
+import { secretOperations } from './secrets.ts';
 import { serviceOperations } from './service.ts';
 import { sessionOperations } from './sessions.ts';
+import { settingsOperations } from './settings.ts';
 import { setupOperations } from './setup.ts';
+import { userOperations } from './users.ts';
 
 /**
  * Every HTTP operation, declared once: the server registers its handlers against this record, the web app's
@@ -17,6 +27,16 @@ export const operations = {
   ...catalogOperations,
   ...fleetOperations,
   ...sessionOperations,
+  ...userOperations,
+  ...inviteOperations,
+  ...meOperations,
+  ...devOperations,
+  ...presetOperations,
+  ...profileOperations,
+  ...artworkOperations,
+  ...settingsOperations,
+  ...secretOperations,
+  ...activityOperations,
 } as const;
 
 export type Operations = typeof operations;
@@ -48,11 +68,27 @@ export type Success<Id extends OperationId> = {
 export type SuccessStatus<Id extends OperationId> = keyof Operations[Id]['responses'] & number;
 
 export * from './accounts.ts';
+export * from './activity.ts';
+export * from './artwork.ts';
 export { DEFAULT_BODY_BYTES, hasCodePoints } from './atoms.ts';
 export * from './catalog.ts';
+export * from './dev.ts';
 export * from './errors.ts';
 export * from './fleet.ts';
-export type { AuthKind, BodyDeclaration, Operation, OperationDeclaration } from './operation.ts';
+export * from './invites.ts';
+export * from './me.ts';
+export type {
+  AuthKind,
+  BodyDeclaration,
+  Operation,
+  OperationDeclaration,
+  OperationExample,
+} from './operation.ts';
+export * from './presets.ts';
+export * from './profiles.ts';
+export * from './secrets.ts';
 export * from './service.ts';
 export * from './sessions.ts';
+export * from './settings.ts';
 export * from './setup.ts';
+export * from './users.ts';

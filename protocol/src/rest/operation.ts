@@ -19,6 +19,15 @@ export interface BodyDeclaration {
   readonly optional?: true;
 }
 
+/** Parts as they travel: `params` and `query` are texts, `body` and `response` the JSON values. */
+export interface OperationExample {
+  readonly params?: { readonly [name: string]: string };
+  readonly query?: { readonly [name: string]: string };
+  readonly body?: unknown;
+  /** Left out where the answer is empty or no JSON. */
+  readonly response?: unknown;
+}
+
 /** One HTTP operation as its area declares it. */
 export interface OperationDeclaration {
   readonly id: string;
@@ -33,8 +42,13 @@ export interface OperationDeclaration {
   readonly body?: BodyDeclaration;
   /** Success answers by status; null is an empty body. With another contentType: the schema of its data. */
   readonly responses: { readonly [status: number]: z.ZodType | null };
-  /** What this operation may refuse beyond what its kind of caller, parameters and body already imply. */
-  readonly refusals?: readonly ErrorCode[];
+  /**
+   * What this operation may refuse beyond what its kind of caller, parameters and body already imply, in the order in
+   * which it is checked, each with the condition in a sentence: "The email or the username is taken."
+   */
+  readonly refusals?: { readonly [Code in ErrorCode]?: string };
+  /** A request that works, and what it answers. Held against the schemas by the test that walks the operations. */
+  readonly example?: OperationExample;
   /** Left out: application/json. */
   readonly contentType?: string;
   /** The operation answers by an upgrade to a WebSocket. */
@@ -58,7 +72,7 @@ export function operation<const Declared extends OperationDeclaration>(
   if (bearer && declared.versionGated !== false) codes.add('client_too_old');
   if (declared.auth === 'admin') codes.add('forbidden');
   if (declared.params || declared.query || declared.body) codes.add('validation_failed');
-  for (const code of declared.refusals ?? []) codes.add(code);
+  for (const code of Object.keys(declared.refusals ?? {}) as ErrorCode[]) codes.add(code);
   codes.add('internal');
   return { ...declared, errors: [...codes] };
 }

@@ -28,7 +28,7 @@ export const setupOperations = {
     summary: 'Create the first administrator and sign in',
     body: { schema: claimBody, maxBytes: CLAIM_BODY_BYTES },
     responses: { 201: loginResponse },
-    refusals: ['rate_limited', 'setup_already_complete', 'conflict'],
+    refusals: { rate_limited: '', setup_already_complete: '', conflict: '' },
   }),
   'setup.complete': operation({
     id: 'setup.complete',

@@ -219,11 +219,14 @@ export async function openFleetWorld(
       });
     },
     async reset() {
-      const { db } = database;
-      for (const { id } of await db.selectFrom('hosts').select('id').execute()) fleet.links.forget(id);
-      await db.deleteFrom('gpus').execute();
-      await db.deleteFrom('hosts').execute();
-      await db.deleteFrom('enrollment_tokens').execute();
+      const hosts = await database.db.selectFrom('hosts').select('id').execute();
+      for (const { id } of hosts) fleet.links.forget(id);
+      // A lost link's last heartbeats may be written meanwhile, in another order of rows: a deadlock that
+      // `transaction` resolves by running again, and a bare statement does not.
+      await database.transaction(async (tx) => {
+        await tx.deleteFrom('hosts').execute();
+        await tx.deleteFrom('enrollment_tokens').execute();
+      });
       audit.length = 0;
       Object.assign(handlers, new RecordingHandlers());
     },

@@ -5,6 +5,11 @@ import { accountsMigration } from './migrations/0001-accounts.ts';
 import { catalogMigration } from './migrations/0002-catalog.ts';
 import { fleetMigration } from './migrations/0003-fleet.ts';
 import { sessionsMigration } from './migrations/0004-sessions.ts';
+import { preferencesMigration } from './migrations/0005-preferences.ts';
+import { profilesMigration } from './migrations/0006-profiles.ts';
+import { secretsMigration } from './migrations/0007-secrets.ts';
+import { artworkMigration } from './migrations/0008-artwork.ts';
+import { indexesMigration } from './migrations/0009-indexes.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -14,6 +19,11 @@ const STEPS: readonly SchemaStep[] = [
   catalogMigration,
   fleetMigration,
   sessionsMigration,
+  preferencesMigration,
+  profilesMigration,
+  secretsMigration,
+  artworkMigration,
+  indexesMigration,
 ];
 
 /**

@@ -1,8 +1,12 @@
 import type { AccountsTables } from './tables/accounts.ts';
 import type { ActivityTables } from './tables/activity.ts';
+import type { ArtworkTables } from './tables/artwork.ts';
 import type { CatalogTables } from './tables/catalog.ts';
 import type { FleetTables } from './tables/fleet.ts';
 import type { PlatformTables } from './tables/platform.ts';
+import type { PreferencesTables } from './tables/preferences.ts';
+import type { ProfilesTables } from './tables/profiles.ts';
+import type { SecretsTables } from './tables/secrets.ts';
 import type { SessionsTables } from './tables/sessions.ts';
 
 /** Every table of the service. Booleans are 0/1, instants epoch milliseconds, JSON text, ids uuid text: see codec.ts. */
@@ -12,4 +16,8 @@ export interface Schema
     ActivityTables,
     CatalogTables,
     FleetTables,
-    SessionsTables {}
+    SessionsTables,
+    ArtworkTables,
+    PreferencesTables,
+    ProfilesTables,
+    SecretsTables {}

@@ -1,0 +1,1 @@
+export const artworkOperations = {} as const;

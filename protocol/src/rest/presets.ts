@@ -1,0 +1,1 @@
+export const presetOperations = {} as const;

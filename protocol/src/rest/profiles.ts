@@ -1,0 +1,1 @@
+export const profileOperations = {} as const;
