@@ -134,6 +134,21 @@ describeDatabases('entitlements', (databases) => {
     ]);
   });
 
+  test('the list of an account has its own rows only, by app name', async () => {
+    const carol = await app.addPerson('carol');
+    for (const name of ['Zebra', 'Aardvark']) {
+      const { body } = await app.call(admin, 'POST', '/v1/apps', { body: { name } });
+      await grant(body.app.id, { subject_type: 'user', subject_id: carol.id });
+    }
+    const items = await app.plane.catalog.entitlements.listOfUser(carol.id);
+    expect(items.map((item) => [item.app_name, item.subject_username])).toEqual([
+      ['Aardvark', 'carol'],
+      ['Zebra', 'carol'],
+    ]);
+    for (const item of items) expect(entitlement.strict().parse(item)).toEqual(item);
+    expect(await app.plane.catalog.entitlements.listOfUser(UNKNOWN_ID)).toEqual([]);
+  });
+
   describe('whatever is granted, revoked, enabled and disabled in whatever order', () => {
     type Step =
       | { kind: 'grant'; app: number; subject: 'all' | 'alice' | 'bob' }

@@ -10,6 +10,11 @@ import * as store from './store.ts';
 export interface Entitlements {
   /** @throws 404 unknown app */
   list(appId: string): Promise<Entitlement[]>;
+  /**
+   * Rows of the account itself, by app name; what it may use as everybody does is not among them. None for an unknown
+   * account.
+   */
+  listOfUser(userId: string): Promise<Entitlement[]>;
   /** @throws 404 unknown app or account, 409 already held */
   grant(actor: Caller, appId: string, body: Body<'entitlements.grant'>): Promise<Entitlement>;
   /** @throws 404 unknown, or a row of another app */
@@ -22,6 +27,10 @@ export function createEntitlements(platform: Platform): Entitlements {
     async list(appId) {
       if (!(await store.findApp(database.db, appId))) throw new ApiError('not_found');
       return (await store.listEntitlements(database.db, appId)).map(toEntitlement);
+    },
+
+    async listOfUser(userId) {
+      return (await store.listEntitlementsOfUser(database.db, userId)).map(toEntitlement);
     },
 
     async grant(actor, appId, body) {

@@ -227,6 +227,16 @@ export async function listEntitlements(db: Executor, appId: string): Promise<Ent
   return rows;
 }
 
+/** What the account holds by rows of its own, by app name. */
+export async function listEntitlementsOfUser(db: Executor, userId: string): Promise<EntitlementRow[]> {
+  return entitlementQuery(db)
+    .where('entitlements.subject_id', '=', userId)
+    .orderBy('apps.name')
+    .orderBy('entitlements.created_at')
+    .orderBy('entitlements.id')
+    .execute();
+}
+
 export async function findEntitlement(db: Executor, id: string): Promise<EntitlementRow | null> {
   return (await entitlementQuery(db).where('entitlements.id', '=', id).executeTakeFirst()) ?? null;
 }
