@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { accessCheck, app, host, hosts } from '../../test/fixtures.ts';
 import { parseSessionSearch } from '../routes/-session-search.ts';
-import { appRules, bodyOf, formOf, NEW_APP } from './app-form-model.ts';
-import { findingsHeadline, findingsOf } from './findings.ts';
-import { verdictsOf } from './setup-access-step.tsx';
+import { appRules, bodyOf, formOf, NEW_APP } from './apps/app-form-model.ts';
+import { findingsHeadline, findingsOf } from './overview/findings.ts';
+import { verdictsOf } from './setup/setup-access-step.tsx';
 
 describe('findings', () => {
   test('name failed checks with their remedy first, then hosts that are away', () => {

@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { EditAppPage } from '../admin/edit-app-page.tsx';
+import { EditAppPage } from '../admin/apps/edit-app-page.tsx';
 
 export const Route = createFileRoute('/admin/apps/$id')({
   component: function AppRoute() {

@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { HostPage } from '../admin/host-page.tsx';
+import { HostPage } from '../admin/fleet/host-page.tsx';
 
 export const Route = createFileRoute('/admin/hosts/$id')({
   component: function HostRoute() {

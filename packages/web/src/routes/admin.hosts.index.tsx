@@ -1,4 +1,4 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { HostsPage } from '../admin/hosts-page.tsx';
+import { HostsPage } from '../admin/fleet/hosts-page.tsx';
 
 export const Route = createFileRoute('/admin/hosts/')({ component: HostsPage });

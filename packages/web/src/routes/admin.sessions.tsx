@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router';
-import { SessionsPage } from '../admin/sessions-page.tsx';
+import { SessionsPage } from '../admin/sessions/sessions-page.tsx';
 import { parseSessionSearch } from './-session-search.ts';
 
 export const Route = createFileRoute('/admin/sessions')({

@@ -1,5 +1,5 @@
 import { createFileRoute, redirect } from '@tanstack/react-router';
-import { AdminShell } from '../admin/admin-shell.tsx';
+import { AdminShell } from '../admin/frame/admin-shell.tsx';
 import { readToken, readUser } from '../api/auth-store.ts';
 
 export const Route = createFileRoute('/admin')({

@@ -1,16 +1,16 @@
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconAppWindow, IconPlus, IconSearch } from '@tabler/icons-react';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useDeferredValue, useState } from 'react';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Problem } from '../components/problem.tsx';
-import { StateChip } from '../components/state-chip.tsx';
-import { usePageTitle } from '../components/use-page-title.ts';
-import styles from './admin-parts.module.css';
-import { type Column, DataTable, PageHead, SkeletonRows } from './parts.tsx';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { type Column, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'App' },
@@ -25,20 +25,10 @@ const COLUMNS: readonly Column[] = [
 /** Every app of the instance, whoever may use it. */
 export function AppsPage() {
   usePageTitle('Apps');
-  const [text, setText] = useState('');
-  const q = useDeferredValue(text.trim());
-  const query = useInfiniteQuery({
-    queryKey: keys.adminAppList(q),
-    queryFn: ({ pageParam, signal }) =>
-      call('admin.apps.list', {
-        query: { limit: 100, ...(q === '' ? {} : { q }), ...(pageParam === '' ? {} : { cursor: pageParam }) },
-        signal,
-      }),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.next_cursor,
-    placeholderData: keepPreviousData,
-  });
-  const apps = query.data?.pages.flatMap((page) => page.items);
+  const [q, setQ] = useState('');
+  const { query, items: apps } = usePages(keys.adminAppList(q), (cursor: string | undefined, signal) =>
+    call('admin.apps.list', { query: { limit: 100, q, cursor }, signal }),
+  );
   const add = (
     <Button
       variant="filled"
@@ -54,15 +44,7 @@ export function AppsPage() {
       <PageHead title="Apps" acts={none && q === '' ? undefined : add} />
       {(!none || q !== '') && (
         <div className={styles.filters}>
-          <TextInput
-            type="search"
-            aria-label="Find an app"
-            placeholder="Find an app"
-            leftSection={<IconSearch size={18} />}
-            value={text}
-            maxLength={100}
-            onChange={(event) => setText(event.currentTarget.value)}
-          />
+          <SearchField words="Find an app" value={q} onChange={setQ} />
         </div>
       )}
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
@@ -110,15 +92,7 @@ export function AppsPage() {
           ))}
         </DataTable>
       )}
-      {query.hasNextPage && (
-        <Button
-          className={styles.more ?? ''}
-          loading={query.isFetchingNextPage}
-          onClick={() => void query.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore query={query} />
     </>
   );
 }

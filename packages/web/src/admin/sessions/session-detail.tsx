@@ -1,6 +1,6 @@
 import type { AdminSession } from '@footlight/protocol/rest';
-import { RelativeTime } from '../components/relative-time.tsx';
-import styles from './admin-parts.module.css';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import styles from '../frame/admin-parts.module.css';
 
 /** Everything the record says about one session. */
 export function SessionDetail({ session }: { session: AdminSession }) {

@@ -1,7 +1,7 @@
 import { IconChevronLeft } from '@tabler/icons-react';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { Skeleton } from '../components/skeleton.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
 import styles from './admin-parts.module.css';
 
 /** A page's head: where one is, what it says, what can be done. */

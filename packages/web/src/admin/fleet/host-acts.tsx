@@ -4,10 +4,10 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { countWords } from './parts.tsx';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { countWords } from '../frame/parts.tsx';
 
 type Asked = 'drain' | 'delete' | null;
 

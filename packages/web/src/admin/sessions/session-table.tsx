@@ -4,15 +4,15 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, useState } from 'react';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { isOver } from '../api/session-events.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { RelativeTime } from '../components/relative-time.tsx';
-import styles from './admin-parts.module.css';
-import { type Column, DataTable, SkeletonRows } from './parts.tsx';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { isOver } from '../../api/session-events.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SessionChip } from '../fleet/states.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
 import { SessionDetail } from './session-detail.tsx';
-import { SessionChip } from './states.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'App' },

@@ -1,7 +1,7 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
 
 const REFRESH_MS = 5_000;
 /** The largest page that the server gives; a fleet beyond it would need a page of its own. */

@@ -1,9 +1,9 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { Link } from '@tanstack/react-router';
-import { Skeleton } from '../components/skeleton.tsx';
-import styles from './admin-parts.module.css';
-import { countWords } from './parts.tsx';
-import { HostChip } from './states.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { HostChip } from '../fleet/states.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { countWords } from '../frame/parts.tsx';
 
 /** Beyond this, squares say less than the numbers beside them. */
 const MOST_SQUARES = 32;

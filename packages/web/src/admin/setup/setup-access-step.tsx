@@ -2,12 +2,12 @@ import type { AccessCheck } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { CopyLine } from '../components/copy-line.tsx';
-import { Problem } from '../components/problem.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
-import styles from './admin-parts.module.css';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { CopyLine } from '../../components/copy-line.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import styles from '../frame/admin-parts.module.css';
 
 interface Verdict {
   key: string;

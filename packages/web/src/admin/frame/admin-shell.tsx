@@ -9,11 +9,11 @@ import {
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { Brand } from '../components/brand.tsx';
-import { PersonMenu } from '../shell/person-menu.tsx';
-import shell from '../shell/shell.module.css';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Brand } from '../../components/brand.tsx';
+import { PersonMenu } from '../../shell/person-menu.tsx';
+import shell from '../../shell/shell.module.css';
 import '@mantine/core/styles/Paper.css';
 import '@mantine/core/styles/Notification.css';
 import '@mantine/core/styles/InlineInput.css';

@@ -4,17 +4,17 @@ import { useForm } from '@mantine/form';
 import { IconKey } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { CopyLine } from '../components/copy-line.tsx';
-import { Dialog } from '../components/dialog.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Problem } from '../components/problem.tsx';
-import { RelativeTime } from '../components/relative-time.tsx';
-import { StateChip } from '../components/state-chip.tsx';
-import styles from './admin-parts.module.css';
-import { type Column, DataTable, Section, SkeletonRows } from './parts.tsx';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { CopyLine } from '../../components/copy-line.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, Section, SkeletonRows } from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },

@@ -1,8 +1,8 @@
 import { Button, Checkbox, NativeSelect, NumberInput, Switch, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { ReactNode } from 'react';
-import { Problem } from '../components/problem.tsx';
-import styles from './admin-parts.module.css';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-parts.module.css';
 import { type AppForm, appRules } from './app-form-model.ts';
 
 const KINDS = [

@@ -3,12 +3,12 @@ import { IconCheck } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { Problem } from '../components/problem.tsx';
-import { usePageTitle } from '../components/use-page-title.ts';
-import styles from './admin-parts.module.css';
-import { PageHead } from './parts.tsx';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { PageHead } from '../frame/parts.tsx';
 import { AccessStep } from './setup-access-step.tsx';
 import { FirstAppStep, FirstHostStep } from './setup-first-steps.tsx';
 

@@ -4,16 +4,16 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ApiFailure, call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { Problem } from '../components/problem.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
-import { usePageTitle } from '../components/use-page-title.ts';
+import { ApiFailure, call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import { countWords, PageHead, Section } from '../frame/parts.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
 import { Entitlements } from './entitlements.tsx';
-import { countWords, PageHead, Section } from './parts.tsx';
 
 const BACK = { to: '/admin/apps', words: 'Apps' } as const;
 

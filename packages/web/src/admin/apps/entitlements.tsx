@@ -3,16 +3,16 @@ import { Button, TextInput } from '@mantine/core';
 import { IconUsers } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { readUser } from '../api/auth-store.ts';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { ConfirmDialog } from '../components/confirm-dialog.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Problem } from '../components/problem.tsx';
-import { RelativeTime } from '../components/relative-time.tsx';
-import { StateChip } from '../components/state-chip.tsx';
-import styles from './admin-parts.module.css';
-import { type Column, DataTable, SkeletonRows } from './parts.tsx';
+import { readUser } from '../../api/auth-store.ts';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Who' },

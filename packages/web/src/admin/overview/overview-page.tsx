@@ -2,18 +2,18 @@ import { Button } from '@mantine/core';
 import { IconPlayerPlay, IconServer } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Problem } from '../components/problem.tsx';
-import { Skeleton } from '../components/skeleton.tsx';
-import { usePageTitle } from '../components/use-page-title.ts';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
+import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import { SessionTable } from '../sessions/session-table.tsx';
 import { FindingList } from './finding-list.tsx';
 import { findingsHeadline, findingsOf } from './findings.ts';
 import { FleetPicture } from './fleet-picture.tsx';
-import { countWords, PageHead, Section } from './parts.tsx';
-import { SessionTable } from './session-table.tsx';
-import { useActiveSessions, useGpus, useHosts } from './use-fleet.ts';
 
 /** What needs an administrator, the fleet as a picture, and who uses it. */
 export function OverviewPage() {

@@ -1,5 +1,5 @@
 import type { Host, Session } from '@footlight/protocol/rest';
-import { StateChip, type Tone } from '../components/state-chip.tsx';
+import { StateChip, type Tone } from '../../components/state-chip.tsx';
 
 const HOST: Record<Host['status'], [Tone, string]> = {
   online: ['success', 'Online'],

@@ -3,12 +3,12 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { call } from '../api/client.ts';
-import { keys } from '../api/query-keys.ts';
-import { usePageTitle } from '../components/use-page-title.ts';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import { PageHead } from '../frame/parts.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, NEW_APP } from './app-form-model.ts';
-import { PageHead } from './parts.tsx';
 
 /** Adds an app to the instance. */
 export function NewAppPage() {

@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { CopyLine } from '../components/copy-line.tsx';
-import styles from './admin-parts.module.css';
+import { CopyLine } from '../../components/copy-line.tsx';
+import styles from '../frame/admin-parts.module.css';
 import type { Finding } from './findings.ts';
 
 /** Findings with what to do about each; says so when there is nothing. */

@@ -1,13 +1,13 @@
 import { IconServer } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Problem } from '../components/problem.tsx';
-import { RelativeTime } from '../components/relative-time.tsx';
-import { usePageTitle } from '../components/use-page-title.ts';
-import styles from './admin-parts.module.css';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, megabytesWords, PageHead, SkeletonRows } from '../frame/parts.tsx';
 import { EnrollmentTokens } from './enrollment-tokens.tsx';
 import { HostActs } from './host-acts.tsx';
-import { type Column, DataTable, megabytesWords, PageHead, SkeletonRows } from './parts.tsx';
 import { HostChip } from './states.tsx';
 import { useHosts } from './use-fleet.ts';
 

@@ -1,0 +1,79 @@
+import { Button, TextInput } from '@mantine/core';
+import { IconSearch } from '@tabler/icons-react';
+import { keepPreviousData, type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import styles from './admin-parts.module.css';
+
+const TYPING_MS = 250;
+
+/** A page as the API gives it; null: the last one. */
+interface Page<Item, Cursor> {
+  items: readonly Item[];
+  next_cursor: Cursor | null;
+}
+
+/**
+ * A list of the API, fetched page by page; what was shown stays while another filter's first page is on its way.
+ * @param load fetches the page at the cursor, undefined for the first one
+ * @param options.refetchMs asks for all loaded pages again this often; left out: never
+ */
+export function usePages<Item, Cursor extends string | number>(
+  key: QueryKey,
+  load: (cursor: Cursor | undefined, signal: AbortSignal) => Promise<Page<Item, Cursor>>,
+  options: { refetchMs?: number } = {},
+) {
+  const query = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => load(pageParam as Cursor | undefined, signal),
+    initialPageParam: undefined as Cursor | undefined,
+    getNextPageParam: (page) => page.next_cursor,
+    placeholderData: keepPreviousData,
+    refetchInterval: options.refetchMs ?? false,
+  });
+  return { query, items: query.data?.pages.flatMap((page) => page.items) };
+}
+
+/** Fetches the next page of a list, while there is one. */
+export function ShowMore(props: {
+  query: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => unknown };
+}) {
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = props.query;
+  if (!hasNextPage) return null;
+  return (
+    <Button className={styles.more ?? ''} loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+      Show more
+    </Button>
+  );
+}
+
+/**
+ * Text to look for; `onChange` hears of it once the typing has paused.
+ * @param words what is looked for, as the field's label: "Find an app"
+ * @param hint which parts of a row are searched; left out: the label again
+ */
+export function SearchField(props: {
+  words: string;
+  hint?: string;
+  value: string;
+  maxLength?: number;
+  onChange: (text: string) => void;
+}) {
+  const { value, onChange } = props;
+  const [text, setText] = useState(value);
+  useEffect(() => {
+    if (text.trim() === value) return;
+    const timer = setTimeout(() => onChange(text.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <TextInput
+      type="search"
+      aria-label={props.words}
+      placeholder={props.hint ?? props.words}
+      leftSection={<IconSearch size={18} />}
+      value={text}
+      maxLength={props.maxLength ?? 100}
+      onChange={(event) => setText(event.currentTarget.value)}
+    />
+  );
+}

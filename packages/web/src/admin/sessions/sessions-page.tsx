@@ -1,0 +1,64 @@
+import { IconPlayerPlay } from '@tabler/icons-react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import { SESSION_FILTERS, type SessionSearch } from '../../routes/-session-search.ts';
+import styles from '../frame/admin-parts.module.css';
+import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { PageHead, Segments } from '../frame/parts.tsx';
+import { SessionTable } from './session-table.tsx';
+
+const REFRESH_MS = 5_000;
+
+/** Everybody's sessions, by state and by text. */
+export function SessionsPage(props: { search: SessionSearch; onSearch: (search: SessionSearch) => void }) {
+  usePageTitle('Sessions');
+  const { search, onSearch } = props;
+  const state = search.state ?? 'active';
+  const q = search.q ?? '';
+  const { query, items: sessions } = usePages(
+    keys.adminSessionList(state, q),
+    (cursor: string | undefined, signal) =>
+      call('admin.sessions.list', { query: { state, limit: 100, q, cursor }, signal }),
+    { refetchMs: REFRESH_MS },
+  );
+  return (
+    <>
+      <PageHead title="Sessions" />
+      <div className={styles.filters}>
+        <Segments
+          label="State"
+          value={state}
+          options={SESSION_FILTERS}
+          onChange={(next) => onSearch({ ...search, state: next })}
+        />
+        <SearchField
+          words="Find sessions"
+          hint="App, user or host"
+          value={q}
+          onChange={(next) => onSearch({ ...search, q: next })}
+        />
+      </div>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {sessions?.length === 0 ? (
+        <EmptyState icon={IconPlayerPlay} title={q === '' ? 'No sessions here' : 'Nothing matches'}>
+          {q === ''
+            ? 'Sessions appear as soon as somebody launches an app.'
+            : 'Names of apps, users and hosts are searched.'}
+        </EmptyState>
+      ) : (
+        <SessionTable
+          sessions={sessions}
+          open={search.open}
+          onOpen={(id) => {
+            const { open: _former, ...others } = search;
+            onSearch(id === undefined ? others : { ...others, open: id });
+          }}
+        />
+      )}
+      <ShowMore query={query} />
+    </>
+  );
+}
