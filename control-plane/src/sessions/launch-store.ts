@@ -103,6 +103,12 @@ export async function lockUser(
   return database.forUpdate(query).executeTakeFirst();
 }
 
+/** Call with the user's row locked: removing a device takes the same lock. */
+export async function deviceExists(tx: Tx, deviceId: string): Promise<boolean> {
+  const row = await tx.selectFrom('devices').select('id').where('id', '=', deviceId).executeTakeFirst();
+  return row !== undefined;
+}
+
 /** Locks one GPU. @returns false when somebody else holds it (Postgres), or it is gone */
 export async function tryLockGpu(database: Database, tx: Tx, gpuId: string): Promise<boolean> {
   const query = tx.selectFrom('gpus').select('id').where('id', '=', gpuId);

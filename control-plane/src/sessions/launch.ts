@@ -17,6 +17,7 @@ import { type Demand, decidePlacement, type Refusal, refusalCode, refusesForNow 
 import { type MergedRuntime, mergeRuntime, withHome } from './app-spec.ts';
 import type { Assignment } from './driver.ts';
 import {
+  deviceExists,
   holdEntitlement,
   isEntitled,
   type LaunchApp,
@@ -175,6 +176,9 @@ export function createLauncher(
     const user = await lockUser(database, tx, caller.userId);
     if (user === undefined || !(await holdEntitlement(database, tx, caller.userId, admitted.app.id)))
       throw notEntitled();
+    // The sign-in was revoked with its device while the launch was being looked at.
+    if (caller.deviceId !== null && !(await deviceExists(tx, caller.deviceId)))
+      throw new ApiError('unauthorized');
     const held = await loadQuotaSessions(tx, caller.userId);
     if (held.length >= user.max_concurrent_sessions) throw new ApiError('session_quota_exceeded');
     const homeAppId = admitted.runtime.managed_home ? admitted.owner.id : null;
@@ -270,6 +274,7 @@ function sessionRow(
     host_id: gpu.host.host_id,
     gpu_id: gpu.gpu_id,
     gpu_index: gpu.gpu_index,
+    device_id: caller.deviceId,
     state: 'assigned',
     state_detail: null,
     error_message: null,

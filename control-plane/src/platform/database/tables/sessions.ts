@@ -16,6 +16,8 @@ export interface SessionsTable {
   host_id: string | null;
   gpu_id: string | null;
   gpu_index: number | null;
+  /** The device whose sign-in launched it; null for a sign-in without one, and once the device is gone. */
+  device_id: string | null;
   state: SessionStateName;
   state_detail: string | null;
   /** Set only on failed. */

@@ -1,0 +1,69 @@
+/**
+ * What the server reads from the capabilities that a client measured and posted. Pure; never throws. Everything is
+ * optional, and a value of the wrong type counts as not measured.
+ * Source: docs/accounts.md, "Devices".
+ */
+import { isJsonObject, type JsonObject } from '@footlight/protocol';
+import { DAY_MS } from '../../platform/clock.ts';
+
+/** Networks and screens change: an older measurement says nothing about today. */
+export const PROBE_LIFETIME_MS = 30 * DAY_MS;
+/** Below this a bandwidth figure is an accident of the measurement, not a line. */
+const MIN_MEASURED_KBPS = 100;
+const MAX_REFRESH_HZ = 1000;
+
+/** A measurement that counts. null = not measured. */
+export interface ProbeFacts {
+  /** Anything but "native" is a browser. */
+  client_type: 'web' | 'native';
+  bandwidth_kbps: number | null;
+  rtt_ms: number | null;
+  max_decode_height: number | null;
+  /** Decodable only when the client said so; H.264 always is and is not listed. */
+  codecs: { hevc: boolean; av1: boolean };
+  display_refresh_hz: number | null;
+  /** H.264 profiles that the client's decoder lists. */
+  h264_profiles: readonly string[] | null;
+}
+
+/** missing: never measured. stale: measured too long ago to count. Neither is a probe. */
+export type Probe =
+  | { kind: 'missing' }
+  | { kind: 'stale'; measuredAtMs: number }
+  | { kind: 'fresh'; measuredAtMs: number; facts: ProbeFacts };
+
+/**
+ * @param capabilities of one device, as stored
+ * @param nowMs epoch milliseconds
+ */
+export function readProbe(capabilities: JsonObject, nowMs: number): Probe {
+  const { measured_at } = capabilities;
+  const measuredAtMs = typeof measured_at === 'string' ? Date.parse(measured_at) : Number.NaN;
+  if (Number.isNaN(measuredAtMs)) return { kind: 'missing' };
+  if (nowMs - measuredAtMs > PROBE_LIFETIME_MS) return { kind: 'stale', measuredAtMs };
+  return { kind: 'fresh', measuredAtMs, facts: readFacts(capabilities) };
+}
+
+function readFacts(capabilities: JsonObject): ProbeFacts {
+  const codecs = objectOrEmpty(capabilities.codecs);
+  const bandwidth_kbps = finite(capabilities.bandwidth_kbps);
+  const refresh_hz = finite(objectOrEmpty(capabilities.display).refresh_hz);
+  return {
+    client_type: capabilities.client_type === 'native' ? 'native' : 'web',
+    bandwidth_kbps: bandwidth_kbps !== null && bandwidth_kbps >= MIN_MEASURED_KBPS ? bandwidth_kbps : null,
+    rtt_ms: finite(capabilities.rtt_ms),
+    max_decode_height: finite(capabilities.max_decode_height),
+    codecs: { hevc: codecs.hevc === true, av1: codecs.av1 === true },
+    display_refresh_hz:
+      refresh_hz !== null && refresh_hz > 0 && refresh_hz <= MAX_REFRESH_HZ ? refresh_hz : null,
+    h264_profiles: strings(objectOrEmpty(objectOrEmpty(capabilities.decode).h264).profiles),
+  };
+}
+
+const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+const finite = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) ? value : null;
+
+const strings = (value: unknown): string[] | null =>
+  Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : null;
