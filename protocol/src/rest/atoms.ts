@@ -13,12 +13,17 @@ export const dateTime = z.iso.datetime({ precision: 3 });
  */
 export function string(bounds: { min?: number; max?: number } = {}) {
   const { min = 0, max = Number.POSITIVE_INFINITY } = bounds;
-  return z
-    .string()
-    .refine((value) => !value.includes('\0'), { error: 'must not contain a NUL character' })
-    .refine((value) => hasCodePoints(value, min, max), {
-      error: max === Number.POSITIVE_INFINITY ? `at least ${min} characters` : `${min} to ${max} characters`,
-    });
+  const bounded = max !== Number.POSITIVE_INFINITY;
+  return (
+    z
+      .string()
+      .refine((value) => !value.includes('\0'), { error: 'must not contain a NUL character' })
+      .refine((value) => hasCodePoints(value, min, max), {
+        error: bounded ? `${min} to ${max} characters` : `at least ${min} characters`,
+      })
+      // The keywords of JSON Schema count code points too.
+      .meta({ ...(min > 0 && { minLength: min }), ...(bounded && { maxLength: max }) })
+  );
 }
 
 /** Text that is more than spaces. */
@@ -38,18 +43,16 @@ export function evenPixels(min: number, max: number) {
  * A write body: an unknown key is refused, `__proto__` among them, which a schema alone would drop in silence.
  */
 export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  const strict = z.strictObject(shape);
-  return z
-    .unknown()
-    .refine((value) => !(typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')), {
-      error: 'unknown key "__proto__"',
-      abort: true,
-    })
-    .pipe(strict as z.ZodType<z.output<typeof strict>, unknown>);
+  return z.preprocess((value, context) => {
+    if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
+      context.addIssue({ code: 'custom', message: 'unknown key "__proto__"', input: value });
+    }
+    return value;
+  }, z.strictObject(shape));
 }
 
 /** Path parameter of every `/{id}` route. */
-export const idParams = z.object({ id: uuid });
+export const idParams = z.object({ id: uuid.describe('Id of what the path names.') });
 
 /**
  * `limit` of a paged list: absent, unparseable, zero or negative gives the default; more than the cap, the cap.
@@ -62,12 +65,24 @@ function pageLimit(defaultLimit: number, cap = 1000) {
       if (typeof raw !== 'string' || !/^[0-9]+$/.test(raw)) return defaultLimit;
       const limit = Number(raw);
       return limit === 0 ? defaultLimit : Math.min(limit, cap);
+    })
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: cap,
+      default: defaultLimit,
+      description: `Items of a page. More than ${cap} counts as ${cap}; what is no number from 1 up, as left out.`,
     });
 }
 
 /** Query of a paged list. The cursor is opaque here; its maker decides whether it can be read. */
 export function pageQuery(defaultLimit: number) {
-  return z.object({ limit: pageLimit(defaultLimit), cursor: string({ max: 1024 }).optional() });
+  return z.object({
+    limit: pageLimit(defaultLimit),
+    cursor: string({ max: 1024 })
+      .optional()
+      .describe('`next_cursor` of the page before; left out: the first page.'),
+  });
 }
 
 /** `q`: at most 100 characters; blank is no filter (undefined). */
@@ -77,7 +92,10 @@ export const searchText = string({ max: 100 })
 
 /** A page of a list; next_cursor is null on the last page. */
 export function page<Item extends z.ZodType>(item: Item) {
-  return z.object({ items: z.array(item), next_cursor: z.string().nullable() });
+  return z.object({
+    items: z.array(item).describe('The items of this page.'),
+    next_cursor: z.string().nullable().describe('`cursor` of the next page; null on the last one.'),
+  });
 }
 
 /** True when the text has between min and max Unicode code points. */

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { z } from 'zod';
 import {
   type Body,
   ERRORS,
@@ -49,6 +50,81 @@ describe('the record of operations', () => {
       (['user', 'admin'].includes(operation.auth) && operation.versionGated !== false) ||
         operation.id === 'auth.login',
     );
+  });
+});
+
+/** Operations whose words are still to be written. */
+const WORDLESS: readonly OperationId[] = [
+  'apps.list',
+  'apps.create',
+  'apps.read',
+  'apps.update',
+  'apps.delete',
+  'admin.apps.list',
+  'entitlements.list',
+  'entitlements.grant',
+  'entitlements.revoke',
+];
+const worded = all.filter(([id]) => !WORDLESS.includes(id));
+
+/** Where a schema leaves its reader without a word: a field without a description or without a type. */
+function gapsIn(schema: z.ZodType, io: 'input' | 'output'): string[] {
+  const gaps: string[] = [];
+  const walk = (node: unknown, path: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    for (const [key, value] of Object.entries(node)) {
+      const here = `${path}/${key}`;
+      if (key === 'properties' || key === '$defs') {
+        for (const [name, field] of Object.entries(value as Record<string, Record<string, unknown>>)) {
+          const { description, $ref, title, default: _, ...says } = field;
+          if (description === undefined && $ref === undefined) gaps.push(`${here}/${name}: no description`);
+          if (Object.keys(says).length === 0 && $ref === undefined) gaps.push(`${here}/${name}: no type`);
+          walk(field, `${here}/${name}`);
+        }
+      } else walk(value, here);
+    }
+  };
+  walk(z.toJSONSchema(schema, { io, unrepresentable: 'any' }), '');
+  return gaps;
+}
+
+describe('the words of the contract', () => {
+  it('lists an operation as wordless only while it is', () => {
+    expect(WORDLESS.filter((id) => !(id in operations))).toEqual([]);
+  });
+
+  test.each(worded)('%s: every refusal has its sentence', (_, operation) => {
+    for (const [code, condition] of Object.entries(operation.refusals ?? {}))
+      expect(condition, code).toMatch(/^[A-Z`].+[.)]$/s);
+  });
+
+  test.each(worded)('%s: every field has a type and a description', (_, operation) => {
+    const asked = [operation.params, operation.query, operation.body?.schema];
+    const gaps = [
+      ...asked.flatMap((schema) => (schema ? gapsIn(schema, 'input') : [])),
+      ...Object.values(operation.responses).flatMap((schema) => (schema ? gapsIn(schema, 'output') : [])),
+    ];
+    expect(gaps).toEqual([]);
+  });
+
+  test.each(worded)('%s: its example passes the schemas', (_, operation) => {
+    const { example } = operation;
+    if (example === undefined) throw new Error('it has no example');
+    const answers = Object.values(operation.responses).filter((schema) => schema !== null);
+    const isJson = operation.contentType === undefined || operation.contentType === 'text/event-stream';
+    if (operation.params) expect(operation.params.safeParse(example.params ?? {}).error).toBeUndefined();
+    if (operation.query) expect(operation.query.safeParse(example.query ?? {}).error).toBeUndefined();
+    if (operation.body) expect(operation.body.schema.safeParse(example.body).error).toBeUndefined();
+    else expect(example.body).toBeUndefined();
+    if (isJson && answers.length > 0) {
+      // Equal to what the schema makes of it, so that no key is one that it does not know.
+      const parsed = answers.map((schema) => schema.safeParse(example.response));
+      expect(
+        parsed.map(({ data }) => data),
+        String(parsed[0]?.error),
+      ).toContainEqual(example.response);
+      expect(example.response).toBeDefined();
+    } else expect(example.response).toBeUndefined();
   });
 });
 

@@ -4,40 +4,68 @@ import { body, dateTime, evenPixels, idParams, int32, page, pageQuery, searchTex
 import { operation } from './operation.ts';
 
 /** The stream of a session. width and height are the launch size, whatever the picture has now; rates in kbit/s. */
-export const sessionStream = z.object({
-  width: z.int(),
-  height: z.int(),
-  fps: z.int(),
-  bitrate_kbps: z.int(),
-  h264_profile: h264Profile,
-  codec,
-  playout0_ms: z.int(),
-  mic: z.boolean(),
-  recording: z.boolean(),
-  rungs: z.array(z.tuple([z.int(), z.int()])),
-  external_width: z.int().optional(),
-  external_height: z.int().optional(),
-  external_owner: z.enum(['auto', 'pinned']).optional(),
-  external_resize_supported: z.boolean().optional(),
-});
+export const sessionStream = z
+  .object({
+    width: z.int().describe('Width at launch, in pixels, whatever the picture has now.'),
+    height: z.int().describe('Height at launch, in pixels, whatever the picture has now.'),
+    fps: z.int().describe('Frames a second.'),
+    bitrate_kbps: z.int().describe('Video rate that the stream aims at, in kbit/s.'),
+    h264_profile: h264Profile.describe('H.264 profile; of no meaning with another codec.'),
+    codec: codec.describe('Video codec of the stream.'),
+    playout0_ms: z.int().describe('Delay that the player begins with, in milliseconds.'),
+    mic: z.boolean().describe('The microphone of the viewer is passed to the app.'),
+    recording: z.boolean().describe('The flight recorder keeps the last minutes; the page shows it.'),
+    rungs: z
+      .array(z.tuple([z.int(), z.int()]))
+      .describe('Sizes that the picture may take, each width and height in pixels; the launch size first.'),
+    external_width: z
+      .int()
+      .optional()
+      .describe("Width of the app's own display, in pixels; left out until the agent reports it."),
+    external_height: z
+      .int()
+      .optional()
+      .describe("Height of the app's own display, in pixels; left out until the agent reports it."),
+    external_owner: z
+      .enum(['auto', 'pinned'])
+      .optional()
+      .describe(
+        'Who sets that size: the window of the viewer or a pin; left out until the agent reports it.',
+      ),
+    external_resize_supported: z
+      .boolean()
+      .optional()
+      .describe('That size can be changed while it runs; left out until the agent reports it.'),
+  })
+  .meta({ id: 'SessionStream', description: 'What is streamed, as it was settled at launch.' });
 export type SessionStream = z.output<typeof sessionStream>;
 
 /** Why a session streams with the codec it has. */
-export const codecDecision = z.object({
-  result_rung: z.string(),
-  result_codec: z.string(),
-  override: z.string().nullable(),
-  floor: z.boolean(),
-  considered: z.array(
-    z.object({
-      rung_id: z.string(),
-      codec: z.string(),
-      rejected_by: z.string().nullable(),
-      selected: z.boolean(),
-      clamps_bypassed: z.array(z.string()),
-    }),
-  ),
-});
+export const codecDecision = z
+  .object({
+    result_rung: z.string().describe('Id of the rung that was taken.'),
+    result_codec: z.string().describe('Codec of that rung.'),
+    override: z
+      .string()
+      .nullable()
+      .describe('Codec that the launch asked for; null where it asked for none.'),
+    floor: z.boolean().describe('No rung passed, so the last one was taken in spite of its checks.'),
+    considered: z
+      .array(
+        z.object({
+          rung_id: z.string().describe('Id of the rung.'),
+          codec: z.string().describe('Its codec.'),
+          rejected_by: z
+            .string()
+            .nullable()
+            .describe('The check that it failed, such as `client_decode`; null where it passed. May grow.'),
+          selected: z.boolean().describe('This is the rung that was taken.'),
+          clamps_bypassed: z.array(z.string()).describe('Checks that were not applied to it.'),
+        }),
+      )
+      .describe('Every rung that was looked at, in order.'),
+  })
+  .meta({ id: 'CodecDecision', description: 'Why a session streams with the codec it has.' });
 export type CodecDecision = z.output<typeof codecDecision>;
 
 export const healthState = z.enum([
@@ -51,84 +79,200 @@ export const healthState = z.enum([
 ]);
 
 /** One run of one app for one person. The texts of failure appear only with the states that may carry them. */
-export const session = z.object({
-  id: z.string(),
-  user_id: z.string(),
-  app_id: z.string(),
-  host_id: z.string().nullable(),
-  state: sessionStateName,
-  state_detail: z.string().nullable(),
-  error_message: z.string().nullable(),
-  failure_code: z.string().nullable(),
-  end_reason: z.string().nullable(),
-  app_log_tail: z.string().nullable(),
-  profile_id: z.string().nullable(),
-  stream_profile_id: z.string().nullable(),
-  stream: sessionStream,
-  codec_decision: codecDecision.nullable(),
-  negotiated_codec: z.string().nullable(),
-  health_state: healthState.optional(),
-  health_reason: z.string().optional(),
-  app_launch_state: appLaunchState.optional(),
-  created_at: dateTime,
-  started_at: dateTime.nullable(),
-  ended_at: dateTime.nullable(),
-});
+export const session = z
+  .object({
+    id: z.string().describe('Id of the session.'),
+    user_id: z.string().describe('Id of the account that it belongs to.'),
+    app_id: z.string().describe('Id of the app that runs in it.'),
+    host_id: z
+      .string()
+      .nullable()
+      .describe('Id of the host that it runs on; null while it has none, or once the host was forgotten.'),
+    state: sessionStateName.describe(
+      'Where it stands: pending, assigned, starting, running, stopping, and at last stopped or failed.',
+    ),
+    state_detail: z
+      .string()
+      .nullable()
+      .describe(
+        'What is going on within that state, in a few words, such as `starting display`; null: nothing to add.',
+      ),
+    error_message: z.string().nullable().describe('What went wrong, for people; null unless it failed.'),
+    failure_code: z
+      .string()
+      .nullable()
+      .describe('Machine name of the failure, such as `app_crashed`; null unless it failed. May grow.'),
+    end_reason: z
+      .string()
+      .nullable()
+      .describe('Why it ended, such as `user_requested` or `idle_timeout`; null until it has. May grow.'),
+    app_log_tail: z
+      .string()
+      .nullable()
+      .describe(
+        'About the last hundred lines that the app wrote, oldest first; null unless it failed or the app went by itself.',
+      ),
+    profile_id: z.string().nullable().describe('Id of the launch profile in force; null where none is.'),
+    stream_profile_id: z
+      .string()
+      .nullable()
+      .describe('Id of the rung of that profile that was taken; null without a profile.'),
+    stream: sessionStream,
+    codec_decision: codecDecision
+      .nullable()
+      .describe('Why this codec; null where nothing had to be decided.'),
+    negotiated_codec: z
+      .string()
+      .nullable()
+      .describe('Codec that the viewer last said it decodes; null until it says so.'),
+    health_state: healthState.optional().describe('How the stream fares; left out while nothing is known.'),
+    health_reason: z.string().optional().describe('Why it fares so; left out while nothing is known.'),
+    app_launch_state: appLaunchState
+      .optional()
+      .describe('How far the app has come, by its processes and windows; left out while nothing is known.'),
+    created_at: dateTime.describe('When it was launched.'),
+    started_at: dateTime.nullable().describe('When it first ran; null until then.'),
+    ended_at: dateTime.nullable().describe('When it ended; null until then.'),
+  })
+  .meta({ id: 'Session', description: 'One run of one app for one person.' });
 export type Session = z.output<typeof session>;
 
-const metricsSample = z.object({
-  source: z.string(),
-  ts_unix_ms: z.int(),
-  metrics: z.record(z.string(), z.number()),
-});
+const metricsSample = z
+  .object({
+    source: z.string().describe('Who measured: `agent` or `browser`.'),
+    ts_unix_ms: z.int().describe('When, by the clock of who measured, in milliseconds since 1970.'),
+    metrics: z.record(z.string(), z.number()).describe('Figures by name; the unit is in the name.'),
+  })
+  .meta({ id: 'MetricsSample', description: 'One set of figures of a session.' });
 
 /** A session as administrators list it; names are left out when their row is gone. */
-export const adminSession = session.extend({
-  latest_metrics: z.object({ agent: metricsSample.optional(), browser: metricsSample.optional() }),
-  username: z.string().optional(),
-  app_name: z.string().optional(),
-  host_name: z.string().optional(),
-});
+export const adminSession = session
+  .extend({
+    latest_metrics: z
+      .object({
+        agent: metricsSample.optional().describe('Newest from the host; left out where there is none.'),
+        browser: metricsSample.optional().describe('Newest from the viewer; left out where there is none.'),
+      })
+      .describe('Newest figures.'),
+    username: z.string().optional().describe('Name of the account; left out once the account is gone.'),
+    app_name: z.string().optional().describe('Name of the app; left out once the app is gone.'),
+    host_name: z.string().optional().describe('Name of the host; left out while there is none.'),
+  })
+  .meta({ id: 'AdminSession', description: 'A session as administrators list it.' });
 export type AdminSession = z.output<typeof adminSession>;
 
-export const iceServer = z.object({
-  urls: z.array(z.string()),
-  username: z.string().optional(),
-  credential: z.string().optional(),
-});
+export const iceServer = z
+  .object({
+    urls: z.array(z.string()).describe('Addresses, such as `stun:stun.example.com:3478`.'),
+    username: z.string().optional().describe('Name for a TURN server; left out where it needs none.'),
+    credential: z.string().optional().describe('Password for a TURN server; left out where it needs none.'),
+  })
+  .meta({ id: 'IceServer', description: 'A STUN or TURN server, as RTCPeerConnection takes it.' });
 export type IceServer = z.output<typeof iceServer>;
 
 /** Where and with which single-use token the viewer connects. */
-export const signaling = z.object({
-  url: z.string(),
-  token: z.string(),
-  expires_at: dateTime,
-  ice_servers: z.array(iceServer),
-});
+export const signaling = z
+  .object({
+    url: z.string().describe('Address of the signaling socket; the token goes into its query.'),
+    token: z.string().describe('Single-use token for it.'),
+    expires_at: dateTime.describe('When the token ends, a minute after it was made.'),
+    ice_servers: z.array(iceServer).describe('Servers for the peer connection; empty where none is set.'),
+  })
+  .meta({ id: 'Signaling', description: 'Where and with which token the viewer connects.' });
 export type Signaling = z.output<typeof signaling>;
 
 /** What a launch may ask of the stream. A codec alone is no override of the envelope. */
-export const streamRequest = z.strictObject({
-  width: evenPixels(16, 7680).optional(),
-  height: evenPixels(16, 7680).optional(),
-  fps: int32(1, 240).optional(),
-  bitrate_kbps: int32(1, 500000).optional(),
-  h264_profile: h264Profile.optional(),
-  codec: codec.optional(),
-});
+export const streamRequest = z
+  .strictObject({
+    width: evenPixels(16, 7680)
+      .optional()
+      .describe('Width in pixels; left out: as the app or profile has it.'),
+    height: evenPixels(16, 7680)
+      .optional()
+      .describe('Height in pixels; left out: as the app or profile has it.'),
+    fps: int32(1, 240).optional().describe('Frames a second; left out: as the app or profile has it.'),
+    bitrate_kbps: int32(1, 500000)
+      .optional()
+      .describe('Video rate in kbit/s; left out: as the app or profile has it.'),
+    h264_profile: h264Profile.optional().describe('H.264 profile; left out: the safest.'),
+    codec: codec.optional().describe('Video codec; left out: the best that host and client both know.'),
+  })
+  .meta({
+    id: 'StreamRequest',
+    description:
+      'What a launch asks of the stream. People who are no administrators can lower the figures, not raise them.',
+  });
 export type StreamRequest = z.output<typeof streamRequest>;
 
 const launchBody = body({
-  app_id: uuid,
-  profile_id: string().optional(),
-  client_type: string().optional(),
-  mic: z.boolean().default(false),
-  stream: streamRequest.optional(),
+  app_id: uuid.describe('Id of the app to launch.'),
+  profile_id: string().optional().describe('Id of the launch profile; left out: chosen for the caller.'),
+  client_type: string()
+    .optional()
+    .describe('`native` for a client that is no browser; anything else counts as a browser.'),
+  mic: z
+    .boolean()
+    .default(false)
+    .describe('Pass the microphone to the app; granted where the instance allows it, never an error.'),
+  stream: streamRequest.optional().describe('Wishes for the stream; left out: none.'),
 });
 
 /** Values of `state` on the administrators' list. Another value is refused with its own code by the handler. */
 export const adminSessionFilters = ['all', 'active', 'ended', 'failed'] as const;
 export type AdminSessionFilter = (typeof adminSessionFilters)[number];
+
+const streamExample = {
+  width: 1920,
+  height: 1080,
+  fps: 60,
+  bitrate_kbps: 8000,
+  h264_profile: 'constrained-baseline',
+  codec: 'h264',
+  playout0_ms: 50,
+  mic: false,
+  recording: false,
+  rungs: [
+    [1920, 1080],
+    [1600, 900],
+    [1280, 720],
+  ],
+};
+const sessionExample = {
+  id: 'b4e1c7a0-5f2d-4c83-a6b9-0d7e31f8c254',
+  user_id: '7f9c24e8-3b0a-4d1f-9c5e-2a6b8d40e713',
+  app_id: '2c8d5b16-9e47-4a0b-8f31-6d5c7e92a048',
+  host_id: 'e30a6f9d-1c58-4b72-95de-84b1f7c2a603',
+  state: 'running',
+  state_detail: 'app presented',
+  error_message: null,
+  failure_code: null,
+  end_reason: null,
+  app_log_tail: null,
+  profile_id: null,
+  stream_profile_id: null,
+  stream: streamExample,
+  codec_decision: null,
+  negotiated_codec: 'h264',
+  created_at: '2026-11-20T10:00:00.000Z',
+  started_at: '2026-11-20T10:00:04.120Z',
+  ended_at: null,
+};
+const assignedExample = {
+  ...sessionExample,
+  state: 'assigned',
+  state_detail: null,
+  negotiated_codec: null,
+  started_at: null,
+};
+const signalingExample = {
+  url: 'wss://stream.example.com/v1/signal',
+  token: '4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce',
+  expires_at: '2026-11-20T10:01:00.000Z',
+  ice_servers: [{ urls: ['stun:stun.example.com:3478'] }],
+};
+const byId = { id: sessionExample.id };
+const NOT_YOURS = 'There is no such session among those of the caller. Administrators reach all.';
+const GONE = 'The caller is an administrator, and there is no such session.';
 
 export const sessionOperations = {
   'sessions.launch': operation({
@@ -140,17 +284,24 @@ export const sessionOperations = {
     body: { schema: launchBody },
     responses: { 201: z.object({ session, signaling }) },
     refusals: {
-      not_found: '',
-      parent_app_disabled: '',
-      forbidden: '',
-      conflict: '',
-      profile_not_launchable_for_app: '',
-      profile_ineligible: '',
-      home_not_provisioned: '',
-      session_quota_exceeded: '',
-      home_in_use: '',
-      no_host_available: '',
-      capacity_exhausted: '',
+      not_found: 'There is no such app, or it is disabled.',
+      parent_app_disabled: 'The app belongs to another one, and that is disabled; the message names it.',
+      forbidden: 'The caller has no entitlement to the app; administrators need one too.',
+      conflict:
+        'The caller may not choose profile or stream here, the app cannot be run as it is set up, or the chosen host cannot encode the codec asked for.',
+      profile_not_launchable_for_app: 'The app does not offer that profile to people.',
+      profile_ineligible:
+        'The profile is not for people, or does not suit the connection or device of the caller.',
+      home_not_provisioned: 'The app shares the home of another one, which the caller has never started.',
+      session_quota_exceeded: 'The caller has as many sessions as he may.',
+      home_in_use:
+        'Another session of the caller uses the home of the app; `session_id` names it where it is known.',
+      no_host_available: 'No GPU of the fleet could run the app, however idle.',
+      capacity_exhausted: 'Every GPU that could run the app is taken.',
+    },
+    example: {
+      body: { app_id: sessionExample.app_id, stream: { width: 1920, height: 1080, fps: 60 } },
+      response: { session: assignedExample, signaling: signalingExample },
     },
   }),
   'sessions.list': operation({
@@ -161,6 +312,7 @@ export const sessionOperations = {
     summary: "The caller's sessions, newest first",
     query: pageQuery(50),
     responses: { 200: page(session) },
+    example: { query: { limit: '20' }, response: { items: [sessionExample], next_cursor: null } },
   }),
   'sessions.read': operation({
     id: 'sessions.read',
@@ -170,7 +322,8 @@ export const sessionOperations = {
     summary: 'One session, to its owner and to administrators',
     params: idParams,
     responses: { 200: z.object({ session }) },
-    refusals: { forbidden: '', not_found: '' },
+    refusals: { forbidden: NOT_YOURS, not_found: GONE },
+    example: { params: byId, response: { session: sessionExample } },
   }),
   'sessions.delete': operation({
     id: 'sessions.delete',
@@ -180,7 +333,11 @@ export const sessionOperations = {
     summary: 'Stop a session; 200 when it had already ended',
     params: idParams,
     responses: { 200: z.object({ session }), 202: z.object({ session }) },
-    refusals: { forbidden: '', not_found: '' },
+    refusals: { forbidden: NOT_YOURS, not_found: GONE },
+    example: {
+      params: byId,
+      response: { session: { ...sessionExample, state: 'stopping', state_detail: 'stop requested' } },
+    },
   }),
   'sessions.events': operation({
     id: 'sessions.events',
@@ -190,8 +347,13 @@ export const sessionOperations = {
     summary: 'Follow a session: events named `session`, each with the whole record',
     params: idParams,
     responses: { 200: z.object({ session }) },
-    refusals: { forbidden: '', not_found: '', rate_limited: '' },
+    refusals: {
+      forbidden: NOT_YOURS,
+      not_found: GONE,
+      rate_limited: 'The account has as many event streams open as it may.',
+    },
     contentType: 'text/event-stream',
+    example: { params: byId, response: { session: sessionExample } },
   }),
   'sessions.signalingToken': operation({
     id: 'sessions.signalingToken',
@@ -201,7 +363,13 @@ export const sessionOperations = {
     summary: 'Another single-use token for the viewer, to the owner only',
     params: idParams,
     responses: { 201: z.object({ signaling }) },
-    refusals: { forbidden: '', not_found: '', conflict: '' },
+    refusals: {
+      forbidden:
+        'There is no such session among those of the caller; administrators join their own only, too.',
+      not_found: GONE,
+      conflict: 'The session is not assigned, starting or running.',
+    },
+    example: { params: byId, response: { signaling: signalingExample } },
   }),
   'admin.sessions.list': operation({
     id: 'admin.sessions.list',
@@ -209,9 +377,32 @@ export const sessionOperations = {
     path: '/v1/admin/sessions',
     auth: 'admin',
     summary: "Everybody's sessions, newest first",
-    query: pageQuery(100).extend({ state: z.string().optional(), q: searchText }),
+    query: pageQuery(100).extend({
+      state: z
+        .string()
+        .optional()
+        .meta({ enum: adminSessionFilters, description: 'Which sessions; left out: all.' }),
+      q: searchText.describe('Part of the name of the account, the app or the host; blank: no filter.'),
+    }),
     responses: { 200: page(adminSession) },
-    refusals: { invalid_state: '' },
+    refusals: { invalid_state: '`state` is none of its values.' },
+    example: {
+      query: { state: 'active', limit: '20' },
+      response: {
+        items: [
+          {
+            ...sessionExample,
+            latest_metrics: {
+              agent: { source: 'agent', ts_unix_ms: 1795168860000, metrics: { fps: 60, bitrate_kbps: 7840 } },
+            },
+            username: 'alice',
+            app_name: 'Terminal',
+            host_name: 'node-1',
+          },
+        ],
+        next_cursor: null,
+      },
+    },
   }),
   'signal.connect': operation({
     id: 'signal.connect',
@@ -219,9 +410,16 @@ export const sessionOperations = {
     path: '/v1/signal',
     auth: 'signaling-token',
     summary: "The viewer's signaling socket",
-    query: z.object({ token: z.string().min(1) }),
+    query: z.object({
+      token: z.string().min(1).describe('The token of the launch, or of `sessions.signalingToken`.'),
+    }),
     responses: { 101: null },
-    refusals: { forbidden: '', rate_limited: '', validation_failed: '' },
+    refusals: {
+      forbidden: 'Pages of this origin may not connect.',
+      rate_limited: 'This address has presented too many bad tokens, or too many sockets are being opened.',
+      validation_failed: 'The token is missing, or the request is no WebSocket upgrade.',
+    },
     websocket: true,
+    example: { query: { token: signalingExample.token } },
   }),
 } as const;

@@ -1,15 +1,20 @@
 import { z } from 'zod';
-import { deviceKey, loginResponse } from './accounts.ts';
-import { body, string } from './atoms.ts';
+import { deviceKey, loginResponse, newAccount, signedInExample } from './accounts.ts';
+import { body } from './atoms.ts';
 import { operation } from './operation.ts';
 
 /** How far the first-run set-up has come. */
-export const setupStatus = z.object({ admin_exists: z.boolean(), setup_completed: z.boolean() });
+export const setupStatus = z
+  .object({
+    admin_exists: z.boolean().describe('At least one account is an administrator.'),
+    setup_completed: z.boolean().describe('The set-up wizard was finished or skipped.'),
+  })
+  .meta({ id: 'SetupStatus', description: 'How far the first-run set-up has come.' });
 export type SetupStatus = z.output<typeof setupStatus>;
 
 const CLAIM_BODY_BYTES = 4 * 1024;
 
-const claimBody = body({ email: string(), username: string(), password: string(), device_key: deviceKey });
+const claimBody = body({ ...newAccount, device_key: deviceKey });
 
 export const setupOperations = {
   'setup.status': operation({
@@ -19,6 +24,7 @@ export const setupOperations = {
     auth: 'public',
     summary: 'Whether an administrator exists and the set-up was finished',
     responses: { 200: setupStatus },
+    example: { response: { admin_exists: true, setup_completed: false } },
   }),
   'setup.claim': operation({
     id: 'setup.claim',
@@ -28,7 +34,16 @@ export const setupOperations = {
     summary: 'Create the first administrator and sign in',
     body: { schema: claimBody, maxBytes: CLAIM_BODY_BYTES },
     responses: { 201: loginResponse },
-    refusals: { rate_limited: '', setup_already_complete: '', conflict: '' },
+    refusals: {
+      rate_limited:
+        'This address has presented too many wrong tokens, too many claims are under way, or too many passwords are waiting to be hashed.',
+      setup_already_complete: 'An administrator exists.',
+      conflict: 'An account with this email or username exists.',
+    },
+    example: {
+      body: { email: 'alice@example.com', username: 'alice', password: 'a long walk by the sea' },
+      response: { ...signedInExample, user: { ...signedInExample.user, role: 'admin' } },
+    },
   }),
   'setup.complete': operation({
     id: 'setup.complete',
@@ -37,5 +52,6 @@ export const setupOperations = {
     auth: 'admin',
     summary: 'Finish or skip the set-up wizard',
     responses: { 200: setupStatus },
+    example: { response: { admin_exists: true, setup_completed: true } },
   }),
 } as const;
