@@ -16,7 +16,7 @@ import type { Platform } from './platform/platform.ts';
 import { type Random, systemRandom } from './platform/random.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createSessions, registerSessionsRoutes, type Sessions } from './sessions/index.ts';
-import { createSettings } from './settings/index.ts';
+import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
 
 /** What tests put in place of the machine's own, and limits that they raise. */
@@ -82,6 +82,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => server.close());
 
     const settings = createSettings(platform);
+    const secrets = createSecrets(platform);
     const catalog = createCatalog(platform);
     const accountsDeps: AccountsDeps = {
       settings,
@@ -105,6 +106,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
+    registerSettingsRoutes(server, { secrets });
     registerFleetRoutes(server, fleet);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
     registerSignalingRoutes(server, signaling);

@@ -24,7 +24,7 @@ import {
 const all = Object.entries(operations) as [OperationId, Operation][];
 const bearerOnes = all.filter(([, operation]) => operation.auth === 'user' || operation.auth === 'admin');
 const adminOnes = all.filter(([, operation]) => operation.auth === 'admin');
-const withId = all.filter(([, operation]) => operation.params !== undefined);
+const withId = all.filter(([, operation]) => /\{(\w+_)?id\}/.test(operation.path));
 const withBody = all.filter(([, operation]) => operation.body !== undefined);
 const withoutBody = all.filter(([, operation]) => operation.body === undefined && operation.method !== 'GET');
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseBlock } from './http/client-address.ts';
 import { parseOriginList } from './http/origins.ts';
+import { parseSecretKey, type SecretKey } from './secret-keys.ts';
 
 /** One entry of SERVICE_ICE_SERVERS in the form in which it is handed to browsers and agents. */
 export interface IceServer {
@@ -133,6 +134,24 @@ export const originList = z.string().transform((text, context) => {
   });
   return z.NEVER;
 });
+
+export const secretKey = reading('base64 of exactly 32 bytes, with or without <version>: in front', (text) =>
+  parseSecretKey(text),
+);
+
+/** Former master keys: each with its version, no version twice. */
+export const previousSecretKeys = reading(
+  'a comma list of <version>:<base64 of exactly 32 bytes>, no version twice',
+  (text): SecretKey[] | null => {
+    const keys = commaList(text).map((entry) => parseSecretKey(entry, { versioned: true }));
+    const known = keys.filter((key) => key !== null);
+    const versions = new Set(known.map(({ version }) => version));
+    return versions.size === keys.length ? known : null;
+  },
+);
+
+/** Text without the spaces around it. */
+export const trimmed = z.string().trim();
 
 const iceServerEntry = z
   .strictObject({

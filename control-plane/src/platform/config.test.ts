@@ -140,6 +140,51 @@ describe('configuration from the environment', () => {
     expect(loadConfig({ ...all }).tls?.listen.port).toBe(3);
   });
 
+  test('a master key of secrets has a version, and former ones stand beside it', () => {
+    const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');
+    expect(loadConfig({}).secrets).toEqual({
+      keys: null,
+      environment: { SERVICE_STEAMGRIDDB_API_KEY: null },
+    });
+    expect(loadConfig({ SERVICE_SECRET_KEY: key(1) }).secrets.keys).toMatchObject({
+      current: { version: 1 },
+      previous: [],
+    });
+    const file = join(folder, 'secret-key');
+    writeFileSync(file, `3:${key(3)}\n`);
+    const former = `1:${key(1)}, 2:${key(2)}`;
+    const rotated = loadConfig({ SERVICE_SECRET_KEY_FILE: file, SERVICE_SECRET_KEY_PREVIOUS: former });
+    expect(rotated.secrets.keys).toMatchObject({
+      current: { version: 3 },
+      previous: [{ version: 1 }, { version: 2 }],
+    });
+    const apiKey = { SERVICE_STEAMGRIDDB_API_KEY: ' 0123456789abcdef ' };
+    expect(loadConfig(apiKey).secrets.environment.SERVICE_STEAMGRIDDB_API_KEY).toBe('0123456789abcdef');
+    expect(loadConfig({ SERVICE_STEAMGRIDDB_API_KEY: ' ' }).secrets.environment).toEqual({
+      SERVICE_STEAMGRIDDB_API_KEY: null,
+    });
+  });
+
+  test('a master key that cannot be meant refuses the boot and is not quoted', () => {
+    const one = Buffer.alloc(32, 1).toString('base64');
+    const short = Buffer.alloc(31, 7).toString('base64');
+    for (const [name, environment] of [
+      ['SERVICE_SECRET_KEY', { SERVICE_SECRET_KEY: short }],
+      ['SERVICE_SECRET_KEY', { SERVICE_SECRET_KEY_PREVIOUS: `1:${one}` }],
+      ['SERVICE_SECRET_KEY_PREVIOUS', { SERVICE_SECRET_KEY: one, SERVICE_SECRET_KEY_PREVIOUS: one }],
+      ['SERVICE_SECRET_KEY_PREVIOUS', { SERVICE_SECRET_KEY: one, SERVICE_SECRET_KEY_PREVIOUS: `2:${short}` }],
+      ['SERVICE_SECRET_KEY_PREVIOUS', { SERVICE_SECRET_KEY: one, SERVICE_SECRET_KEY_PREVIOUS: `1:${one}` }],
+      [
+        'SERVICE_SECRET_KEY_PREVIOUS',
+        { SERVICE_SECRET_KEY: one, SERVICE_SECRET_KEY_PREVIOUS: `2:${one},2:${one}` },
+      ],
+    ] as [string, Record<string, string>][]) {
+      const problems = problemsOf(environment);
+      expect(problems).toEqual([expect.stringMatching(new RegExp(`^${name}: expected `))]);
+      for (const value of [one, short]) expect(problems[0]).not.toContain(value);
+    }
+  });
+
   test('ICE servers are answered with a list of addresses', () => {
     const { sessions } = loadConfig({
       SERVICE_ICE_SERVERS:
@@ -161,11 +206,15 @@ describe('configuration from the environment', () => {
       CONTROL_PORT: '81',
       DATABASE_URL: 'postgres://user:hunter2@db.example/footlight?password=hunter2',
       SERVICE_ENROLLMENT_TOKEN: 'hunter2',
+      SERVICE_SECRET_KEY: Buffer.alloc(32, 'hunter2').toString('base64'),
+      SERVICE_SECRET_KEY_PREVIOUS: `2:${Buffer.alloc(32, 'hunter2').toString('base64')}`,
+      SERVICE_STEAMGRIDDB_API_KEY: 'hunter2',
       BOOTSTRAP_ADMIN_EMAIL: 'a@b.example',
       BOOTSTRAP_ADMIN_USERNAME: 'a',
       BOOTSTRAP_ADMIN_PASSWORD: 'hunter2',
     });
     expect(JSON.stringify(lines)).not.toContain('hunter2');
+    expect(JSON.stringify(lines)).not.toContain(Buffer.alloc(32, 'hunter2').toString('base64'));
     expect(lines.find(({ name }) => name === 'CONTROL_PORT')).toEqual({
       name: 'CONTROL_PORT',
       value: '81',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { BUILT_WEB_APP } from '../install-location.ts';
 import { HOUR_MS } from './clock.ts';
 import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
+import type { SecretKeys } from './secret-keys.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
 /** The service's configuration, checked. Absent optional values are null. Paths are absolute. */
@@ -43,6 +44,12 @@ export interface Config {
     allowedOrigins: readonly string[] | null;
     /** Seeds the stored setting at the first boot. */
     storageProvider: 'auto' | 'local' | 'volume';
+  };
+  secrets: {
+    /** null: nothing can be stored, and nothing stored can be read. */
+    keys: SecretKeys | null;
+    /** Values that count where nothing is stored, by the variable that carries them. */
+    environment: { SERVICE_STEAMGRIDDB_API_KEY: string | null };
   };
   catalog: { seedFile: string | null };
   fleet: { enrollmentToken: string | null };
@@ -205,6 +212,16 @@ function contradictions(values: Values): string[] {
     const missing = values.SERVICE_TLS_CERT === undefined ? 'SERVICE_TLS_CERT' : 'SERVICE_TLS_KEY';
     problems.push(`${missing}: expected together with its other half; set both or neither`);
   }
+  const previousKeys = values.SERVICE_SECRET_KEY_PREVIOUS ?? [];
+  const currentVersion = values.SERVICE_SECRET_KEY?.version;
+  if (previousKeys.length > 0 && currentVersion === undefined) {
+    problems.push('SERVICE_SECRET_KEY: expected a value, because SERVICE_SECRET_KEY_PREVIOUS is set');
+  }
+  if (previousKeys.some(({ version }) => version === currentVersion)) {
+    problems.push(
+      `SERVICE_SECRET_KEY_PREVIOUS: expected other versions than ${currentVersion}, the one of SERVICE_SECRET_KEY`,
+    );
+  }
   const bootstrap = [
     'BOOTSTRAP_ADMIN_EMAIL',
     'BOOTSTRAP_ADMIN_USERNAME',
@@ -228,6 +245,7 @@ function assemble(values: Values): Config {
   const email = values.BOOTSTRAP_ADMIN_EMAIL;
   const username = values.BOOTSTRAP_ADMIN_USERNAME;
   const password = values.BOOTSTRAP_ADMIN_PASSWORD;
+  const secretKey = values.SERVICE_SECRET_KEY;
   return {
     dataDir,
     database: values.DATABASE_URL ?? { dialect: 'sqlite', file: join(dataDir, 'control.db') },
@@ -263,6 +281,13 @@ function assemble(values: Values): Config {
     settings: {
       allowedOrigins: values.SERVICE_ALLOWED_ORIGINS ?? null,
       storageProvider: values.SERVICE_STORAGE_PROVIDER ?? 'auto',
+    },
+    secrets: {
+      keys:
+        secretKey === undefined
+          ? null
+          : { current: secretKey, previous: values.SERVICE_SECRET_KEY_PREVIOUS ?? [] },
+      environment: { SERVICE_STEAMGRIDDB_API_KEY: values.SERVICE_STEAMGRIDDB_API_KEY || null },
     },
     catalog: { seedFile: values.SERVICE_SEED_FILE ?? null },
     fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },

@@ -11,7 +11,10 @@ import {
   originList,
   port,
   positiveDurationMs,
+  previousSecretKeys,
   proxyList,
+  secretKey,
+  trimmed,
   wholeNumber,
 } from './config-values.ts';
 
@@ -62,6 +65,10 @@ export const VARIABLES = {
   SERVICE_STORAGE_PROVIDER: choice('auto', 'local', 'volume'),
   SERVICE_SEED_FILE: absolutePath,
 
+  SERVICE_SECRET_KEY: secretKey,
+  SERVICE_SECRET_KEY_PREVIOUS: previousSecretKeys,
+  SERVICE_STEAMGRIDDB_API_KEY: trimmed,
+
   SERVICE_ENROLLMENT_TOKEN: text,
   SERVICE_PLACEMENT_POLICY: choice('', 'spread', 'least-loaded', 'locality'),
   SERVICE_VRAM_MIN_FREE_MB: wholeNumber(0),
@@ -80,6 +87,9 @@ export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>
   'BOOTSTRAP_ADMIN_PASSWORD',
   'SERVICE_ENROLLMENT_TOKEN',
   'SERVICE_ICE_SERVERS',
+  'SERVICE_SECRET_KEY',
+  'SERVICE_SECRET_KEY_PREVIOUS',
+  'SERVICE_STEAMGRIDDB_API_KEY',
 ]);
 
 /** Variables for which "set, but empty" says something else than "unset". */

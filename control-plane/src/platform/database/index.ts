@@ -1,4 +1,4 @@
-export { bool, flag, fromJson, instant, toJson } from './codec.ts';
+export { bool, flag, fromJson, instant, instantOrNull, toJson } from './codec.ts';
 export type { Database, Executor, Tx } from './database.ts';
 export { isUnavailable, isUniqueViolation } from './failures.ts';
 export { type DatabaseTarget, openDatabase } from './open.ts';
