@@ -81,7 +81,12 @@ export const secretOperations = {
     summary: 'Store a secret, encrypted under the current master key',
     params: secretParams,
     body: { schema: setBody, maxBytes: 64 * 1024 },
-    responses: { 200: z.object({ secret: secretStatus, master_key_configured: masterKeyConfigured }) },
+    responses: {
+      200: z.object({
+        secret: secretStatus.describe('The secret after the write'),
+        master_key_configured: masterKeyConfigured,
+      }),
+    },
     refusals: {
       not_found: 'The service declares no secret of this name.',
       conflict: 'No master key is configured (SERVICE_SECRET_KEY).',
