@@ -1,45 +1,6 @@
 import type { z } from 'zod';
-import { accountOperations } from './accounts.ts';
-import { activityOperations } from './activity.ts';
-import { artworkOperations } from './artwork.ts';
-import { catalogOperations } from './catalog.ts';
-import { devOperations } from './dev.ts';
-import { fleetOperations } from './fleet.ts';
-import { inviteOperations } from './invites.ts';
-import { meOperations } from './me.ts';
-import { presetOperations } from './presets.ts';
-import { profileOperations } from './profiles.ts';
-import { secretOperations } from './secrets.ts';
-import { serviceOperations } from './service.ts';
-import { sessionOperations } from './sessions.ts';
-import { settingsOperations } from './settings.ts';
-import { setupOperations } from './setup.ts';
-import { userOperations } from './users.ts';
+import type { Operations } from './areas.ts';
 
-/**
- * Every HTTP operation, declared once: the server registers its handlers against this record, the web app's
- * client is typed by it, and one test walks it.
- */
-export const operations = {
-  ...serviceOperations,
-  ...setupOperations,
-  ...accountOperations,
-  ...catalogOperations,
-  ...fleetOperations,
-  ...sessionOperations,
-  ...userOperations,
-  ...inviteOperations,
-  ...meOperations,
-  ...devOperations,
-  ...presetOperations,
-  ...profileOperations,
-  ...artworkOperations,
-  ...settingsOperations,
-  ...secretOperations,
-  ...activityOperations,
-} as const;
-
-export type Operations = typeof operations;
 export type OperationId = keyof Operations;
 
 type Nothing = Record<never, never>;
@@ -69,6 +30,7 @@ export type SuccessStatus<Id extends OperationId> = keyof Operations[Id]['respon
 
 export * from './accounts.ts';
 export * from './activity.ts';
+export * from './areas.ts';
 export * from './artwork.ts';
 export { DEFAULT_BODY_BYTES, hasCodePoints } from './atoms.ts';
 export * from './catalog.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import { z } from 'zod';
 import {
+  areas,
   type Body,
   ERRORS,
   type Operation,
@@ -20,6 +21,11 @@ function parse(id: OperationId, json: string) {
 }
 
 describe('the record of operations', () => {
+  it('holds each operation of each area, and none twice', () => {
+    const ids = areas.flatMap((area) => Object.keys(area.operations));
+    expect(ids).toEqual(Object.keys(operations));
+  });
+
   it('names each operation by its own id, and no method and path twice', () => {
     const seen = new Set<string>();
     for (const [id, operation] of all) {

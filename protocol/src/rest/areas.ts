@@ -1,0 +1,97 @@
+import { accountOperations } from './accounts.ts';
+import { activityOperations } from './activity.ts';
+import { artworkOperations } from './artwork.ts';
+import { catalogOperations } from './catalog.ts';
+import { devOperations } from './dev.ts';
+import { fleetOperations } from './fleet.ts';
+import { inviteOperations } from './invites.ts';
+import { meOperations } from './me.ts';
+import type { OperationDeclaration } from './operation.ts';
+import { presetOperations } from './presets.ts';
+import { profileOperations } from './profiles.ts';
+import { secretOperations } from './secrets.ts';
+import { serviceOperations } from './service.ts';
+import { sessionOperations } from './sessions.ts';
+import { settingsOperations } from './settings.ts';
+import { setupOperations } from './setup.ts';
+import { userOperations } from './users.ts';
+
+/** Operations that belong together, under a name and a sentence that the published contract shows. */
+export interface Area {
+  readonly name: string;
+  readonly summary: string;
+  readonly operations: { readonly [id: string]: OperationDeclaration };
+}
+
+/** Every area, in the order in which somebody new to the contract reads it. */
+export const areas = [
+  {
+    name: 'Service',
+    summary: 'Whether the service is well, and this contract.',
+    operations: serviceOperations,
+  },
+  {
+    name: 'Setup',
+    summary: 'The way from an empty instance to one with an administrator.',
+    operations: setupOperations,
+  },
+  {
+    name: 'Accounts',
+    summary: 'Signing up, in and out, and how the service is reached.',
+    operations: accountOperations,
+  },
+  {
+    name: 'Me',
+    summary:
+      'What belongs to the account of the caller: password, devices, preferences, storage, favourites.',
+    operations: meOperations,
+  },
+  { name: 'Users', summary: 'The accounts of the instance, for administrators.', operations: userOperations },
+  { name: 'Invites', summary: 'Codes that let people register.', operations: inviteOperations },
+  {
+    name: 'Catalog',
+    summary: 'Apps, and who may see and launch them.',
+    operations: catalogOperations,
+  },
+  { name: 'Artwork', summary: 'Covers and heroes of apps.', operations: artworkOperations },
+  {
+    name: 'Presets',
+    summary: 'Ways of running an app that several apps share.',
+    operations: presetOperations,
+  },
+  {
+    name: 'Profiles',
+    summary: 'Launch profiles and the streams that they are made of.',
+    operations: profileOperations,
+  },
+  {
+    name: 'Sessions',
+    summary: 'Launching apps, following and ending what runs, and the socket of the viewer.',
+    operations: sessionOperations,
+  },
+  {
+    name: 'Fleet',
+    summary: 'Hosts, their GPUs, their enrolment, and the socket of the agent.',
+    operations: fleetOperations,
+  },
+  { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
+  {
+    name: 'Secrets',
+    summary: 'Values that apps get and that nobody reads back.',
+    operations: secretOperations,
+  },
+  { name: 'Activity', summary: 'What was changed, by whom and when.', operations: activityOperations },
+  { name: 'Development', summary: 'For tests and development only.', operations: devOperations },
+] as const satisfies readonly Area[];
+
+type Together<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+type All = Together<(typeof areas)[number]['operations']>;
+
+/**
+ * Every HTTP operation by its id, declared once: the server registers its handlers against this record, the web app's
+ * client is typed by it, and one test walks it.
+ */
+export const operations: Operations = Object.assign({}, ...areas.map((area) => area.operations));
+export type Operations = { readonly [Id in keyof All]: All[Id] };
