@@ -239,6 +239,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
         // A body that passes, so that only the id is left to judge.
         const bodies: Partial<Record<OperationId, unknown>> = {
           'apps.update': {},
+          'runtimePresets.update': {},
           'entitlements.grant': { subject_type: 'all' },
         };
         const body = bodies[operation.id as OperationId];

@@ -1,6 +1,6 @@
 import type { Body, RuntimeSpec } from '@footlight/protocol/rest';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
-import { refuseMount } from './mount-policy.ts';
+import { refuseMounts } from './mount-policy.ts';
 
 export const DEFAULT_HOME_PATH = '/home/service';
 
@@ -89,10 +89,8 @@ export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: Ap
 
 /** What is wrong with an app whatever else is stored; null when nothing is. The text names the field. */
 export function refuseFields(fields: AppFields): string | null {
-  for (const mount of fields.runtime_spec.mounts ?? []) {
-    const why = refuseMount(mount);
-    if (why !== null) return `runtime_spec.mounts: ${JSON.stringify(mount).slice(0, 100)} ${why}`;
-  }
+  const refusedMount = refuseMounts('runtime_spec.mounts', fields.runtime_spec.mounts);
+  if (refusedMount !== null) return refusedMount;
   if (fields.parent_app_id === null) return null;
   if (fields.library_provider !== '') return 'library_provider: a tile has none';
   if (fields.external_source === '') return 'external_source: a tile needs one';

@@ -1,3 +1,3 @@
-export type { Entitlements } from './entitlements.ts';
+export type { Entitlements } from './entitlements/service.ts';
 export { registerCatalogRoutes } from './routes.ts';
 export { type Catalog, createCatalog } from './service.ts';

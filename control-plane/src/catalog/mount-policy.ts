@@ -52,6 +52,15 @@ export function refuseMount(entry: string): string | null {
   return null;
 }
 
+/** The first refused mount of a list, named with the field it stands in; null when all pass. */
+export function refuseMounts(field: string, mounts: readonly string[] = []): string | null {
+  for (const mount of mounts) {
+    const why = refuseMount(mount);
+    if (why !== null) return `${field}: ${JSON.stringify(mount).slice(0, 100)} ${why}`;
+  }
+  return null;
+}
+
 const isAtOrBelow = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`);
 
 /** Without duplicate or trailing slashes and without `.` parts. */

@@ -1,7 +1,7 @@
-import type { AdminApp, AppListItem, Entitlement } from '@footlight/protocol/rest';
+import type { AdminApp, AppListItem } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
-import { bool, flag, fromJson, instant, toJson } from '../platform/database/index.ts';
-import type { AppsTable, EntitlementsTable } from '../platform/database/tables/catalog.ts';
+import { bool, flag, fromJson, toJson } from '../platform/database/index.ts';
+import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import type { AppFields } from './app-rules.ts';
 
 export type AppRow = Selectable<AppsTable>;
@@ -92,25 +92,5 @@ export function toAdminApp(row: AppRow, extras: AdminExtras): AdminApp {
     library_provider: row.library_provider,
     library_discovery_suspended: bool(row.library_discovery_suspended),
     sessions_30d: extras.sessions30d,
-  };
-}
-
-export type EntitlementRow = Selectable<EntitlementsTable> & {
-  subject_username: string | null;
-  app_name: string;
-};
-
-export function toEntitlement(row: EntitlementRow): Entitlement {
-  return {
-    id: row.id,
-    subject_type: row.subject_type,
-    subject_id: row.subject_id,
-    subject_username: row.subject_username,
-    app_id: row.app_id,
-    app_name: row.app_name,
-    granted_by: row.granted_by,
-    granted_by_user: row.granted_by_user,
-    source_ref: row.source_ref,
-    created_at: instant(row.created_at),
   };
 }

@@ -1,7 +1,7 @@
 import type { Server } from '../platform/http/server.ts';
 import type { Catalog } from './service.ts';
 
-/** Apps and entitlements over HTTP. */
+/** Apps, entitlements and runtime presets over HTTP. */
 export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
   server.handle('apps.list', async ({ caller, query }) => ({
     status: 200,
@@ -37,6 +37,30 @@ export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
   }));
   server.handle('entitlements.revoke', async ({ caller, params }) => {
     await catalog.entitlements.revoke(caller, params.id, params.entitlement_id);
+    return { status: 204 };
+  });
+  server.handle('libraryProviders.setEntitlementMode', async ({ caller, params, body }) => ({
+    status: 200,
+    body: { entitlement_mode: await catalog.entitlements.setMode(caller, params.provider, body.mode) },
+  }));
+  server.handle('runtimePresets.list', async () => ({
+    status: 200,
+    body: { items: await catalog.presets.list() },
+  }));
+  server.handle('runtimePresets.create', async ({ caller, body }) => ({
+    status: 201,
+    body: { runtime_preset: await catalog.presets.create(caller, body) },
+  }));
+  server.handle('runtimePresets.read', async ({ params }) => ({
+    status: 200,
+    body: { runtime_preset: await catalog.presets.read(params.id) },
+  }));
+  server.handle('runtimePresets.update', async ({ caller, params, body }) => ({
+    status: 200,
+    body: { runtime_preset: await catalog.presets.update(caller, params.id, body) },
+  }));
+  server.handle('runtimePresets.delete', async ({ caller, params }) => {
+    await catalog.presets.remove(caller, params.id);
     return { status: 204 };
   });
 }

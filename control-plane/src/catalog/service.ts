@@ -15,9 +15,13 @@ import {
   needsDiscovery,
   refuseFields,
 } from './app-rules.ts';
-import { createEntitlements, type Entitlements } from './entitlements.ts';
+import { createEntitlements, type Entitlements } from './entitlements/service.ts';
+import { holdsEntitlement, insertAdminEntitlement } from './entitlements/store.ts';
 import { createListCache } from './list-cache.ts';
+import { refuseMounts } from './mount-policy.ts';
 import { nextCursor, readCursor } from './paging.ts';
+import { createPresets, type Presets } from './presets/service.ts';
+import { holdPreset } from './presets/store.ts';
 import { type AppRow, toAdminApp, toColumns, toFields, toListItem } from './record.ts';
 import { plantSeedFile } from './seed.ts';
 import * as store from './store.ts';
@@ -30,6 +34,7 @@ type CreateBody = Body<'apps.create'>;
 
 export interface Catalog {
   entitlements: Entitlements;
+  presets: Presets;
   /** JSON text of one page of the caller's apps, kept per user until something changed it. @throws 400 cursor */
   listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<string>;
   /** @throws 404 for a person when absent, disabled or not entitled; for an administrator when absent */
@@ -55,6 +60,7 @@ export function createCatalog(platform: Platform): Catalog {
   const cache = createListCache();
   const loadVersion = store.versionReader(database.db);
   const entitlements = createEntitlements(platform);
+  const presets = createPresets(platform);
 
   async function adminApp(row: AppRow, adminId: string): Promise<AdminApp> {
     return (await adminApps([row], adminId))[0] as AdminApp;
@@ -93,7 +99,7 @@ export function createCatalog(platform: Platform): Catalog {
       }
     }
     if (fields.runtime_preset_id !== null && fields.runtime_preset_id !== base?.runtime_preset_id) {
-      if (!(await store.presetExists(tx, fields.runtime_preset_id))) {
+      if (!(await holdPreset(database, tx, fields.runtime_preset_id))) {
         throw invalid('runtime_preset_id: there is no such preset');
       }
     }
@@ -132,15 +138,12 @@ export function createCatalog(platform: Platform): Catalog {
     });
     await store.replaceAllowList(tx, id, listIds);
     if (audience.entitle === 'all') {
-      await store.insertEntitlement(tx, {
+      await insertAdminEntitlement(tx, {
         id: random.uuid(),
-        subject_type: 'all',
-        subject_id: null,
-        app_id: id,
-        granted_by: 'admin',
-        granted_by_user: audience.grantedBy,
-        source_ref: '',
-        created_at: now,
+        appId: id,
+        subjectId: null,
+        grantedBy: audience.grantedBy,
+        nowMs: now,
       });
     }
     await store.bumpCatalogVersion(tx);
@@ -155,6 +158,7 @@ export function createCatalog(platform: Platform): Catalog {
 
   return {
     entitlements,
+    presets,
 
     async listBody(userId, query) {
       const page = { offset: readCursor(query.cursor), limit: query.limit };
@@ -207,6 +211,9 @@ export function createCatalog(platform: Platform): Catalog {
     },
 
     async update(actor, appId, patch) {
+      const refusedMount = refuseMounts('runtime_spec.mounts', patch.runtime_spec?.mounts);
+      if (refusedMount !== null) throw invalid(refusedMount);
+      const keys = Object.keys(patch).sort();
       await refusingDuplicates(
         database.transaction(async (tx) => {
           const row = await store.lockApp(database, tx, appId);
@@ -221,7 +228,7 @@ export function createCatalog(platform: Platform): Catalog {
           if (needsDiscovery(fields, patch) && !(await store.isDiscoveryEnabled(tx))) {
             throw new ApiError('library_discovery_disabled');
           }
-          if (Object.keys(patch).length === 0) return;
+          if (keys.length === 0) return;
           await store.updateApp(tx, appId, {
             ...toColumns(fields),
             // Whoever writes `enabled` has taken the decision back from discovery.
@@ -232,13 +239,15 @@ export function createCatalog(platform: Platform): Catalog {
           await store.bumpCatalogVersion(tx);
         }),
       );
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.update',
-        targetType: 'app',
-        targetId: appId,
-        details: { keys: Object.keys(patch).sort() },
-      });
+      if (keys.length > 0) {
+        await activity.record({
+          actorUserId: actor.userId,
+          action: 'app.update',
+          targetType: 'app',
+          targetId: appId,
+          details: { keys },
+        });
+      }
       return loadAdminApp(appId, actor.userId);
     },
 
@@ -249,12 +258,16 @@ export function createCatalog(platform: Platform): Catalog {
         const tiles = deleteDerived ? [] : await store.listTiles(tx, appId, MAX_LISTED_TILES);
         if (tiles.length > 0) {
           throw new ApiError('conflict', {
-            message: 'This app has tiles that would be deleted with it.',
+            message: 'This app has tiles that would be deleted with it; say delete_derived=true to do so.',
             derived_tiles: tiles,
           });
         }
+        // A launch of a tile that is about to commit is waited for, and then seen.
+        await store.lockTiles(database, tx, appId);
         if (await store.hasLiveSession(tx, appId)) {
-          throw new ApiError('conflict', { message: 'A session of this app is still running.' });
+          throw new ApiError('conflict', {
+            message: 'A session of this app or of one of its tiles has not ended; stop it first.',
+          });
         }
         await store.releaseHomes(tx, appId, clock.nowMs());
         await store.deleteApp(tx, appId);
@@ -274,16 +287,13 @@ export function createCatalog(platform: Platform): Catalog {
       const appIds = await store.listFirstAdminApps(tx);
       if (appIds.length === 0) return;
       for (const appId of appIds) {
-        if (await store.holdsEntitlement(tx, appId, userId)) continue;
-        await store.insertEntitlement(tx, {
+        if (await holdsEntitlement(tx, appId, userId)) continue;
+        await insertAdminEntitlement(tx, {
           id: random.uuid(),
-          subject_type: 'user',
-          subject_id: userId,
-          app_id: appId,
-          granted_by: 'admin',
-          granted_by_user: null,
-          source_ref: '',
-          created_at: clock.nowMs(),
+          appId,
+          subjectId: userId,
+          grantedBy: null,
+          nowMs: clock.nowMs(),
         });
       }
       await store.clearFirstAdminApps(tx);

@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'kysely';
 import type { Database, Executor, Schema, Tx } from '../platform/database/index.ts';
-import type { AppsTable, EntitlementsTable } from '../platform/database/tables/catalog.ts';
-import type { AppRow, EntitlementRow } from './record.ts';
+import type { AppsTable } from '../platform/database/tables/catalog.ts';
+import type { AppRow } from './record.ts';
 
 export interface Page {
   offset: number;
@@ -103,6 +103,12 @@ export function listTiles(tx: Tx, appId: string, limit: number): Promise<{ id: s
     .execute();
 }
 
+/** Holds the tiles of the app until the transaction ends, against launches. */
+export async function lockTiles(database: Database, tx: Tx, appId: string): Promise<void> {
+  const query = tx.selectFrom('apps').select('id').where('parent_app_id', '=', appId).orderBy('id');
+  await database.forUpdate(query).execute();
+}
+
 /** Whether a session that has not ended runs the app or one of its tiles. */
 export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
   const row = await tx
@@ -120,12 +126,20 @@ export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Gives the homes of the app up; their files stay until their host collects them. */
+/**
+ * Gives the homes of the app up, and those that a tile of it may have from before it became one; their files stay until
+ * their host collects them.
+ */
 export async function releaseHomes(tx: Tx, appId: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('storage_homes')
     .set({ app_id: null, gc_after: nowMs })
-    .where('app_id', '=', appId)
+    .where((eb) =>
+      eb.or([
+        eb('app_id', '=', appId),
+        eb('app_id', 'in', eb.selectFrom('apps').select('id').where('parent_app_id', '=', appId)),
+      ]),
+    )
     .execute();
 }
 
@@ -189,15 +203,6 @@ export async function findUserProfiles(tx: Tx, ids: readonly string[]): Promise<
   return new Set(rows.map((row) => row.id));
 }
 
-export async function presetExists(tx: Tx, presetId: string): Promise<boolean> {
-  const row = await tx
-    .selectFrom('runtime_presets')
-    .select('id')
-    .where('id', '=', presetId)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
   const row = await tx
     .selectFrom('instance_settings')
@@ -205,64 +210,6 @@ export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
     .where('id', '=', 1)
     .executeTakeFirstOrThrow();
   return row.library_discovery_enabled === 1;
-}
-
-const entitlementQuery = (db: Executor) =>
-  db
-    .selectFrom('entitlements')
-    .innerJoin('apps', 'apps.id', 'entitlements.app_id')
-    .leftJoin('users', 'users.id', 'entitlements.subject_id')
-    .selectAll('entitlements')
-    .select(['apps.name as app_name', 'users.username as subject_username']);
-
-/** `all` first, then by user name. */
-export async function listEntitlements(db: Executor, appId: string): Promise<EntitlementRow[]> {
-  const rows = await entitlementQuery(db)
-    .where('entitlements.app_id', '=', appId)
-    .orderBy('entitlements.subject_type')
-    .orderBy('users.username')
-    .orderBy('entitlements.created_at')
-    .orderBy('entitlements.id')
-    .execute();
-  return rows;
-}
-
-/** What the account holds by rows of its own, by app name. */
-export async function listEntitlementsOfUser(db: Executor, userId: string): Promise<EntitlementRow[]> {
-  return entitlementQuery(db)
-    .where('entitlements.subject_id', '=', userId)
-    .orderBy('apps.name')
-    .orderBy('entitlements.created_at')
-    .orderBy('entitlements.id')
-    .execute();
-}
-
-export async function findEntitlement(db: Executor, id: string): Promise<EntitlementRow | null> {
-  return (await entitlementQuery(db).where('entitlements.id', '=', id).executeTakeFirst()) ?? null;
-}
-
-/** @param userId null: everybody */
-export async function holdsEntitlement(tx: Tx, appId: string, userId: string | null): Promise<boolean> {
-  const row = await tx
-    .selectFrom('entitlements')
-    .select('id')
-    .where('app_id', '=', appId)
-    .where('subject_id', userId === null ? 'is' : '=', userId)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-export async function insertEntitlement(tx: Tx, row: Insertable<EntitlementsTable>): Promise<void> {
-  await tx.insertInto('entitlements').values(row).execute();
-}
-
-export async function deleteEntitlement(tx: Tx, id: string): Promise<void> {
-  await tx.deleteFrom('entitlements').where('id', '=', id).execute();
-}
-
-export async function userExists(tx: Tx, userId: string): Promise<boolean> {
-  const row = await tx.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst();
-  return row !== undefined;
 }
 
 export async function adminExists(tx: Tx): Promise<boolean> {

@@ -85,8 +85,7 @@ export async function holdEntitlement(
   userId: string,
   appId: string,
 ): Promise<boolean> {
-  const query = entitlement(tx, userId, appId).orderBy('id');
-  const rows = await (database.dialect === 'postgres' ? query.forShare() : query).execute();
+  const rows = await database.forShare(entitlement(tx, userId, appId).orderBy('id')).execute();
   return rows.length > 0;
 }
 

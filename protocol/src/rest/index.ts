@@ -48,6 +48,7 @@ export type {
 } from './operation.ts';
 export * from './presets.ts';
 export * from './profiles.ts';
+export * from './runtime-spec.ts';
 export * from './secrets.ts';
 export * from './service.ts';
 export * from './sessions.ts';

@@ -162,6 +162,9 @@ describe('write bodies', () => {
     ['{"name":"a","kind":""}'],
     ['{"name":"a","cover_url":"javascript:alert(1)"}'],
     ['{"name":"a","cover_url":"//elsewhere/x.png"}'],
+    ['{"name":"a","cover_url":"/\\\\elsewhere/x.png"}'],
+    ['{"name":"a","cover_url":" javascript:alert(1)"}'],
+    ['{"name":"a","cover_url":"java\\nscript:alert(1)"}'],
     ['{"name":"a","default_width":1921}'],
     ['{"name":"a","default_fps":0}'],
     ['{"name":"a","default_vram_mb":2147483648}'],
@@ -169,6 +172,8 @@ describe('write bodies', () => {
     ['{"name":"a","runtime_spec":{"args":"xterm"}}'],
     ['{"name":"a","runtime_spec":{"env":{"A":1}}}'],
     ['{"name":"a","runtime_spec":{"network":"host"}}'],
+    ['{"name":"a","runtime_spec":{"args":["nul \\u0000"]}}'],
+    ['{"name":"a","runtime_spec":{"env":{"A":"nul \\u0000"}}}'],
     ['{"name":"a","runtime_spec":[]}'],
     ['{"name":"a","home_container_path":"home"}'],
     ['{"name":"a","launchable_profile_ids":[""]}'],
@@ -177,6 +182,37 @@ describe('write bodies', () => {
     ['{"name":"nul \\u0000"}'],
   ])('apps.create refuses %s', (json) => {
     expect(parse('apps.create', json).success).toBe(false);
+  });
+
+  test.each([
+    ['{}'],
+    ['{"name":"\\t"}'],
+    ['{"name":null}'],
+    ['{"name":"a","description":null}'],
+    ['{"name":"a","image":null}'],
+    ['{"name":"a","args":null}'],
+    ['{"name":"a","args":"x"}'],
+    ['{"name":"a","args":[1]}'],
+    ['{"name":"a","env":null}'],
+    ['{"name":"a","env":[]}'],
+    ['{"name":"a","env":{"A":1}}'],
+    ['{"name":"a","mounts":null}'],
+    ['{"name":"a","mounts":{}}'],
+    ['{"name":"a","managed_home":1}'],
+    ['{"name":"a","home_container_path":"home"}'],
+    ['{"name":"a","home_container_path":""}'],
+    ['{"name":"a","network":"host"}'],
+    ['{"name":"a","network":null}'],
+    ['{"name":"a","used_by":[]}'],
+    ['{"name":"a","managed_image_id":"x"}'],
+  ])('runtimePresets.create refuses %s', (json) => {
+    expect(parse('runtimePresets.create', json).success).toBe(false);
+  });
+
+  it('keeps every variable of a preset, odd names included', () => {
+    const env = '{"__proto__":"x","constructor":"y","A":""}';
+    const parsed = parse('runtimePresets.create', `{"name":"a","env":${env}}`);
+    expect(JSON.stringify((parsed.data as Body<'runtimePresets.create'>).env)).toBe(env);
   });
 
   test.each([

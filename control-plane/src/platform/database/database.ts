@@ -29,6 +29,10 @@ export interface Database {
   forUpdate<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
   /** Adds `for update skip locked` on Postgres. */
   skipLocked<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
+  /**
+   * Adds `for share` on Postgres: the rows stay as they are until the transaction ends, and others may hold them too.
+   */
+  forShare<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
   /** Holds the named lock until the transaction ends. */
   advisoryLock(tx: Tx, name: AdvisoryLockName): Promise<void>;
   /** Reads one row; rejects when the database does not answer. */

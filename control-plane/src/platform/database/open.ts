@@ -79,6 +79,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
     },
     forUpdate: (query) => query,
     skipLocked: (query) => query,
+    forShare: (query) => query,
     // BEGIN IMMEDIATE took the only write lock there is.
     advisoryLock: async () => undefined,
     ping: () => ping(db),
@@ -134,6 +135,7 @@ function openPostgres(url: string, logger: Logger): Database {
     },
     forUpdate: (query) => query.forUpdate(),
     skipLocked: (query) => query.forUpdate().skipLocked(),
+    forShare: (query) => query.forShare(),
     async advisoryLock(tx, name) {
       await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);
     },

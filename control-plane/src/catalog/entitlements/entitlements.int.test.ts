@@ -7,7 +7,7 @@ import {
   describeDatabases,
   type Person,
   type TestApp,
-} from '../testing/index.ts';
+} from '../../testing/index.ts';
 
 const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 6;

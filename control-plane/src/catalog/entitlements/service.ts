@@ -1,9 +1,10 @@
-import type { Body, Entitlement } from '@footlight/protocol/rest';
-import { isUniqueViolation } from '../platform/database/index.ts';
-import { ApiError } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
-import type { Platform } from '../platform/platform.ts';
-import { type EntitlementRow, toEntitlement } from './record.ts';
+import type { Body, Entitlement, EntitlementMode } from '@footlight/protocol/rest';
+import { isUniqueViolation } from '../../platform/database/index.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { bumpCatalogVersion, findApp, lockApp } from '../store.ts';
+import { toEntitlement } from './record.ts';
 import * as store from './store.ts';
 
 /** Who may see and launch an app: everybody by one row, or one account by its own. */
@@ -19,13 +20,20 @@ export interface Entitlements {
   grant(actor: Caller, appId: string, body: Body<'entitlements.grant'>): Promise<Entitlement>;
   /** @throws 404 unknown, or a row of another app */
   revoke(actor: Caller, appId: string, entitlementId: string): Promise<void>;
+  /**
+   * Replaces every row of the oldest app with this provider, whoever granted it: by one for everybody, by one for the
+   * actor, or by none.
+   * @param provider lower-case
+   * @throws 404 when no app has it
+   */
+  setMode(actor: Caller, provider: string, mode: EntitlementMode['mode']): Promise<EntitlementMode>;
 }
 
 export function createEntitlements(platform: Platform): Entitlements {
   const { database, clock, random, activity } = platform;
   return {
     async list(appId) {
-      if (!(await store.findApp(database.db, appId))) throw new ApiError('not_found');
+      if (!(await findApp(database.db, appId))) throw new ApiError('not_found');
       return (await store.listEntitlements(database.db, appId)).map(toEntitlement);
     },
 
@@ -38,21 +46,20 @@ export function createEntitlements(platform: Platform): Entitlements {
       const id = random.uuid();
       const row = await refusingSecondRow(
         database.transaction(async (tx) => {
-          if (!(await store.lockApp(database, tx, appId))) throw new ApiError('not_found');
-          if (subjectId !== null && !(await store.userExists(tx, subjectId))) throw new ApiError('not_found');
+          if (!(await lockApp(database, tx, appId))) throw new ApiError('not_found');
+          if (subjectId !== null && !(await store.holdUser(database, tx, subjectId))) {
+            throw new ApiError('not_found', { message: 'There is no such account.' });
+          }
           if (await store.holdsEntitlement(tx, appId, subjectId)) throw alreadyHeld();
-          await store.insertEntitlement(tx, {
+          await store.insertAdminEntitlement(tx, {
             id,
-            subject_type: body.subject_type,
-            subject_id: subjectId,
-            app_id: appId,
-            granted_by: 'admin',
-            granted_by_user: actor.userId,
-            source_ref: '',
-            created_at: clock.nowMs(),
+            appId,
+            subjectId,
+            grantedBy: actor.userId,
+            nowMs: clock.nowMs(),
           });
-          await store.bumpCatalogVersion(tx);
-          return (await store.findEntitlement(tx, id)) as EntitlementRow;
+          await bumpCatalogVersion(tx);
+          return store.loadEntitlement(tx, id);
         }),
       );
       await activity.record({
@@ -69,8 +76,8 @@ export function createEntitlements(platform: Platform): Entitlements {
       const row = await database.transaction(async (tx) => {
         const found = await store.findEntitlement(tx, entitlementId);
         if (found?.app_id !== appId) throw new ApiError('not_found');
-        await store.deleteEntitlement(tx, entitlementId);
-        await store.bumpCatalogVersion(tx);
+        if (!(await store.deleteEntitlement(tx, entitlementId))) throw new ApiError('not_found');
+        await bumpCatalogVersion(tx);
         return found;
       });
       await activity.record({
@@ -85,6 +92,35 @@ export function createEntitlements(platform: Platform): Entitlements {
           granted_by: row.granted_by,
         },
       });
+    },
+
+    async setMode(actor, provider, mode) {
+      const { appId, rows } = await database.transaction(async (tx) => {
+        const app = await store.lockProviderApp(database, tx, provider);
+        if (app === null) {
+          throw new ApiError('not_found', { message: `No app has the library provider ${provider}.` });
+        }
+        await store.deleteEntitlementsOf(tx, app.id);
+        if (mode !== 'none') {
+          await store.insertAdminEntitlement(tx, {
+            id: random.uuid(),
+            appId: app.id,
+            subjectId: mode === 'user' ? actor.userId : null,
+            grantedBy: actor.userId,
+            nowMs: clock.nowMs(),
+          });
+        }
+        await bumpCatalogVersion(tx);
+        return { appId: app.id, rows: await store.listEntitlements(tx, app.id) };
+      });
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'app.entitlement.set_mode',
+        targetType: 'app',
+        targetId: appId,
+        details: { provider, mode, item_count: rows.length },
+      });
+      return { provider, app_id: appId, mode, items: rows.map(toEntitlement) };
     },
   };
 }

@@ -1,0 +1,160 @@
+import type { Body, RuntimePreset } from '@footlight/protocol/rest';
+import { isUniqueViolation } from '../../platform/database/index.ts';
+import { ApiError, invalid } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { refuseMounts } from '../mount-policy.ts';
+import { isManagedImage } from './managed-image.ts';
+import {
+  applyPresetPatch,
+  NEW_PRESET,
+  type PresetRow,
+  toPreset,
+  toPresetColumns,
+  toPresetFields,
+} from './record.ts';
+import * as store from './store.ts';
+
+/** Apps that the refusal of a delete names. */
+const MAX_NAMED_APPS = 5;
+
+/** What several apps start with. Every launch reads the preset anew, so a change needs no change of its apps. */
+export interface Presets {
+  list(): Promise<RuntimePreset[]>;
+  /** @throws 404 */
+  read(presetId: string): Promise<RuntimePreset>;
+  /** @throws 400 mount, 409 name */
+  create(actor: Caller, body: Body<'runtimePresets.create'>): Promise<RuntimePreset>;
+  /** @throws 400 mount, 404, 409 name, 422 for an image that a managed preset may not have */
+  update(actor: Caller, presetId: string, patch: Body<'runtimePresets.update'>): Promise<RuntimePreset>;
+  /** @throws 404, 409 while an app refers to it */
+  remove(actor: Caller, presetId: string): Promise<void>;
+}
+
+export function createPresets(platform: Platform): Presets {
+  const { database, clock, random, activity } = platform;
+
+  async function withUsers(row: PresetRow | null): Promise<RuntimePreset> {
+    if (row === null) throw new ApiError('not_found');
+    const users = await store.listPresetUsers(database.db, row.id);
+    return toPreset(
+      row,
+      users.map(({ id, name }) => ({ id, name })),
+    );
+  }
+
+  const read = async (presetId: string) => withUsers(await store.findPreset(database.db, presetId));
+
+  return {
+    read,
+
+    async list() {
+      const rows = await store.listPresets(database.db);
+      const users = await store.listPresetUsers(database.db, null);
+      return rows.map((row) =>
+        toPreset(
+          row,
+          users.filter((app) => app.runtime_preset_id === row.id).map(({ id, name }) => ({ id, name })),
+        ),
+      );
+    },
+
+    async create(actor, body) {
+      refuseBadMounts(body.mounts);
+      const id = random.uuid();
+      const now = clock.nowMs();
+      await refusingTakenName(
+        database.transaction((tx) =>
+          store.insertPreset(tx, {
+            ...toPresetColumns(applyPresetPatch({ ...NEW_PRESET, name: body.name }, body)),
+            id,
+            managed_image_id: null,
+            created_at: now,
+            updated_at: now,
+          }),
+        ),
+      );
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'runtime_preset.create',
+        targetType: 'runtime_preset',
+        targetId: id,
+        details: { name: body.name },
+      });
+      return read(id);
+    },
+
+    async update(actor, presetId, patch) {
+      refuseBadMounts(patch.mounts);
+      const keys = Object.keys(patch).sort();
+      await refusingTakenName(
+        database.transaction(async (tx) => {
+          const row = await store.lockPreset(database, tx, presetId);
+          if (row === null) throw new ApiError('not_found');
+          const fields = applyPresetPatch(toPresetFields(row), patch);
+          const holder = await store.findPresetByName(tx, fields.name);
+          if (holder !== null && holder !== presetId) throw nameTaken();
+          if (row.managed_image_id !== null && !isManagedImage(row.managed_image_id, fields.image)) {
+            throw new ApiError('managed_preset_image_invalid', {
+              message: `image: this preset belongs to the image ${row.managed_image_id} of the catalog, so its image must be named by a digest (@sha256:…) or be service-local/${row.managed_image_id}:…`,
+            });
+          }
+          if (keys.length === 0) return;
+          await store.updatePreset(tx, presetId, { ...toPresetColumns(fields), updated_at: clock.nowMs() });
+        }),
+      );
+      if (keys.length > 0) {
+        await activity.record({
+          actorUserId: actor.userId,
+          action: 'runtime_preset.update',
+          targetType: 'runtime_preset',
+          targetId: presetId,
+          details: { keys },
+        });
+      }
+      return read(presetId);
+    },
+
+    async remove(actor, presetId) {
+      const name = await database.transaction(async (tx) => {
+        const row = await store.lockPreset(database, tx, presetId);
+        if (row === null) throw new ApiError('not_found');
+        const users = await store.listPresetUsers(tx, presetId);
+        if (users.length > 0) throw stillUsed(users.map((app) => app.name));
+        await store.deletePreset(tx, presetId);
+        return row.name;
+      });
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'runtime_preset.delete',
+        targetType: 'runtime_preset',
+        targetId: presetId,
+        details: { name },
+      });
+    },
+  };
+}
+
+function refuseBadMounts(mounts: readonly string[] | undefined): void {
+  const why = refuseMounts('mounts', mounts);
+  if (why !== null) throw invalid(why);
+}
+
+const nameTaken = () => new ApiError('conflict', { message: 'name: another preset has this name.' });
+
+function stillUsed(names: readonly string[]): ApiError {
+  const named = names.slice(0, MAX_NAMED_APPS).join(', ');
+  const more = names.length > MAX_NAMED_APPS ? ` and ${names.length - MAX_NAMED_APPS} more` : '';
+  return new ApiError('conflict', {
+    message: `Apps use this preset: ${named}${more}. Give them another one first.`,
+  });
+}
+
+/** Two presets that take a name at the same moment: the second finds the first only when it writes. */
+async function refusingTakenName<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw isUniqueViolation(error) ? nameTaken() : error;
+  }
+}

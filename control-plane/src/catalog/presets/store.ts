@@ -1,0 +1,63 @@
+import type { Insertable, Updateable } from 'kysely';
+import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import type { RuntimePresetsTable } from '../../platform/database/tables/catalog.ts';
+import type { PresetRow } from './record.ts';
+
+/** All presets, by name. */
+export function listPresets(db: Executor): Promise<PresetRow[]> {
+  return db.selectFrom('runtime_presets').selectAll().orderBy('name').execute();
+}
+
+export async function findPreset(db: Executor, id: string): Promise<PresetRow | null> {
+  return (await db.selectFrom('runtime_presets').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
+}
+
+/** Holds the preset until the transaction ends, against changes and against apps that begin to use it. */
+export async function lockPreset(database: Database, tx: Tx, id: string): Promise<PresetRow | null> {
+  const query = tx.selectFrom('runtime_presets').selectAll().where('id', '=', id);
+  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+}
+
+/** Whether there is the preset, which then stays until the transaction ends. */
+export async function holdPreset(database: Database, tx: Tx, id: string): Promise<boolean> {
+  const query = tx.selectFrom('runtime_presets').select('id').where('id', '=', id);
+  return (await database.forShare(query).executeTakeFirst()) !== undefined;
+}
+
+export async function findPresetByName(tx: Tx, name: string): Promise<string | null> {
+  const row = await tx.selectFrom('runtime_presets').select('id').where('name', '=', name).executeTakeFirst();
+  return row?.id ?? null;
+}
+
+/** Apps that refer to presets, by name. @param presetId null: to any */
+export function listPresetUsers(
+  db: Executor,
+  presetId: string | null,
+): Promise<{ id: string; name: string; runtime_preset_id: string | null }[]> {
+  const query = db
+    .selectFrom('apps')
+    .select(['id', 'name', 'runtime_preset_id'])
+    .orderBy('name')
+    .orderBy('id');
+  return (
+    presetId === null
+      ? query.where('runtime_preset_id', 'is not', null)
+      : query.where('runtime_preset_id', '=', presetId)
+  ).execute();
+}
+
+export async function insertPreset(tx: Tx, row: Insertable<RuntimePresetsTable>): Promise<void> {
+  await tx.insertInto('runtime_presets').values(row).execute();
+}
+
+export async function updatePreset(
+  tx: Tx,
+  id: string,
+  columns: Updateable<RuntimePresetsTable>,
+): Promise<void> {
+  await tx.updateTable('runtime_presets').set(columns).where('id', '=', id).execute();
+}
+
+export async function deletePreset(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('runtime_presets').where('id', '=', id).execute();
+}
