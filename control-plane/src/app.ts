@@ -15,6 +15,7 @@ import { createLogger, type Logger } from './platform/logger.ts';
 import type { Platform } from './platform/platform.ts';
 import { type Random, systemRandom } from './platform/random.ts';
 import { loadCertificate } from './platform/tls.ts';
+import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { createSessions, registerSessionsRoutes, type Sessions } from './sessions/index.ts';
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
@@ -83,7 +84,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
 
     const settings = createSettings(platform);
     const secrets = createSecrets(platform);
-    const catalog = createCatalog(platform);
+    const profiles = createProfiles(platform);
+    const catalog = createCatalog(platform, profiles);
     const accountsDeps: AccountsDeps = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
@@ -106,6 +108,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
+    registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { secrets });
     registerFleetRoutes(server, fleet);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
@@ -116,6 +119,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       throw new Error(`declared operations without a handler: ${unhandled.join(', ')}`);
 
     await settings.seed();
+    // Before the apps of the seed file, which may name them.
+    await profiles.plantShipped();
     await catalog.plantSeed();
     await accounts.boot();
     await fleet.start();

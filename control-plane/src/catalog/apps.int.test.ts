@@ -45,10 +45,18 @@ describeDatabases('apps', (databases) => {
   const session = (appId: string, state: 'pending' | 'stopped', ageDays = 0) =>
     addSession(app, { appId, userId: alice.id, state, ageDays });
 
-  async function profile(id: string, visibility: 'user' | 'admin' = 'user'): Promise<void> {
+  async function profile(id: string, visibility: 'user' | 'debug' = 'user'): Promise<void> {
     await app.plane.platform.database.db
       .insertInto('launch_profiles')
-      .values({ id, name: id, visibility, created_at: 1, updated_at: 1 })
+      .values({
+        id,
+        display_name: id,
+        description: '',
+        visibility,
+        sort_order: 0,
+        created_at: 1,
+        updated_at: 1,
+      })
       .execute();
   }
 
@@ -163,7 +171,7 @@ describeDatabases('apps', (databases) => {
     test('an allow-list collapses duplicates and is sorted; under force it is refused', async () => {
       await profile('zeta');
       await profile('alpha');
-      await profile('hidden', 'admin');
+      await profile('hidden', 'debug');
       const record = await created({ name: 'Listed', launchable_profile_ids: ['zeta', 'alpha', 'zeta'] });
       expect(record.launchable_profile_ids).toEqual(['alpha', 'zeta']);
       const forced = {

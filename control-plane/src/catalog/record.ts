@@ -42,8 +42,15 @@ export function toFields(row: AppRow): AppFields {
   };
 }
 
-/** An app as people see it. display_stream is what a launch without any choice would stream. */
-export function toListItem(row: AppRow, favourite: boolean): AppListItem {
+/** What a view of an app adds from other tables. */
+export interface ListExtras {
+  favourite: boolean;
+  /** What a launch without any choice would stream; null: the app's own numbers. */
+  displayStream: AppListItem['display_stream'] | null;
+}
+
+/** An app as people see it. */
+export function toListItem(row: AppRow, { favourite, displayStream }: ListExtras): AppListItem {
   return {
     id: row.id,
     name: row.name,
@@ -61,7 +68,7 @@ export function toListItem(row: AppRow, favourite: boolean): AppListItem {
     default_bitrate_kbps: row.default_bitrate_kbps,
     default_profile_id: row.default_profile_id,
     profile_policy: row.profile_policy,
-    display_stream: {
+    display_stream: displayStream ?? {
       width: row.default_width,
       height: row.default_height,
       fps: row.default_fps,
@@ -72,15 +79,14 @@ export function toListItem(row: AppRow, favourite: boolean): AppListItem {
 }
 
 /** What an administrator's view adds from other tables. */
-export interface AdminExtras {
-  favourite: boolean;
+export interface AdminExtras extends ListExtras {
   launchableProfileIds: readonly string[];
   sessions30d: number;
 }
 
 export function toAdminApp(row: AppRow, extras: AdminExtras): AdminApp {
   return {
-    ...toListItem(row, extras.favourite),
+    ...toListItem(row, extras),
     default_vram_mb: row.default_vram_mb,
     default_encode_slots: row.default_encode_slots,
     runtime_spec: fromJson(row.runtime_spec),

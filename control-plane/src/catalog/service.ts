@@ -15,6 +15,7 @@ import {
   needsDiscovery,
   refuseFields,
 } from './app-rules.ts';
+import type { CatalogDeps } from './deps.ts';
 import { createEntitlements, type Entitlements } from './entitlements/service.ts';
 import { holdsEntitlement, insertAdminEntitlement } from './entitlements/store.ts';
 import { createListCache } from './list-cache.ts';
@@ -55,7 +56,7 @@ export interface Catalog {
   plantSeed(): Promise<void>;
 }
 
-export function createCatalog(platform: Platform): Catalog {
+export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   const { database, clock, random, activity, config } = platform;
   const cache = createListCache();
   const loadVersion = store.versionReader(database.db);
@@ -71,22 +72,27 @@ export function createCatalog(platform: Platform): Catalog {
     const favourites = await store.loadFavourites(database.db, adminId);
     const allowLists = await store.loadAllowLists(database.db, ids);
     const counts = await store.countSessionsSince(database.db, ids, clock.nowMs() - SESSIONS_WINDOW_MS);
+    const displayStreams = await deps.loadDisplayStreams(database.db);
     return rows.map((row) =>
       toAdminApp(row, {
         favourite: favourites.has(row.id),
+        displayStream: displayStreams(row),
         launchableProfileIds: allowLists.get(row.id) ?? [],
         sessions30d: counts.get(row.id) ?? 0,
       }),
     );
   }
 
-  /** References that only the database can judge. @param base what was stored before; null for a new app */
+  /**
+   * References to apps and presets, which only the database can judge.
+   * @param base what was stored before; null for a new app
+   * @returns the parent where it is a new one
+   */
   async function checkReferences(
     tx: Tx,
     appId: string | null,
     fields: AppFields,
     base: AppFields | null,
-    listIds: readonly string[],
   ): Promise<AppRow | null> {
     let parent: AppRow | null = null;
     if (fields.parent_app_id !== null && fields.parent_app_id !== base?.parent_app_id) {
@@ -103,13 +109,24 @@ export function createCatalog(platform: Platform): Catalog {
         throw invalid('runtime_preset_id: there is no such preset');
       }
     }
-    const chosen = fields.default_profile_id !== base?.default_profile_id ? fields.default_profile_id : null;
-    const profiles = await store.findUserProfiles(tx, [...(chosen === null ? [] : [chosen]), ...listIds]);
-    if (chosen !== null && !profiles.has(chosen))
-      throw invalid('default_profile_id: there is no such profile');
-    if (listIds.some((id) => !profiles.has(id)))
-      throw invalid('launchable_profile_ids: there is no such profile');
     return parent;
+  }
+
+  /** Launch profiles that a request names, which people must be able to choose. */
+  async function checkProfiles(
+    tx: Tx,
+    sentDefault: string | null | undefined,
+    listIds: readonly string[],
+  ): Promise<void> {
+    const chosen = sentDefault ?? null;
+    const known = await deps.lockUserProfiles(tx, chosen === null ? listIds : [chosen, ...listIds]);
+    const unknown = (field: string, id: string) =>
+      invalid(
+        `${field}: there is no launch profile ${JSON.stringify(id).slice(0, 200)} that people may choose`,
+      );
+    if (chosen !== null && !known.has(chosen)) throw unknown('default_profile_id', chosen);
+    const missing = listIds.find((id) => !known.has(id));
+    if (missing !== undefined) throw unknown('launchable_profile_ids', missing);
   }
 
   async function insert(tx: Tx, body: CreateBody, audience: NewAppAudience): Promise<string> {
@@ -118,11 +135,12 @@ export function createCatalog(platform: Platform): Catalog {
     const draft = applyPatch({ ...NEW_APP, name: body.name }, body);
     const refused = refuseFields(draft);
     if (refused !== null) throw invalid(refused);
-    const list = decideAllowList(draft.profile_policy, body.launchable_profile_ids);
+    const parent = await checkReferences(tx, null, draft, null);
+    const fields = inheritFromParent(draft, body, parent && toFields(parent));
+    const list = decideAllowList(fields.profile_policy, body.launchable_profile_ids);
     if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
     const listIds = list === 'keep' ? [] : list.ids;
-    const parent = await checkReferences(tx, null, draft, null, listIds);
-    const fields = inheritFromParent(draft, body, parent && toFields(parent));
+    await checkProfiles(tx, body.default_profile_id, listIds);
     if (needsDiscovery(fields, null) && !(await store.isDiscoveryEnabled(tx))) {
       throw new ApiError('library_discovery_disabled');
     }
@@ -169,8 +187,13 @@ export function createCatalog(platform: Platform): Catalog {
       if (kept !== null) return kept;
       const rows = await store.listEntitledApps(database.db, userId, page);
       const favourites = await store.loadFavourites(database.db, userId);
+      const displayStreams = await deps.loadDisplayStreams(database.db);
       const body = JSON.stringify({
-        items: rows.slice(0, page.limit).map((row) => toListItem(row, favourites.has(row.id))),
+        items: rows
+          .slice(0, page.limit)
+          .map((row) =>
+            toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) }),
+          ),
         next_cursor: nextCursor(page, rows.length),
       });
       cache.keep(key, version, body);
@@ -182,7 +205,8 @@ export function createCatalog(platform: Platform): Catalog {
       const row = await store.findEntitledApp(database.db, caller.userId, appId);
       if (!row) throw new ApiError('not_found');
       const favourites = await store.loadFavourites(database.db, caller.userId);
-      return toListItem(row, favourites.has(row.id));
+      const displayStreams = await deps.loadDisplayStreams(database.db);
+      return toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) });
     },
 
     async listAll(adminId, query) {
@@ -224,7 +248,8 @@ export function createCatalog(platform: Platform): Catalog {
           if (refused !== null) throw invalid(refused);
           const list = decideAllowList(fields.profile_policy, patch.launchable_profile_ids);
           if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
-          await checkReferences(tx, appId, fields, base, list === 'keep' ? [] : list.ids);
+          await checkReferences(tx, appId, fields, base);
+          await checkProfiles(tx, patch.default_profile_id, list === 'keep' ? [] : list.ids);
           if (needsDiscovery(fields, patch) && !(await store.isDiscoveryEnabled(tx))) {
             throw new ApiError('library_discovery_disabled');
           }

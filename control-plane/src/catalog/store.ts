@@ -191,18 +191,6 @@ export async function replaceAllowList(tx: Tx, appId: string, profileIds: readon
     .execute();
 }
 
-/** Those of the ids that name a launch profile which users may choose. */
-export async function findUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await tx
-    .selectFrom('launch_profiles')
-    .select('id')
-    .where('id', 'in', ids)
-    .where('visibility', '=', 'user')
-    .execute();
-  return new Set(rows.map((row) => row.id));
-}
-
 export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
   const row = await tx
     .selectFrom('instance_settings')

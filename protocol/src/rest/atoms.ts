@@ -54,6 +54,9 @@ export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 /** Path parameter of every `/{id}` route. */
 export const idParams = z.object({ id: uuid.describe('Id of what the path names.') });
 
+/** Path parameter of the routes whose ids operators choose: any text. */
+export const textIdParams = z.object({ id: string().describe('Id that the operator chose.') });
+
 /**
  * `limit` of a paged list: absent, unparseable, zero or negative gives the default; more than the cap, the cap.
  */

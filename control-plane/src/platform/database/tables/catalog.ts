@@ -6,8 +6,6 @@ export interface CatalogTables {
   entitlements: EntitlementsTable;
   favourites: FavouritesTable;
   runtime_presets: RuntimePresetsTable;
-  launch_profiles: LaunchProfilesTable;
-  app_launch_profiles: AppLaunchProfilesTable;
   catalog_version: CatalogVersionTable;
 }
 
@@ -80,20 +78,6 @@ export interface RuntimePresetsTable {
   managed_image_id: string | null;
   created_at: number;
   updated_at: number;
-}
-
-/** Named qualities that a launch can ask for; an app may prefer, force or be limited to some. */
-export interface LaunchProfilesTable {
-  id: string;
-  name: string;
-  visibility: 'user' | 'admin';
-  created_at: number;
-  updated_at: number;
-}
-
-export interface AppLaunchProfilesTable {
-  app_id: string;
-  launch_profile_id: string;
 }
 
 /** One row, id 1. Every write that can change what somebody's app list shows adds one to `version`. */

@@ -1,0 +1,68 @@
+import type { ChainWarning, RungCodec } from '@footlight/protocol/rest';
+
+/** What the rules of a chain look at in a rung. */
+export interface ChainRung {
+  id: string;
+  codec: RungCodec;
+  min_offer_bandwidth_kbps: number;
+  min_decode_height: number;
+  hardware_encoder_required: boolean;
+}
+
+/** Whether some rung is H.264, which every client plays: without one a launch could end with nothing. */
+export const hasFloor = (chain: readonly Pick<ChainRung, 'codec'>[]): boolean => floorOf(chain) !== null;
+
+/** The last H.264 rung of a chain, best rung first; null in a chain without one. */
+export function floorOf<Rung extends Pick<ChainRung, 'codec'>>(chain: readonly Rung[]): Rung | null {
+  return chain.findLast((rung) => rung.codec === 'h264') ?? null;
+}
+
+/**
+ * The rung that a launch takes: the first that passes every gate, in the order of the chain. When none does, the last
+ * H.264 rung with every gate passed over, since a poor picture is better than none; the last rung where a chain has no
+ * H.264.
+ * @returns null for a chain without rungs
+ */
+export function chooseRung<Rung extends Pick<ChainRung, 'codec'>>(
+  chain: readonly Rung[],
+  passes: (rung: Rung) => boolean,
+): { rung: Rung; floor: boolean } | null {
+  const first = chain.find(passes);
+  if (first !== undefined) return { rung: first, floor: false };
+  const last = floorOf(chain) ?? chain.at(-1);
+  return last === undefined ? null : { rung: last, floor: true };
+}
+
+/**
+ * What is doubtful about a chain, best rung first. Its floor is what everybody ends on for whom nothing else works, so
+ * it should come last and ask the least.
+ */
+export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
+  const floor = floorOf(chain);
+  if (floor === null) return [];
+  const warnings: ChainWarning[] = [];
+  const last = chain.at(-1);
+  if (last !== undefined && last !== floor) {
+    warnings.push({
+      code: 'h264_floor_not_last',
+      message: `The last H.264 rung, ${floor.id}, is not the last of the chain: ${last.id} comes after it.`,
+    });
+  }
+  const easier = chain.find((rung) => asksLess(rung, floor));
+  if (easier !== undefined) {
+    warnings.push({
+      code: 'floor_not_least_demanding',
+      message: `The last H.264 rung, ${floor.id}, asks more than ${easier.id}, so it may fail where that one works.`,
+    });
+  }
+  return warnings;
+}
+
+/** Whether the floor asks more than this rung in bandwidth, in decoding or of the host. */
+function asksLess(rung: ChainRung, floor: ChainRung): boolean {
+  return (
+    floor.min_offer_bandwidth_kbps > rung.min_offer_bandwidth_kbps ||
+    floor.min_decode_height > rung.min_decode_height ||
+    (floor.hardware_encoder_required && !rung.hardware_encoder_required)
+  );
+}

@@ -1,0 +1,2 @@
+export { registerProfilesRoutes } from './routes.ts';
+export { createProfiles, type Profiles } from './service.ts';

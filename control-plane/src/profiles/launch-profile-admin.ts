@@ -1,0 +1,143 @@
+import type { Body, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
+import { bumpCatalogVersion } from '../catalog/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
+import { ApiError, invalid } from '../platform/errors.ts';
+import type { Caller } from '../platform/http/contract.ts';
+import type { Platform } from '../platform/platform.ts';
+import { hasFloor } from './chain.ts';
+import { type LaunchProfileUses, nameSome, toLaunchProfile } from './record.ts';
+import * as store from './store.ts';
+
+type CreateBody = Body<'launchProfiles.create'>;
+type UpdateBody = Body<'launchProfiles.update'>;
+
+/** The launch profiles that administrators keep. */
+export interface LaunchProfileAdmin {
+  /** By sort_order, then id, whoever may see them. */
+  list(): Promise<LaunchProfile[]>;
+  /** @throws 404 */
+  read(id: string): Promise<LaunchProfile>;
+  /** @throws 400 for the chain; 409 id taken */
+  create(actor: Caller, body: CreateBody): Promise<LaunchProfile>;
+  /** @throws 404; 400 for the chain */
+  update(actor: Caller, id: string, patch: UpdateBody): Promise<LaunchProfile>;
+  /** @throws 404; 409 while it is somebody's default */
+  remove(actor: Caller, id: string): Promise<void>;
+}
+
+export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin {
+  const { database, clock, activity } = platform;
+
+  const record = (actor: Caller, action: string, id: string, details: Record<string, unknown>) =>
+    activity.record({
+      actorUserId: actor.userId,
+      action,
+      targetType: 'launch_profile',
+      targetId: id,
+      details,
+    });
+
+  async function read(id: string): Promise<LaunchProfile> {
+    const found = await store.findLaunchProfile(database.db, id);
+    if (!found) throw new ApiError('not_found');
+    return toLaunchProfile(found, (await usesReader(database.db))(id));
+  }
+
+  return {
+    async list() {
+      const uses = await usesReader(database.db);
+      const chained = await store.listLaunchProfiles(database.db);
+      return chained.map((found) => toLaunchProfile(found, uses(found.profile.id)));
+    },
+
+    read,
+
+    async create(actor, { rungs, ...fields }) {
+      const now = clock.nowMs();
+      await database.transaction(async (tx) => {
+        await store.lockProfiles(database, tx);
+        await checkChain(tx, rungs);
+        if (await store.findLaunchProfile(tx, fields.id)) {
+          throw new ApiError('conflict', {
+            message: `There is a launch profile ${JSON.stringify(fields.id)} already.`,
+          });
+        }
+        await store.insertLaunchProfile(tx, { ...fields, created_at: now, updated_at: now });
+        await store.replaceChain(tx, fields.id, rungs);
+        await bumpCatalogVersion(tx);
+      });
+      await record(actor, 'launch_profile.create', fields.id, { name: fields.display_name });
+      return read(fields.id);
+    },
+
+    async update(actor, id, patch) {
+      const { rungs, ...fields } = patch;
+      const keys = Object.keys(patch).sort();
+      await database.transaction(async (tx) => {
+        await store.lockProfiles(database, tx);
+        if (!(await store.lockLaunchProfile(database, tx, id))) throw new ApiError('not_found');
+        if (rungs) await checkChain(tx, rungs);
+        if (keys.length === 0) return;
+        await store.updateLaunchProfile(tx, id, { ...fields, updated_at: clock.nowMs() });
+        if (rungs) await store.replaceChain(tx, id, rungs);
+        await bumpCatalogVersion(tx);
+      });
+      if (keys.length > 0) await record(actor, 'launch_profile.update', id, { keys });
+      return read(id);
+    },
+
+    async remove(actor, id) {
+      const { name, widened } = await database.transaction(async (tx) => {
+        await store.lockProfiles(database, tx);
+        const profile = await store.lockLaunchProfile(database, tx, id);
+        if (!profile) throw new ApiError('not_found');
+        const inUse = describeUses((await usesReader(tx))(id));
+        if (inUse !== null) {
+          throw new ApiError('conflict', { message: `This launch profile is still ${inUse}.` });
+        }
+        const widened = await store.listAppsLimitedTo(tx, id);
+        await store.deleteLaunchProfile(tx, id);
+        await bumpCatalogVersion(tx);
+        return { name: profile.display_name, widened };
+      });
+      await record(actor, 'launch_profile.delete', id, {
+        name,
+        ...(widened.length > 0 && { allow_list_widened_apps: widened }),
+      });
+    },
+  };
+}
+
+/** @throws 400 for a rung that does not exist, or a chain without H.264 */
+async function checkChain(tx: Tx, rungIds: readonly string[]): Promise<void> {
+  const known = new Map((await store.listRungs(tx)).map((rung) => [rung.id, rung]));
+  const chain: StreamProfile[] = [];
+  for (const id of rungIds) {
+    const rung = known.get(id);
+    if (!rung) throw invalid(`rungs: there is no rung ${JSON.stringify(id).slice(0, 200)}`);
+    chain.push(rung);
+  }
+  if (!hasFloor(chain)) throw invalid('rungs: at least one must be of codec h264, which every client plays');
+}
+
+/** Reads once what refers to launch profiles. */
+async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUses> {
+  const apps = await store.listAppsByDefault(db);
+  const preferences = await store.countPreferences(db);
+  const { globalDefaultProfileId } = await store.loadPolicy(db);
+  return (id) => ({
+    apps: apps.get(id) ?? [],
+    global_default: globalDefaultProfileId === id,
+    user_preferences: preferences.get(id) ?? 0,
+  });
+}
+
+/** What stands in the way of a delete, for people; null: nothing. */
+function describeUses(uses: LaunchProfileUses): string | null {
+  const parts: string[] = [];
+  if (uses.apps.length > 0) parts.push(`the default of ${nameSome(uses.apps.map(({ name }) => name))}`);
+  if (uses.global_default) parts.push('the default of the instance');
+  if (uses.user_preferences === 1) parts.push('the default of one person');
+  if (uses.user_preferences > 1) parts.push(`the default of ${uses.user_preferences} people`);
+  return parts.length === 0 ? null : parts.join(', and ');
+}

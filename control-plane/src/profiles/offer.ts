@@ -1,0 +1,78 @@
+import type { ProfileOffer, RatedLaunchProfile, Reason } from '@footlight/protocol/rest';
+import { loadLatestProbe, type Probe } from '../accounts/index.ts';
+import { findEntitledApp, loadAllowLists } from '../catalog/index.ts';
+import { ApiError } from '../platform/errors.ts';
+import type { Platform } from '../platform/platform.ts';
+import { permits } from './app-choice.ts';
+import { type ClientFacts, FAILURE_COUNTS_MS, judgeLaunchProfile, judgeRung } from './eligibility.ts';
+import { recommend } from './recommendation.ts';
+import type { Chained } from './record.ts';
+import * as store from './store.ts';
+
+/** What a person is offered at launch. */
+export interface Offers {
+  /**
+   * Launch profiles for people as the caller's latest device can play them.
+   * @param appId only those that this app may be launched with; undefined: all
+   * @throws 404 for an app that is absent, disabled, or not for the caller, whatever his role
+   */
+  offer(userId: string, appId: string | undefined): Promise<ProfileOffer>;
+}
+
+export function createOffers({ database, clock }: Platform): Offers {
+  const { db } = database;
+
+  /** Which launch profiles the app admits. @throws 404 */
+  async function loadFilter(userId: string, appId: string): Promise<(profileId: string) => boolean> {
+    const app = await findEntitledApp(db, userId, appId);
+    if (!app) throw new ApiError('not_found');
+    const allowList = (await loadAllowLists(db, [appId])).get(appId) ?? [];
+    return (profileId) => permits(app, allowList, profileId);
+  }
+
+  return {
+    async offer(userId, appId) {
+      const admits = appId === undefined ? () => true : await loadFilter(userId, appId);
+      const { deviceId, probe } = await loadLatestProbe(db, userId, clock.nowMs());
+      const facts: ClientFacts = {
+        probe: probe.kind === 'fresh' ? probe.facts : null,
+        failures:
+          deviceId === null
+            ? []
+            : await store.listClientFailures(db, deviceId, clock.nowMs() - FAILURE_COUNTS_MS),
+      };
+      const profiles = (await store.listLaunchProfiles(db))
+        .filter(({ profile }) => profile.visibility === 'user' && admits(profile.id))
+        .map((chained) => rate(chained, facts));
+      return { ...recommend(profiles, facts.probe !== null), notes: notesOn(probe), profiles };
+    },
+  };
+}
+
+function rate({ profile, rungs }: Chained, facts: ClientFacts): RatedLaunchProfile {
+  const chain = rungs.map((rung, index) => ({ ...rung, position: index + 1, ...judgeRung(rung, facts) }));
+  const first = chain[0];
+  return {
+    id: profile.id,
+    display_name: profile.display_name,
+    description: profile.description,
+    nominal: {
+      width: first?.width ?? 0,
+      height: first?.height ?? 0,
+      fps: first?.fps ?? 0,
+      bitrate_kbps: first?.nominal_bitrate_kbps ?? 0,
+    },
+    ...judgeLaunchProfile(profile.id, chain, facts.failures),
+    rungs: chain,
+  };
+}
+
+function notesOn(probe: Probe): Reason[] {
+  if (probe.kind === 'missing') {
+    return [{ code: 'probe_missing', message: 'This device has not been measured yet.' }];
+  }
+  if (probe.kind === 'stale') {
+    return [{ code: 'probe_stale', message: 'The last measurement of this device is over 30 days old.' }];
+  }
+  return [];
+}

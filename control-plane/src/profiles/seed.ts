@@ -1,0 +1,27 @@
+import { bumpCatalogVersion } from '../catalog/index.ts';
+import type { Platform } from '../platform/platform.ts';
+import { toRungColumns } from './record.ts';
+import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
+import * as store from './store.ts';
+
+/** Puts the shipped catalog in, at the first boot of the instance only: what is changed or deleted later stays so. */
+export async function plantShippedCatalog({ database, clock, logger }: Platform): Promise<void> {
+  const now = clock.nowMs();
+  const stamps = { created_at: now, updated_at: now };
+  const planted = await database.transaction(async (tx) => {
+    if (!(await store.claimShippedCatalog(tx, now))) return false;
+    for (const rung of SHIPPED_RUNGS) await store.insertRung(tx, { ...toRungColumns(rung), ...stamps });
+    for (const { rungs, ...fields } of SHIPPED_LAUNCH_PROFILES) {
+      await store.insertLaunchProfile(tx, { ...fields, ...stamps });
+      await store.replaceChain(tx, fields.id, rungs);
+    }
+    await bumpCatalogVersion(tx);
+    return true;
+  });
+  if (!planted) return;
+  logger.info({
+    event: 'profiles.shipped',
+    rungs: SHIPPED_RUNGS.length,
+    launch_profiles: SHIPPED_LAUNCH_PROFILES.length,
+  });
+}

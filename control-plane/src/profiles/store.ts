@@ -1,0 +1,329 @@
+import type { StreamProfile } from '@footlight/protocol/rest';
+import type { Insertable, Updateable } from 'kysely';
+import { bool, type Database, type Executor, type Tx } from '../platform/database/index.ts';
+import type {
+  LaunchProfilesTable,
+  ProfilePolicyTable,
+  StreamProfilesTable,
+} from '../platform/database/tables/profiles.ts';
+import type { ClientFailure } from './eligibility.ts';
+import { type Chained, type LaunchProfileRow, toRung } from './record.ts';
+
+const POLICY_ROW = 1;
+
+/**
+ * Rungs, launch profiles and the policy are written one after the other, since each rule looks at several of their
+ * rows. Reads go on meanwhile.
+ */
+export const lockProfiles = (database: Database, tx: Tx): Promise<void> =>
+  database.advisoryLock(tx, 'profiles');
+
+/** By the text of the ids, in one order on every database. */
+const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+/** Every rung, by id. */
+export async function listRungs(db: Executor): Promise<StreamProfile[]> {
+  const rows = await db.selectFrom('stream_profiles').selectAll().execute();
+  return rows.map(toRung).sort(byId);
+}
+
+export async function findRung(db: Executor, id: string): Promise<StreamProfile | null> {
+  const row = await db.selectFrom('stream_profiles').selectAll().where('id', '=', id).executeTakeFirst();
+  return row ? toRung(row) : null;
+}
+
+/** @throws the driver's error when the id is taken */
+export async function insertRung(tx: Tx, row: Insertable<StreamProfilesTable>): Promise<void> {
+  await tx.insertInto('stream_profiles').values(row).execute();
+}
+
+export async function updateRung(
+  tx: Tx,
+  id: string,
+  columns: Updateable<StreamProfilesTable>,
+): Promise<void> {
+  await tx.updateTable('stream_profiles').set(columns).where('id', '=', id).execute();
+}
+
+export async function deleteRung(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('stream_profiles').where('id', '=', id).execute();
+}
+
+/** How many sessions, live and past, resolved to each rung; rungs of none are missing. */
+export async function countSessionsByRung(db: Executor): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['stream_profile_id', (eb) => eb.fn.countAll<number>().as('count')])
+    .where('stream_profile_id', 'is not', null)
+    .groupBy('stream_profile_id')
+    .execute();
+  return new Map(rows.map((row) => [row.stream_profile_id ?? '', row.count]));
+}
+
+export async function hasSessionOfRung(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('stream_profile_id', '=', id)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Every launch profile with its chain, by sort_order, then id: the order of every list. */
+export async function listLaunchProfiles(db: Executor): Promise<Chained[]> {
+  const profiles = await db.selectFrom('launch_profiles').selectAll().execute();
+  const chains = await loadChains(db, null);
+  return profiles
+    .map((profile) => ({ profile, rungs: chains.get(profile.id) ?? [] }))
+    .sort((a, b) => a.profile.sort_order - b.profile.sort_order || byId(a.profile, b.profile));
+}
+
+export async function findLaunchProfile(db: Executor, id: string): Promise<Chained | null> {
+  const profile = await db.selectFrom('launch_profiles').selectAll().where('id', '=', id).executeTakeFirst();
+  if (!profile) return null;
+  return { profile, rungs: (await loadChains(db, id)).get(id) ?? [] };
+}
+
+/** The launch profile's own row, held until the transaction ends against whoever would refer to it. */
+export async function lockLaunchProfile(
+  database: Database,
+  tx: Tx,
+  id: string,
+): Promise<LaunchProfileRow | null> {
+  const query = tx.selectFrom('launch_profiles').selectAll().where('id', '=', id);
+  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+}
+
+/** Chains by launch profile, best rung first. @param only null: of all */
+async function loadChains(db: Executor, only: string | null): Promise<Map<string, StreamProfile[]>> {
+  let query = db
+    .selectFrom('launch_profile_rungs')
+    .innerJoin('stream_profiles', 'stream_profiles.id', 'launch_profile_rungs.stream_profile_id')
+    .selectAll('stream_profiles')
+    .select('launch_profile_rungs.launch_profile_id')
+    .orderBy('launch_profile_rungs.position');
+  if (only !== null) query = query.where('launch_profile_rungs.launch_profile_id', '=', only);
+  const chains = new Map<string, StreamProfile[]>();
+  for (const row of await query.execute()) {
+    const chain = chains.get(row.launch_profile_id);
+    if (chain) chain.push(toRung(row));
+    else chains.set(row.launch_profile_id, [toRung(row)]);
+  }
+  return chains;
+}
+
+/** @throws the driver's error when the id is taken */
+export async function insertLaunchProfile(tx: Tx, row: Insertable<LaunchProfilesTable>): Promise<void> {
+  await tx.insertInto('launch_profiles').values(row).execute();
+}
+
+export async function updateLaunchProfile(
+  tx: Tx,
+  id: string,
+  columns: Updateable<LaunchProfilesTable>,
+): Promise<void> {
+  await tx.updateTable('launch_profiles').set(columns).where('id', '=', id).execute();
+}
+
+/** Its chain and its places in allow-lists go with it by the schema's cascades. */
+export async function deleteLaunchProfile(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('launch_profiles').where('id', '=', id).execute();
+}
+
+/** @param rungIds best rung first */
+export async function replaceChain(tx: Tx, id: string, rungIds: readonly string[]): Promise<void> {
+  await tx.deleteFrom('launch_profile_rungs').where('launch_profile_id', '=', id).execute();
+  for (const [index, stream_profile_id] of rungIds.entries()) {
+    await tx
+      .insertInto('launch_profile_rungs')
+      .values({ launch_profile_id: id, position: index + 1, stream_profile_id })
+      .execute();
+  }
+}
+
+/** Apps by the launch profile that is their default, each list by name. */
+export async function listAppsByDefault(db: Executor): Promise<Map<string, { id: string; name: string }[]>> {
+  const rows = await db
+    .selectFrom('apps')
+    .select(['id', 'name', 'default_profile_id'])
+    .where('default_profile_id', 'is not', null)
+    .orderBy('name')
+    .orderBy('id')
+    .execute();
+  const apps = new Map<string, { id: string; name: string }[]>();
+  for (const { default_profile_id, ...app } of rows) {
+    const id = default_profile_id ?? '';
+    const list = apps.get(id);
+    if (list) list.push(app);
+    else apps.set(id, [app]);
+  }
+  return apps;
+}
+
+/** How many people made each launch profile their default; profiles of none are missing. */
+export async function countPreferences(db: Executor): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('profile_preferences')
+    .select(['default_profile_id', (eb) => eb.fn.countAll<number>().as('count')])
+    .groupBy('default_profile_id')
+    .execute();
+  return new Map(rows.map((row) => [row.default_profile_id, row.count]));
+}
+
+/** Names of the apps whose allow-list holds this launch profile and no other, by name. */
+export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('app_launch_profiles')
+    .innerJoin('apps', 'apps.id', 'app_launch_profiles.app_id')
+    .select('apps.name')
+    .where('app_launch_profiles.launch_profile_id', '=', id)
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('app_launch_profiles as others')
+            .select('others.app_id')
+            .whereRef('others.app_id', '=', 'app_launch_profiles.app_id')
+            .where('others.launch_profile_id', '<>', id),
+        ),
+      ),
+    )
+    .orderBy('apps.name')
+    .orderBy('apps.id')
+    .execute();
+  return rows.map((row) => row.name);
+}
+
+/**
+ * Those of the ids that name a launch profile which people may choose. Held until the transaction ends, so that none
+ * is deleted before the caller has referred to it.
+ */
+export async function lockUserProfiles(
+  database: Database,
+  tx: Tx,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  // Asked without the ids first: a request may name more of them than a statement can carry.
+  const visible = await tx
+    .selectFrom('launch_profiles')
+    .select('id')
+    .where('visibility', '=', 'user')
+    .execute();
+  const asked = new Set(ids);
+  const known = visible.map((row) => row.id).filter((id) => asked.has(id));
+  if (known.length === 0) return new Set();
+  const query = tx
+    .selectFrom('launch_profiles')
+    .select('id')
+    .where('id', 'in', known)
+    .where('visibility', '=', 'user')
+    .orderBy('id');
+  return new Set((await database.forUpdate(query).execute()).map((row) => row.id));
+}
+
+/** Numbers of a rung as lists show them. */
+export interface StreamNumbers {
+  width: number;
+  height: number;
+  fps: number;
+  bitrate_kbps: number;
+}
+
+/** The first rung of every launch profile that has one. */
+export async function loadFirstRungs(db: Executor): Promise<Map<string, StreamNumbers>> {
+  const rows = await db
+    .selectFrom('launch_profile_rungs')
+    .innerJoin('stream_profiles', 'stream_profiles.id', 'launch_profile_rungs.stream_profile_id')
+    .select([
+      'launch_profile_rungs.launch_profile_id as id',
+      'stream_profiles.width',
+      'stream_profiles.height',
+      'stream_profiles.fps',
+      'stream_profiles.nominal_bitrate_kbps as bitrate_kbps',
+    ])
+    .where('launch_profile_rungs.position', '=', 1)
+    .execute();
+  return new Map(rows.map(({ id, ...numbers }) => [id, numbers]));
+}
+
+export interface Policy {
+  globalDefaultProfileId: string | null;
+  userOverridesAllowed: boolean;
+}
+
+export async function loadPolicy(db: Executor): Promise<Policy> {
+  const row = await db
+    .selectFrom('profile_policy')
+    .select(['global_default_profile_id', 'user_overrides_allowed'])
+    .where('id', '=', POLICY_ROW)
+    .executeTakeFirstOrThrow();
+  return {
+    globalDefaultProfileId: row.global_default_profile_id,
+    userOverridesAllowed: bool(row.user_overrides_allowed),
+  };
+}
+
+export async function updatePolicy(tx: Tx, columns: Updateable<ProfilePolicyTable>): Promise<void> {
+  await tx.updateTable('profile_policy').set(columns).where('id', '=', POLICY_ROW).execute();
+}
+
+/** Remembers that the shipped catalog is in. @returns false when it was before: it is put in once */
+export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('profile_policy')
+    .set({ shipped_catalog_at: nowMs })
+    .where('id', '=', POLICY_ROW)
+    .where('shipped_catalog_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** The launch profile that the user made his default; null: none. */
+export async function loadPreference(db: Executor, userId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('profile_preferences')
+    .select('default_profile_id')
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  return row?.default_profile_id ?? null;
+}
+
+export async function storePreference(
+  tx: Tx,
+  userId: string,
+  profileId: string | null,
+  nowMs: number,
+): Promise<void> {
+  if (profileId === null) {
+    await tx.deleteFrom('profile_preferences').where('user_id', '=', userId).execute();
+    return;
+  }
+  const columns = { default_profile_id: profileId, updated_at: nowMs };
+  await tx
+    .insertInto('profile_preferences')
+    .values({ user_id: userId, ...columns })
+    .onConflict((conflict) => conflict.column('user_id').doUpdateSet(columns))
+    .execute();
+}
+
+/** What the device failed to play since then. */
+export async function listClientFailures(
+  db: Executor,
+  deviceId: string,
+  sinceMs: number,
+): Promise<ClientFailure[]> {
+  const rows = await db
+    .selectFrom('client_failures')
+    .select(['launch_profile_id', 'stream_profile_id', 'codec'])
+    .where('device_id', '=', deviceId)
+    .where('outcome', '=', 'fail')
+    .where('recorded_at', '>=', sinceMs)
+    .execute();
+  return rows.map((row) => ({
+    launch_profile_id: row.launch_profile_id || null,
+    stream_profile_id: row.stream_profile_id || null,
+    codec: row.codec || null,
+  }));
+}
