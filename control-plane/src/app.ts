@@ -109,7 +109,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
     registerProfilesRoutes(server, profiles);
-    registerSettingsRoutes(server, { secrets });
+    registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
     registerSignalingRoutes(server, signaling);

@@ -32,7 +32,7 @@ describe('every variable that is read stands in the documentation, and none besi
 
   test('of the node agent', () => {
     const known = names(read('node-agent/src/config/environment.ts'), /'(SERVICE_[A-Z0-9_]+)'/g);
-    const settings = names(read('node-agent/src/config/knobs.ts'), /\b(?:knob|choice)\('([a-z0-9_]+)'/g);
+    const settings = names(read('protocol/src/agent/knobs.ts'), /\b(?:knob|choice)\('([a-z0-9_]+)'/g);
     const given = documented('docs/hosts.md');
     for (const name of known) expect(given).toContain(name);
     for (const name of given)

@@ -1,8 +1,19 @@
 import type { Server } from '../platform/http/server.ts';
+import { CONFIG_CATALOG } from './config-catalog.ts';
 import type { Secrets } from './secrets.ts';
+import type { Settings } from './service.ts';
 
-/** Secrets over HTTP. */
-export function registerSettingsRoutes(server: Server, { secrets }: { secrets: Secrets }): void {
+/** Settings, the table of host settings and secrets over HTTP. */
+export function registerSettingsRoutes(
+  server: Server,
+  { settings, secrets }: { settings: Settings; secrets: Secrets },
+): void {
+  server.handle('settings.read', async () => ({ status: 200, body: { settings: await settings.read() } }));
+  server.handle('settings.update', async ({ caller, body }) => ({
+    status: 200,
+    body: { settings: await settings.update(caller, body) },
+  }));
+  server.handle('configCatalog.read', async () => ({ status: 200, body: { knobs: [...CONFIG_CATALOG] } }));
   server.handle('secrets.list', async () => ({ status: 200, body: await secrets.list() }));
   server.handle('secrets.set', async ({ caller, params, body }) => ({
     status: 200,

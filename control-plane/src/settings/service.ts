@@ -1,23 +1,11 @@
-import type { Selectable } from 'kysely';
-import { bool } from '../platform/database/index.ts';
-import type { InstanceSettingsTable } from '../platform/database/tables/accounts.ts';
+import type { InstanceSettings, SettingsPatch } from '@footlight/protocol/rest';
+import type { Caller } from '../platform/http/contract.ts';
 import type { Platform } from '../platform/platform.ts';
-import { loadAllowedOrigins, loadSettings, seedSettings } from './store.ts';
+import { type SettingsInForce, toColumns, toRecord, toSettingsInForce } from './record.ts';
+import { loadAllowedOrigins, loadSettings, seedSettings, updateSettings } from './store.ts';
 
 /** How long a read may be old where a stale one does no harm. */
 const MAX_STALE_MS = 2_000;
-
-/** Instance settings as features use them. */
-interface InstanceSettings {
-  registrationMode: 'closed' | 'invite_only' | 'open';
-  storageProvider: 'auto' | 'local' | 'volume';
-  libraryDiscoveryEnabled: boolean;
-  libraryDiscoveryIntervalMinutes: number;
-  libraryDiscoveryAppdetailsEnabled: boolean;
-  micCaptureEnabled: boolean;
-  imageUpdatePolicy: 'manual' | 'notify' | 'auto';
-  flightRecorderEnabled: boolean;
-}
 
 /** The list of origins in force and where it comes from. */
 export interface OriginsInForce {
@@ -28,16 +16,23 @@ export interface OriginsInForce {
 export interface Settings {
   /** Writes what the environment seeds, at the first boot only. */
   seed(): Promise<void>;
+  /** The stored settings, as administrators see them. */
+  read(): Promise<InstanceSettings>;
+  /**
+   * Changes what the patch names, all of it or nothing. In force here at once and in other processes within 2 s.
+   * @throws ApiError validation_failed, with the 1-based position of an entry that is no origin
+   */
+  update(actor: Caller, patch: SettingsPatch): Promise<InstanceSettings>;
   /** Settings, at most 2 s old. */
-  current(): Promise<InstanceSettings>;
+  current(): Promise<SettingsInForce>;
   /** The list in force, at most 2 s old. Never rejects: a list that cannot be read is an empty one. */
   originsInForce(): Promise<OriginsInForce>;
 }
 
 /** The settings of the instance: one row, read often and written rarely. */
 export function createSettings(platform: Platform): Settings {
-  const { clock, config, database, logger } = platform;
-  const row = cached(clock, async () => toSettings(await loadSettings(database.db)));
+  const { activity, clock, config, database, logger } = platform;
+  const row = cached(clock, async () => toSettingsInForce(await loadSettings(database.db)));
   const storedOrigins = cached(clock, () => loadAllowedOrigins(database.db));
 
   return {
@@ -51,12 +46,32 @@ export function createSettings(platform: Platform): Settings {
         clock.nowMs(),
       );
     },
-    current: row,
+    async read() {
+      return toRecord(await loadSettings(database.db));
+    },
+    async update(actor, patch) {
+      const columns = toColumns(patch);
+      const keys = Object.keys(columns).sort();
+      if (keys.length === 0) return toRecord(await loadSettings(database.db));
+      const change = { updated_by: actor.userId, updated_at: clock.nowMs() };
+      const updated = await updateSettings(database.db, columns, change);
+      row.forget();
+      storedOrigins.forget();
+      await activity.record({
+        actorUserId: actor.userId,
+        action: 'instance.settings.updated',
+        targetType: 'instance',
+        targetId: 'instance_settings',
+        details: { keys },
+      });
+      return toRecord(updated);
+    },
+    current: row.read,
     async originsInForce() {
       const pinned = config.settings.allowedOrigins;
       if (pinned !== null) return { source: 'environment', allowed: pinned };
       try {
-        return { source: 'database', allowed: await storedOrigins() };
+        return { source: 'database', allowed: await storedOrigins.read() };
       } catch (error) {
         logger.warn({ event: 'settings.origins_unreadable', err: error });
         return { source: 'database', allowed: [] };
@@ -65,30 +80,28 @@ export function createSettings(platform: Platform): Settings {
   };
 }
 
-/** One shared read at a time, kept for MAX_STALE_MS counted from its start. A failed read is not kept. */
-function cached<T>(clock: Platform['clock'], load: () => Promise<T>): () => Promise<T> {
-  let latest: { value: Promise<T>; startedMs: number } | null = null;
-  return () => {
-    const nowMs = clock.monotonicMs();
-    if (latest !== null && nowMs - latest.startedMs < MAX_STALE_MS) return latest.value;
-    const read = { value: load(), startedMs: nowMs };
-    latest = read;
-    read.value.catch(() => {
-      if (latest === read) latest = null;
-    });
-    return read.value;
-  };
+interface Cached<T> {
+  read(): Promise<T>;
+  /** The next read goes to the database. */
+  forget(): void;
 }
 
-function toSettings(row: Selectable<InstanceSettingsTable>): InstanceSettings {
+/** One shared read at a time, kept for MAX_STALE_MS counted from its start. A failed read is not kept. */
+function cached<T>(clock: Platform['clock'], load: () => Promise<T>): Cached<T> {
+  let latest: { value: Promise<T>; startedMs: number } | null = null;
   return {
-    registrationMode: row.registration_mode,
-    storageProvider: row.storage_provider,
-    libraryDiscoveryEnabled: bool(row.library_discovery_enabled),
-    libraryDiscoveryIntervalMinutes: row.library_discovery_interval_minutes,
-    libraryDiscoveryAppdetailsEnabled: bool(row.library_discovery_appdetails_enabled),
-    micCaptureEnabled: bool(row.mic_capture_enabled),
-    imageUpdatePolicy: row.image_update_policy,
-    flightRecorderEnabled: bool(row.flight_recorder_enabled),
+    read() {
+      const nowMs = clock.monotonicMs();
+      if (latest !== null && nowMs - latest.startedMs < MAX_STALE_MS) return latest.value;
+      const read = { value: load(), startedMs: nowMs };
+      latest = read;
+      read.value.catch(() => {
+        if (latest === read) latest = null;
+      });
+      return read.value;
+    },
+    forget() {
+      latest = null;
+    },
   };
 }

@@ -5,9 +5,33 @@ import type { InstanceSettingsTable } from '../platform/database/tables/accounts
 
 const ROW = 1;
 
+export type SettingsRow = Selectable<InstanceSettingsTable>;
+
 /** The one row of settings, with the columns that never reach the wire. */
-export async function loadSettings(db: Executor): Promise<Selectable<InstanceSettingsTable>> {
+export async function loadSettings(db: Executor): Promise<SettingsRow> {
   return db.selectFrom('instance_settings').selectAll().where('id', '=', ROW).executeTakeFirstOrThrow();
+}
+
+/** What a change may write; the rest of the row has writers of its own. */
+export type SettingColumns = Partial<
+  Omit<
+    SettingsRow,
+    'id' | 'seeded' | 'setup_completed_at' | 'setup_token_digest' | 'updated_by' | 'updated_at'
+  >
+>;
+
+/** Writes the given columns in one statement, so that a reader sees all of a change or nothing. */
+export async function updateSettings(
+  db: Executor,
+  columns: SettingColumns,
+  change: { updated_by: string; updated_at: number },
+): Promise<SettingsRow> {
+  return db
+    .updateTable('instance_settings')
+    .set({ ...columns, ...change })
+    .where('id', '=', ROW)
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 /** Writes what the environment seeds, unless an earlier boot has done so. */

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KNOBS } from '@footlight/protocol/agent';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from './environment.ts';
-import { KNOBS, knobBaseline, overlayKnobs } from './knobs.ts';
+import { knobBaseline, overlayKnobs } from './knobs.ts';
 
 const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
 let dir: string;

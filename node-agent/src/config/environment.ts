@@ -1,9 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { FIXED_TOKEN_PATTERN, NODE_NAME_PATTERN } from '@footlight/protocol/agent';
+import {
+  FIXED_TOKEN_PATTERN,
+  KNOBS,
+  type KnobValue,
+  knobExpectation,
+  NODE_NAME_PATTERN,
+} from '@footlight/protocol/agent';
 import ipaddr from 'ipaddr.js';
-import { KNOBS, type KnobValue, knobExpectation, parseKnobText } from './knobs.ts';
+import { parseKnobText } from './knobs.ts';
 
 const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -261,10 +267,10 @@ function hosts(read: Read, name: string): string[] {
 function knobs(read: Read): Record<string, KnobValue> {
   const values: Record<string, KnobValue> = {};
   for (const knob of KNOBS) {
-    const text = read(knob.env);
+    const text = read(knob.env_var);
     if (text === null) continue;
     const value = parseKnobText(knob, text);
-    if (value === undefined) throw new ConfigError(knob.env, knobExpectation(knob));
+    if (value === undefined) throw new ConfigError(knob.env_var, knobExpectation(knob));
     values[knob.key] = value;
   }
   return values;

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { freemem, loadavg } from 'node:os';
 import type { Codec, EncoderFamily } from '@footlight/protocol';
-import type { Capacity, Gpu, Heartbeat, Readiness } from '@footlight/protocol/agent';
+import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/protocol/agent';
 import type { AgentConfig } from '../config/environment.ts';
 import { homeRootOf } from '../config/environment.ts';
-import { type KnobValue, knobBaseline, overlayKnobs } from '../config/knobs.ts';
+import { knobBaseline, overlayKnobs } from '../config/knobs.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encoder-probe.ts';
 import type { Clock } from '../platform/clock.ts';

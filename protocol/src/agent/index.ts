@@ -10,6 +10,7 @@ export * from './calls.ts';
 export * from './capacity.ts';
 export * from './captures.ts';
 export * from './downstream.ts';
+export * from './knobs.ts';
 export * from './limits.ts';
 export * from './session-spec.ts';
 export * from './upstream.ts';

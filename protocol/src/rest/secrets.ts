@@ -4,41 +4,41 @@ import { operation } from './operation.ts';
 
 /** What administrators see of a secret: everything but its value. */
 export const secretStatus = z.object({
-  name: z.string().describe('Name of the secret, fixed by the service'),
-  label: z.string().describe('What to call it in a form'),
-  description: z.string().describe('What the service uses it for'),
-  env_var: z.string().describe('Environment variable that is used while nothing is stored'),
-  docs_url: z.string().describe('Page on which the value can be got'),
-  configured: z.boolean().describe('A value is stored'),
-  readable: z.boolean().describe('A value is stored and a configured master key decrypts it'),
+  name: z.string().describe('Name of the secret, fixed by the service.'),
+  label: z.string().describe('What to call it in a form.'),
+  description: z.string().describe('What the service uses it for.'),
+  env_var: z.string().describe('Environment variable that is used while nothing is stored.'),
+  docs_url: z.string().describe('Page on which the value can be got.'),
+  configured: z.boolean().describe('A value is stored.'),
+  readable: z.boolean().describe('A value is stored and a configured master key decrypts it.'),
   hint: z
     .string()
-    .describe('Last 4 characters of the stored value; empty when it has fewer than 12 or none is stored'),
-  env_set: z.boolean().describe('The environment variable has a value'),
+    .describe('Last 4 characters of the stored value; empty when it has fewer than 12 or none is stored.'),
+  env_set: z.boolean().describe('The environment variable has a value.'),
   origin: z
     .enum(['none', 'database', 'environment'])
-    .describe('Where the value in force comes from; none also while a stored value cannot be decrypted'),
-  key_version: z.int().describe('Version of the master key that encrypted the stored value; 0 when none is'),
+    .describe('Where the value in force comes from; none also while a stored value cannot be decrypted.'),
+  key_version: z.int().describe('Version of the master key that encrypted the stored value; 0 when none is.'),
   updated_by: z
     .string()
     .nullable()
-    .describe('Account that stored the value; null when none is, or it is gone'),
-  updated_at: dateTime.nullable().describe('Time at which the value was stored; null when none is'),
-  problem: z.string().optional().describe('Why the stored value cannot be used; left out when it can'),
+    .describe('Account that stored the value; null when none is, or it is gone.'),
+  updated_at: dateTime.nullable().describe('Time at which the value was stored; null when none is.'),
+  problem: z.string().optional().describe('Why the stored value cannot be used; left out when it can.'),
 });
 export type SecretStatus = z.output<typeof secretStatus>;
 
 const masterKeyConfigured = z
   .boolean()
-  .describe('SERVICE_SECRET_KEY is set; without it nothing can be stored');
+  .describe('SERVICE_SECRET_KEY is set; without it nothing can be stored.');
 
-const secretParams = z.object({ name: string({ max: 256 }).describe('Name of a declared secret') });
+const secretParams = z.object({ name: string({ max: 256 }).describe('Name of a declared secret.') });
 
 const setBody = body({
   value: string()
     .transform((value) => value.trim())
     .refine((value) => value !== '', { error: 'must not be blank' })
-    .describe('The secret; spaces around it are dropped. No answer ever shows it'),
+    .describe('The secret; spaces around it are dropped. No answer ever shows it.'),
 });
 
 const example = {
@@ -66,9 +66,9 @@ export const secretOperations = {
     summary: 'Secrets of the instance, without their values',
     responses: {
       200: z.object({
-        secrets: z.array(secretStatus).describe('Every declared secret, by name'),
+        secrets: z.array(secretStatus).describe('Every declared secret, by name.'),
         master_key_configured: masterKeyConfigured,
-        key_versions: z.array(z.int()).describe('Versions of all configured master keys, ascending'),
+        key_versions: z.array(z.int()).describe('Versions of all configured master keys, ascending.'),
       }),
     },
     example: { response: { secrets: [example], master_key_configured: true, key_versions: [1] } },
@@ -83,7 +83,7 @@ export const secretOperations = {
     body: { schema: setBody, maxBytes: 64 * 1024 },
     responses: {
       200: z.object({
-        secret: secretStatus.describe('The secret after the write'),
+        secret: secretStatus.describe('The secret after the write.'),
         master_key_configured: masterKeyConfigured,
       }),
     },

@@ -74,13 +74,17 @@ describe('a list of origins', () => {
       kind: 'ok',
       origins: ['https://a.example'],
     });
-    expect(parseOriginList(['https://a.example', '', '*'])).toEqual({ kind: 'refused', position: 3 });
+    expect(parseOriginList(['https://a.example', '', '*'])).toEqual({
+      kind: 'refused',
+      position: 3,
+      why: 'no_origin',
+    });
   });
 
   it('takes 64 entries', () => {
     const many = Array.from({ length: 65 }, (_, i) => `https://h${i}.example`);
     expect(parseOriginList(many.slice(0, 64)).kind).toBe('ok');
-    expect(parseOriginList(many)).toEqual({ kind: 'refused', position: 65 });
+    expect(parseOriginList(many)).toEqual({ kind: 'refused', position: 65, why: 'too_many' });
   });
 });
 

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 /** Longer texts are no origin. Characters. */
 const MAX_ORIGIN_LENGTH = 512;
 /** Entries of the list, after duplicates collapsed. */
-const MAX_ORIGINS = 64;
+export const MAX_ORIGINS = 64;
 
 /** An ASCII host or bracketed IPv6 address with an optional port; no path, query, fragment or credentials. */
 const ORIGIN = /^(https?):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i;
@@ -22,7 +22,9 @@ export function normaliseOrigin(text: string): string | null {
   return URL.canParse(text) ? new URL(text).origin : null;
 }
 
-export type OriginList = { kind: 'ok'; origins: string[] } | { kind: 'refused'; position: number };
+export type OriginList =
+  | { kind: 'ok'; origins: string[] }
+  | { kind: 'refused'; position: number; why: 'no_origin' | 'too_many' };
 
 /**
  * Reads a list of origins that people wrote. Blanks are dropped, duplicates collapse.
@@ -34,9 +36,9 @@ export function parseOriginList(entries: readonly string[]): OriginList {
     const text = entry.trim();
     if (text === '') continue;
     const origin = normaliseOrigin(text);
-    if (origin === null) return { kind: 'refused', position: index + 1 };
+    if (origin === null) return { kind: 'refused', position: index + 1, why: 'no_origin' };
     origins.add(origin);
-    if (origins.size > MAX_ORIGINS) return { kind: 'refused', position: index + 1 };
+    if (origins.size > MAX_ORIGINS) return { kind: 'refused', position: index + 1, why: 'too_many' };
   }
   return { kind: 'ok', origins: [...origins] };
 }
