@@ -89,6 +89,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const accountsDeps: AccountsDeps = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
+      listEntitlementsOfUser: catalog.entitlements.listOfUser,
       certificate: () => certificate,
       ...(overrides.accountLimits && { limits: overrides.accountLimits }),
     };

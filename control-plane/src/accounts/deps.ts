@@ -1,3 +1,4 @@
+import type { Entitlement } from '@footlight/protocol/rest';
 import type { Tx } from '../platform/database/index.ts';
 import type { Settings } from '../settings/index.ts';
 import type { HashCost, HashQueueShape } from './password-hasher.ts';
@@ -17,6 +18,8 @@ export interface AccountsDeps {
   settings: Settings;
   /** Adds the rows for apps that were kept for the first administrator, in the transaction that makes him. */
   grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
+  /** What an account may use by rows of its own, by app name. */
+  listEntitlementsOfUser(userId: string): Promise<Entitlement[]>;
   /** null: TLS is off. */
   certificate(): CertificateInForce | null;
   /** Left out: what people meet. Tests that are not about limits raise them, and hash at less cost. */

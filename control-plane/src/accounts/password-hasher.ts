@@ -23,6 +23,15 @@ const SALT_BYTES = 16;
 const DUMMY_HASH =
   '$argon2id$v=19$m=65536,t=3,p=2$PO2u2/EYkU7rG6Wf7fiDHg$AjnaQykvGpOrBT/9FrsgxlUusznlggOKJFLbzO9ieCQ';
 
+/** A hash like any other for which nobody knows a password, at no cost. */
+export function hashOfNothing(random: Random): string {
+  const { memoryCost, timeCost, parallelism } = HASH_COST;
+  const [salt, key] = [SALT_BYTES, KEY_BYTES].map((bytes) =>
+    random.bytes(bytes).toString('base64').replace(/=+$/, ''),
+  );
+  return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${key}`;
+}
+
 export interface HashQueueShape {
   /** Hashes that run at once; each takes 64 MiB and a core. */
   parallel: number;

@@ -4,8 +4,9 @@ import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { loadRegistrationMode } from '../settings/index.ts';
 import { checkNewAccount } from './account-fields.ts';
+import { isInviteRedeemable, redeemInvite } from './invites/store.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { insertAccount, isInviteRedeemable, redeemInvite } from './store.ts';
+import { insertAccount } from './store.ts';
 import { sha256Hex } from './tokens.ts';
 
 /** Creates accounts for people who ask for one. */

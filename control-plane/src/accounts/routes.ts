@@ -7,11 +7,14 @@ import type { Server } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { describeAccess } from './access-check.ts';
 import type { AccountsDeps } from './deps.ts';
+import { registerDevSessionRoutes } from './dev-session/routes.ts';
+import { registerInviteRoutes } from './invites/routes.ts';
 import type { Accounts } from './service.ts';
-import type { SignedIn } from './sign-in.ts';
+import { createSignInHeaders, isSecure } from './sign-in-headers.ts';
 import { clearedPageCookie, pageCookie } from './tokens.ts';
+import { registerUserRoutes } from './users/index.ts';
 
-/** Registers the operations of sign-in, set-up and access. */
+/** Registers the operations of sign-in, set-up and access, and those of the parts with folders of their own. */
 export function registerAccountsRoutes(
   server: Server,
   accounts: Accounts,
@@ -21,15 +24,10 @@ export function registerAccountsRoutes(
   const { clock, logger } = platform;
   const { claimLimiter, registration, setup, setupToken, signInBuckets, tokens } = accounts.parts;
 
-  /** Headers of an answer that signs somebody in. */
-  function signInHeaders(signedIn: SignedIn, request: SecureFacts): Record<string, string> {
-    // The token in the body is shown this once and must not lie in any cache.
-    const unstored = { 'cache-control': 'no-store' };
-    if (signedIn.response.user.role !== 'admin') return unstored;
-    const { accessToken, expiresAtMs } = signedIn;
-    const cookie = pageCookie(accessToken, expiresAtMs, clock.nowMs(), isSecure(request));
-    return { ...unstored, 'set-cookie': cookie };
-  }
+  const signInHeaders = createSignInHeaders(clock);
+  registerUserRoutes(server, accounts.parts.users);
+  registerInviteRoutes(server, accounts.parts.invites);
+  registerDevSessionRoutes(server, accounts.parts.devSessions, signInHeaders);
 
   const limitSignIn = { early: ({ addressKey }: { addressKey: string }) => signInBuckets.take(addressKey) };
 
@@ -124,16 +122,6 @@ export function registerAccountsRoutes(
       },
     };
   });
-}
-
-interface SecureFacts {
-  overTls: boolean;
-  headers: IncomingHttpHeaders;
-}
-
-/** Whether the browser may be told to send the page cookie over TLS only. */
-function isSecure({ overTls, headers }: SecureFacts): boolean {
-  return overTls || headers['x-forwarded-proto'] === 'https';
 }
 
 function single(header: string | string[] | undefined): string | undefined {

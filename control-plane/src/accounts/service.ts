@@ -3,6 +3,8 @@ import type { Platform } from '../platform/platform.ts';
 import { type BearerTokens, createBearerTokens } from './bearer-tokens.ts';
 import { createVersionGate, type VersionGate } from './client-version.ts';
 import type { AccountsDeps } from './deps.ts';
+import { createDevSessions, type DevSessions } from './dev-session/service.ts';
+import { createInvites, type Invites } from './invites/service.ts';
 import { createPasswordHasher } from './password-hasher.ts';
 import {
   CLAIM_LIMITS,
@@ -16,6 +18,7 @@ import { createRegistration, type Registration } from './registration.ts';
 import { createSetup, type Setup } from './setup.ts';
 import { createSetupToken, type SetupToken } from './setup-token.ts';
 import { createSignIn } from './sign-in.ts';
+import { createUsers, type Users } from './users/index.ts';
 
 /** People: how they come to an account, how they sign in, and what a token of theirs opens. */
 export interface Accounts {
@@ -47,6 +50,9 @@ interface AccountsParts {
   versionGate: VersionGate;
   signInBuckets: TokenBuckets;
   claimLimiter: ClaimLimiter;
+  users: Users;
+  invites: Invites;
+  devSessions: DevSessions;
 }
 
 export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts {
@@ -56,6 +62,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
   const signIn = createSignIn(platform, versionGate);
   const setupToken = createSetupToken(platform);
   const setup = createSetup(platform, deps, { hasher, signIn, setupToken });
+  const devSessions = createDevSessions(platform, signIn);
   const tokens = createBearerTokens(platform, { hasher, signIn, versionGate });
 
   return {
@@ -67,6 +74,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
     async boot() {
       await setup.bootstrap();
       await setupToken.start();
+      await devSessions.start();
     },
     close: () => setupToken.close(),
     parts: {
@@ -77,6 +85,9 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       versionGate,
       signInBuckets: createTokenBuckets(deps.limits?.signIn ?? SIGN_IN_BUCKET, clock),
       claimLimiter: createClaimLimiter(deps.limits?.claim ?? CLAIM_LIMITS, clock),
+      users: createUsers(platform, deps),
+      invites: createInvites(platform),
+      devSessions,
     },
   };
 }

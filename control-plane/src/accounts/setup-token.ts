@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { rm } from 'node:fs/promises';
 import { SECOND_MS, type Timer } from '../platform/clock.ts';
 import type { Tx } from '../platform/database/index.ts';
 import type { Fence } from '../platform/leader.ts';
 import type { Platform } from '../platform/platform.ts';
 import { loadSetupTokenDigest, storeSetupTokenDigest } from '../settings/index.ts';
+import { writeSecretFile } from './secret-file.ts';
 import { adminExists } from './store.ts';
-import { mintSetupToken, sha256Hex } from './tokens.ts';
+import { mintHexSecret, sha256Hex } from './tokens.ts';
 
 const TASK = 'accounts.setup_token';
 const CHECK_EVERY_MS = 5 * SECOND_MS;
@@ -43,7 +43,7 @@ export function createSetupToken(platform: Platform): SetupToken {
   let failure: unknown = null;
 
   async function mintUnlessMine(fence: Fence): Promise<void> {
-    const token = mintSetupToken(random);
+    const token = mintHexSecret(random);
     const digest = sha256Hex(token);
     const stored = await database.transaction(async (tx: Tx) => {
       await fence.check(tx);
@@ -53,7 +53,7 @@ export function createSetupToken(platform: Platform): SetupToken {
       return true;
     });
     if (!stored) return;
-    await writeTokenFile(file, token);
+    await writeSecretFile(file, token);
     minted = digest;
     logger.warn({ event: 'accounts.setup_token_ready', path: file }, 'Nobody has claimed this instance yet.');
   }
@@ -120,11 +120,4 @@ export function createSetupToken(platform: Platform): SetupToken {
       watch = null;
     },
   };
-}
-
-async function writeTokenFile(file: string, token: string): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, `${token}\n`, { mode: 0o600 });
-  // The mode above applies to new files only.
-  await chmod(file, 0o600);
 }

@@ -24,18 +24,22 @@ export interface SignedIn {
 
 /** Makes tokens for accounts that have proved who they are. */
 export interface SignIn {
-  /** Writes the token, and the device it is bound to, in the given transaction. */
+  /**
+   * Writes the token, and the device it is bound to, in the given transaction.
+   * @param expiresAtMs epoch milliseconds; left out: after the lifetime that tokens have here
+   */
   issue(
     tx: Tx,
     account: Pick<AccountRow, 'id' | 'email' | 'username' | 'role'>,
     origin: SignInOrigin,
+    expiresAtMs?: number,
   ): Promise<SignedIn>;
 }
 
 export function createSignIn(platform: Platform, versionGate: VersionGate): SignIn {
   const { clock, config, random } = platform;
   return {
-    async issue(tx, account, origin) {
+    async issue(tx, account, origin, expiresAtMs = clock.nowMs() + config.accounts.tokenTtlMs) {
       const nowMs = clock.nowMs();
       const userAgent = origin.userAgent?.slice(0, MAX_USER_AGENT) ?? null;
       const deviceId = origin.deviceKey
@@ -46,7 +50,6 @@ export function createSignIn(platform: Platform, versionGate: VersionGate): Sign
           )
         : null;
       const accessToken = mintToken(random);
-      const expiresAtMs = nowMs + config.accounts.tokenTtlMs;
       await insertToken(
         tx,
         {

@@ -62,16 +62,17 @@ export async function adminExists(db: Executor): Promise<boolean> {
 /** @throws on a duplicate email or username; the transaction is then over */
 export async function insertAccount(
   tx: Tx,
-  account: Pick<UsersTable, 'id' | 'email' | 'username' | 'password_hash' | 'role'>,
+  account: Pick<UsersTable, 'id' | 'email' | 'username' | 'password_hash' | 'role'> &
+    Partial<Pick<UsersTable, 'ephemeral_expires_at'>>,
   nowMs: number,
 ): Promise<void> {
   await tx
     .insertInto('users')
     .values({
-      ...account,
       disabled_at: null,
       max_concurrent_sessions: 3,
       ephemeral_expires_at: null,
+      ...account,
       internal: 0,
       created_at: nowMs,
       updated_at: nowMs,
@@ -240,34 +241,4 @@ export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number): Promise
       where.or([where('revoked_at', 'is not', null), where('expires_at', '<', expiredBeforeMs)]),
     )
     .execute();
-}
-
-/** Whether an invite can be used right now. */
-export async function isInviteRedeemable(db: Executor, codeHash: string, nowMs: number): Promise<boolean> {
-  const row = await db
-    .selectFrom('invites')
-    .select('id')
-    .where('code_hash', '=', codeHash)
-    .where('revoked_at', 'is', null)
-    .whereRef('used_count', '<', 'max_uses')
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-/** Uses an invite once, by one conditional increment; undefined when it cannot be used (any more). */
-export async function redeemInvite(
-  tx: Tx,
-  codeHash: string,
-  nowMs: number,
-): Promise<{ role: 'user' | 'admin' } | undefined> {
-  return tx
-    .updateTable('invites')
-    .set((columns) => ({ used_count: columns('used_count', '+', 1) }))
-    .where('code_hash', '=', codeHash)
-    .where('revoked_at', 'is', null)
-    .whereRef('used_count', '<', 'max_uses')
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', nowMs)]))
-    .returning('role')
-    .executeTakeFirst();
 }

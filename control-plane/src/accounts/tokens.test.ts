@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest';
 import { systemRandom } from '../platform/random.ts';
 import {
   clearedPageCookie,
-  mintSetupToken,
+  mintHexSecret,
   mintToken,
   pageCookie,
   pageValue,
@@ -12,7 +12,7 @@ import {
 
 it('mints 43 characters of base64url for people and 64 of hex for the set-up', () => {
   expect(mintToken(systemRandom)).toMatch(/^[A-Za-z0-9_-]{43}$/);
-  expect(mintSetupToken(systemRandom)).toMatch(/^[0-9a-f]{64}$/);
+  expect(mintHexSecret(systemRandom)).toMatch(/^[0-9a-f]{64}$/);
 });
 
 describe('the page cookie', () => {

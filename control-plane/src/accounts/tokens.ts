@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Random } from '../platform/random.ts';
 
 const TOKEN_BYTES = 32;
-const SETUP_TOKEN_BYTES = 32;
+const HEX_SECRET_BYTES = 32;
 
 /** SHA-256 in lower-case hex: the only form in which a token is stored. */
 export function sha256Hex(text: string): string {
@@ -14,9 +14,9 @@ export function mintToken(random: Random): string {
   return random.bytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** A setup token: 32 random bytes in hex (64 characters), which is easy to copy by hand. */
-export function mintSetupToken(random: Random): string {
-  return random.bytes(SETUP_TOKEN_BYTES).toString('hex');
+/** A secret of the machine: 32 random bytes in hex (64 characters), which is easy to copy by hand. */
+export function mintHexSecret(random: Random): string {
+  return random.bytes(HEX_SECRET_BYTES).toString('hex');
 }
 
 /**

@@ -1,5 +1,6 @@
-import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'kysely';
+import type { ExpressionBuilder, Insertable, Updateable } from 'kysely';
 import type { Database, Executor, Schema, Tx } from '../platform/database/index.ts';
+import { containsText } from '../platform/database/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import type { AppRow } from './record.ts';
 
@@ -48,10 +49,7 @@ export async function findEntitledApp(db: Executor, userId: string, appId: strin
 /** @param search literal text to look for in the name, whatever its case; null: no filter */
 export function listAllApps(db: Executor, search: string | null, page: Page): Promise<AppRow[]> {
   let query = db.selectFrom('apps').selectAll();
-  if (search !== null) {
-    const pattern = `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-    query = query.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
-  }
+  if (search !== null) query = query.where(containsText(['apps.name'], search));
   return query
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')

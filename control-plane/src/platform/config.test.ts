@@ -132,6 +132,18 @@ describe('configuration from the environment', () => {
     ]);
   });
 
+  test('only the exact text 1 switches the sign-in of developers on, and never in production', () => {
+    expect(loadConfig({ SERVICE_DEV_AGENT_AUTH: '1' }).switchedOn).toContain('SERVICE_DEV_AGENT_AUTH');
+    for (const value of ['', '0', 'true', ' 1', '01'])
+      expect(loadConfig({ SERVICE_DEV_AGENT_AUTH: value }).switchedOn.size).toBe(0);
+    for (const SERVICE_ENV of ['production', 'Production', 'PRODUCTION'])
+      expect(problemsOf({ SERVICE_DEV_AGENT_AUTH: '1', SERVICE_ENV })).toEqual([
+        expect.stringMatching(/^SERVICE_DEV_AGENT_AUTH: expected unset/),
+      ]);
+    expect(problemsOf({ SERVICE_ENV: 'production' })).toEqual([]);
+    expect(problemsOf({ SERVICE_DEV_AGENT_AUTH: '1', SERVICE_ENV: 'staging' })).toEqual([]);
+  });
+
   test('the redirect port is the first of: its own variable, SERVICE_TLS_PORT, the port of SERVICE_TLS_ADDR, 8443', () => {
     const all = { SERVICE_TLS_REDIRECT_PORT: '1', SERVICE_TLS_PORT: '2', SERVICE_TLS_ADDR: ':3' };
     expect(loadConfig(all).http.redirectPort).toBe(1);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../install-location.ts';
 import { HOUR_MS } from './clock.ts';
 import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
@@ -34,6 +35,8 @@ export interface Config {
     minClientVersion: string | null;
     latestClientVersion: string | null;
     setupTokenFile: string;
+    /** Where the key of SERVICE_DEV_AGENT_AUTH is written. */
+    devAgentKeyFile: string;
     /** Values as given; their own rules are checked where the account is made. */
     bootstrap: { email: string; username: string; password: string } | null;
     /** Seeds the stored setting at the first boot. */
@@ -61,12 +64,15 @@ export interface Config {
     graceSecs: number;
     iceServers: readonly IceServer[];
   };
+  /** Operations that are there only on request. */
+  switchedOn: ReadonlySet<OperationSwitch>;
   /** Folder of the built web app; it may not exist, then there are no pages. */
   webDir: string;
 }
 
 const DEFAULT_DATA_DIR = '/var/lib/service-control';
 const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
+const DEFAULT_DEV_AGENT_KEY_FILE = '/run/service/dev-agent-key';
 
 /** The environment says something that cannot be meant. One line for each variable. */
 export class ConfigRefused extends Error {
@@ -195,6 +201,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     AUTH_TOKEN_TTL: `${accounts.tokenTtlMs / HOUR_MS}h`,
     REGISTRATION_MODE: accounts.registrationMode,
     SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
+    SERVICE_DEV_AGENT_KEY_PATH: accounts.devAgentKeyFile,
     SERVICE_STORAGE_PROVIDER: settings.storageProvider,
     SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
     SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
@@ -233,8 +240,14 @@ function contradictions(values: Values): string[] {
       ...unset.map((name) => `${name}: expected a value, because another BOOTSTRAP_ADMIN_ variable is set`),
     );
   }
+  if (isDevAgentAuthOn(values) && values.SERVICE_ENV?.toLowerCase() === 'production') {
+    problems.push('SERVICE_DEV_AGENT_AUTH: expected unset, because SERVICE_ENV is production');
+  }
   return problems;
 }
+
+/** Any other value than 1 leaves it off: nobody gets this by a slip. */
+const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
 
 function assemble(values: Values): Config {
   const dataDir = values.SERVICE_DATA_DIR ?? DEFAULT_DATA_DIR;
@@ -272,6 +285,7 @@ function assemble(values: Values): Config {
       minClientVersion: values.SERVICE_MIN_CLIENT_VERSION ?? null,
       latestClientVersion: values.SERVICE_LATEST_CLIENT_VERSION ?? null,
       setupTokenFile: values.SERVICE_SETUP_TOKEN_PATH ?? DEFAULT_SETUP_TOKEN_FILE,
+      devAgentKeyFile: values.SERVICE_DEV_AGENT_KEY_PATH ?? DEFAULT_DEV_AGENT_KEY_FILE,
       bootstrap:
         email !== undefined && username !== undefined && password !== undefined
           ? { email, username, password }
@@ -299,6 +313,7 @@ function assemble(values: Values): Config {
       graceSecs: values.SERVICE_SESSION_GRACE_SECS ?? 600,
       iceServers: values.SERVICE_ICE_SERVERS ?? [],
     },
+    switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
     webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,
   };
 }

@@ -20,9 +20,18 @@ function writeCursor(row: PageKey): string {
  */
 export function readCursor(cursor: string | undefined): PageKey | null {
   if (cursor === undefined) return null;
+  const key = parseCursor(cursor);
+  if (key === null) throw invalid('cursor: not one that this server gave out');
+  return key;
+}
+
+/** Same, for lists that begin again where a cursor cannot be read. */
+export const readCursorOrStart = (cursor: string | undefined): PageKey | null =>
+  cursor === undefined ? null : parseCursor(cursor);
+
+function parseCursor(cursor: string): PageKey | null {
   const match = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
-  if (match === null) throw invalid('cursor: not one that this server gave out');
-  return { created_at: Number(match[1]), id: match[2] as string };
+  return match === null ? null : { created_at: Number(match[1]), id: match[2] as string };
 }
 
 /** Cuts the one row too many off a page. @param rows up to limit + 1 */
@@ -36,7 +45,7 @@ export function pageOf<Row extends PageKey>(
 }
 
 /** Whether a row comes after `key`: both databases compare the pair column by column. */
-export function isAfter(table: 'hosts' | 'sessions', key: PageKey): RawBuilder<SqlBool> {
+export function isAfter(table: 'hosts' | 'sessions' | 'users', key: PageKey): RawBuilder<SqlBool> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   return sql<SqlBool>`(${column('created_at')}, ${column('id')}) < (${key.created_at}, ${key.id})`;
 }

@@ -34,6 +34,7 @@ export const VARIABLES = {
   SERVICE_DATA_DIR: absolutePath,
   DATABASE_URL: databaseUrl,
   SERVICE_BUS_URL: inProcessBus,
+  SERVICE_ENV: text,
   SERVICE_LOG_LEVEL: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
   SERVICE_WEB_DIR: absolutePath,
 
@@ -61,6 +62,9 @@ export const VARIABLES = {
   BOOTSTRAP_ADMIN_EMAIL: text,
   BOOTSTRAP_ADMIN_USERNAME: text,
   BOOTSTRAP_ADMIN_PASSWORD: text,
+
+  SERVICE_DEV_AGENT_AUTH: text,
+  SERVICE_DEV_AGENT_KEY_PATH: absolutePath,
 
   SERVICE_STORAGE_PROVIDER: choice('auto', 'local', 'volume'),
   SERVICE_SEED_FILE: absolutePath,

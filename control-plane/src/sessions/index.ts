@@ -1,2 +1,3 @@
 export { registerSessionsRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './service.ts';
+export { NONTERMINAL } from './state.ts';

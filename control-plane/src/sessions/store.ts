@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Executor, Tx } from '../platform/database/index.ts';
+import { containsText } from '../platform/database/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import type { AdminNames, SessionRow } from './record.ts';
@@ -259,16 +260,8 @@ export async function listAllSessions(
     .select(['users.username as username', 'apps.name as app_name', 'hosts.node_name as host_name']);
   const { states, q } = filter;
   if (states !== null) query = query.where('sessions.state', 'in', states);
-  if (q !== undefined) {
-    const pattern = `%${q.toLowerCase().replace(/[\\%_]/g, (mark) => `\\${mark}`)}%`;
-    query = query.where((eb) =>
-      eb.or(
-        (['users.username', 'apps.name', 'hosts.node_name'] as const).map(
-          (column) => sql<boolean>`lower(${eb.ref(column)}) like ${pattern} escape '\\'`,
-        ),
-      ),
-    );
-  }
+  if (q !== undefined)
+    query = query.where(containsText(['users.username', 'apps.name', 'hosts.node_name'], q));
   if (after !== null) query = query.where(isAfter('sessions', after));
   return query
     .orderBy('sessions.created_at', 'desc')

@@ -70,6 +70,7 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
     ...loadConfig({
       SERVICE_DATA_DIR: dir,
       SERVICE_SETUP_TOKEN_PATH: join(dir, 'run', 'setup-token'),
+      SERVICE_DEV_AGENT_KEY_PATH: join(dir, 'run', 'dev-agent-key'),
       SERVICE_TLS: 'off',
       LISTEN_ADDR: '127.0.0.1:0',
       SERVICE_TLS_ADDR: '127.0.0.1:0',

@@ -7,6 +7,36 @@ export const DEFAULT_BODY_BYTES = 1024 * 1024;
 /** RFC 3339 UTC with milliseconds, as answers carry it. */
 export const dateTime = z.iso.datetime({ precision: 3 });
 
+const RFC_3339 =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
+/** First and last instant that answers can show: their years have four digits. */
+const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** Epoch milliseconds of an RFC 3339 text, smaller fractions cut off; null when it is none. */
+function readInstant(text: string): number | null {
+  const match = RFC_3339.exec(text);
+  if (match === null) return null;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  // The 30th of February would be read as a day of March.
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
+  const instantMs = Date.parse(text.toUpperCase());
+  return instantMs >= FIRST_MS && instantMs <= LAST_MS ? instantMs : null;
+}
+
+/** An instant in a request: RFC 3339 in any zone. Its value is epoch milliseconds. */
+export const zonedDateTime = z
+  .string()
+  .meta({ format: 'date-time' })
+  .transform((text, context) => {
+    const instantMs = readInstant(text);
+    if (instantMs !== null) return instantMs;
+    context.addIssue({ code: 'custom', message: 'must be an RFC 3339 time with its zone' });
+    return z.NEVER;
+  });
+
 /**
  * Text in a request. NUL is refused here because no column can hold it on every database; all else passes.
  * Bounds count Unicode code points, not UTF-16 units.
@@ -49,6 +79,11 @@ export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
     }
     return value;
   }, z.strictObject(shape));
+}
+
+/** A write body that drops the keys it does not name; its declaration says so with `unknownKeys`. */
+export function tolerantBody<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
+  return z.object(shape);
 }
 
 /** Path parameter of every `/{id}` route. */

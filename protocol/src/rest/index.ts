@@ -45,6 +45,7 @@ export type {
   Operation,
   OperationDeclaration,
   OperationExample,
+  OperationSwitch,
 } from './operation.ts';
 export * from './presets.ts';
 export * from './profiles.ts';

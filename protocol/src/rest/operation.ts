@@ -6,10 +6,14 @@ import type { ErrorCode } from './errors.ts';
  * - public: no proof
  * - user, admin: `Authorization: Bearer <access token>`; admin also needs the role
  * - setup-token: header X-Service-Setup-Token
+ * - dev-key: header X-Service-Dev-Key
  * - node: the agent's node credential
  * - signaling-token: single-use token in the query
  */
-export type AuthKind = 'public' | 'user' | 'admin' | 'setup-token' | 'node' | 'signaling-token';
+export type AuthKind = 'public' | 'user' | 'admin' | 'setup-token' | 'dev-key' | 'node' | 'signaling-token';
+
+/** Variables of the control plane that switch operations on. */
+export type OperationSwitch = 'SERVICE_DEV_AGENT_AUTH';
 
 export interface BodyDeclaration {
   readonly schema: z.ZodType;
@@ -17,6 +21,8 @@ export interface BodyDeclaration {
   readonly maxBytes?: number;
   /** An empty or absent body then counts as `{}`. */
   readonly optional?: true;
+  /** What becomes of top-level keys that the schema does not name. Left out: they are refused. */
+  readonly unknownKeys?: 'ignored' | 'kept';
 }
 
 /** Parts as they travel: `params` and `query` are texts, `body` and `response` the JSON values. */
@@ -53,6 +59,8 @@ export interface OperationDeclaration {
   readonly contentType?: string;
   /** The operation answers by an upgrade to a WebSocket. */
   readonly websocket?: true;
+  /** The operation exists only where this switch is on; elsewhere its path is one that nobody declared. */
+  readonly onlyWith?: OperationSwitch;
   /** A bearer operation that old clients may still call. */
   readonly versionGated?: false;
 }

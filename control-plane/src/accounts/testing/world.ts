@@ -57,6 +57,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
     SERVICE_DATA_DIR: dir,
     SERVICE_TLS: 'off',
     SERVICE_SETUP_TOKEN_PATH: setupTokenFile,
+    SERVICE_DEV_AGENT_KEY_PATH: path.join(dir, 'run', 'dev-agent-key'),
     SERVICE_WEB_DIR: path.join(dir, 'web'),
     ...options.env,
   });
@@ -72,6 +73,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
     grantFirstAdminApps: async (_tx, userId) => {
       granted.push(userId);
     },
+    listEntitlementsOfUser: async () => [],
     certificate: options.certificate ?? (() => null),
     limits: { hashCost: CHEAP, ...options.limits },
   };

@@ -7,7 +7,13 @@ export type Tx = Transaction<Schema>;
 export type Executor = Kysely<Schema>;
 
 /** Locks that serialise rare work across replicas. The numbers are the Postgres advisory keys. */
-export const ADVISORY_LOCKS = { admin_claim: 7_301, boot: 7_302, dispatch: 7_303, profiles: 7_304 } as const;
+export const ADVISORY_LOCKS = {
+  admin_claim: 7_301,
+  boot: 7_302,
+  dispatch: 7_303,
+  profiles: 7_304,
+  last_admin: 7_305,
+} as const;
 export type AdvisoryLockName = keyof typeof ADVISORY_LOCKS;
 
 /** The one database of the service, SQLite or Postgres. */

@@ -205,12 +205,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done();
   });
 
-  function declare(id: OperationId): Operation {
+  /** @returns null where the operation is switched off: it has its handler then, and no route leads there */
+  function declare(id: OperationId): Operation | null {
     const operation: Operation | undefined = operations[id];
     if (!operation) throw new Error(`operation ${id} is not declared`);
     if (handled.has(id)) throw new Error(`operation ${id} already has a handler`);
     handled.add(id);
-    return operation;
+    const { onlyWith } = operation;
+    return onlyWith === undefined || config.switchedOn.has(onlyWith) ? operation : null;
   }
 
   /** Everything that is decided before the body: 401, 426, 403, disk, path, query. */
@@ -273,6 +275,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     handle(id, handler, handleOptions = {}) {
       const operation = declare(id);
+      if (operation === null) return;
       const admitted = new WeakMap<FastifyRequest, EarlyRequest<typeof id>>();
       methods.add(operation.method, operation.path);
       fastify.route({
@@ -297,6 +300,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     upgrade(id, handler) {
       const operation = declare(id);
+      if (operation === null) return;
       const admitted = new WeakMap<FastifyRequest, EarlyRequest<typeof id>>();
       methods.add(operation.method, operation.path);
       fastify.route({

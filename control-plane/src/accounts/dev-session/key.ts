@@ -1,0 +1,41 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Platform } from '../../platform/platform.ts';
+import { writeSecretFile } from '../secret-file.ts';
+import { mintHexSecret, sha256Hex } from '../tokens.ts';
+
+/**
+ * The key that opens developers' sessions. It is new with each start and exists in a file of the machine alone: whoever
+ * can read that file is trusted with accounts of any role.
+ */
+export interface DevKey {
+  /** Mints and writes the key. A file that cannot be written is logged; then nobody has the key. */
+  start(): Promise<void>;
+  /** Compares in constant time; false also while there is no key. */
+  matches(presented: string): boolean;
+}
+
+export function createDevKey(platform: Pick<Platform, 'config' | 'logger' | 'random'>): DevKey {
+  const { config, logger, random } = platform;
+  const file = config.accounts.devAgentKeyFile;
+  // Until the key is written this stands in for it, so that every comparison does the same work.
+  let digest = sha256Hex(mintHexSecret(random));
+
+  return {
+    async start() {
+      const key = mintHexSecret(random);
+      logger.warn(
+        { event: 'accounts.dev_agent_auth_on', variable: 'SERVICE_DEV_AGENT_AUTH', path: file },
+        'SERVICE_DEV_AGENT_AUTH is set: whoever reads the key file can sign in with any role.',
+      );
+      try {
+        await writeSecretFile(file, key);
+        digest = sha256Hex(key);
+      } catch (error) {
+        logger.error({ event: 'accounts.dev_agent_key_unwritten', path: file, err: error });
+      }
+    },
+
+    matches: (presented) =>
+      timingSafeEqual(Buffer.from(sha256Hex(presented), 'hex'), Buffer.from(digest, 'hex')),
+  };
+}

@@ -1,0 +1,74 @@
+import type { Body, DevSession, User } from '@footlight/protocol/rest';
+import { SECOND_MS } from '../../platform/clock.ts';
+import { instant } from '../../platform/database/codec.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { hashOfNothing } from '../password-hasher.ts';
+import type { SignedIn, SignIn } from '../sign-in.ts';
+import { insertAccount } from '../store.ts';
+import { createDevKey, type DevKey } from './key.ts';
+import { registerReaper } from './reaper.ts';
+
+const DEFAULT_TTL_SECS = 1_800;
+const SUFFIX_BYTES = 4;
+
+/** Accounts for programs of developers: real ones with the checks of their role, which end by themselves. */
+export interface DevSessions {
+  readonly key: DevKey;
+  /** Mints the key where sessions are switched on, and deletes identities whose time ended while nobody was looking. */
+  start(): Promise<void>;
+  /**
+   * Makes an account and signs it in; both end at the same moment. The key was checked before.
+   * @param address of the client, for the log
+   */
+  open(
+    fields: Body<'dev.agentSession'>,
+    origin: { userAgent: string | undefined; address: string },
+  ): Promise<{ signedIn: SignedIn; session: DevSession }>;
+}
+
+export function createDevSessions(platform: Platform, signIn: SignIn): DevSessions {
+  const { clock, config, database, logger, random } = platform;
+  const key = createDevKey(platform);
+  const reaper = registerReaper(platform);
+
+  return {
+    key,
+
+    async start() {
+      if (config.switchedOn.has('SERVICE_DEV_AGENT_AUTH')) await key.start();
+      await reaper.runNow();
+    },
+
+    async open(fields, { userAgent, address }) {
+      const role = fields.role ?? 'user';
+      const id = random.uuid();
+      const account = {
+        id,
+        email: `agent-${id}@dev.invalid`,
+        username: `agent-${id.slice(0, 8)}-${random.bytes(SUFFIX_BYTES).toString('hex')}`,
+        role,
+      };
+      const nowMs = clock.nowMs();
+      const expiresAtMs = nowMs + (fields.ttl_seconds ?? DEFAULT_TTL_SECS) * SECOND_MS;
+      const signedIn = await database.transaction(async (tx) => {
+        const row = { ...account, password_hash: hashOfNothing(random), ephemeral_expires_at: expiresAtMs };
+        await insertAccount(tx, row, nowMs);
+        return signIn.issue(tx, account, { deviceKey: null, userAgent }, expiresAtMs);
+      });
+      logger[role === 'admin' ? 'warn' : 'info']({
+        event: 'accounts.dev_session_opened',
+        user_id: id,
+        role,
+        address,
+      });
+      const user: User = { ...account, created_at: instant(nowMs) };
+      const { response } = signedIn;
+      const storage_keys = {
+        'service.auth.token': response.access_token,
+        'service.auth.expires_at': response.expires_at,
+        'service.auth.user': JSON.stringify(user),
+      };
+      return { signedIn, session: { ...response, user, storage_keys } };
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { Body, Invite, MintedInvite } from '@footlight/protocol/rest';
+import { instant, instantOrNull } from '../../platform/database/codec.ts';
+import { ApiError, invalid } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { mintToken, sha256Hex } from '../tokens.ts';
+import { type InviteRow, insertInvite, listInvites, revokeInvite } from './store.ts';
+
+/** Enough to tell invites apart, and of no use to whoever wants to redeem one. Hex characters. */
+const PREFIX_LENGTH = 8;
+
+/** Invites: codes that let people make an account while registration is by invite only. */
+export interface Invites {
+  /** Newest first. @param state absent: all. @throws ApiError invalid_state */
+  list(state: unknown): Promise<Invite[]>;
+  /** The code is readable in this answer and never again. @throws ApiError 400 for an expiry that is over */
+  mint(actor: Caller, body: Body<'invites.create'>): Promise<MintedInvite>;
+  /** The first time counts; an unknown id is as good as revoked. */
+  revoke(actor: Caller, id: string): Promise<void>;
+}
+
+export function createInvites(platform: Platform): Invites {
+  const { activity, clock, config, database, random } = platform;
+
+  const audit = (actor: Caller, targetId: string, action: string, details: Record<string, unknown> = {}) =>
+    activity.record({ actorUserId: actor.userId, action, targetType: 'invite', targetId, details });
+
+  return {
+    async list(state = 'all') {
+      if (state !== 'all' && state !== 'pending') throw new ApiError('invalid_state');
+      const rows = await listInvites(database.db, state === 'pending' ? clock.nowMs() : null);
+      return rows.map(toInvite);
+    },
+
+    async mint(actor, body) {
+      const nowMs = clock.nowMs();
+      const expiresAtMs = body.expires_at ?? null;
+      if (expiresAtMs !== null && expiresAtMs <= nowMs) throw invalid('expires_at: must be in the future');
+      const code = mintToken(random);
+      const invite = {
+        id: random.uuid(),
+        code_hash: sha256Hex(code),
+        role: body.role ?? 'user',
+        max_uses: body.max_uses ?? 1,
+        used_count: 0,
+        expires_at: expiresAtMs,
+        revoked_at: null,
+        note: body.note || null,
+        created_by_user_id: actor.userId,
+        created_at: nowMs,
+      };
+      await insertInvite(database.db, invite);
+      const { id, role, max_uses, used_count } = invite;
+      const expires_at = instantOrNull(expiresAtMs);
+      await audit(actor, id, 'invite.minted', { role, max_uses, ...(expires_at !== null && { expires_at }) });
+      const base = config.http.publicBaseUrl?.href.replace(/\/+$/, '');
+      return {
+        id,
+        code,
+        ...(base !== undefined && { invite_url: `${base}/register?invite=${code}` }),
+        role,
+        max_uses,
+        used_count,
+        expires_at,
+        created_at: instant(nowMs),
+      };
+    },
+
+    async revoke(actor, id) {
+      if (await revokeInvite(database.db, id, clock.nowMs())) await audit(actor, id, 'invite.revoked');
+    },
+  };
+}
+
+function toInvite(row: InviteRow): Invite {
+  return {
+    id: row.id,
+    code_prefix: row.code_hash.slice(0, PREFIX_LENGTH),
+    role: row.role,
+    max_uses: row.max_uses,
+    used_count: row.used_count,
+    expires_at: instantOrNull(row.expires_at),
+    revoked_at: instantOrNull(row.revoked_at),
+    note: row.note,
+    created_at: instant(row.created_at),
+    created_by_user_id: row.created_by_user_id,
+    created_by_username: row.created_by_username,
+  };
+}

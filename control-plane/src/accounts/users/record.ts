@@ -1,0 +1,29 @@
+import type { AdminUser } from '@footlight/protocol/rest';
+import { instant, instantOrNull } from '../../platform/database/codec.ts';
+import type { UsersTable } from '../../platform/database/tables/accounts.ts';
+
+/** An account with what its devices and sessions say about it. */
+export interface UserRow
+  extends Pick<
+    UsersTable,
+    'id' | 'email' | 'username' | 'role' | 'disabled_at' | 'max_concurrent_sessions' | 'created_at'
+  > {
+  /** The latest of its devices; null without devices. */
+  last_seen_at: number | null;
+  active_session_count: number;
+}
+
+/** An account as administrators see it. */
+export function toAdminUser(row: UserRow): AdminUser {
+  return {
+    id: row.id,
+    email: row.email,
+    username: row.username,
+    role: row.role,
+    disabled: row.disabled_at !== null,
+    max_concurrent_sessions: row.max_concurrent_sessions,
+    created_at: instant(row.created_at),
+    last_seen_at: instantOrNull(row.last_seen_at),
+    active_session_count: row.active_session_count,
+  };
+}

@@ -1,0 +1,98 @@
+import type { AdminUser, Body, Entitlement, Query } from '@footlight/protocol/rest';
+import { ApiError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/contract.ts';
+import { pageOf, readCursorOrStart } from '../../platform/page-cursor.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AccountsDeps } from '../deps.ts';
+import { takesLastAdmin } from './last-admin.ts';
+import { toAdminUser } from './record.ts';
+import { removeUser } from './removal.ts';
+import { countOtherAdmins, findUser, listUsers, lockUser, updateUser } from './store.ts';
+
+/** What administrators do with accounts. */
+export interface Users {
+  list(query: Query<'users.list'>): Promise<{ items: AdminUser[]; next_cursor: string | null }>;
+  /** All fields or none. @throws ApiError 404; 409 when no enabled administrator would be left */
+  update(actor: Caller, id: string, body: Body<'users.update'>): Promise<AdminUser>;
+  /** @throws ApiError 409 own account, 404, 409 last enabled administrator, 409 a session has not ended; in this order */
+  remove(actor: Caller, id: string): Promise<void>;
+  /** What the account may use by rows of its own. @throws ApiError 404 */
+  entitlements(id: string): Promise<Entitlement[]>;
+}
+
+export function createUsers(platform: Platform, deps: Pick<AccountsDeps, 'listEntitlementsOfUser'>): Users {
+  const { activity, clock, database } = platform;
+
+  const audit = (actor: Caller, targetId: string, action: string, details: Record<string, unknown> = {}) =>
+    activity.record({ actorUserId: actor.userId, action, targetType: 'user', targetId, details });
+
+  return {
+    async list({ q, cursor, limit }) {
+      const page = pageOf(await listUsers(database.db, q, readCursorOrStart(cursor), limit), limit);
+      return { items: page.rows.map(toAdminUser), next_cursor: page.next_cursor };
+    },
+
+    async update(actor, id, body) {
+      const { role, disabled, max_concurrent_sessions } = body;
+      const user = await database.transaction(async (tx) => {
+        await database.advisoryLock(tx, 'last_admin');
+        const before = await lockUser(database, tx, id);
+        if (before === undefined) throw unknownUser();
+        const standing = { role: before.role, disabled: before.disabled_at !== null };
+        const after = { role: role ?? standing.role, disabled: disabled ?? standing.disabled };
+        if (takesLastAdmin(standing, after, await countOtherAdmins(tx, id))) throw lastAdmin();
+        const nowMs = clock.nowMs();
+        const columns = {
+          ...(role && { role }),
+          ...(typeof disabled === 'boolean' && {
+            disabled_at: disabled ? (before.disabled_at ?? nowMs) : null,
+          }),
+          ...(typeof max_concurrent_sessions === 'number' && { max_concurrent_sessions }),
+        };
+        if (Object.keys(columns).length > 0) await updateUser(tx, id, { ...columns, updated_at: nowMs });
+        const row = await findUser(tx, id);
+        if (row === undefined) throw unknownUser();
+        return toAdminUser(row);
+      });
+      if (role) await audit(actor, id, 'user.role_changed', { role });
+      if (typeof disabled === 'boolean') await audit(actor, id, disabled ? 'user.disabled' : 'user.enabled');
+      if (typeof max_concurrent_sessions === 'number') {
+        await audit(actor, id, 'user.quota_changed', { max_concurrent_sessions });
+      }
+      return user;
+    },
+
+    async remove(actor, id) {
+      if (actor.userId === id) {
+        throw new ApiError('conflict', {
+          message: 'You cannot delete your own account; ask another administrator.',
+        });
+      }
+      const removal = await database.transaction((tx) => removeUser(database, tx, id, clock.nowMs()));
+      switch (removal.kind) {
+        case 'unknown':
+          throw unknownUser();
+        case 'last_admin':
+          throw lastAdmin();
+        case 'active_session':
+          throw new ApiError('conflict', {
+            message: 'This account has sessions that have not ended; stop them first.',
+          });
+        case 'removed':
+          return audit(actor, id, 'user.deleted', { username: removal.username });
+      }
+    },
+
+    async entitlements(id) {
+      if ((await findUser(database.db, id)) === undefined) throw unknownUser();
+      return deps.listEntitlementsOfUser(id);
+    },
+  };
+}
+
+const unknownUser = (): ApiError => new ApiError('not_found', { message: 'There is no such account.' });
+
+const lastAdmin = (): ApiError =>
+  new ApiError('conflict', {
+    message: 'This is the last enabled administrator; make somebody else one first.',
+  });

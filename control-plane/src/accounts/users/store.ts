@@ -1,0 +1,124 @@
+import { sql, type Updateable } from 'kysely';
+import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import { containsText } from '../../platform/database/search.ts';
+import type { UsersTable } from '../../platform/database/tables/accounts.ts';
+import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
+import { NONTERMINAL } from '../../sessions/index.ts';
+import type { UserRow } from './record.ts';
+
+/** As literals, so that an index over these states alone can answer. */
+const ACTIVE = NONTERMINAL.map((state) => sql.lit(state));
+
+/** Accounts that administrators see, each with what its devices and sessions say about it. */
+const visibleUsers = (db: Executor) =>
+  db
+    .selectFrom('users')
+    .where('users.internal', '=', 0)
+    .select([
+      'users.id',
+      'users.email',
+      'users.username',
+      'users.role',
+      'users.disabled_at',
+      'users.max_concurrent_sessions',
+      'users.created_at',
+    ])
+    .select((eb) => [
+      eb
+        .selectFrom('devices')
+        .whereRef('devices.user_id', '=', 'users.id')
+        .select((device) => device.fn.max('devices.last_seen_at').as('at'))
+        .as('last_seen_at'),
+      eb
+        .selectFrom('sessions')
+        .whereRef('sessions.user_id', '=', 'users.id')
+        .where('sessions.state', 'in', ACTIVE)
+        .select((session) => session.fn.countAll<number>().as('count'))
+        .$asScalar()
+        .$notNull()
+        .as('active_session_count'),
+    ]);
+
+/**
+ * One page, newest first; one row more than asked for tells that there is another page.
+ * @param search part of an email or a username; undefined = everybody
+ */
+export async function listUsers(
+  db: Executor,
+  search: string | undefined,
+  after: PageKey | null,
+  limit: number,
+): Promise<UserRow[]> {
+  let query = visibleUsers(db);
+  if (search !== undefined) query = query.where(containsText(['users.email', 'users.username'], search));
+  if (after !== null) query = query.where(isAfter('users', after));
+  return query
+    .orderBy('users.created_at', 'desc')
+    .orderBy('users.id', 'desc')
+    .limit(limit + 1)
+    .execute();
+}
+
+export async function findUser(db: Executor, id: string): Promise<UserRow | undefined> {
+  return visibleUsers(db).where('users.id', '=', id).executeTakeFirst();
+}
+
+/** Holds the account's row until the transaction ends, against launches and changes; internal ones are not found. */
+export async function lockUser(
+  database: Database,
+  tx: Tx,
+  id: string,
+): Promise<Pick<UsersTable, 'id' | 'username' | 'role' | 'disabled_at'> | undefined> {
+  const query = tx
+    .selectFrom('users')
+    .select(['id', 'username', 'role', 'disabled_at'])
+    .where('id', '=', id)
+    .where('internal', '=', 0);
+  return database.forUpdate(query).executeTakeFirst();
+}
+
+export async function updateUser(tx: Tx, id: string, columns: Updateable<UsersTable>): Promise<void> {
+  await tx.updateTable('users').set(columns).where('id', '=', id).execute();
+}
+
+/** What the account owns goes with it by the schema's cascades; what it granted stays without its name. */
+export async function deleteUser(tx: Tx, id: string): Promise<void> {
+  await tx.deleteFrom('users').where('id', '=', id).execute();
+}
+
+/** Enabled administrators besides this account. */
+export async function countOtherAdmins(tx: Tx, id: string): Promise<number> {
+  const row = await tx
+    .selectFrom('users')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('role', '=', 'admin')
+    .where('disabled_at', 'is', null)
+    .where('internal', '=', 0)
+    .where('id', '!=', id)
+    .executeTakeFirstOrThrow();
+  return row.count;
+}
+
+export async function hasActiveSession(tx: Tx, userId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('state', 'in', ACTIVE)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Accounts whose time is over, the longest first. */
+export async function listExpiredUsers(db: Executor, nowMs: number, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where('ephemeral_expires_at', '<=', nowMs)
+    .orderBy('ephemeral_expires_at')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,11 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
+
+/**
+ * Whether one of the columns contains the text, whatever its case. `%`, `_` and `\` in it mean themselves.
+ * @param columns names with their tables: `users.email`
+ */
+export function containsText(columns: readonly string[], text: string): RawBuilder<SqlBool> {
+  const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+  const tests = columns.map((column) => sql`lower(${sql.ref(column)}) like ${pattern} escape '\\'`);
+  return sql<SqlBool>`(${sql.join(tests, sql` or `)})`;
+}
