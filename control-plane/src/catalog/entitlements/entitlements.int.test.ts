@@ -1,5 +1,4 @@
 import { type ErrorCode, entitlement } from '@footlight/protocol/rest';
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
@@ -10,7 +9,6 @@ import {
 } from '../../testing/index.ts';
 
 const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
-const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 6;
 
 describeDatabases('entitlements', (databases) => {
   let app: TestApp;
@@ -121,6 +119,29 @@ describeDatabases('entitlements', (databases) => {
     refused(await grant(id, { subject_type: 'user', subject_id: bob.id }), 409, 'conflict');
   });
 
+  test("everybody's row and a personal one are independent: revoking one leaves the other", async () => {
+    for (const first of ['all', 'user'] as const) {
+      const id = await newApp();
+      const rows = {
+        all: (await grant(id, { subject_type: 'all' })).body.entitlement.id,
+        user: (await grant(id, { subject_type: 'user', subject_id: alice.id })).body.entitlement.id,
+      };
+      const { body } = await app.call(alice, 'GET', '/v1/apps?limit=1000');
+      expect(body.items.filter((item: { id: string }) => item.id === id)).toHaveLength(1);
+      expect((await revoke(id, rows[first])).status).toBe(204);
+      expect([await sees(alice, id), await sees(bob, id)]).toEqual([true, first === 'user']);
+      expect((await revoke(id, rows[first === 'all' ? 'user' : 'all'])).status).toBe(204);
+      expect([await sees(alice, id), await sees(bob, id)]).toEqual([false, false]);
+    }
+  });
+
+  test('of ten that revoke one row at once, one does', async () => {
+    const id = await newApp();
+    const row = (await grant(id, { subject_type: 'all' })).body.entitlement.id;
+    const answers = await Promise.all(Array.from({ length: 10 }, () => revoke(id, row)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)]);
+  });
+
   test('the list has everybody first, then accounts by name', async () => {
     const id = await newApp();
     for (const person of [bob, alice]) await grant(id, { subject_type: 'user', subject_id: person.id });
@@ -149,59 +170,92 @@ describeDatabases('entitlements', (databases) => {
     expect(await app.plane.catalog.entitlements.listOfUser(UNKNOWN_ID)).toEqual([]);
   });
 
-  describe('whatever is granted, revoked, enabled and disabled in whatever order', () => {
-    type Step =
-      | { kind: 'grant'; app: number; subject: 'all' | 'alice' | 'bob' }
-      | { kind: 'revoke'; app: number; subject: 'all' | 'alice' | 'bob' }
-      | { kind: 'enable'; app: number }
-      | { kind: 'disable'; app: number };
-    const step = fc.oneof(
-      fc.record({
-        kind: fc.constantFrom('grant' as const, 'revoke' as const),
-        app: fc.nat(2),
-        subject: fc.constantFrom('all' as const, 'alice' as const, 'bob' as const),
-      }),
-      fc.record({ kind: fc.constantFrom('enable' as const, 'disable' as const), app: fc.nat(2) }),
-    ) as fc.Arbitrary<Step>;
+  describe("the entitlement mode of a library provider's app", () => {
+    const setMode = (provider: string, body: unknown, as = admin) =>
+      app.call(as, 'POST', `/v1/admin/library-providers/${encodeURIComponent(provider)}/entitlement-mode`, {
+        body,
+      });
+    const items = async (id: string) =>
+      (await app.call(admin, 'GET', `/v1/admin/apps/${id}/entitlements`)).body.items;
 
-    test('a list shows exactly the enabled apps that some row entitles to', async () => {
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-          const apps = [await newApp(), await newApp(), await newApp()];
-          const enabled = [true, true, true];
-          const rows = new Map<string, string>();
-          for (const next of steps) {
-            const id = apps[next.app] as string;
-            if (next.kind === 'enable' || next.kind === 'disable') {
-              enabled[next.app] = next.kind === 'enable';
-              await app.call(admin, 'PATCH', `/v1/apps/${id}`, { body: { enabled: next.kind === 'enable' } });
-            } else if (next.kind === 'grant') {
-              const subject = next.subject;
-              const body =
-                subject === 'all'
-                  ? { subject_type: 'all' }
-                  : { subject_type: 'user', subject_id: app.people[subject].id };
-              const answer = await grant(id, body);
-              const key = `${next.app}/${subject}`;
-              expect(answer.status).toBe(rows.has(key) ? 409 : 201);
-              if (answer.status === 201) rows.set(key, answer.body.entitlement.id);
-            } else {
-              const key = `${next.app}/${next.subject}`;
-              const row = rows.get(key);
-              if (row === undefined) continue;
-              rows.delete(key);
-              expect((await revoke(id, row)).status).toBe(204);
-            }
-            for (const name of ['alice', 'bob'] as const) {
-              for (const [index, appId] of apps.entries()) {
-                const entitled = rows.has(`${index}/all`) || rows.has(`${index}/${name}`);
-                expect(await sees(app.people[name], appId)).toBe(Boolean(enabled[index] && entitled));
-              }
-            }
-          }
-          for (const id of apps) await app.call(admin, 'DELETE', `/v1/apps/${id}`);
-        }),
-        { numRuns: RUNS },
+    test('404 while no app has the provider, after what is wrong with the request', async () => {
+      refused(await setMode('steam', { mode: 'all' }), 404, 'not_found');
+      for (const body of [
+        {},
+        { mode: 'some' },
+        { mode: '' },
+        { mode: null },
+        { mode: 'all', app_id: UNKNOWN_ID },
+      ])
+        refused(await setMode('nobody', body), 400, 'validation_failed');
+      for (const provider of [' ', '\t', '\0'])
+        refused(await setMode(provider, { mode: 'all' }), 400, 'validation_failed');
+    });
+
+    test('replaces every row of the oldest app with the provider, whoever granted it', async () => {
+      const { database } = app.plane.platform;
+      const [oldest, newer] = [await newApp(), await newApp()].sort() as [string, string];
+      for (const [id, created_at] of [[newer, 5] as const, [oldest, 5] as const])
+        await database.db
+          .updateTable('apps')
+          .set({ library_provider: 'steam', created_at })
+          .where('id', '=', id)
+          .execute();
+      await grant(newer, { subject_type: 'user', subject_id: bob.id });
+      await grant(oldest, { subject_type: 'all' });
+      await grant(oldest, { subject_type: 'user', subject_id: alice.id });
+      await database.db
+        .updateTable('entitlements')
+        .set({ granted_by: 'provider', granted_by_user: null, source_ref: 'library:steam:1' })
+        .where('app_id', '=', oldest)
+        .execute();
+      const others = await items(newer);
+
+      const own = await setMode(' STEAM ', { mode: 'user' });
+      expect([own.status, own.body.entitlement_mode]).toEqual([
+        200,
+        { provider: 'steam', app_id: oldest, mode: 'user', items: await items(oldest) },
+      ]);
+      expect(own.body.entitlement_mode.items).toMatchObject([
+        {
+          subject_type: 'user',
+          subject_id: admin.id,
+          granted_by: 'admin',
+          granted_by_user: admin.id,
+          source_ref: '',
+        },
+      ]);
+      expect([await sees(admin, oldest), await sees(alice, oldest)]).toEqual([true, false]);
+
+      const everybody = await setMode('steam', { mode: 'all' });
+      expect(everybody.body.entitlement_mode.items).toMatchObject([
+        { subject_type: 'all', granted_by: 'admin' },
+      ]);
+      expect([await sees(alice, oldest), await sees(bob, oldest)]).toEqual([true, true]);
+
+      const nobody = await setMode('steam', { mode: 'none' });
+      expect(nobody.body.entitlement_mode).toEqual({
+        provider: 'steam',
+        app_id: oldest,
+        mode: 'none',
+        items: [],
+      });
+      expect(await sees(alice, oldest)).toBe(false);
+      expect(await items(newer)).toEqual(others);
+      const rows = await database.db
+        .selectFrom('activity')
+        .selectAll()
+        .where('action', '=', 'app.entitlement.set_mode')
+        .orderBy('id')
+        .execute();
+      expect(
+        rows.map((row) => [row.actor_user_id, row.target_type, row.target_id, JSON.parse(row.details)]),
+      ).toEqual(
+        [
+          ['user', 1],
+          ['all', 1],
+          ['none', 0],
+        ].map(([mode, item_count]) => [admin.id, 'app', oldest, { provider: 'steam', mode, item_count }]),
       );
     });
   });
