@@ -10,7 +10,7 @@ import {
 } from '../../testing/index.ts';
 import { bumpCatalogVersion } from '../store.ts';
 
-const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 12;
+const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 8;
 const MAX_STEPS = 40;
 /** Small, so that lists have several pages. */
 const PAGE = 2;
