@@ -1,5 +1,5 @@
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
-import { createActivity } from './activity/index.ts';
+import { createActivity, registerActivityRoutes } from './activity/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus.ts';
@@ -112,6 +112,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
+    registerActivityRoutes(server, activity);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
     registerSignalingRoutes(server, signaling);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
