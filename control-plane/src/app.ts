@@ -1,5 +1,6 @@
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
 import { createActivity, registerActivityRoutes } from './activity/index.ts';
+import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus.ts';
@@ -28,6 +29,7 @@ export interface Overrides {
   accountLimits?: NonNullable<AccountsDeps['limits']>;
   credentialLimits?: NonNullable<FleetDeps['credentialLimits']>;
   listenerLimits?: Partial<ListenerLimits>;
+  artwork?: Omit<ArtworkDeps, 'secrets'>;
 }
 
 /** The whole control plane, put together and ready to listen. */
@@ -35,6 +37,7 @@ export interface ControlPlane {
   readonly platform: Platform;
   readonly server: Server;
   readonly catalog: Catalog;
+  readonly artwork: Artwork;
   readonly fleet: FleetService;
   readonly sessions: Sessions;
   /** @throws with a sentence when an address cannot be bound */
@@ -86,6 +89,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const secrets = createSecrets(platform);
     const profiles = createProfiles(platform);
     const catalog = createCatalog(platform, profiles);
+    const artwork = createArtwork(platform, { secrets, ...overrides.artwork });
+    opened.push(() => artwork.close());
     const accountsDeps: AccountsDeps = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
@@ -109,6 +114,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
+    registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
@@ -127,12 +133,14 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     await accounts.boot();
     await fleet.start();
     await sessions.start();
+    await artwork.start();
     await server.fastify.ready();
 
     return {
       platform,
       server,
       catalog,
+      artwork,
       fleet,
       sessions,
       async listen() {

@@ -38,6 +38,7 @@ export interface BlobStore {
   /** @throws ApiError 503 when the folder cannot be written */
   ensureUsable(): Promise<void>;
   put(bytes: Uint8Array, sniffed: Sniffed): Promise<PinnedBlob>;
+  has(asset: Asset): Promise<boolean>;
   /** null: there is no such blob. */
   open(asset: Asset): Promise<OpenedBlob | null>;
   /** null: there is no such blob. */
@@ -173,6 +174,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
       return { asset, release };
     },
 
+    has: (asset) => orUnavailable(exists(fileOf(asset))),
     open: (asset) => orUnavailable(openFile(fileOf(asset))),
     read: (asset) => orUnavailable(readWhole(fileOf(asset))),
     openSize: (asset, width) => orUnavailable(openFile(sizeFileOf(asset, width))),
@@ -207,6 +209,16 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
       }
     },
   };
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await access(file);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 /** null: it is not there. */

@@ -14,8 +14,12 @@ export async function fetchPicture(
   fetcher: Fetcher,
   address: string,
   maxBytes: number,
+  deadlineMs?: number,
 ): Promise<FetchedPicture> {
-  const { status, mediaType, bytes } = await fetcher.get(address, { maxBytes });
+  const { status, mediaType, bytes } = await fetcher.get(address, {
+    maxBytes,
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
   if (status !== 200) throw new FetchRefused(`its server answered ${status}`);
   const sniffed = await sniffPicture(bytes);
   if (sniffed === null) throw new FetchRefused('it is no JPEG, PNG or WebP');

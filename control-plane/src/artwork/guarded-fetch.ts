@@ -57,13 +57,11 @@ export interface FetchOptions {
 export interface Fetcher {
   /** @throws FetchRefused for whatever is wrong with the address, the way or the answer */
   get(address: string, options: FetchOptions): Promise<Fetched>;
-  /** Ends what is under way; nothing is fetched afterwards. */
-  close(): void;
 }
 
-export function createFetcher(deps: { clock: Clock; policy: FetchPolicy }): Fetcher {
-  const { clock, policy } = deps;
-  const closing = new AbortController();
+/** @param deps.stopping ends what is under way, with its reason; nothing is fetched afterwards */
+export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stopping: AbortSignal }): Fetcher {
+  const { clock, policy, stopping } = deps;
 
   /** Every address of the name must be allowed, for which one is dialled is not ours to say. */
   const judgedLookup: LookupFunction = (hostname, options, done) => {
@@ -131,7 +129,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy }): Fetc
 
   return {
     async get(address, options) {
-      closing.signal.throwIfAborted();
+      stopping.throwIfAborted();
       const deadline = new AbortController();
       const timer = clock.setTimeout(
         () => deadline.abort(new FetchRefused('it took too long')),
@@ -139,7 +137,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy }): Fetc
       );
       // One for each fetch: every hop dials anew, so no kept connection outlives the judgement of its address.
       const agent = new Agent({ connect: judgedConnect, pipelining: 0 });
-      const signal = AbortSignal.any([deadline.signal, closing.signal]);
+      const signal = AbortSignal.any([deadline.signal, stopping]);
       try {
         return await follow(agent, address, options, signal);
       } catch (error) {
@@ -148,9 +146,6 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy }): Fetc
         timer.cancel();
         await agent.destroy();
       }
-    },
-    close() {
-      closing.abort(new FetchRefused('the service is stopping'));
     },
   };
 }
