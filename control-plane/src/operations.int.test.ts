@@ -293,7 +293,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
           'entitlements.grant': { subject_type: 'all' },
         };
         const body = bodies[operation.id as OperationId] ?? operation.example?.body;
-        const options = body === undefined ? {} : { body };
+        const options = operation.upload ? PICTURE : body === undefined ? {} : { body };
         // Which of the two comes first is what most people see; administrators may know which ids exist.
         const codes = operation.errors.filter((code) => code === 'not_found' || code === 'forbidden');
         const asked = codes.filter((code) => operation.auth !== 'admin' || code !== 'forbidden');
