@@ -8,4 +8,4 @@ export {
 export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases } from './databases.ts';
 export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
-export { addSession } from './sessions.ts';
+export { addHost, addSession } from './sessions.ts';

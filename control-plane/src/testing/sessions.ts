@@ -1,20 +1,25 @@
+import type { SessionStateName } from '@footlight/protocol';
 import { DAY_MS } from '../platform/clock.ts';
 import type { TestApp } from './app.ts';
 
 /**
  * Writes a session that never ran, for suites about what sessions stand in the way of.
  * @param ageDays how long ago it was created
+ * @param hostId needed in the states that hold a place there
+ * @returns its id
  */
 export async function addSession(
   app: TestApp,
-  session: { appId: string; userId: string; state: 'pending' | 'stopped'; ageDays?: number },
-): Promise<void> {
+  session: { appId: string; userId: string; state: SessionStateName; hostId?: string; ageDays?: number },
+): Promise<string> {
   const { database, random } = app.plane.platform;
   const createdAt = app.clock.nowMs() - (session.ageDays ?? 0) * DAY_MS;
+  const id = random.uuid();
   await database.db
     .insertInto('sessions')
     .values({
-      id: random.uuid(),
+      id,
+      host_id: session.hostId ?? null,
       user_id: session.userId,
       app_id: session.appId,
       state: session.state,
@@ -35,4 +40,27 @@ export async function addSession(
       updated_at: createdAt,
     })
     .execute();
+  return id;
+}
+
+/** Writes a host that no agent stands behind. @returns its id */
+export async function addHost(app: TestApp, nodeName: string): Promise<string> {
+  const { database, random } = app.plane.platform;
+  const id = random.uuid();
+  await database.db
+    .insertInto('hosts')
+    .values({
+      id,
+      node_name: nodeName,
+      status: 'offline',
+      capacity_detection: 'unavailable',
+      secret_hash: `none-${id}`,
+      drain_intent: 0,
+      features: '[]',
+      settings_overrides: '{}',
+      pending_restart: 0,
+      created_at: app.clock.nowMs(),
+    })
+    .execute();
+  return id;
 }
