@@ -20,4 +20,12 @@ export const keys = {
   adminAppsFirst: ['admin-apps', 'first'] as const,
   adminAppList: (q: string) => ['admin-apps', 'list', q] as const,
   entitlements: (appId: string) => ['entitlements', appId] as const,
+  users: ['users'] as const,
+  userList: (q: string) => ['users', 'list', q] as const,
+  user: (id: string) => ['users', 'one', id] as const,
+  userEntitlements: (userId: string) => ['user-entitlements', userId] as const,
+  invites: ['invites'] as const,
+  inviteList: (state: string) => ['invites', state] as const,
+  settings: ['settings'] as const,
+  picks: (kind: string, text: string) => ['picks', kind, text] as const,
 };

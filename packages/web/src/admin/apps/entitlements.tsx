@@ -1,5 +1,5 @@
 import type { AdminApp, Entitlement } from '@footlight/protocol/rest';
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconUsers } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -13,6 +13,8 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
+import { PickDialog } from '../frame/pick-dialog.tsx';
+import { searchUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Who' },
@@ -20,12 +22,12 @@ const COLUMNS: readonly Column[] = [
   { words: 'Since' },
   { words: 'Act', kind: 'act' },
 ];
-const GIVEN_BY = { admin: 'An administrator', provider: 'A library', migration: 'An earlier version' };
-const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+export const GIVEN_BY = { admin: 'An administrator', provider: 'A library', migration: 'An earlier version' };
+const MATCHES = 20;
 
 /** Who sees and may launch an app. */
 export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
-  const [account, setAccount] = useState('');
+  const [picking, setPicking] = useState(false);
   const [revoking, setRevoking] = useState<Entitlement | null>(null);
   const queryClient = useQueryClient();
   const me = readUser();
@@ -40,10 +42,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
         params: { id: app.id },
         body: subject === null ? { subject_type: 'all' } : { subject_type: 'user', subject_id: subject },
       }),
-    onSuccess: () => {
-      setAccount('');
-      return refresh();
-    },
+    onSuccess: refresh,
   });
   const revoke = useMutation({
     mutationFn: (entitlement: Entitlement) =>
@@ -56,11 +55,10 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
   const items = list.data?.items;
   const everybody = items?.some((item) => item.subject_type === 'all') ?? true;
   const mine = items?.some((item) => item.subject_id === me?.id) ?? true;
-  const given = account.trim();
   return (
     <div className={styles.stack}>
       {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
-      {grant.isError && <Problem error={grant.error} />}
+      {grant.isError && !picking && <Problem error={grant.error} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconUsers} title="Nobody may use it yet">
           It is in nobody’s library, administrators included, until you give it to everybody or to single
@@ -106,26 +104,29 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
             Give to me
           </Button>
         )}
-        <form
-          className={styles.filters}
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (UUID.test(given)) grant.mutate(given);
-          }}
-        >
-          <TextInput
-            aria-label="Account id"
-            placeholder="Account id"
-            classNames={{ input: styles.mono ?? '' }}
-            value={account}
-            error={given !== '' && !UUID.test(given)}
-            onChange={(event) => setAccount(event.currentTarget.value)}
-          />
-          <Button size="sm" type="submit" disabled={!UUID.test(given)} loading={grant.isPending}>
-            Give to this account
-          </Button>
-        </form>
+        <Button size="sm" onClick={() => setPicking(true)}>
+          Give to a person
+        </Button>
       </div>
+      <PickDialog
+        opened={picking}
+        title={`Give ${app.name} to a person`}
+        words="Name or email"
+        kind="users"
+        act="Give to"
+        find={async (text, signal) =>
+          (await searchUsers(text, MATCHES, signal)).map((user) => ({
+            id: user.id,
+            name: user.username,
+            hint: user.email,
+          }))
+        }
+        taken={new Set(items?.flatMap((item) => item.subject_id ?? []))}
+        pending={grant.isPending ? (grant.variables ?? undefined) : undefined}
+        error={grant.error}
+        onPick={(id) => grant.mutate(id)}
+        onClose={() => setPicking(false)}
+      />
       <ConfirmDialog
         opened={revoking !== null}
         title={`Take ${app.name} from ${revoking === null ? '' : whoWords(revoking)}?`}

@@ -6,6 +6,7 @@ import {
   IconLayoutDashboard,
   IconPlayerPlay,
   IconServer,
+  IconUsers,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
@@ -51,6 +52,9 @@ export function AdminShell() {
           </Link>
           <Link to="/admin/apps" className={styles.link}>
             <IconAppWindow size={20} aria-hidden="true" /> Apps
+          </Link>
+          <Link to="/admin/users" className={styles.link}>
+            <IconUsers size={20} aria-hidden="true" /> Users
           </Link>
           {setup.data?.setup_completed === false && (
             <Link to="/admin/setup" className={styles.link}>

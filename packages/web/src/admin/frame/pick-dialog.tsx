@@ -1,0 +1,73 @@
+import { Button } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { keys } from '../../api/query-keys.ts';
+import { Dialog } from '../../components/dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import styles from './admin-parts.module.css';
+import { SearchField } from './paged-list.tsx';
+
+/** Something that can be picked: a name to know it by, and what tells it from its namesakes. */
+export interface Pick {
+  id: string;
+  name: string;
+  hint: string;
+}
+
+/**
+ * Finds one thing by its name and picks it. It stays open, so that several can be picked in a row.
+ * @param props.find what matches the text, best first; "" gives the first ones of all
+ * @param props.taken ids that were picked already
+ */
+export function PickDialog(props: {
+  opened: boolean;
+  title: string;
+  words: string;
+  kind: string;
+  act: string;
+  find: (text: string, signal: AbortSignal) => Promise<Pick[]>;
+  taken: ReadonlySet<string>;
+  pending: string | undefined;
+  error: unknown;
+  onPick: (id: string) => void;
+  onClose: () => void;
+}) {
+  const [text, setText] = useState('');
+  const found = useQuery({
+    queryKey: keys.picks(props.kind, text),
+    queryFn: ({ signal }) => props.find(text, signal),
+    enabled: props.opened,
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Dialog opened={props.opened} title={props.title} onClose={props.onClose}>
+      <div className={styles.stack}>
+        <SearchField words={props.words} value={text} onChange={setText} />
+        {found.isError && <Problem error={found.error} />}
+        {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+        <ul className={styles.picks} aria-busy={found.isFetching}>
+          {found.data === undefined && <Skeleton height={120} radius={8} />}
+          {found.data?.length === 0 && <li className={styles.dim}>Nothing by that name.</li>}
+          {found.data?.map((each) => (
+            <li key={each.id}>
+              <span className={styles.pickName}>
+                {each.name}
+                <span className={styles.dim}>{each.hint}</span>
+              </span>
+              <Button
+                size="compact-sm"
+                disabled={props.taken.has(each.id)}
+                loading={props.pending === each.id}
+                aria-label={`${props.act} ${each.name}`}
+                onClick={() => props.onPick(each.id)}
+              >
+                {props.taken.has(each.id) ? 'Has it' : props.act}
+              </Button>
+            </li>
+          ))}
+        </ul>
+      </div>
+    </Dialog>
+  );
+}

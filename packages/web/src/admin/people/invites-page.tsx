@@ -1,0 +1,269 @@
+import type { Invite, MintedInvite } from '@footlight/protocol/rest';
+import { Button, NativeSelect, NumberInput, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { IconMailPlus } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { CopyLine } from '../../components/copy-line.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, countWords, DataTable, PageHead, Segments, SkeletonRows } from '../frame/parts.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Note' },
+  { words: 'State' },
+  { words: 'Role' },
+  { words: 'Used', kind: 'number' },
+  { words: 'Ends' },
+  { words: 'Made by' },
+  { words: 'Made' },
+  { words: 'Act', kind: 'act' },
+];
+const STATES = [
+  { value: 'pending', words: 'Open' },
+  { value: 'all', words: 'All' },
+] as const;
+type State = (typeof STATES)[number]['value'];
+const DAY_MS = 24 * 60 * 60 * 1000;
+const LIFETIMES = [
+  { value: '1', label: '1 day' },
+  { value: '7', label: '7 days' },
+  { value: '30', label: '30 days' },
+  { value: '', label: 'No end' },
+];
+
+/** Invites: who may still come, and how. */
+export function InvitesPage() {
+  usePageTitle('Invites');
+  const [state, setState] = useState<State>('pending');
+  const [making, setMaking] = useState(false);
+  const [revoking, setRevoking] = useState<Invite | null>(null);
+  const queryClient = useQueryClient();
+  const list = useQuery({
+    queryKey: keys.inviteList(state),
+    queryFn: ({ signal }) => call('invites.list', { query: { state }, signal }),
+  });
+  const settings = useQuery({
+    queryKey: keys.settings,
+    queryFn: ({ signal }) => call('settings.read', { signal }),
+  });
+  const revoke = useMutation({
+    mutationFn: (invite: Invite) => call('invites.revoke', { params: { id: invite.id } }),
+    onSuccess: () => {
+      setRevoking(null);
+      return queryClient.invalidateQueries({ queryKey: keys.invites });
+    },
+  });
+  const invites = list.data?.invites;
+  const make = (
+    <Button variant="filled" leftSection={<IconMailPlus size={18} />} onClick={() => setMaking(true)}>
+      Make an invite
+    </Button>
+  );
+  const mode = settings.data?.settings.registration_mode;
+  return (
+    <>
+      <PageHead title="Invites" back={{ to: '/admin/users', words: 'Users' }} acts={make} />
+      {mode !== undefined && mode !== 'invite_only' && (
+        <p className={styles.note}>
+          {mode === 'closed'
+            ? 'Registration is closed: no invite works until it is opened for invited people in the '
+            : 'Registration is open: nobody needs an invite, and their roles are not given, unless it is limited to invited people in the '}
+          <Link to="/admin/settings">settings</Link>.
+        </p>
+      )}
+      <div className={styles.filters}>
+        <Segments label="State" value={state} options={STATES} onChange={setState} />
+      </div>
+      {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
+      {invites?.length === 0 ? (
+        <EmptyState icon={IconMailPlus} title={state === 'pending' ? 'No open invites' : 'No invites yet'}>
+          An invite lets as many people register as you say, with the role you say. Its code is shown once.
+        </EmptyState>
+      ) : (
+        <DataTable label="Invites" columns={COLUMNS}>
+          {invites === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
+          {invites?.map((invite) => (
+            <tr key={invite.id}>
+              <td className={styles.nameCell}>
+                {invite.note ?? <span className={styles.dim}>no note</span>}{' '}
+                <span className={`${styles.dim} ${styles.mono}`}>{invite.code_prefix}</span>
+              </td>
+              <td>
+                <InviteChip invite={invite} />
+              </td>
+              <td>{invite.role === 'admin' ? 'Administrator' : 'User'}</td>
+              <td className={styles.number}>
+                {invite.used_count} of {invite.max_uses}
+              </td>
+              <td>
+                <RelativeTime at={invite.expires_at} />
+              </td>
+              <td>{invite.created_by_username ?? <span className={styles.dim}>unknown</span>}</td>
+              <td>
+                <RelativeTime at={invite.created_at} />
+              </td>
+              <td className={styles.act}>
+                {isOpen(invite) && (
+                  <Button
+                    size="compact-sm"
+                    variant="subtle"
+                    color="danger"
+                    aria-label={`Withdraw invite ${invite.note ?? invite.code_prefix}`}
+                    onClick={() => setRevoking(invite)}
+                  >
+                    Withdraw
+                  </Button>
+                )}
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      <MakeInvite opened={making} onClose={() => setMaking(false)} />
+      <ConfirmDialog
+        opened={revoking !== null}
+        title={`Withdraw the invite ${revoking?.note ?? revoking?.code_prefix ?? ''}?`}
+        act="Withdraw 1 invite"
+        pending={revoke.isPending}
+        error={revoke.error}
+        onConfirm={() => revoking !== null && revoke.mutate(revoking)}
+        onClose={() => setRevoking(null)}
+      >
+        <p>
+          Nobody can register with it any more.{' '}
+          {revoking !== null && revoking.used_count > 0
+            ? `${countWords(revoking.used_count, 'account')} made with it stay.`
+            : 'Nobody has used it.'}
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function isOpen(invite: Invite): boolean {
+  const expired = invite.expires_at !== null && Date.parse(invite.expires_at) <= Date.now();
+  return invite.revoked_at === null && !expired && invite.used_count < invite.max_uses;
+}
+
+function InviteChip({ invite }: { invite: Invite }) {
+  if (invite.revoked_at !== null) return <StateChip tone="neutral">Withdrawn</StateChip>;
+  if (invite.used_count >= invite.max_uses) return <StateChip tone="success">Used</StateChip>;
+  if (!isOpen(invite)) return <StateChip tone="neutral">Expired</StateChip>;
+  return <StateChip tone="info">Open</StateChip>;
+}
+
+function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { note: '', role: 'user', max_uses: 1 as number | string, days: '7' },
+    validate: {
+      note: (value) => ([...value].length > 1000 ? 'At most 1,000 characters' : null),
+      max_uses: (value) =>
+        typeof value === 'number' && Number.isInteger(value) && value >= 1
+          ? null
+          : 'A whole number from 1 up',
+    },
+  });
+  const make = useMutation({
+    mutationFn: (values: { note: string; role: string; max_uses: number | string; days: string }) =>
+      call('invites.create', {
+        body: {
+          role: values.role as Invite['role'],
+          max_uses: Number(values.max_uses),
+          note: values.note.trim() === '' ? null : values.note.trim(),
+          expires_at:
+            values.days === '' ? null : new Date(Date.now() + Number(values.days) * DAY_MS).toISOString(),
+        },
+      }),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: keys.invites }),
+  });
+  const close = () => {
+    onClose();
+    make.reset();
+    form.reset();
+  };
+  return (
+    <Dialog
+      opened={opened}
+      onClose={close}
+      title={make.data === undefined ? 'Make an invite' : 'Your invite'}
+    >
+      {make.data === undefined ? (
+        <form className={styles.form} onSubmit={form.onSubmit((values) => make.mutate(values))} noValidate>
+          {make.isError && <Problem error={make.error} />}
+          <TextInput
+            label="Note"
+            description="To know it again in the list. Only administrators see it."
+            data-autofocus
+            key={form.key('note')}
+            {...form.getInputProps('note')}
+          />
+          <div className={styles.pair}>
+            <NumberInput
+              label="Good for"
+              description="How many accounts."
+              min={1}
+              allowDecimal={false}
+              key={form.key('max_uses')}
+              {...form.getInputProps('max_uses')}
+            />
+            <NativeSelect
+              label="Until"
+              description="Counted from now."
+              data={LIFETIMES}
+              key={form.key('days')}
+              {...form.getInputProps('days')}
+            />
+          </div>
+          <NativeSelect
+            label="Role of the new accounts"
+            data={[
+              { value: 'user', label: 'User' },
+              { value: 'admin', label: 'Administrator: may do everything here' },
+            ]}
+            key={form.key('role')}
+            {...form.getInputProps('role')}
+          />
+          <Button type="submit" variant="filled" loading={make.isPending}>
+            Make invite
+          </Button>
+        </form>
+      ) : (
+        <Minted invite={make.data.invite} onDone={close} />
+      )}
+    </Dialog>
+  );
+}
+
+/** The code, this one time, as a link that opens the registration with it. */
+function Minted({ invite, onDone }: { invite: MintedInvite; onDone: () => void }) {
+  // Where the instance does not know its public address, the one that this page was opened with is the best guess.
+  const link = invite.invite_url ?? `${window.location.origin}/register?invite=${invite.code}`;
+  return (
+    <div className={styles.stack}>
+      <p>
+        Send this link to {invite.max_uses === 1 ? 'the person' : `up to ${invite.max_uses} people`}. It is
+        shown only now
+        {invite.expires_at === null ? '' : ', and ends '}
+        {invite.expires_at !== null && <RelativeTime at={invite.expires_at} />}.
+      </p>
+      <CopyLine value={link} label="invite link" />
+      <p>Or give them the code alone:</p>
+      <CopyLine value={invite.code} label="invite code" />
+      <Button variant="filled" onClick={onDone}>
+        I have it
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,134 @@
+import type { AdminUser, Entitlement } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { IconAppWindow } from '@tabler/icons-react';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { GIVEN_BY } from '../apps/entitlements.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
+import { PickDialog } from '../frame/pick-dialog.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'App' },
+  { words: 'Given by' },
+  { words: 'Since' },
+  { words: 'Act', kind: 'act' },
+];
+const MATCHES = 20;
+
+/** What one account holds by rows of its own; what everybody has is not listed. */
+export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'> }) {
+  const [giving, setGiving] = useState(false);
+  const [revoking, setRevoking] = useState<Entitlement | null>(null);
+  const queryClient = useQueryClient();
+  const list = useQuery({
+    queryKey: keys.userEntitlements(user.id),
+    queryFn: ({ signal }) => call('users.entitlements', { params: { id: user.id }, signal }),
+  });
+  const refresh = (appId: string) =>
+    Promise.all([
+      queryClient.invalidateQueries({ queryKey: keys.userEntitlements(user.id) }),
+      queryClient.invalidateQueries({ queryKey: keys.entitlements(appId) }),
+    ]);
+  const grant = useMutation({
+    mutationFn: (appId: string) =>
+      call('entitlements.grant', {
+        params: { id: appId },
+        body: { subject_type: 'user', subject_id: user.id },
+      }),
+    onSuccess: (_answer, appId) => refresh(appId),
+  });
+  const revoke = useMutation({
+    mutationFn: (row: Entitlement) =>
+      call('entitlements.revoke', { params: { id: row.app_id, entitlement_id: row.id } }),
+    onSuccess: (_answer, row) => {
+      setRevoking(null);
+      return refresh(row.app_id);
+    },
+  });
+  const items = list.data?.items;
+  const give = (
+    <Button size="sm" onClick={() => setGiving(true)}>
+      Give an app
+    </Button>
+  );
+  return (
+    <div className={styles.stack}>
+      {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
+      {items?.length === 0 ? (
+        <EmptyState icon={IconAppWindow} title="None of its own" act={give}>
+          Apps that everybody may use are in this person’s library all the same.
+        </EmptyState>
+      ) : (
+        <>
+          <DataTable label="Apps given to this account" columns={COLUMNS}>
+            {items === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
+            {items?.map((row) => (
+              <tr key={row.id}>
+                <td className={styles.nameCell}>
+                  <Link to="/admin/apps/$id" params={{ id: row.app_id }} className={styles.nameLink}>
+                    {row.app_name}
+                  </Link>
+                </td>
+                <td>{GIVEN_BY[row.granted_by]}</td>
+                <td>
+                  <RelativeTime at={row.created_at} />
+                </td>
+                <td className={styles.act}>
+                  <Button
+                    size="compact-sm"
+                    variant="subtle"
+                    color="danger"
+                    aria-label={`Take ${row.app_name} away`}
+                    onClick={() => setRevoking(row)}
+                  >
+                    Take away
+                  </Button>
+                </td>
+              </tr>
+            ))}
+          </DataTable>
+          <div>{give}</div>
+        </>
+      )}
+      <PickDialog
+        opened={giving}
+        title={`Give an app to ${user.username}`}
+        words="Find an app"
+        kind="apps"
+        act="Give"
+        find={async (q, signal) => {
+          const page = await call('admin.apps.list', { query: { q, limit: MATCHES }, signal });
+          return page.items.map((app) => ({
+            id: app.id,
+            name: app.name,
+            hint: app.enabled ? '' : 'Disabled',
+          }));
+        }}
+        taken={new Set(items?.map((row) => row.app_id))}
+        pending={grant.isPending ? grant.variables : undefined}
+        error={grant.error}
+        onPick={(id) => grant.mutate(id)}
+        onClose={() => setGiving(false)}
+      />
+      <ConfirmDialog
+        opened={revoking !== null}
+        title={`Take ${revoking?.app_name ?? 'it'} from ${user.username}?`}
+        act={`Take ${revoking?.app_name ?? 'it'} away`}
+        pending={revoke.isPending}
+        error={revoke.error}
+        onConfirm={() => revoking !== null && revoke.mutate(revoking)}
+        onClose={() => setRevoking(null)}
+      >
+        <p>It goes from their library, unless everybody may use it. A session that runs goes on.</p>
+      </ConfirmDialog>
+    </div>
+  );
+}

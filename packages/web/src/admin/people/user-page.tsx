@@ -1,0 +1,204 @@
+import type { AdminUser } from '@footlight/protocol/rest';
+import { Button, NativeSelect, NumberInput, Switch } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { readUser } from '../../api/auth-store.ts';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import { PersonalApps } from './personal-apps.tsx';
+import { readAccount } from './user-lookup.ts';
+import { UserChip } from './users-page.tsx';
+
+const BACK = { to: '/admin/users', words: 'Users' } as const;
+const ROLES = [
+  { value: 'user', label: 'User' },
+  { value: 'admin', label: 'Administrator' },
+];
+const MAX_QUOTA = 2_147_483_647;
+
+/** One account: what it may do, which apps are its own, and its end. */
+export function UserPage({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: keys.user(id),
+    queryFn: ({ signal }) => readAccount(id, signal),
+  });
+  const user = query.data;
+  usePageTitle(user?.username ?? 'User');
+  if (query.isError) {
+    return (
+      <>
+        <PageHead title="User" back={BACK} />
+        <Problem error={query.error} retry={() => void query.refetch()} />
+      </>
+    );
+  }
+  if (user === undefined) {
+    return (
+      <>
+        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
+        <Skeleton height={320} radius={14} />
+      </>
+    );
+  }
+  return <LoadedUser key={user.id} user={user} />;
+}
+
+function LoadedUser({ user }: { user: AdminUser }) {
+  const own = readUser()?.id === user.id;
+  return (
+    <>
+      <PageHead
+        title={user.username}
+        lead={user.email}
+        back={BACK}
+        acts={own ? undefined : <DeleteUser user={user} />}
+      />
+      <div className={styles.sheet}>
+        <dl className={styles.facts}>
+          <dt>State</dt>
+          <dd>
+            <UserChip user={user} />
+          </dd>
+          <dt>Running now</dt>
+          <dd>{countWords(user.active_session_count, 'session')}</dd>
+          <dt>Last seen</dt>
+          <dd>
+            <RelativeTime at={user.last_seen_at} />
+          </dd>
+          <dt>Member since</dt>
+          <dd>
+            <RelativeTime at={user.created_at} />
+          </dd>
+          <dt>Id</dt>
+          <dd className={styles.mono}>{user.id}</dd>
+        </dl>
+      </div>
+      <Section title="What the account may do">
+        <Rights user={user} own={own} />
+      </Section>
+      <Section title="Apps given to this account">
+        <PersonalApps user={user} />
+      </Section>
+    </>
+  );
+}
+
+function Rights({ user, own }: { user: AdminUser; own: boolean }) {
+  const queryClient = useQueryClient();
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: {
+      role: user.role as string,
+      enabled: !user.disabled,
+      max_concurrent_sessions: user.max_concurrent_sessions as number | string,
+    },
+    validate: {
+      max_concurrent_sessions: (value) =>
+        typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_QUOTA
+          ? null
+          : 'A whole number from 0 up',
+    },
+  });
+  const save = useMutation({
+    mutationFn: (values: { role: string; enabled: boolean; max_concurrent_sessions: number | string }) => {
+      const wanted = {
+        role: values.role as AdminUser['role'],
+        disabled: !values.enabled,
+        max_concurrent_sessions: Number(values.max_concurrent_sessions),
+      };
+      // Only what changed, since each field that is sent leaves a line in the activity.
+      const changes = Object.fromEntries(
+        Object.entries(wanted).filter(([key, value]) => user[key as keyof typeof wanted] !== value),
+      );
+      return call('users.update', { params: { id: user.id }, body: changes });
+    },
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.user(user.id), answer.user);
+      notifications.show({ message: `${answer.user.username} was saved`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.users });
+    },
+  });
+  return (
+    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
+      {save.isError && <Problem error={save.error} />}
+      <div className={styles.pair}>
+        <NativeSelect
+          label="Role"
+          description={own ? 'This is your own account.' : 'In force with the next click of theirs.'}
+          data={ROLES}
+          key={form.key('role')}
+          {...form.getInputProps('role')}
+        />
+        <NumberInput
+          label="Sessions at once"
+          description="0 keeps them from launching anything."
+          min={0}
+          allowDecimal={false}
+          key={form.key('max_concurrent_sessions')}
+          {...form.getInputProps('max_concurrent_sessions')}
+        />
+      </div>
+      <Switch
+        label="Enabled: may sign in. Sessions that run go on when this is switched off"
+        key={form.key('enabled')}
+        {...form.getInputProps('enabled', { type: 'checkbox' })}
+      />
+      <div>
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          Save changes
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function DeleteUser({ user }: { user: AdminUser }) {
+  const [asking, setAsking] = useState(false);
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => call('users.delete', { params: { id: user.id } }),
+    onSuccess: async () => {
+      notifications.show({ message: `${user.username} was deleted`, autoClose: 4000 });
+      await navigate({ to: '/admin/users' });
+      await queryClient.invalidateQueries({ queryKey: keys.users });
+    },
+  });
+  return (
+    <>
+      <Button color="danger" onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        opened={asking}
+        title={`Delete ${user.username}?`}
+        act={`Delete ${user.username}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={() => {
+          setAsking(false);
+          remove.reset();
+        }}
+      >
+        <p>
+          Their devices, favourites, past sessions and invites go at once. Their files on the hosts are
+          collected a day later. What they did stays in the activity.
+        </p>
+        {user.active_session_count > 0 && (
+          <p>{countWords(user.active_session_count, 'session')} of theirs must have ended first.</p>
+        )}
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,94 @@
+import type { AdminUser } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { IconMailPlus, IconUsers } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { type Column, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Name' },
+  { words: 'Email' },
+  { words: 'Role' },
+  { words: 'State' },
+  { words: 'Running', kind: 'number' },
+  { words: 'Last seen' },
+  { words: 'Member since' },
+];
+
+/** Every account of the instance. */
+export function UsersPage() {
+  usePageTitle('Users');
+  const [q, setQ] = useState('');
+  const { query, items: users } = usePages(keys.userList(q), (cursor: string | undefined, signal) =>
+    call('users.list', { query: { limit: 100, q, cursor }, signal }),
+  );
+  return (
+    <>
+      <PageHead
+        title="Users"
+        acts={
+          <Button
+            variant="filled"
+            leftSection={<IconMailPlus size={18} />}
+            renderRoot={(props) => <Link to="/admin/invites" {...props} />}
+          >
+            Invite people
+          </Button>
+        }
+      />
+      <div className={styles.filters}>
+        <SearchField words="Find a user" hint="Name or email" value={q} onChange={setQ} />
+      </div>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {users?.length === 0 ? (
+        <EmptyState icon={IconUsers} title="Nobody by that name">
+          Names and email addresses are searched.
+        </EmptyState>
+      ) : (
+        <DataTable label="Users" columns={COLUMNS}>
+          {users === undefined && <SkeletonRows rows={4} columns={COLUMNS.length} />}
+          {users?.map((user) => (
+            <tr key={user.id}>
+              <td className={styles.nameCell}>
+                <Link to="/admin/users/$id" params={{ id: user.id }} className={styles.nameLink}>
+                  {user.username}
+                </Link>
+              </td>
+              <td className={styles.nameCell}>{user.email}</td>
+              <td>{user.role === 'admin' ? 'Administrator' : 'User'}</td>
+              <td>
+                <UserChip user={user} />
+              </td>
+              <td className={styles.number}>
+                {user.active_session_count} of {user.max_concurrent_sessions}
+              </td>
+              <td>
+                <RelativeTime at={user.last_seen_at} />
+              </td>
+              <td>
+                <RelativeTime at={user.created_at} />
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      <ShowMore query={query} />
+    </>
+  );
+}
+
+/** Whether an account can be used. */
+export function UserChip({ user }: { user: AdminUser }) {
+  if (user.disabled) return <StateChip tone="neutral">Disabled</StateChip>;
+  if (user.active_session_count > 0) return <StateChip tone="success">Active</StateChip>;
+  return <StateChip tone="info">Enabled</StateChip>;
+}
