@@ -16,7 +16,9 @@ import { Route as LoginRouteImport } from './routes/login';
 import { Route as RegisterRouteImport } from './routes/register';
 import { Route as SetupRouteImport } from './routes/setup';
 import { Route as AdminIndexRouteImport } from './routes/admin.index';
+import { Route as AdminInvitesRouteImport } from './routes/admin.invites';
 import { Route as AdminSessionsRouteImport } from './routes/admin.sessions';
+import { Route as AdminSettingsRouteImport } from './routes/admin.settings';
 import { Route as AdminSetupRouteImport } from './routes/admin.setup';
 import { Route as AppShellRouteImport } from './routes/app._shell';
 import { Route as AdminAppsIndexRouteImport } from './routes/admin.apps.index';
@@ -24,6 +26,8 @@ import { Route as AdminAppsIdRouteImport } from './routes/admin.apps.$id';
 import { Route as AdminAppsNewRouteImport } from './routes/admin.apps.new';
 import { Route as AdminHostsIndexRouteImport } from './routes/admin.hosts.index';
 import { Route as AdminHostsIdRouteImport } from './routes/admin.hosts.$id';
+import { Route as AdminUsersIndexRouteImport } from './routes/admin.users.index';
+import { Route as AdminUsersIdRouteImport } from './routes/admin.users.$id';
 import { Route as AppShellIndexRouteImport } from './routes/app._shell.index';
 import { Route as AppShellAccountRouteImport } from './routes/app._shell.account';
 import { Route as AppSessionIdRouteImport } from './routes/app.session.$id';
@@ -63,9 +67,19 @@ const AdminIndexRoute = AdminIndexRouteImport.update({
   path: '/',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminInvitesRoute = AdminInvitesRouteImport.update({
+  id: '/invites',
+  path: '/invites',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AdminSessionsRoute = AdminSessionsRouteImport.update({
   id: '/sessions',
   path: '/sessions',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminSettingsRoute = AdminSettingsRouteImport.update({
+  id: '/settings',
+  path: '/settings',
   getParentRoute: () => AdminRoute,
 } as any);
 const AdminSetupRoute = AdminSetupRouteImport.update({
@@ -102,6 +116,16 @@ const AdminHostsIdRoute = AdminHostsIdRouteImport.update({
   path: '/hosts/$id',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminUsersIndexRoute = AdminUsersIndexRouteImport.update({
+  id: '/users/',
+  path: '/users/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminUsersIdRoute = AdminUsersIdRouteImport.update({
+  id: '/users/$id',
+  path: '/users/$id',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AppShellIndexRoute = AppShellIndexRouteImport.update({
   id: '/',
   path: '/',
@@ -125,16 +149,20 @@ export interface FileRoutesByFullPath {
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
+  '/admin/invites': typeof AdminInvitesRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
+  '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
   '/admin/': typeof AdminIndexRoute;
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/users/': typeof AdminUsersIndexRoute;
   '/app/': typeof AppShellIndexRoute;
 }
 export interface FileRoutesByTo {
@@ -143,16 +171,20 @@ export interface FileRoutesByTo {
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
+  '/admin/invites': typeof AdminInvitesRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
+  '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
   '/admin': typeof AdminIndexRoute;
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps': typeof AdminAppsIndexRoute;
   '/admin/hosts': typeof AdminHostsIndexRoute;
+  '/admin/users': typeof AdminUsersIndexRoute;
 }
 export interface FileRoutesById {
   __root__: typeof rootRouteImport;
@@ -162,17 +194,21 @@ export interface FileRoutesById {
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
+  '/admin/invites': typeof AdminInvitesRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
+  '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
   '/app/_shell': typeof AppShellRouteWithChildren;
   '/admin/': typeof AdminIndexRoute;
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/_shell/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/users/': typeof AdminUsersIndexRoute;
   '/app/_shell/': typeof AppShellIndexRoute;
 }
 export interface FileRouteTypes {
@@ -184,16 +220,20 @@ export interface FileRouteTypes {
     | '/login'
     | '/register'
     | '/setup'
+    | '/admin/invites'
     | '/admin/sessions'
+    | '/admin/settings'
     | '/admin/setup'
     | '/admin/'
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/users/$id'
     | '/app/account'
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/users/'
     | '/app/';
   fileRoutesByTo: FileRoutesByTo;
   to:
@@ -202,16 +242,20 @@ export interface FileRouteTypes {
     | '/login'
     | '/register'
     | '/setup'
+    | '/admin/invites'
     | '/admin/sessions'
+    | '/admin/settings'
     | '/admin/setup'
     | '/admin'
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/users/$id'
     | '/app/account'
     | '/app/session/$id'
     | '/admin/apps'
-    | '/admin/hosts';
+    | '/admin/hosts'
+    | '/admin/users';
   id:
     | '__root__'
     | '/'
@@ -220,17 +264,21 @@ export interface FileRouteTypes {
     | '/login'
     | '/register'
     | '/setup'
+    | '/admin/invites'
     | '/admin/sessions'
+    | '/admin/settings'
     | '/admin/setup'
     | '/app/_shell'
     | '/admin/'
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/users/$id'
     | '/app/_shell/account'
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/users/'
     | '/app/_shell/';
   fileRoutesById: FileRoutesById;
 }
@@ -294,11 +342,25 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminIndexRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/invites': {
+      id: '/admin/invites';
+      path: '/invites';
+      fullPath: '/admin/invites';
+      preLoaderRoute: typeof AdminInvitesRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/admin/sessions': {
       id: '/admin/sessions';
       path: '/sessions';
       fullPath: '/admin/sessions';
       preLoaderRoute: typeof AdminSessionsRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/settings': {
+      id: '/admin/settings';
+      path: '/settings';
+      fullPath: '/admin/settings';
+      preLoaderRoute: typeof AdminSettingsRouteImport;
       parentRoute: typeof AdminRoute;
     };
     '/admin/setup': {
@@ -350,6 +412,20 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminHostsIdRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/users/': {
+      id: '/admin/users/';
+      path: '/users';
+      fullPath: '/admin/users/';
+      preLoaderRoute: typeof AdminUsersIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/users/$id': {
+      id: '/admin/users/$id';
+      path: '/users/$id';
+      fullPath: '/admin/users/$id';
+      preLoaderRoute: typeof AdminUsersIdRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/app/_shell/': {
       id: '/app/_shell/';
       path: '/';
@@ -375,25 +451,33 @@ declare module '@tanstack/react-router' {
 }
 
 interface AdminRouteChildren {
+  AdminInvitesRoute: typeof AdminInvitesRoute;
   AdminSessionsRoute: typeof AdminSessionsRoute;
+  AdminSettingsRoute: typeof AdminSettingsRoute;
   AdminSetupRoute: typeof AdminSetupRoute;
   AdminIndexRoute: typeof AdminIndexRoute;
   AdminAppsIdRoute: typeof AdminAppsIdRoute;
   AdminAppsNewRoute: typeof AdminAppsNewRoute;
   AdminHostsIdRoute: typeof AdminHostsIdRoute;
+  AdminUsersIdRoute: typeof AdminUsersIdRoute;
   AdminAppsIndexRoute: typeof AdminAppsIndexRoute;
   AdminHostsIndexRoute: typeof AdminHostsIndexRoute;
+  AdminUsersIndexRoute: typeof AdminUsersIndexRoute;
 }
 
 const AdminRouteChildren: AdminRouteChildren = {
+  AdminInvitesRoute: AdminInvitesRoute,
   AdminSessionsRoute: AdminSessionsRoute,
+  AdminSettingsRoute: AdminSettingsRoute,
   AdminSetupRoute: AdminSetupRoute,
   AdminIndexRoute: AdminIndexRoute,
   AdminAppsIdRoute: AdminAppsIdRoute,
   AdminAppsNewRoute: AdminAppsNewRoute,
   AdminHostsIdRoute: AdminHostsIdRoute,
+  AdminUsersIdRoute: AdminUsersIdRoute,
   AdminAppsIndexRoute: AdminAppsIndexRoute,
   AdminHostsIndexRoute: AdminHostsIndexRoute,
+  AdminUsersIndexRoute: AdminUsersIndexRoute,
 };
 
 const AdminRouteWithChildren = AdminRoute._addFileChildren(AdminRouteChildren);

@@ -19,6 +19,14 @@ export type Body<Id extends OperationId> = Operations[Id] extends {
 }
   ? z.output<S>
   : undefined;
+/** Body as a client sends it, before defaults and conversions; undefined where the operation takes none. */
+export type SentBody<Id extends OperationId> = Operations[Id] extends { body: { schema: infer S } }
+  ? S extends z.ZodPipe<z.core.$ZodType, infer Inner>
+    ? z.input<Inner>
+    : S extends z.ZodType
+      ? z.input<S>
+      : undefined
+  : undefined;
 /** Every success body of the operation; undefined where it is empty. */
 export type Success<Id extends OperationId> = {
   [Status in keyof Operations[Id]['responses']]: Operations[Id]['responses'][Status] extends z.ZodType

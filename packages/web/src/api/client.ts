@@ -1,4 +1,4 @@
-import type { Body, DerivedTile, OperationId, Params, Query, Success } from '@footlight/protocol/rest';
+import type { DerivedTile, OperationId, Params, Query, SentBody, Success } from '@footlight/protocol/rest';
 import { forgetLogin, readToken } from './auth-store.ts';
 import { operationTable } from './operation-table.ts';
 
@@ -11,7 +11,7 @@ type Part<Name extends string, Value> = Value extends undefined
 
 /** What a call of one operation takes: exactly the parts that the operation declares. */
 export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
-  Part<'body', Body<Id>> & {
+  Part<'body', SentBody<Id>> & {
     query?: Partial<Query<Id>>;
     headers?: Record<string, string>;
     signal?: AbortSignal;

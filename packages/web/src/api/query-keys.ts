@@ -27,5 +27,6 @@ export const keys = {
   invites: ['invites'] as const,
   inviteList: (state: string) => ['invites', state] as const,
   settings: ['settings'] as const,
+  secrets: ['secrets'] as const,
   picks: (kind: string, text: string) => ['picks', kind, text] as const,
 };

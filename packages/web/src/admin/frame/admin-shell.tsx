@@ -6,6 +6,7 @@ import {
   IconLayoutDashboard,
   IconPlayerPlay,
   IconServer,
+  IconSettings,
   IconUsers,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -55,6 +56,9 @@ export function AdminShell() {
           </Link>
           <Link to="/admin/users" className={styles.link}>
             <IconUsers size={20} aria-hidden="true" /> Users
+          </Link>
+          <Link to="/admin/settings" className={styles.link}>
+            <IconSettings size={20} aria-hidden="true" /> Settings
           </Link>
           {setup.data?.setup_completed === false && (
             <Link to="/admin/setup" className={styles.link}>

@@ -1,0 +1,153 @@
+import type { SecretStatus } from '@footlight/protocol/rest';
+import { Button, PasswordInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { Section } from '../frame/parts.tsx';
+
+/** Keys of other services, which can be set and never read again. */
+export function Secrets() {
+  const [setting, setSetting] = useState<SecretStatus | null>(null);
+  const [clearing, setClearing] = useState<SecretStatus | null>(null);
+  const queryClient = useQueryClient();
+  const list = useQuery({
+    queryKey: keys.secrets,
+    queryFn: ({ signal }) => call('secrets.list', { signal }),
+  });
+  const clear = useMutation({
+    mutationFn: (secret: SecretStatus) => call('secrets.clear', { params: { name: secret.name } }),
+    onSuccess: (_answer, secret) => {
+      setClearing(null);
+      notifications.show({ message: `${secret.label} was forgotten`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.secrets });
+    },
+  });
+  const keyless = list.data?.master_key_configured === false;
+  return (
+    <Section title="Secrets" busy={list.isPending}>
+      {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
+      {keyless && (
+        <p className={styles.note}>
+          Nothing can be stored yet: the server has no master key. Make one with{' '}
+          <span className={styles.mono}>openssl rand -base64 32</span>, set it as SERVICE_SECRET_KEY and start
+          the server again.
+        </p>
+      )}
+      {list.data === undefined && !list.isError && <Skeleton height={96} radius={14} />}
+      {list.data?.secrets.map((secret) => (
+        <div key={secret.name} className={styles.sheet}>
+          <div className={styles.sectionHead}>
+            <div className={styles.pickName}>
+              <strong>{secret.label}</strong>
+              <span className={styles.dim}>
+                {secret.description}{' '}
+                <a href={secret.docs_url} target="_blank" rel="noreferrer">
+                  Where to get it
+                </a>
+              </span>
+            </div>
+            <SecretChip secret={secret} />
+          </div>
+          <div className={styles.filters} style={{ marginTop: 12 }}>
+            <Button size="sm" disabled={keyless} onClick={() => setSetting(secret)}>
+              {secret.configured ? 'Replace' : 'Set'}
+            </Button>
+            {secret.configured && (
+              <Button size="sm" color="danger" variant="subtle" onClick={() => setClearing(secret)}>
+                Forget
+              </Button>
+            )}
+            <span className={styles.dim}>
+              {secret.configured && secret.hint !== '' && `Ends in ${secret.hint}. `}
+              {secret.updated_at !== null && (
+                <>
+                  Stored <RelativeTime at={secret.updated_at} />.
+                </>
+              )}
+              {secret.origin === 'environment' && `Taken from ${secret.env_var} of the server's environment.`}
+            </span>
+          </div>
+          {secret.problem !== undefined && <p className={styles.dim}>{secret.problem}</p>}
+        </div>
+      ))}
+      <SetSecret secret={setting} onClose={() => setSetting(null)} />
+      <ConfirmDialog
+        opened={clearing !== null}
+        title={`Forget the ${clearing?.label ?? 'secret'}?`}
+        act="Forget 1 secret"
+        pending={clear.isPending}
+        error={clear.error}
+        onConfirm={() => clearing !== null && clear.mutate(clearing)}
+        onClose={() => setClearing(null)}
+      >
+        <p>
+          What uses it stops working
+          {clearing?.env_set ? `, or goes on with ${clearing.env_var} of the server's environment` : ''}.
+        </p>
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+function SecretChip({ secret }: { secret: SecretStatus }) {
+  if (secret.configured && !secret.readable) return <StateChip tone="danger">Cannot be read</StateChip>;
+  if (secret.origin === 'none') return <StateChip tone="neutral">Not set</StateChip>;
+  return <StateChip tone="success">Set</StateChip>;
+}
+
+function SetSecret({ secret, onClose }: { secret: SecretStatus | null; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { value: '' },
+    validate: { value: (value) => (value.trim() === '' ? 'Enter the value' : null) },
+  });
+  const close = () => {
+    onClose();
+    form.reset();
+    save.reset();
+  };
+  const save = useMutation({
+    mutationFn: ({ name, value }: { name: string; value: string }) =>
+      call('secrets.set', { params: { name }, body: { value } }),
+    onSuccess: async () => {
+      notifications.show({ message: `${secret?.label ?? 'It'} was stored`, autoClose: 4000 });
+      close();
+      await queryClient.invalidateQueries({ queryKey: keys.secrets });
+    },
+  });
+  return (
+    <Dialog opened={secret !== null} title={secret?.label ?? ''} onClose={close}>
+      <form
+        className={styles.form}
+        onSubmit={form.onSubmit(({ value }) => {
+          if (secret !== null) save.mutate({ name: secret.name, value });
+        })}
+        noValidate
+      >
+        {save.isError && <Problem error={save.error} />}
+        <PasswordInput
+          label="Value"
+          description="Stored encrypted. It can be replaced, and never be read again."
+          autoComplete="off"
+          data-autofocus
+          key={form.key('value')}
+          {...form.getInputProps('value')}
+        />
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          Store it
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,130 @@
+import type { InstanceSettings } from '@footlight/protocol/rest';
+import { Button, NativeSelect, Switch, Textarea } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { PageHead } from '../frame/parts.tsx';
+import { Secrets } from './secrets.tsx';
+
+const REGISTRATION = [
+  { value: 'closed', label: 'Nobody: accounts exist already' },
+  { value: 'invite_only', label: 'People with an invite' },
+  { value: 'open', label: 'Everybody who reaches this page' },
+];
+
+/** What holds for the whole instance. */
+export function SettingsPage() {
+  usePageTitle('Settings');
+  const query = useQuery({
+    queryKey: keys.settings,
+    queryFn: ({ signal }) => call('settings.read', { signal }),
+  });
+  const settings = query.data?.settings;
+  return (
+    <>
+      <PageHead title="Settings" lead="Every change is in force at once; nothing has to be restarted." />
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {settings === undefined && !query.isError && <Skeleton height={360} radius={14} />}
+      {settings !== undefined && <Form key={settings.updated_at} settings={settings} />}
+      <Secrets />
+    </>
+  );
+}
+
+function Form({ settings }: { settings: InstanceSettings }) {
+  const queryClient = useQueryClient();
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: {
+      registration_mode: settings.registration_mode as string,
+      mic_capture_enabled: settings.mic_capture_enabled,
+      origins: settings.allowed_origins.join('\n'),
+    },
+  });
+  const access = useQuery({
+    queryKey: keys.accessCheck,
+    queryFn: ({ signal }) => call('access.check', { signal }),
+  });
+  const save = useMutation({
+    mutationFn: (values: { registration_mode: string; mic_capture_enabled: boolean; origins: string }) =>
+      call('settings.update', {
+        body: {
+          registration_mode: values.registration_mode as InstanceSettings['registration_mode'],
+          mic_capture_enabled: values.mic_capture_enabled,
+          allowed_origins: values.origins.split('\n'),
+        },
+      }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.settings, answer);
+      notifications.show({ message: 'The settings were saved', autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.accessCheck });
+    },
+  });
+  const pinned = access.data?.origins.source === 'environment';
+  const suggested = access.data?.origins.suggested_entry;
+  return (
+    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
+      {save.isError && <Problem error={save.error} />}
+      <fieldset className={styles.fieldset}>
+        <legend>People</legend>
+        <NativeSelect
+          label="Who may register"
+          data={REGISTRATION}
+          key={form.key('registration_mode')}
+          {...form.getInputProps('registration_mode')}
+        />
+        <p className={styles.dim}>
+          Invites are made under <Link to="/admin/invites">Users, Invite people</Link>.
+        </p>
+      </fieldset>
+      <fieldset className={styles.fieldset}>
+        <legend>Sessions</legend>
+        <Switch
+          label="Apps may hear the microphone of the person who uses them, when that person turns it on"
+          key={form.key('mic_capture_enabled')}
+          {...form.getInputProps('mic_capture_enabled', { type: 'checkbox' })}
+        />
+      </fieldset>
+      <fieldset className={styles.fieldset}>
+        <legend>Other addresses of this service</legend>
+        <Textarea
+          label="Allowed origins"
+          description="One a line, such as https://play.example. The address in the browser's own line needs no entry; a proxy that changes the Host header does."
+          rows={3}
+          classNames={{ input: styles.mono ?? '' }}
+          key={form.key('origins')}
+          {...form.getInputProps('origins')}
+        />
+        {pinned && (
+          <p className={styles.note}>
+            SERVICE_ALLOWED_ORIGINS of the server's environment replaces this list:{' '}
+            {access.data?.origins.allowed.join(', ') || 'no other origin'}. What is stored here counts once
+            that variable is gone.
+          </p>
+        )}
+        {suggested !== undefined && (
+          <p className={styles.note}>
+            This page was opened as <span className={styles.mono}>{suggested}</span>, which is not allowed
+            yet. Sessions cannot be opened from here until it is.
+          </p>
+        )}
+      </fieldset>
+      <div className={styles.filters}>
+        <Button type="submit" variant="filled" loading={save.isPending}>
+          Save settings
+        </Button>
+        <span className={styles.dim}>
+          Last changed <RelativeTime at={settings.updated_at} />
+        </span>
+      </div>
+    </form>
+  );
+}
