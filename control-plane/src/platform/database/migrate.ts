@@ -1,4 +1,4 @@
-import { type Kysely, type Migration, Migrator } from 'kysely';
+import { type Kysely, type Migration, type MigrationResultSet, Migrator } from 'kysely';
 import type { Dialect } from './database.ts';
 import { platformMigration } from './migrations/0000-platform.ts';
 import { accountsMigration } from './migrations/0001-accounts.ts';
@@ -32,16 +32,31 @@ const STEPS: readonly SchemaStep[] = [
  * @throws when a step fails, or when the database was written by a newer release
  */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect): Promise<void> {
+  await run(stepsOf(db, dialect).migrateToLatest());
+}
+
+/**
+ * Brings an empty database to where an earlier release left it, for tests of what later steps make of its data.
+ * @param lastStep name of the last step that the release knew
+ */
+export async function migrateUpTo(db: Kysely<Schema>, dialect: Dialect, lastStep: string): Promise<void> {
+  await run(stepsOf(db, dialect).migrateTo(lastStep));
+}
+
+function stepsOf(db: Kysely<Schema>, dialect: Dialect): Migrator {
   const migrations: Record<string, Migration> = {};
   for (const step of STEPS) {
     migrations[step.name] = { up: (tx: Kysely<Schema>) => step.up(tx, dialect) };
   }
-  const migrator = new Migrator({
+  return new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
     migrationTableName: 'schema_steps',
     migrationLockTableName: 'schema_lock',
   });
-  const { error } = await migrator.migrateToLatest();
+}
+
+async function run(migration: Promise<MigrationResultSet>): Promise<void> {
+  const { error } = await migration;
   if (error) throw error;
 }

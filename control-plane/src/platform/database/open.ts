@@ -4,7 +4,7 @@ import { type Clock, SECOND_MS, systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
 import { classifyFailure } from './failures.ts';
-import { migrate } from './migrate.ts';
+import { migrate, migrateUpTo } from './migrate.ts';
 import type { Schema } from './schema.ts';
 import { insideTransaction, refuseInsideTransaction } from './scope.ts';
 import { SqliteDialect } from './sqlite-dialect.ts';
@@ -23,11 +23,12 @@ export type DatabaseTarget = { dialect: 'sqlite'; file: string } | { dialect: 'p
 
 /**
  * Opens the database and brings its schema up to date.
+ * @param options lastStep: the schema of an earlier release, which only tests want; left out: the newest
  * @throws DamagedDatabase, or the driver's error when it cannot be reached; nothing stays open then
  */
 export async function openDatabase(
   target: DatabaseTarget,
-  options: { logger: Logger; clock?: Clock },
+  options: { logger: Logger; clock?: Clock; lastStep?: string },
 ): Promise<Database> {
   const clock = options.clock ?? systemClock;
   const opened =
@@ -35,7 +36,8 @@ export async function openDatabase(
       ? openSqlite(target.file, options.logger, clock)
       : openPostgres(target.url, options.logger);
   try {
-    await migrate(opened.db, opened.dialect);
+    if (options.lastStep === undefined) await migrate(opened.db, opened.dialect);
+    else await migrateUpTo(opened.db, opened.dialect, options.lastStep);
     return opened;
   } catch (error) {
     await opened.close();

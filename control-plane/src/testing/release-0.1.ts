@@ -1,0 +1,501 @@
+/**
+ * An instance as release 0.1 left it: its last schema step, and rows of a season's use with a value in every column.
+ * Written out and never made by today's code, so that today's code cannot bend it.
+ */
+
+/** The last step of the schema that release 0.1 knew. */
+export const LAST_STEP = '0004-sessions';
+
+export const ADA = { id: 'ada00000-0000-4000-8000-000000000001', email: 'ada@example.org', username: 'ada' };
+export const BEN = {
+  id: 'be000000-0000-4000-8000-000000000002',
+  email: 'ben@example.org',
+  username: 'Ben Ä',
+};
+/** What the hash of both stands for. */
+export const PASSWORD = 'the password of last year';
+/** A bearer token of Ada's that is in force for years. */
+export const BEARER_TOKEN = 'an-old-bearer-token-AAAAAAAAAAAAAAAAAAAAAAA';
+export const LAUNCHER = 'a0000000-0000-4000-8000-000000000011';
+export const TILE = 'a0000000-0000-4000-8000-000000000012';
+export const DESKTOP = 'a0000000-0000-4000-8000-000000000013';
+export const HOST = 'b0000000-0000-4000-8000-000000000021';
+export const ENDED_SESSION = 'c0000000-0000-4000-8000-000000000031';
+export const LIVE_SESSION = 'c0000000-0000-4000-8000-000000000032';
+
+const PASSWORD_HASH =
+  '$argon2id$v=19$m=65536,t=3,p=2$sEXbvdIXSUSHd++culFrwg$0l4NdF2HsCx03Phq6V2I0pPKHFQmxhMHSmOoN6knJRg';
+const DEVICE = 'd0000000-0000-4000-8000-000000000041';
+const GPU = 'e0000000-0000-4000-8000-000000000051';
+const PRESET = 'f0000000-0000-4000-8000-000000000061';
+const THEN = 1_760_000_000_000;
+const YEARS_LATER = 4_000_000_000_000;
+const hex = (digit: string): string => digit.repeat(64);
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+const ENDED: Row = {
+  id: ENDED_SESSION,
+  user_id: ADA.id,
+  app_id: TILE,
+  host_id: HOST,
+  gpu_id: GPU,
+  gpu_index: 0,
+  state: 'failed',
+  state_detail: 'the app ended',
+  error_message: 'The app crashed.',
+  failure_code: 'app_crashed',
+  end_reason: 'app_crashed',
+  stop_reason: 'user',
+  app_log_tail: 'segmentation fault',
+  home_bytes: 123_456_789_012,
+  profile_id: 'couch',
+  stream_profile_id: 'couch-1080p',
+  encode_slots: 1,
+  home_app_id: LAUNCHER,
+  encoder: 'nvenc',
+  stream_width: 1920,
+  stream_height: 1080,
+  stream_fps: 60,
+  stream_bitrate_kbps: 15_000,
+  stream_abr_floor_kbps: 4_500,
+  stream_codec: 'h264',
+  stream_h264_profile: 'high',
+  stream_playout0_ms: 0,
+  stream_mic: 0,
+  stream_recording: 0,
+  codec_decision: '{"codec":"h264"}',
+  negotiated_codec: 'h264',
+  relay_ready: 1,
+  created_at: THEN + 30,
+  started_at: THEN + 31,
+  ended_at: THEN + 32,
+  updated_at: THEN + 32,
+};
+
+/** Every table of the release with its rows, parents before children. */
+export const TABLES: readonly (readonly [string, readonly Row[]])[] = [
+  [
+    'users',
+    [
+      {
+        ...ADA,
+        password_hash: PASSWORD_HASH,
+        role: 'admin',
+        disabled_at: null,
+        max_concurrent_sessions: 3,
+        ephemeral_expires_at: null,
+        internal: 0,
+        created_at: THEN,
+        updated_at: THEN + 1,
+      },
+      {
+        ...BEN,
+        password_hash: PASSWORD_HASH,
+        role: 'user',
+        disabled_at: THEN + 9,
+        max_concurrent_sessions: 0,
+        ephemeral_expires_at: YEARS_LATER,
+        internal: 0,
+        created_at: THEN + 2,
+        updated_at: THEN + 9,
+      },
+    ],
+  ],
+  [
+    'devices',
+    [
+      {
+        id: DEVICE,
+        user_id: ADA.id,
+        device_key: 'the-key-of-a-device',
+        name: "Ada's laptop",
+        trusted: 1,
+        user_agent: 'Firefox',
+        capabilities: '{"codecs":["h264"],"__proto__":{"kept":true}}',
+        first_seen_at: THEN + 3,
+        last_seen_at: THEN + 4,
+      },
+    ],
+  ],
+  [
+    'auth_tokens',
+    [
+      {
+        id: '10000000-0000-4000-8000-000000000071',
+        user_id: ADA.id,
+        // SHA-256 of BEARER_TOKEN.
+        token_hash: '6be0a5d3e7051780de9ae8b5f51ffc34b734322e7ea32d80a4d66da5a759fbce',
+        page_hash: hex('1'),
+        device_id: DEVICE,
+        user_agent: 'Firefox',
+        expires_at: YEARS_LATER,
+        revoked_at: null,
+        last_used_at: THEN + 5,
+        created_at: THEN + 3,
+      },
+      {
+        id: '10000000-0000-4000-8000-000000000072',
+        user_id: BEN.id,
+        token_hash: hex('2'),
+        page_hash: hex('3'),
+        device_id: null,
+        user_agent: null,
+        expires_at: YEARS_LATER,
+        revoked_at: THEN + 9,
+        last_used_at: null,
+        created_at: THEN + 3,
+      },
+    ],
+  ],
+  [
+    'invites',
+    [
+      {
+        id: '20000000-0000-4000-8000-000000000081',
+        code_hash: hex('4'),
+        role: 'user',
+        max_uses: 5,
+        used_count: 2,
+        expires_at: YEARS_LATER,
+        revoked_at: THEN + 8,
+        note: 'for the family',
+        created_by_user_id: ADA.id,
+        created_at: THEN + 5,
+      },
+    ],
+  ],
+  [
+    'runtime_presets',
+    [
+      {
+        id: PRESET,
+        name: 'Steam',
+        description: 'What Steam needs',
+        image: 'ghcr.io/example/steam:1',
+        args: '["-bigpicture"]',
+        env: '{"LANG":"C.UTF-8"}',
+        mounts: '["/srv/games:/games:ro"]',
+        managed_home: 1,
+        home_container_path: '/home/steam',
+        network: 'bridge',
+        managed_image_id: 'steam',
+        created_at: THEN,
+        updated_at: THEN + 1,
+      },
+    ],
+  ],
+  [
+    'launch_profiles',
+    [
+      { id: 'couch', name: 'Couch', visibility: 'user', created_at: THEN, updated_at: THEN + 1 },
+      { id: 'lab', name: 'Lab', visibility: 'admin', created_at: THEN, updated_at: THEN + 1 },
+    ],
+  ],
+  [
+    'apps',
+    [
+      {
+        id: LAUNCHER,
+        name: 'Steam',
+        description: 'All the games',
+        cover_url: '/covers/steam.png',
+        hero_url: 'https://cdn.example/hero.png',
+        kind: 'launcher',
+        enabled: 1,
+        parent_app_id: null,
+        external_source: 'steam',
+        external_id: '7',
+        default_width: 2560,
+        default_height: 1440,
+        default_fps: 120,
+        default_bitrate_kbps: 40_000,
+        default_vram_mb: 4_096,
+        default_encode_slots: 2,
+        runtime_spec: '{"args":["steam"],"odd":{"key":[1]}}',
+        runtime_preset_id: PRESET,
+        managed_home: 1,
+        home_container_path: '/home/steam',
+        default_profile_id: 'couch',
+        profile_policy: 'prefer',
+        origin: 'manual',
+        library_provider: 'steam',
+        library_discovery_suspended: 0,
+        entitle_first_admin: 0,
+        created_at: THEN + 10,
+        updated_at: THEN + 11,
+      },
+      {
+        id: TILE,
+        name: 'A game',
+        description: '',
+        cover_url: null,
+        hero_url: null,
+        kind: 'game',
+        enabled: 1,
+        parent_app_id: LAUNCHER,
+        external_source: 'steam',
+        external_id: '440',
+        default_width: 1920,
+        default_height: 1080,
+        default_fps: 60,
+        default_bitrate_kbps: 15_000,
+        default_vram_mb: 2_048,
+        default_encode_slots: 1,
+        runtime_spec: '{}',
+        runtime_preset_id: null,
+        managed_home: 0,
+        home_container_path: '',
+        default_profile_id: null,
+        profile_policy: 'inherit',
+        origin: 'discovered',
+        library_provider: '',
+        library_discovery_suspended: 0,
+        entitle_first_admin: 0,
+        created_at: THEN + 12,
+        updated_at: THEN + 12,
+      },
+      {
+        id: DESKTOP,
+        name: 'Desktop',
+        description: '',
+        cover_url: null,
+        hero_url: null,
+        kind: 'desktop',
+        enabled: 0,
+        parent_app_id: null,
+        external_source: '',
+        external_id: '',
+        default_width: 1920,
+        default_height: 1080,
+        default_fps: 60,
+        default_bitrate_kbps: 15_000,
+        default_vram_mb: 512,
+        default_encode_slots: 1,
+        runtime_spec: '{"args":["xterm"]}',
+        runtime_preset_id: null,
+        managed_home: 0,
+        home_container_path: '',
+        default_profile_id: 'lab',
+        profile_policy: 'force',
+        origin: 'manual',
+        library_provider: '',
+        library_discovery_suspended: 1,
+        entitle_first_admin: 1,
+        created_at: THEN + 13,
+        updated_at: THEN + 13,
+      },
+    ],
+  ],
+  [
+    'app_launch_profiles',
+    [
+      { app_id: LAUNCHER, launch_profile_id: 'couch' },
+      { app_id: LAUNCHER, launch_profile_id: 'lab' },
+      { app_id: DESKTOP, launch_profile_id: 'lab' },
+    ],
+  ],
+  [
+    'entitlements',
+    [
+      {
+        id: '30000000-0000-4000-8000-000000000091',
+        subject_type: 'all',
+        subject_id: null,
+        app_id: LAUNCHER,
+        granted_by: 'admin',
+        granted_by_user: ADA.id,
+        source_ref: '',
+        created_at: THEN + 14,
+      },
+      {
+        id: '30000000-0000-4000-8000-000000000092',
+        subject_type: 'user',
+        subject_id: ADA.id,
+        app_id: TILE,
+        granted_by: 'provider',
+        granted_by_user: null,
+        source_ref: 'steam:440',
+        created_at: THEN + 15,
+      },
+    ],
+  ],
+  ['favourites', [{ user_id: ADA.id, app_id: TILE, created_at: THEN + 16 }]],
+  [
+    'hosts',
+    [
+      {
+        id: HOST,
+        node_name: 'attic',
+        status: 'offline',
+        drain_intent: 1,
+        agent_version: '0.1.0',
+        features: '["resume"]',
+        cpu_cores: 16,
+        mem_mb: 65_536,
+        cpu_model: 'A processor',
+        storage: '[{"path":"/srv","total_mb":1000,"free_mb":10}]',
+        capacity_detection: 'ok',
+        capacity_reason: 'none',
+        readiness: '{"checks":[]}',
+        readiness_reported_at: THEN + 20,
+        codecs: '["h264"]',
+        codec_throughput: '{}',
+        encoders: '[]',
+        effective_settings: '{"gop":"60"}',
+        console_capabilities: '{}',
+        settings_overrides: '{"gop":120}',
+        console_config: '{}',
+        pending_restart: 1,
+        secret_hash: hex('5'),
+        next_secret_hash: hex('6'),
+        enrollment_token_id: '40000000-0000-4000-8000-0000000000a1',
+        first_capacity_at: THEN + 20,
+        boot_id: 'boot-1',
+        last_seq: 4_711,
+        connection_id: 'connection-1',
+        last_registered_at: THEN + 20,
+        last_heartbeat_at: THEN + 21,
+        created_at: THEN + 19,
+      },
+    ],
+  ],
+  [
+    'gpus',
+    [
+      {
+        id: GPU,
+        host_id: HOST,
+        gpu_index: 0,
+        vendor: 'nvidia',
+        model: 'A card',
+        vram_mb_total: 24_576,
+        slots_total: 6,
+        slots_used: 1,
+        slots_guard: 6,
+        render_node: '/dev/dri/renderD128',
+        reported: 1,
+        vram_mb_used: 100,
+        vram_mb_free: 24_476,
+        vram_sampled_at: THEN + 21,
+        created_at: THEN + 20,
+      },
+    ],
+  ],
+  [
+    'enrollment_tokens',
+    [
+      {
+        id: '40000000-0000-4000-8000-0000000000a1',
+        token_hash: hex('7'),
+        note: 'the attic',
+        node_name: 'attic',
+        bound_node_name: 'attic',
+        bound_enroll_id: hex('8'),
+        host_id: HOST,
+        created_by: ADA.id,
+        created_at: THEN + 18,
+        expires_at: YEARS_LATER,
+        used_at: THEN + 19,
+      },
+    ],
+  ],
+  [
+    'sessions',
+    [
+      ENDED,
+      {
+        ...ENDED,
+        id: LIVE_SESSION,
+        app_id: LAUNCHER,
+        state: 'running',
+        error_message: null,
+        failure_code: null,
+        end_reason: null,
+        stop_reason: null,
+        created_at: THEN + 33,
+        ended_at: null,
+      },
+    ],
+  ],
+  [
+    'signaling_tokens',
+    [
+      {
+        token_hash: hex('9'),
+        session_id: ENDED_SESSION,
+        expires_at: YEARS_LATER,
+        created_at: THEN + 30,
+      },
+    ],
+  ],
+  [
+    'storage_homes',
+    [
+      {
+        id: '50000000-0000-4000-8000-0000000000b1',
+        user_id: ADA.id,
+        app_id: LAUNCHER,
+        host_id: HOST,
+        provider: 'local',
+        ref: 'ada-ada00000/steam-a0000000',
+        bytes_used: 987_654_321_098,
+        created_at: THEN + 30,
+        last_used_at: THEN + 32,
+        gc_after: YEARS_LATER,
+      },
+    ],
+  ],
+  [
+    'activity',
+    [
+      {
+        id: 41,
+        actor_user_id: ADA.id,
+        action: 'app.create',
+        target_type: 'app',
+        target_id: LAUNCHER,
+        details: '{"name":"Steam"}',
+        created_at: THEN + 10,
+      },
+      {
+        id: 42,
+        actor_user_id: null,
+        action: 'session.failed',
+        target_type: 'session',
+        target_id: ENDED_SESSION,
+        details: '{}',
+        created_at: THEN + 32,
+      },
+    ],
+  ],
+  [
+    'leases',
+    [{ name: 'sessions.reaper', holder: 'a-process-that-is-gone', fence: 12, expires_at: THEN + 40 }],
+  ],
+];
+
+/** Rows that the schema makes itself, as the season left them. */
+export const SINGLE_ROWS: readonly (readonly [string, Row])[] = [
+  [
+    'instance_settings',
+    {
+      id: 1,
+      registration_mode: 'invite_only',
+      storage_provider: 'local',
+      library_discovery_enabled: 0,
+      library_discovery_interval_minutes: 720,
+      library_discovery_appdetails_enabled: 1,
+      mic_capture_enabled: 1,
+      image_update_policy: 'manual',
+      flight_recorder_enabled: 1,
+      allowed_origins: '["https://play.example"]',
+      updated_by: ADA.id,
+      updated_at: THEN + 40,
+      seeded: 1,
+      setup_completed_at: THEN + 2,
+      setup_token_digest: hex('a'),
+    },
+  ],
+  ['catalog_version', { id: 1, version: 17 }],
+];
