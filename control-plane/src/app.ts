@@ -1,6 +1,5 @@
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
-import { createActivity, registerActivityRoutes } from './activity/index.ts';
-import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
+import { createActivity } from './activity/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus.ts';
@@ -17,6 +16,7 @@ import type { Platform } from './platform/platform.ts';
 import { type Random, systemRandom } from './platform/random.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
+import { registerReference } from './reference/index.ts';
 import { createSessions, registerSessionsRoutes, type Sessions } from './sessions/index.ts';
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
@@ -29,7 +29,6 @@ export interface Overrides {
   accountLimits?: NonNullable<AccountsDeps['limits']>;
   credentialLimits?: NonNullable<FleetDeps['credentialLimits']>;
   listenerLimits?: Partial<ListenerLimits>;
-  artwork?: Omit<ArtworkDeps, 'secrets'>;
 }
 
 /** The whole control plane, put together and ready to listen. */
@@ -37,7 +36,6 @@ export interface ControlPlane {
   readonly platform: Platform;
   readonly server: Server;
   readonly catalog: Catalog;
-  readonly artwork: Artwork;
   readonly fleet: FleetService;
   readonly sessions: Sessions;
   /** @throws with a sentence when an address cannot be bound */
@@ -89,8 +87,6 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const secrets = createSecrets(platform);
     const profiles = createProfiles(platform);
     const catalog = createCatalog(platform, profiles);
-    const artwork = createArtwork(platform, { secrets, ...overrides.artwork });
-    opened.push(() => artwork.close());
     const accountsDeps: AccountsDeps = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
@@ -114,13 +110,12 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
-    registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
-    registerActivityRoutes(server, activity);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
     registerSignalingRoutes(server, signaling);
+    await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     const unhandled = server.unhandled();
     if (unhandled.length > 0)
@@ -133,14 +128,12 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     await accounts.boot();
     await fleet.start();
     await sessions.start();
-    await artwork.start();
     await server.fastify.ready();
 
     return {
       platform,
       server,
       catalog,
-      artwork,
       fleet,
       sessions,
       async listen() {

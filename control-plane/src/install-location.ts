@@ -1,4 +1,14 @@
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The built web app. Source and built programs both lie one folder below the package, so the way there is the same for both. */
 export const BUILT_WEB_APP = fileURLToPath(new URL('../../packages/web/dist', import.meta.url));
+
+/** The page that shows the contract to people, with its style and script. */
+export const REFERENCE_PAGE = fileURLToPath(new URL('../src/reference/page', import.meta.url));
+
+/** The renderer that this page uses. */
+export const SWAGGER_UI = path.dirname(
+  createRequire(import.meta.url).resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'),
+);

@@ -127,6 +127,13 @@ async function main() {
       );
       await check('lint, format and import directions', [[bin('biome'), 'ci', '--reporter=summary']], env);
       await check('dead code', [[bin('knip')]], env);
+      // It neither reports its use nor looks for a newer version of itself.
+      const quiet = { ...env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+      await check(
+        'the published contract',
+        [[bin('redocly'), 'lint', '--max-problems=1000', 'docs/openapi.json']],
+        quiet,
+      );
       for (const project of ['unit', 'integration', 'e2e'])
         await vitest(project, ['--project', project], env, scratch);
     }

@@ -22,7 +22,6 @@ const OUTSIDE = [
   'pino',
   'thread-stream',
   'pg-native',
-  'sharp',
   'x11',
 ];
 

@@ -99,6 +99,30 @@ describe('every page', () => {
       },
     );
 
+    test.each([390, 1366])('the contract fits a window of %i and asks no other server', async (width) => {
+      await page.setViewportSize({ width, height: 900 });
+      const troubles: string[] = [];
+      const onRequest = (request: { url(): string }) => {
+        if (!/^(data:|blob:)/.test(request.url()) && !request.url().startsWith(stack.httpsUrl))
+          troubles.push(`asked ${request.url()}`);
+      };
+      const onConsole = (line: { type(): string; text(): string }) => {
+        if (line.type() === 'error') troubles.push(line.text());
+      };
+      page.on('request', onRequest).on('console', onConsole);
+      await page.goto(`${stack.httpsUrl}/docs`);
+      await page.locator('[data-tag="Sessions"]').click();
+      await page.locator('.opblock-summary-path').first().click();
+      await page.locator('.responses-table').first().waitFor();
+      page.off('request', onRequest).off('console', onConsole);
+      expect(troubles).toEqual([]);
+      const seen = await page.evaluate(() => ({
+        violations: (window as unknown as { violations?: string[] }).violations ?? [],
+        tooWide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+      }));
+      expect(seen).toEqual({ violations: [], tooWide: false });
+    });
+
     test.each([390, 1366, 1920])('nothing is wider than a window of %i', async (width) => {
       await page.setViewportSize({ width, height: 900 });
       for (const url of [

@@ -1,2 +1,1 @@
-export { registerActivityRoutes } from './routes.ts';
 export { createActivity } from './service.ts';

@@ -161,6 +161,10 @@ export const accessCheck = z
   .meta({ id: 'AccessCheck', description: 'How the request that asked for it reached the service.' });
 export type AccessCheck = z.output<typeof accessCheck>;
 
+/** The header that an answer to an administrator carries when it signs him in or shows him himself. */
+export const PAGE_COOKIE =
+  'For administrators: the page cookie `service_page`, which opens the pages below /admin and no operation.';
+
 const TOKEN_EXAMPLE = 'q2Zx0b1Vb3m7Kf8dT6nWJr4cYp9sLhGeAuXiMoQvN5E';
 const briefUserExample = {
   id: '7f9c24e8-3b0a-4d1f-9c5e-2a6b8d40e713',
@@ -210,6 +214,7 @@ export const accountOperations = {
     path: '/v1/auth/login',
     auth: 'public',
     summary: 'Sign in',
+    headers: { 'Set-Cookie': PAGE_COOKIE },
     body: { schema: loginBody },
     responses: { 200: loginResponse },
     refusals: {
@@ -235,6 +240,7 @@ export const accountOperations = {
     path: '/v1/auth/logout',
     auth: 'user',
     summary: 'Revoke the presented token',
+    headers: { 'Set-Cookie': 'Takes the page cookie back.' },
     responses: { 204: null },
     versionGated: false,
     example: {},
@@ -245,6 +251,7 @@ export const accountOperations = {
     path: '/v1/me',
     auth: 'user',
     summary: 'The account of the caller',
+    headers: { 'Set-Cookie': PAGE_COOKIE },
     responses: { 200: z.object({ user }) },
     example: { response: { user: userExample } },
   }),
@@ -301,7 +308,11 @@ export const accountOperations = {
     summary: 'The certificate in force, as PEM',
     responses: { 200: z.string().describe('One PEM block with the leaf certificate; never a key.') },
     contentType: 'application/x-pem-file',
-    refusals: { internal: 'TLS is off in this service (503).' },
+    headers: {
+      'Content-Disposition': 'A file name to save it under.',
+      'X-Service-Certificate-Fingerprint': 'SHA-256 of the certificate, as `access.check` shows it.',
+    },
+    refusals: { internal: 'TLS is off in this service.' },
     example: {},
   }),
 } as const;

@@ -16,6 +16,12 @@ import { settingsOperations } from './settings.ts';
 import { setupOperations } from './setup.ts';
 import { userOperations } from './users.ts';
 
+/**
+ * Version of the contract. Whatever is added raises the second part; what is taken away is marked deprecated for at
+ * least two of these steps first.
+ */
+export const CONTRACT_VERSION = '0.1.0';
+
 /** Operations that belong together, under a name and a sentence that the published contract shows. */
 export interface Area {
   readonly name: string;

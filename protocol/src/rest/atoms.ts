@@ -109,7 +109,7 @@ function pageLimit(defaultLimit: number, cap = 1000) {
       minimum: 1,
       maximum: cap,
       default: defaultLimit,
-      description: `Items of a page. More than ${cap} counts as ${cap}; what is no number from 1 up, as left out.`,
+      description: `Items of a page; left out: ${defaultLimit}. More than ${cap} counts as ${cap}; what is no number from 1 up, as left out.`,
     });
 }
 
@@ -127,9 +127,6 @@ export function pageQuery(defaultLimit: number) {
 export const searchText = string({ max: 100 })
   .transform((value) => (value.trim() === '' ? undefined : value))
   .optional();
-
-/** The bytes of a file, in an answer that is no JSON. */
-export const bytes = z.custom<Uint8Array>().meta({ type: 'string', format: 'binary' });
 
 /** A page of a list; next_cursor is null on the last page. */
 export function page<Item extends z.ZodType>(item: Item) {

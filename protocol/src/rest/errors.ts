@@ -62,7 +62,9 @@ export type ErrorCode = keyof typeof ERRORS;
 export const UNAVAILABLE_STATUS = 503;
 
 /** An app that would be destroyed with its parent; listed by a refused delete. */
-export const derivedTile = z.object({ id: z.uuid(), name: z.string() });
+export const derivedTile = z
+  .object({ id: z.uuid().describe('Id of the app.'), name: z.string().describe('Name of the app.') })
+  .meta({ id: 'DerivedTile', description: 'An app that belongs to another one.' });
 export type DerivedTile = z.output<typeof derivedTile>;
 
 /**
@@ -71,15 +73,35 @@ export type DerivedTile = z.output<typeof derivedTile>;
  * `derived_tiles` with the conflict of an app delete. The version strings beside `error` come with
  * client_too_old only.
  */
-export const errorEnvelope = z.object({
-  error: z.object({
-    code: z.string(),
-    message: z.string(),
-    live_sessions: z.int().optional(),
-    session_id: z.string().optional(),
-    derived_tiles: z.array(derivedTile).optional(),
-  }),
-  min_client_version: z.string().optional(),
-  latest_client_version: z.string().optional(),
-});
+export const errorEnvelope = z
+  .object({
+    error: z
+      .object({
+        code: z.string().describe('What is wrong, for programs.'),
+        message: z
+          .string()
+          .describe('What is wrong and what to do, for people. Free text: do not branch on it.'),
+        live_sessions: z.int().optional().describe('With restart_required: sessions that run on the host.'),
+        session_id: z
+          .string()
+          .optional()
+          .describe('With home_in_use: the session that uses the home, where it is known.'),
+        derived_tiles: z
+          .array(derivedTile)
+          .optional()
+          .describe('With the conflict of deleting an app: the apps that would go with it.'),
+      })
+      .describe('The refusal.'),
+    min_client_version: z
+      .string()
+      .optional()
+      .describe('With client_too_old: the oldest version that the service takes.'),
+    latest_client_version: z
+      .string()
+      .optional()
+      .describe(
+        'With client_too_old: the newest version that the service knows of; left out where it was told none.',
+      ),
+  })
+  .meta({ description: 'The body of every refusal.' });
 export type ErrorEnvelope = z.output<typeof errorEnvelope>;

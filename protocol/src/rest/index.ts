@@ -54,7 +54,6 @@ export type {
   OperationDeclaration,
   OperationExample,
   OperationSwitch,
-  UploadDeclaration,
 } from './operation.ts';
 export * from './presets.ts';
 export * from './profiles.ts';

@@ -25,17 +25,6 @@ export interface BodyDeclaration {
   readonly unknownKeys?: 'ignored' | 'kept';
 }
 
-/**
- * A body that is one file, as its bytes. The server reads it whole, up to the cap that its handler names, whatever
- * Content-Length says; over the cap the answer is 413 `validation_failed`.
- */
-export interface UploadDeclaration {
-  /** What the client's Content-Type must say; another or none is 400. The bytes may still turn out as something else. */
-  readonly mediaType: `${string}/*`;
-  /** Cap in bytes where the operator sets no other. */
-  readonly defaultMaxBytes: number;
-}
-
 /** Parts as they travel: `params` and `query` are texts, `body` and `response` the JSON values. */
 export interface OperationExample {
   readonly params?: { readonly [name: string]: string };
@@ -53,12 +42,12 @@ export interface OperationDeclaration {
   readonly path: `/${string}`;
   readonly auth: AuthKind;
   readonly summary: string;
+  /** What else a caller should know, in sentences. CommonMark. */
+  readonly description?: string;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
-  /** Without this and `upload` whatever body arrives is ignored. */
+  /** Left out: whatever body arrives is ignored. */
   readonly body?: BodyDeclaration;
-  /** In place of `body`. */
-  readonly upload?: UploadDeclaration;
   /** Success answers by status; null is an empty body. With another contentType: the schema of its data. */
   readonly responses: { readonly [status: number]: z.ZodType | null };
   /**
@@ -68,7 +57,11 @@ export interface OperationDeclaration {
   readonly refusals?: { readonly [Code in ErrorCode]?: string };
   /** A request that works, and what it answers. Held against the schemas by the test that walks the operations. */
   readonly example?: OperationExample;
-  /** Left out: application/json. A range such as image/*: each answer names its own. */
+  /** Headers of success answers that a caller should know, each with a sentence. */
+  readonly headers?: { readonly [name: string]: string };
+  /** It goes away two minor versions from the one that says so, or later. */
+  readonly deprecated?: true;
+  /** Left out: application/json. */
   readonly contentType?: string;
   /** The operation answers by an upgrade to a WebSocket. */
   readonly websocket?: true;
@@ -92,7 +85,8 @@ export function operation<const Declared extends OperationDeclaration>(
   if (declared.auth !== 'public' && declared.auth !== 'signaling-token') codes.add('unauthorized');
   if (bearer && declared.versionGated !== false) codes.add('client_too_old');
   if (declared.auth === 'admin') codes.add('forbidden');
-  if (declared.params || declared.query || declared.body || declared.upload) codes.add('validation_failed');
+  // Even where nothing is asked a request can be malformed: it may want to become a WebSocket.
+  codes.add('validation_failed');
   for (const code of Object.keys(declared.refusals ?? {}) as ErrorCode[]) codes.add(code);
   codes.add('internal');
   return { ...declared, errors: [...codes] };

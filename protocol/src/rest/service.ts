@@ -15,6 +15,19 @@ export const healthDegraded = z
   })
   .meta({ id: 'HealthDegraded', description: 'The database is away.' });
 
+/** The document that describes every operation; what is inside is up to OpenAPI. */
+const openApi = z
+  .looseObject({
+    openapi: z.string().describe('Version of OpenAPI that the document follows.'),
+    info: z
+      .looseObject({
+        title: z.string().describe('Name of the product.'),
+        version: z.string().describe('Version of the contract.'),
+      })
+      .describe('What the document is about.'),
+  })
+  .meta({ id: 'OpenApi', description: 'An OpenAPI document.' });
+
 export const serviceOperations = {
   health: operation({
     id: 'health',
@@ -24,5 +37,27 @@ export const serviceOperations = {
     summary: 'Whether the service and its database answer',
     responses: { 200: health, 503: healthDegraded },
     example: { response: { status: 'ok', db: 'ok' } },
+  }),
+  'openapi.read': operation({
+    id: 'openapi.read',
+    method: 'GET',
+    path: '/v1/openapi.json',
+    auth: 'public',
+    summary: 'This contract as OpenAPI 3.1',
+    responses: { 200: openApi, 304: null },
+    headers: {
+      ETag: 'Name of this text; sent back in `If-None-Match` it saves the body while nothing changed.',
+    },
+    example: { response: { openapi: '3.1.0', info: { title: 'Footlight', version: '0.1.0' } } },
+  }),
+  'docs.read': operation({
+    id: 'docs.read',
+    method: 'GET',
+    path: '/docs',
+    auth: 'public',
+    summary: 'This contract as a page for people',
+    responses: { 200: z.string().describe('The page.') },
+    contentType: 'text/html; charset=utf-8',
+    example: {},
   }),
 } as const;

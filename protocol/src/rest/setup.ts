@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deviceKey, loginResponse, newAccount, signedInExample } from './accounts.ts';
+import { deviceKey, loginResponse, newAccount, PAGE_COOKIE, signedInExample } from './accounts.ts';
 import { body } from './atoms.ts';
 import { operation } from './operation.ts';
 
@@ -32,6 +32,7 @@ export const setupOperations = {
     path: '/v1/setup/claim',
     auth: 'setup-token',
     summary: 'Create the first administrator and sign in',
+    headers: { 'Set-Cookie': PAGE_COOKIE },
     body: { schema: claimBody, maxBytes: CLAIM_BODY_BYTES },
     responses: { 201: loginResponse },
     refusals: {

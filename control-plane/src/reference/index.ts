@@ -1,0 +1,2 @@
+export { referenceText } from './document.ts';
+export { registerReference } from './routes.ts';
