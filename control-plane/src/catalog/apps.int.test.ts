@@ -1,5 +1,6 @@
 import { type AdminApp, adminApp, type ErrorCode } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   type Answer,
   addSession,
@@ -291,7 +292,110 @@ describeDatabases('apps', (databases) => {
       refused(await patch(record.id, { launchable_profile_ids: ['forced'] }), 400, 'validation_failed');
     });
 
-    test('unknown: 404', async () => refused(await patch(UNKNOWN_ID, { name: 'x' }), 404, 'not_found'));
+    test('unknown: 404, after what is wrong with the request itself', async () => {
+      refused(await patch(UNKNOWN_ID, { name: 'x' }), 404, 'not_found');
+      refused(await patch(UNKNOWN_ID, { runtime_preset_id: UNKNOWN_ID }), 404, 'not_found');
+      refused(await patch(UNKNOWN_ID, { runtime_spec: { mounts: ['/:/x'] } }), 400, 'validation_failed');
+    });
+
+    test.each([
+      ['managed_home', { managed_home: true }],
+      ['runtime_spec', { runtime_spec: { args: ['x'] } }],
+      ['library_provider', { library_provider: 'steam' }],
+      ['external_id', { external_id: '' }],
+      ['parent_app_id', { parent_app_id: UNKNOWN_ID }],
+    ])('a tile never gets a %s of its own: %j', async (field, body) => {
+      const parent = await created({ name: 'Parent' });
+      const tile = await created({
+        name: 'Tile',
+        parent_app_id: parent.id,
+        external_source: 'steam',
+        external_id: '7',
+      });
+      const answer = await patch(tile.id, body);
+      refused(answer, 400, 'validation_failed');
+      expect(answer.body.error.message).toMatch(new RegExp(`^${field}`));
+    });
+
+    test('a tile moves to another parent, but never below another tile', async () => {
+      const [one, two] = [await created({ name: 'One' }), await created({ name: 'Two' })];
+      const tile = { external_source: 'steam', external_id: '8' };
+      const moved = await created({ name: 'Moved', parent_app_id: one.id, ...tile });
+      const other = await created({ name: 'Other', parent_app_id: two.id, ...tile });
+      refused(await patch(moved.id, { parent_app_id: other.id }), 400, 'validation_failed');
+      refused(await patch(moved.id, { parent_app_id: two.id }), 409, 'conflict');
+      const answer = await patch(moved.id, { parent_app_id: two.id, external_id: '9' });
+      expect([answer.status, answer.body.app.parent_app_id]).toEqual([200, two.id]);
+    });
+
+    test('an empty one is no change to record', async () => {
+      const record = await created({ name: 'Quiet' });
+      const before = await activity('app.update');
+      expect((await patch(record.id, {})).status).toBe(200);
+      expect(await activity('app.update')).toEqual(before);
+    });
+  });
+
+  describe('library apps and discovery', () => {
+    const switchDiscovery = (on: boolean) =>
+      app.plane.platform.database.db
+        .updateTable('instance_settings')
+        .set({ library_discovery_enabled: on ? 1 : 0 })
+        .execute();
+    /** What switching discovery off does to a library app. */
+    const suspend = (id: string) =>
+      app.plane.platform.database.db
+        .updateTable('apps')
+        .set({ enabled: 0, library_discovery_suspended: 1 })
+        .where('id', '=', id)
+        .execute();
+    let library: AdminApp;
+    beforeEach(async () => {
+      await switchDiscovery(true);
+      library = await created({ name: 'Library', library_provider: 'steam' });
+      await switchDiscovery(false);
+    });
+
+    test('while it is off, no write puts an enabled one in place', async () => {
+      refused(
+        await create({ name: 'x', enabled: false, library_provider: 'steam' }),
+        409,
+        'library_discovery_disabled',
+      );
+      const plain = await created({ name: 'Plain' });
+      for (const [id, body] of [
+        [plain.id, { library_provider: 'steam' }],
+        [library.id, { library_provider: 'steam' }],
+        [library.id, { enabled: true }],
+      ] as const)
+        refused(await patch(id, body), 409, 'library_discovery_disabled');
+      refused(
+        await patch(library.id, { enabled: true, default_profile_id: 'unknown' }),
+        400,
+        'validation_failed',
+      );
+      for (const [id, body] of [
+        [library.id, { name: 'Renamed' }],
+        [library.id, { enabled: false }],
+        [plain.id, { library_provider: 'steam', enabled: false }],
+        [plain.id, { library_provider: '', enabled: true }],
+      ] as const)
+        expect((await patch(id, body)).status, JSON.stringify(body)).toBe(200);
+      await switchDiscovery(true);
+      expect((await patch(library.id, { enabled: true })).status).toBe(200);
+    });
+
+    test('whoever writes `enabled`, with either value, ends the suspension; other writes do not', async () => {
+      await suspend(library.id);
+      const renamed = await patch(library.id, { name: 'Suspended' });
+      expect(renamed.body.app).toMatchObject({ enabled: false, library_discovery_suspended: true });
+      const off = await patch(library.id, { enabled: false });
+      expect(off.body.app).toMatchObject({ enabled: false, library_discovery_suspended: false });
+      await suspend(library.id);
+      await switchDiscovery(true);
+      const on = await patch(library.id, { enabled: true });
+      expect(on.body.app).toMatchObject({ enabled: true, library_discovery_suspended: false });
+    });
   });
 
   describe('DELETE /v1/apps/{id}', () => {
@@ -333,6 +437,69 @@ describeDatabases('apps', (databases) => {
       expect(body.items.some((item: AdminApp) => item.parent_app_id === parent.id)).toBe(false);
     });
 
+    test('the list of tiles stops at 200 and comes before live sessions', async () => {
+      const parent = await created({ name: 'Warehouse' });
+      const { database, random } = app.plane.platform;
+      const row = await database.db
+        .selectFrom('apps')
+        .selectAll()
+        .where('id', '=', parent.id)
+        .executeTakeFirstOrThrow();
+      const tiles = Array.from({ length: 201 }, (_, index) => ({
+        ...row,
+        id: random.uuid(),
+        name: `Tile ${String(200 - index).padStart(3, '0')}`,
+        parent_app_id: parent.id,
+        external_source: 'steam' as const,
+        external_id: String(index + 1),
+      }));
+      await database.db.insertInto('apps').values(tiles).execute();
+      await session(parent.id, 'pending');
+      const answer = await remove(parent.id);
+      refused(answer, 409, 'conflict');
+      const listed: { id: string; name: string }[] = answer.body.error.derived_tiles;
+      expect(listed).toHaveLength(200);
+      expect(listed[0]).toEqual({ id: tiles[200]?.id, name: 'Tile 000' });
+      expect(listed.at(-1)?.name).toBe('Tile 199');
+    });
+
+    // SQLite runs one transaction at a time.
+    test.runIf(databases.dialect === 'postgres')(
+      'a launch of a tile that is about to commit is waited for, and then stands in the way',
+      async () => {
+        const parent = await created({ name: 'Racy' });
+        const tile = await created({
+          name: 'T',
+          parent_app_id: parent.id,
+          external_source: 'steam',
+          external_id: '10',
+        });
+        const { database } = app.plane.platform;
+        let commit = () => {};
+        const committing = new Promise<void>((resolve) => {
+          commit = resolve;
+        });
+        let launching = Promise.resolve();
+        await new Promise<void>((inserted) => {
+          launching = database.transaction(async (tx) => {
+            await addSession(app, { appId: tile.id, userId: alice.id, state: 'pending' }, tx);
+            inserted();
+            await committing;
+          });
+        });
+        const deleting = remove(parent.id, '?delete_derived=true');
+        await vi.waitUntil(async () => {
+          const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`;
+          return (await waiting.execute(database.db)).rows[0]?.count === 1;
+        });
+        commit();
+        await launching;
+        refused(await deleting, 409, 'conflict');
+        expect((await app.call(admin, 'GET', `/v1/apps/${tile.id}`)).status).toBe(200);
+      },
+    );
+
     test('with a live session on it or on a tile: 409; a session that ended is no hindrance', async () => {
       const parent = await created({ name: 'Busy' });
       const tile = await created({
@@ -351,32 +518,37 @@ describeDatabases('apps', (databases) => {
       expect((await remove(ended.id)).status).toBe(204);
     });
 
-    test('gives its homes up and keeps their rows', async () => {
+    test('gives its homes up, those of a tile from before it was one too, and keeps their rows', async () => {
       const record = await created({ name: 'Homely', managed_home: true });
+      const tile = await created({
+        name: 'Tile',
+        parent_app_id: record.id,
+        external_source: 'steam',
+        external_id: '11',
+      });
       const { database, random } = app.plane.platform;
-      const id = random.uuid();
-      await database.db
-        .insertInto('storage_homes')
-        .values({
-          id,
-          user_id: alice.id,
-          app_id: record.id,
-          host_id: null,
-          provider: 'local',
-          ref: `/homes/${id}`,
-          bytes_used: 0,
-          created_at: 1,
-          last_used_at: 1,
-          gc_after: null,
-        })
-        .execute();
-      expect((await remove(record.id)).status).toBe(204);
-      const home = await database.db
-        .selectFrom('storage_homes')
-        .selectAll()
-        .where('id', '=', id)
-        .executeTakeFirst();
-      expect(home).toMatchObject({ app_id: null, user_id: alice.id, gc_after: app.clock.nowMs() });
+      const homes = [record.id, tile.id].map((app_id) => ({
+        id: random.uuid(),
+        user_id: alice.id,
+        app_id,
+        host_id: null,
+        provider: 'local' as const,
+        ref: `/homes/${app_id}`,
+        bytes_used: 0,
+        created_at: 1,
+        last_used_at: 1,
+        gc_after: null,
+      }));
+      await database.db.insertInto('storage_homes').values(homes).execute();
+      expect((await remove(record.id, '?delete_derived=true')).status).toBe(204);
+      for (const { id } of homes) {
+        const home = await database.db
+          .selectFrom('storage_homes')
+          .selectAll()
+          .where('id', '=', id)
+          .executeTakeFirst();
+        expect(home).toMatchObject({ app_id: null, user_id: alice.id, gc_after: app.clock.nowMs() });
+      }
     });
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { gpuCapacity, softwareCapacity } from '@footlight/test-harness';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from './testing/world.ts';
 
@@ -389,18 +389,35 @@ describeDatabases('launch', (databases) => {
       expect(await Promise.all(agents.map((agent) => world.slotsUsed(agent)))).toEqual([4, 4]);
     });
 
-    test('a revocation between the check and the commit wins', async () => {
+    test('a revocation between the check and the commit wins, and nothing half-made is left', async () => {
+      const agent = await world.host('hosta');
+      const app = await world.app();
+      const { admin, alice } = world.people;
+      const entitlements = `/v1/admin/apps/${app}/entitlements`;
+      const [row] = (await world.call(admin, 'GET', entitlements)).body.items;
+      const { database } = world.plane.platform;
+      // The transaction of the launch begins once its checks have passed: the revocation comes in just before.
+      const transaction = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
+        expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);
+        return database.transaction(work);
+      });
+      const answer = await world.launch(alice, app);
+      transaction.mockRestore();
+      expect([answer.status, answer.body.error?.code]).toEqual([403, 'forbidden']);
+      expect(await world.list()).toEqual([]);
+      expect(await world.slotsUsed(agent)).toBe(0);
+    });
+
+    test('a session that was committed first outlives the revocation', async () => {
       await world.host('hosta');
       const app = await world.app();
-      const { db } = world.plane.platform.database;
-      const [answer] = await Promise.all([
-        world.launch(world.people.alice, app),
-        db.deleteFrom('entitlements').where('app_id', '=', app).execute(),
-      ]);
-      // Whichever came first: afterwards nobody can launch it, and nothing half-made is left.
-      expect([201, 403]).toContain(answer.status);
-      expect((await world.launch(world.people.bob, app)).status).toBe(403);
-      expect(await world.list()).toHaveLength(answer.status === 201 ? 1 : 0);
+      const { admin, alice } = world.people;
+      const session = await world.running(alice, app);
+      const entitlements = `/v1/admin/apps/${app}/entitlements`;
+      const [row] = (await world.call(admin, 'GET', entitlements)).body.items;
+      await world.call(admin, 'DELETE', `${entitlements}/${row.id}`);
+      expect((await world.session(session.id)).state).toBe('running');
+      expect((await world.launch(alice, app)).status).toBe(403);
     });
   });
 });

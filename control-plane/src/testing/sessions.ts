@@ -1,21 +1,24 @@
 import type { SessionStateName } from '@footlight/protocol';
 import { DAY_MS } from '../platform/clock.ts';
+import type { Executor } from '../platform/database/index.ts';
 import type { TestApp } from './app.ts';
 
 /**
  * Writes a session that never ran, for suites about what sessions stand in the way of.
  * @param ageDays how long ago it was created
  * @param hostId needed in the states that hold a place there
+ * @param db the transaction to write in; left out: one of its own
  * @returns its id
  */
 export async function addSession(
   app: TestApp,
   session: { appId: string; userId: string; state: SessionStateName; hostId?: string; ageDays?: number },
+  db: Executor = app.plane.platform.database.db,
 ): Promise<string> {
-  const { database, random } = app.plane.platform;
+  const { random } = app.plane.platform;
   const createdAt = app.clock.nowMs() - (session.ageDays ?? 0) * DAY_MS;
   const id = random.uuid();
-  await database.db
+  await db
     .insertInto('sessions')
     .values({
       id,
