@@ -1,5 +1,6 @@
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
-import { createActivity } from './activity/index.ts';
+import { createActivity, registerActivityRoutes } from './activity/index.ts';
+import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus.ts';
@@ -29,6 +30,7 @@ export interface Overrides {
   accountLimits?: NonNullable<AccountsDeps['limits']>;
   credentialLimits?: NonNullable<FleetDeps['credentialLimits']>;
   listenerLimits?: Partial<ListenerLimits>;
+  artwork?: Omit<ArtworkDeps, 'secrets'>;
 }
 
 /** The whole control plane, put together and ready to listen. */
@@ -36,6 +38,7 @@ export interface ControlPlane {
   readonly platform: Platform;
   readonly server: Server;
   readonly catalog: Catalog;
+  readonly artwork: Artwork;
   readonly fleet: FleetService;
   readonly sessions: Sessions;
   /** @throws with a sentence when an address cannot be bound */
@@ -87,6 +90,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const secrets = createSecrets(platform);
     const profiles = createProfiles(platform);
     const catalog = createCatalog(platform, profiles);
+    const artwork = createArtwork(platform, { secrets, ...overrides.artwork });
+    opened.push(() => artwork.close());
     const accountsDeps: AccountsDeps = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
@@ -110,9 +115,11 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerHealth(server, platform);
     registerAccountsRoutes(server, accounts, platform, accountsDeps);
     registerCatalogRoutes(server, catalog);
+    registerArtworkRoutes(server, artwork, config.artwork.maxBytes);
     registerProfilesRoutes(server, profiles);
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
+    registerActivityRoutes(server, activity);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
     registerSignalingRoutes(server, signaling);
     await registerReference(server);
@@ -128,12 +135,14 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     await accounts.boot();
     await fleet.start();
     await sessions.start();
+    await artwork.start();
     await server.fastify.ready();
 
     return {
       platform,
       server,
       catalog,
+      artwork,
       fleet,
       sessions,
       async listen() {

@@ -9,6 +9,7 @@ import {
   type Operation,
   type OperationId,
   operations,
+  UNAVAILABLE_STATUS,
 } from '@footlight/protocol/rest';
 import { FakeAgent } from '@footlight/test-harness';
 import fc from 'fast-check';
@@ -29,7 +30,10 @@ const withId = all.filter(([, operation]) => /\{(\w+_)?id\}/.test(operation.path
 /** Those whose ids are uuids; the others take any text that its maker chose. */
 const withUuid = withId.filter(([, operation]) => !operation.params?.safeParse({ id: 'x' }).success);
 const withBody = all.filter(([, operation]) => operation.body !== undefined);
-const withoutBody = all.filter(([, operation]) => operation.body === undefined && operation.method !== 'GET');
+const withoutBody = all.filter(
+  ([, { body, method, upload }]) => body === undefined && upload === undefined && method !== 'GET',
+);
+const withUpload = all.filter(([, operation]) => operation.upload !== undefined);
 
 /** Kinds of caller that prove themselves by a secret of the machine: its header, and the file it lies in. */
 const SECRETS: Partial<Record<AuthKind, { header: string; file: string }>> = {
@@ -55,6 +59,15 @@ const UNKNOWN_KEYS = [
   '{"__proto__":{"role":"admin"}}',
   '{"constructor":{"prototype":{}}}',
 ];
+
+/** A picture of one pixel, as an upload. */
+const PICTURE: CallOptions = {
+  body: Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+  headers: { 'content-type': 'image/png' },
+};
 
 const urlOf = (operation: Operation, id = NOWHERE): string =>
   operation.path.replace(/\{\w+\}/g, encodeURI(id));
@@ -84,7 +97,11 @@ function expectDeclared(operation: Operation, answer: Answer): void {
   const code = envelope.error.code as ErrorCode;
   expect(answer.headers['content-type']).toContain('application/json');
   expect(operation.errors).toContain(code);
-  expect(code === 'internal' ? [500, 503] : [ERRORS[code].status]).toContain(answer.status);
+  const seconds: Partial<Record<ErrorCode, number>> = {
+    internal: UNAVAILABLE_STATUS,
+    ...(operation.upload && { validation_failed: 413 }),
+  };
+  expect([ERRORS[code].status, seconds[code]]).toContain(answer.status);
 }
 
 describeDatabases('every declared operation', ({ fresh }) => {
@@ -276,7 +293,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
           'entitlements.grant': { subject_type: 'all' },
         };
         const body = bodies[operation.id as OperationId] ?? operation.example?.body;
-        const options = body === undefined ? {} : { body };
+        const options = operation.upload ? PICTURE : body === undefined ? {} : { body };
         // Which of the two comes first is what most people see; administrators may know which ids exist.
         const codes = operation.errors.filter((code) => code === 'not_found' || code === 'forbidden');
         const asked = codes.filter((code) => operation.auth !== 'admin' || code !== 'forbidden');
@@ -317,6 +334,27 @@ describeDatabases('every declared operation', ({ fresh }) => {
         const empty = await callWell(operation, { body: '' });
         if (operation.body?.optional) expect(empty.body?.error?.code).not.toBe('validation_failed');
         else expectRefusal(operation, empty, 'validation_failed');
+      },
+    );
+
+    test.each(withUpload)(
+      '%s: a file without its type, of another one, empty or over the cap is refused before any lookup',
+      async (_, operation) => {
+        const { body, headers } = PICTURE;
+        const cases: CallOptions[] = [
+          { body },
+          { body, headers: { 'content-type': 'application/octet-stream' } },
+          { body: '', ...(headers && { headers }) },
+          { body: '<svg xmlns="http://www.w3.org/2000/svg"/>', headers: { 'content-type': 'image/svg+xml' } },
+          { body: Buffer.alloc((operation.upload?.defaultMaxBytes ?? 0) + 1), ...(headers && { headers }) },
+        ];
+        const statuses = [];
+        for (const options of cases) {
+          const answer = await callWell(operation, options);
+          expectRefusal(operation, answer, 'validation_failed');
+          statuses.push(answer.status);
+        }
+        expect(statuses).toEqual([400, 400, 400, 400, 413]);
       },
     );
 

@@ -22,6 +22,7 @@ const OUTSIDE = [
   'pino',
   'thread-stream',
   'pg-native',
+  'sharp',
   'x11',
 ];
 

@@ -1,1 +1,2 @@
+export { registerActivityRoutes } from './routes.ts';
 export { createActivity } from './service.ts';

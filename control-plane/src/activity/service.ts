@@ -1,32 +1,60 @@
+import type { ActivityQuery, ActivityEntry as ActivityRecord } from '@footlight/protocol/rest';
 import type { Clock } from '../platform/clock.ts';
-import { type Database, toJson } from '../platform/database/index.ts';
+import { type Database, fromJson, instant, toJson } from '../platform/database/index.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Activity } from '../platform/platform.ts';
+import { severityOf } from './severity.ts';
+import { type ActivityRow, insertEntry, listEntries } from './store.ts';
 
 /** Longest rendered details of one row, UTF-8 bytes. */
 const MAX_DETAILS_BYTES = 4096;
 
-/** The activity log's writer. */
-export function createActivity(deps: { database: Database; clock: Clock; logger: Logger }): Activity {
+/** The activity log with both its ends: features write, administrators read. */
+export interface ActivityLog extends Activity {
+  /** A page of the log, newest first; next_cursor is the last entry's number, null on the last page. */
+  list(query: ActivityQuery): Promise<{ items: ActivityRecord[]; next_cursor: number | null }>;
+}
+
+export function createActivity(deps: { database: Database; clock: Clock; logger: Logger }): ActivityLog {
   const { database, clock, logger } = deps;
   return {
     async record({ actorUserId, action, targetType, targetId, details = {} }) {
       const rendered = toJson(details);
       try {
-        await database.db
-          .insertInto('activity')
-          .values({
-            actor_user_id: actorUserId,
-            action,
-            target_type: targetType,
-            target_id: targetId,
-            details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
-            created_at: clock.nowMs(),
-          })
-          .execute();
+        await insertEntry(database.db, {
+          actor_user_id: actorUserId,
+          action,
+          target_type: targetType,
+          target_id: targetId,
+          details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
+          created_at: clock.nowMs(),
+        });
       } catch (error) {
         logger.error({ event: 'activity.not_recorded', action, targetType, targetId, err: error });
       }
     },
+
+    async list(query) {
+      const rows = await listEntries(database, query);
+      const page = rows.slice(0, query.limit);
+      return {
+        items: page.map(toRecord),
+        next_cursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null,
+      };
+    },
+  };
+}
+
+function toRecord(row: ActivityRow): ActivityRecord {
+  return {
+    id: row.id,
+    actor_user_id: row.actor_user_id,
+    actor_username: row.actor_username,
+    action: row.action,
+    target_type: row.target_type,
+    target_id: row.target_id,
+    details: fromJson<Record<string, unknown>>(row.details),
+    created_at: instant(row.created_at),
+    severity: severityOf(row.action),
   };
 }

@@ -250,6 +250,11 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
           if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
           await checkReferences(tx, appId, fields, base);
           await checkProfiles(tx, patch.default_profile_id, list === 'keep' ? [] : list.ids);
+          if (patch.cover_url !== undefined && (await store.hasArtwork(tx, appId))) {
+            throw new ApiError('conflict', {
+              message: 'cover_url: the app has an artwork record, which sets its pictures; clear that first.',
+            });
+          }
           if (needsDiscovery(fields, patch) && !(await store.isDiscoveryEnabled(tx))) {
             throw new ApiError('library_discovery_disabled');
           }

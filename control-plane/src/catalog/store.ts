@@ -189,6 +189,16 @@ export async function replaceAllowList(tx: Tx, appId: string, profileIds: readon
     .execute();
 }
 
+/** Whether the app's pictures are kept by an artwork record. */
+export async function hasArtwork(tx: Tx, appId: string): Promise<boolean> {
+  const row = await tx
+    .selectFrom('artwork_records')
+    .select('app_id')
+    .where('app_id', '=', appId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
   const row = await tx
     .selectFrom('instance_settings')

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { OperationSwitch } from '@footlight/protocol/rest';
+import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../install-location.ts';
-import { HOUR_MS } from './clock.ts';
+import { HOUR_MS, MINUTE_MS } from './clock.ts';
 import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
 import type { SecretKeys } from './secret-keys.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
@@ -55,6 +55,14 @@ export interface Config {
     environment: { SERVICE_STEAMGRIDDB_API_KEY: string | null };
   };
   catalog: { seedFile: string | null };
+  artwork: {
+    /** Folder of the pictures; it need not be there yet. */
+    dir: string;
+    provider: 'steamgriddb' | 'none';
+    /** Cap of one picture. */
+    maxBytes: number;
+    sweepIntervalMs: number;
+  };
   fleet: { enrollmentToken: string | null };
   sessions: {
     placementPolicy: 'spread' | 'locality';
@@ -181,7 +189,7 @@ function shown(name: VariableName, text: string | null): string | null {
 
 /** What stands in for variables that are unset, in the words in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, settings, sessions } = config;
+  const { http, tls, accounts, artwork, settings, sessions } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
   return {
     SERVICE_DATA_DIR: config.dataDir,
@@ -203,6 +211,10 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
     SERVICE_DEV_AGENT_KEY_PATH: accounts.devAgentKeyFile,
     SERVICE_STORAGE_PROVIDER: settings.storageProvider,
+    SERVICE_ARTWORK_DIR: artwork.dir,
+    SERVICE_ARTWORK_PROVIDER: artwork.provider,
+    SERVICE_ARTWORK_MAX_BYTES: String(artwork.maxBytes),
+    SERVICE_ARTWORK_SWEEP_INTERVAL: `${artwork.sweepIntervalMs / MINUTE_MS}m`,
     SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
     SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
     SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
@@ -304,6 +316,12 @@ function assemble(values: Values): Config {
       environment: { SERVICE_STEAMGRIDDB_API_KEY: values.SERVICE_STEAMGRIDDB_API_KEY || null },
     },
     catalog: { seedFile: values.SERVICE_SEED_FILE ?? null },
+    artwork: {
+      dir: values.SERVICE_ARTWORK_DIR ?? join(dataDir, 'artwork'),
+      provider: values.SERVICE_ARTWORK_PROVIDER ?? 'steamgriddb',
+      maxBytes: values.SERVICE_ARTWORK_MAX_BYTES ?? DEFAULT_ARTWORK_BYTES,
+      sweepIntervalMs: values.SERVICE_ARTWORK_SWEEP_INTERVAL ?? 15 * MINUTE_MS,
+    },
     fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
     sessions: {
       placementPolicy: values.SERVICE_PLACEMENT_POLICY === 'locality' ? 'locality' : 'spread',

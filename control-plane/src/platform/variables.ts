@@ -20,6 +20,9 @@ import {
 
 const text = z.string();
 
+/** A picture is held in memory while it is read: 256 MiB. */
+const MAX_ARTWORK_BYTES = 256 * 1024 * 1024;
+
 /** Unset on purpose: means every replica shares one process. */
 const inProcessBus = z.string().transform((_text, context): never => {
   context.addIssue({
@@ -68,6 +71,11 @@ export const VARIABLES = {
 
   SERVICE_STORAGE_PROVIDER: choice('auto', 'local', 'volume'),
   SERVICE_SEED_FILE: absolutePath,
+
+  SERVICE_ARTWORK_DIR: absolutePath,
+  SERVICE_ARTWORK_PROVIDER: choice('steamgriddb', 'none'),
+  SERVICE_ARTWORK_MAX_BYTES: wholeNumber(1, MAX_ARTWORK_BYTES),
+  SERVICE_ARTWORK_SWEEP_INTERVAL: positiveDurationMs,
 
   SERVICE_SECRET_KEY: secretKey,
   SERVICE_SECRET_KEY_PREVIOUS: previousSecretKeys,

@@ -1,1 +1,110 @@
-export const activityOperations = {} as const;
+import { z } from 'zod';
+import { jsonObject, uuid } from '../common.ts';
+import { dateTime, string, zonedDateTime } from './atoms.ts';
+import { operation } from './operation.ts';
+
+export const severity = z.enum(['info', 'warn', 'err']);
+export type Severity = z.output<typeof severity>;
+
+/** Something that was done: by somebody, or by the service itself. */
+export const activityEntry = z.object({
+  id: z.int().describe('Number of the entry, int64; later entries have higher ones.'),
+  actor_user_id: z
+    .string()
+    .nullable()
+    .describe('Account that did it; null for what the service does by itself.'),
+  actor_username: z
+    .string()
+    .nullable()
+    .describe('Its present name; null without an actor and once the account is deleted.'),
+  action: z.string().describe('What was done, such as `app.create`. The vocabulary is open.'),
+  target_type: z.string().describe('What kind of thing it was done to. The vocabulary is open.'),
+  target_id: z.string().nullable().describe('Id or name of that thing; null where there is none.'),
+  details: jsonObject
+    .meta({ type: 'object' })
+    .describe(
+      'Ids, names, counts and changed keys, never values; {truncated: true} in place of more than 4096 bytes.',
+    ),
+  created_at: dateTime.describe('Time at which it was done.'),
+  severity: severity.describe('How much it deserves a look, derived from the action.'),
+});
+export type ActivityEntry = z.output<typeof activityEntry>;
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 100;
+const MAX_INT64 = 2n ** 63n - 1n;
+
+/** Unlike in other lists, a limit over the cap counts as none. */
+const limit = z
+  .unknown()
+  .optional()
+  .transform((raw): number => {
+    const given = typeof raw === 'string' && /^[0-9]{1,3}$/.test(raw) ? Number(raw) : 0;
+    return given >= 1 && given <= MAX_LIMIT ? given : DEFAULT_LIMIT;
+  })
+  .meta({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_LIMIT,
+    default: DEFAULT_LIMIT,
+    description: `Entries of a page. Anything but a number from 1 to ${MAX_LIMIT} counts as ${DEFAULT_LIMIT}.`,
+  });
+
+/** An int64; ids stay far below what a number holds exactly, so a greater one may as well be that bound. */
+const cursor = z
+  .string()
+  .refine(
+    (text) => /^-?[0-9]{1,19}$/.test(text) && BigInt(text) <= MAX_INT64 && BigInt(text) >= -MAX_INT64 - 1n,
+    { error: 'must be an integer' },
+  )
+  .transform((text) => Math.min(Math.max(Number(text), -1), Number.MAX_SAFE_INTEGER))
+  .meta({ type: 'integer', format: 'int64' });
+
+export const activityQuery = z.object({
+  limit,
+  cursor: cursor.optional().describe('Entries with a lower id than this; left out: from the newest.'),
+  action: string({ max: 128 }).optional().describe('Beginning of the action, such as `host.`.'),
+  actor_user_id: uuid.optional().describe('Only what this account did.'),
+  target_type: string({ max: 64 }).optional().describe('Only what was done to this kind of thing.'),
+  since: zonedDateTime.optional().describe('Only what was done at this time or later.'),
+  q: string({ max: 128 })
+    .optional()
+    .describe('Part of the action, of the target id or of the name of the actor, whatever its case.'),
+});
+export type ActivityQuery = z.output<typeof activityQuery>;
+
+export const activityOperations = {
+  'activity.list': operation({
+    id: 'activity.list',
+    method: 'GET',
+    path: '/v1/admin/activity',
+    auth: 'admin',
+    summary: 'What was done in the instance, newest first',
+    query: activityQuery,
+    responses: {
+      200: z.object({
+        items: z.array(activityEntry).describe('The entries of this page.'),
+        next_cursor: z.int().nullable().describe('`cursor` of the next page, int64; null on the last one.'),
+      }),
+    },
+    example: {
+      query: { action: 'app.', limit: '1' },
+      response: {
+        items: [
+          {
+            id: 1207,
+            actor_user_id: '4b0c1d7e-52a9-4f43-9d0a-6f0e3a1b2c3d',
+            actor_username: 'ada',
+            action: 'app.delete',
+            target_type: 'app',
+            target_id: '0d9f7a3e-6b1c-4b8e-8f53-2f1f5a7c9e10',
+            details: { name: 'Old game', delete_derived: false },
+            created_at: '2026-06-02T12:00:00.000Z',
+            severity: 'warn',
+          },
+        ],
+        next_cursor: 1207,
+      },
+    },
+  }),
+} as const;

@@ -128,6 +128,9 @@ export const searchText = string({ max: 100 })
   .transform((value) => (value.trim() === '' ? undefined : value))
   .optional();
 
+/** The bytes of a file, in an answer that is no JSON. */
+export const bytes = z.custom<Uint8Array>().meta({ type: 'string', format: 'binary' });
+
 /** A page of a list; next_cursor is null on the last page. */
 export function page<Item extends z.ZodType>(item: Item) {
   return z.object({

@@ -54,6 +54,7 @@ export type {
   OperationDeclaration,
   OperationExample,
   OperationSwitch,
+  UploadDeclaration,
 } from './operation.ts';
 export * from './presets.ts';
 export * from './profiles.ts';

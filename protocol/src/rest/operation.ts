@@ -25,6 +25,17 @@ export interface BodyDeclaration {
   readonly unknownKeys?: 'ignored' | 'kept';
 }
 
+/**
+ * A body that is one file, as its bytes. The server reads it whole, up to the cap that its handler names, whatever
+ * Content-Length says; over the cap the answer is 413 `validation_failed`.
+ */
+export interface UploadDeclaration {
+  /** What the client's Content-Type must say; another or none is 400. The bytes may still turn out as something else. */
+  readonly mediaType: `${string}/*`;
+  /** Cap in bytes where the operator sets no other. */
+  readonly defaultMaxBytes: number;
+}
+
 /** Parts as they travel: `params` and `query` are texts, `body` and `response` the JSON values. */
 export interface OperationExample {
   readonly params?: { readonly [name: string]: string };
@@ -46,8 +57,10 @@ export interface OperationDeclaration {
   readonly description?: string;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
-  /** Left out: whatever body arrives is ignored. */
+  /** Without this and `upload` whatever body arrives is ignored. */
   readonly body?: BodyDeclaration;
+  /** In place of `body`. */
+  readonly upload?: UploadDeclaration;
   /** Success answers by status; null is an empty body. With another contentType: the schema of its data. */
   readonly responses: { readonly [status: number]: z.ZodType | null };
   /**
@@ -61,7 +74,7 @@ export interface OperationDeclaration {
   readonly headers?: { readonly [name: string]: string };
   /** It goes away two minor versions from the one that says so, or later. */
   readonly deprecated?: true;
-  /** Left out: application/json. */
+  /** Left out: application/json. A range such as image/*: each answer names its own. */
   readonly contentType?: string;
   /** The operation answers by an upgrade to a WebSocket. */
   readonly websocket?: true;

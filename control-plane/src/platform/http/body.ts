@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type BodyDeclaration, DEFAULT_BODY_BYTES } from '@footlight/protocol/rest';
+import { type BodyDeclaration, DEFAULT_BODY_BYTES, type UploadDeclaration } from '@footlight/protocol/rest';
 import { ApiError, invalid } from '../errors.ts';
 
 /** What is read and thrown away beyond the cap, so that a client still sending can hear the answer. */
@@ -25,11 +25,42 @@ export async function readBody(request: IncomingMessage, declared: BodyDeclarati
   }
 }
 
+/** A body that is one file. */
+export interface Upload {
+  bytes: Buffer;
+  /** What the client says that it is, lower-case and without parameters; what it is, only the bytes can tell. */
+  mediaType: string;
+}
+
+/**
+ * Reads an upload.
+ * @param contentType the header as the client sent it
+ * @throws ApiError 400 for another Content-Type or a body that was cut off, 413 for one over the cap
+ */
+export async function readUpload(
+  request: IncomingMessage,
+  contentType: string | undefined,
+  declared: UploadDeclaration,
+  maxBytes: number,
+): Promise<Upload> {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  // The range without its star: what every type of the kind begins with.
+  if (!mediaType.startsWith(declared.mediaType.slice(0, -1))) {
+    throw invalid(`Content-Type: expected ${declared.mediaType}`);
+  }
+  return { bytes: await readBytes(request, maxBytes, 413), mediaType };
+}
+
 /**
  * Reads a body of at most `maxBytes`.
- * @throws ApiError 400 when it is longer or the client went away
+ * @param tooLongStatus status of the refusal of a longer one
+ * @throws ApiError `validation_failed` when it is longer or the client went away
  */
-export function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export function readBytes(
+  request: IncomingMessage,
+  maxBytes: number,
+  tooLongStatus: 400 | 413 = 400,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (request.destroyed && !request.readableEnded) {
       reject(invalid('The body was cut off.'));
@@ -39,6 +70,7 @@ export function readBytes(request: IncomingMessage, maxBytes: number): Promise<B
     let total = 0;
     const tooLong = (close: boolean) =>
       new ApiError('validation_failed', {
+        status: tooLongStatus,
         message: `The body is longer than ${maxBytes} bytes.`,
         ...(close && { headers: { connection: 'close' } }),
       });

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { Body, OperationId, Params, Query, Success } from '@footlight/protocol/rest';
+import type { Body, OperationId, operations, Params, Query, Success } from '@footlight/protocol/rest';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
+import type { Upload } from './body.ts';
 
 /** Who a bearer token speaks for, read from the database for this request. */
 export interface Caller {
@@ -19,7 +20,8 @@ export type Authenticate = (bearer: string) => Promise<Caller | null>;
 
 /** The kinds of authentication that are not a bearer token; the feature that owns the credential checks it. */
 export type CallerOf<Id extends OperationId> = AuthOf<Id> extends 'user' | 'admin' ? Caller : null;
-type AuthOf<Id extends OperationId> = typeof import('@footlight/protocol/rest').operations[Id]['auth'];
+type AuthOf<Id extends OperationId> = (typeof operations)[Id]['auth'];
+type BodyOf<Id extends OperationId> = (typeof operations)[Id] extends { upload: object } ? Upload : Body<Id>;
 
 /** What is known before the body is read. */
 export interface EarlyRequest<Id extends OperationId> {
@@ -38,8 +40,8 @@ export interface EarlyRequest<Id extends OperationId> {
 }
 
 export interface OperationRequest<Id extends OperationId> extends EarlyRequest<Id> {
-  /** Parsed by the operation's body schema; undefined where none is declared. */
-  body: Body<Id>;
+  /** Parsed by the operation's body schema, or the upload; undefined where neither is declared. */
+  body: BodyOf<Id>;
 }
 
 export type OperationResponse<Id extends OperationId> =
@@ -48,7 +50,7 @@ export type OperationResponse<Id extends OperationId> =
       body?: Success<Id>;
       headers?: Record<string, string>;
     }
-  /** Sent as it is, with the operation's content type (JSON unless declared). */
+  /** Sent as it is, with the operation's content type (JSON unless declared) where `headers` name none. */
   | { status: number; raw: string | Buffer | Readable; headers?: Record<string, string> }
   /** The handler took the connection with `reply.hijack()` and owns it now. */
   | { hijacked: true };
@@ -56,6 +58,8 @@ export type OperationResponse<Id extends OperationId> =
 export interface HandleOptions<Id extends OperationId> {
   /** Runs after authentication and the path check and before the body is read: rate limits, credentials in headers. */
   early?: (request: EarlyRequest<Id>) => Promise<void> | void;
+  /** Cap of an upload in bytes; left out: the declared one. */
+  maxUploadBytes?: number;
 }
 
 export interface UpgradeHandler<Id extends OperationId> {

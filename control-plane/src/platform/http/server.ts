@@ -12,7 +12,7 @@ import type { Config } from '../config.ts';
 import { ApiError, invalid } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Random } from '../random.ts';
-import { readBody } from './body.ts';
+import { readBody, readUpload } from './body.ts';
 import { createClientAddresses } from './client-address.ts';
 import type {
   Authenticate,
@@ -46,6 +46,10 @@ const UPGRADES = Symbol('upgrades');
 declare module 'fastify' {
   interface FastifyContextConfig {
     [UPGRADES]?: true;
+  }
+  interface FastifyRequest {
+    /** Content-Type as the client sent it; the header itself is taken from the framework's sight. */
+    sentContentType: string | undefined;
   }
 }
 /** Paths whose unknown parts are answered in the envelope and never with a page. */
@@ -137,6 +141,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     throw new ApiError('not_found');
   };
 
+  fastify.decorateRequest('sentContentType', undefined);
   fastify.removeAllContentTypeParsers();
   // Whatever the type says, bytes are bytes: each route reads its own body, or leaves it unread.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
@@ -175,8 +180,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   await registerSecurityHeaders(fastify);
   fastify.addHook('onRequest', async (request, reply) => {
-    // The framework refuses odd types with 415; here the type has no meaning.
-    if (request.raw.headers['content-type'] !== undefined) {
+    // The framework refuses odd types with 415; here the type has a meaning for uploads only.
+    request.sentContentType = request.raw.headers['content-type'];
+    if (request.sentContentType !== undefined) {
       request.raw.headers['content-type'] = 'application/octet-stream';
     }
     if (config.tls && config.http.redirect && !isOverTls(request.raw)) {
@@ -250,6 +256,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return early as unknown as EarlyRequest<OperationId>;
   }
 
+  async function bodyOf(
+    { body, upload }: Operation,
+    request: FastifyRequest,
+    maxUploadBytes = upload?.defaultMaxBytes ?? 0,
+  ): Promise<unknown> {
+    if (body) return parsePart(body.schema, await readBody(request.raw, body));
+    if (upload) return readUpload(request.raw, request.sentContentType, upload, maxUploadBytes);
+    return undefined;
+  }
+
   async function callerOf(operation: Operation, request: FastifyRequest): Promise<Caller | null> {
     if (operation.auth !== 'user' && operation.auth !== 'admin') return null;
     const token = bearerToken(request.raw.headers.authorization);
@@ -290,9 +306,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         handler: async (request, reply) => {
           const early = admitted.get(request);
           if (!early) throw new Error('the request was not admitted');
-          const body = operation.body
-            ? parsePart(operation.body.schema, await readBody(request.raw, operation.body))
-            : undefined;
+          const body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
           const answer = await handler(Object.assign(early, { body }) as OperationRequest<typeof id>);
           return send(operation, answer, reply);
         },
@@ -346,7 +360,8 @@ function send<Id extends OperationId>(
   reply.code(answer.status);
   if (answer.headers) reply.headers(answer.headers);
   if ('raw' in answer) {
-    return reply.header('content-type', operation.contentType ?? JSON_TYPE).send(answer.raw);
+    const type = answer.headers?.['content-type'] ?? operation.contentType ?? JSON_TYPE;
+    return reply.header('content-type', type).send(answer.raw);
   }
   if (answer.body === undefined) return reply.send();
   return reply.header('content-type', JSON_TYPE).send(JSON.stringify(answer.body));

@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { ArtworkWidth } from '@footlight/protocol/rest';
+import { unavailable } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Random } from '../platform/random.ts';
+import { type Asset, isAsset, type Sniffed } from './asset.ts';
+
+/** A blob that is kept until its writer has said where it is referred to. */
+export interface PinnedBlob {
+  asset: Asset;
+  /** Call once the record is committed or given up; from then on the blob lives by its references alone. */
+  release(): void;
+}
+
+/** The bytes of a file, on the way to somebody. */
+export interface OpenedBlob {
+  file: FileHandle;
+  sizeBytes: number;
+}
+
+/**
+ * Pictures in a folder, each under the hash of its bytes and exactly as it came.
+ *
+ *     <folder>/3f/3f…9a.jpg            the picture
+ *     <folder>/sizes/3f/3f…9a.jpg.300  the same 300 pixels wide, WebP; empty: it cannot be made
+ *     <folder>/partial/…               files that are being written
+ *
+ * A file is written under another name, flushed and renamed, so it is whole or not there. Reads and removals may meet:
+ * whoever has a file open reads it to its end. Removal and a new writer of the same blob cannot miss each other: the
+ * writer pins before it looks, and the removal looks for pins in the same turn in which it starts to unlink.
+ *
+ * Whatever the file system refuses is 503 for whoever asked; why stands in the log.
+ */
+export interface BlobStore {
+  /** @throws ApiError 503 when the folder cannot be written */
+  ensureUsable(): Promise<void>;
+  put(bytes: Uint8Array, sniffed: Sniffed): Promise<PinnedBlob>;
+  has(asset: Asset): Promise<boolean>;
+  /** null: there is no such blob. */
+  open(asset: Asset): Promise<OpenedBlob | null>;
+  /** null: there is no such blob. */
+  read(asset: Asset): Promise<Buffer | null>;
+  /** null: this size was not made yet. sizeBytes 0: it cannot be made. */
+  openSize(asset: Asset, width: ArtworkWidth): Promise<OpenedBlob | null>;
+  /** @param bytes null: remember that it cannot be made */
+  putSize(asset: Asset, width: ArtworkWidth, bytes: Uint8Array | null): Promise<void>;
+  /** Assets that are stored, one shard of the folder at a time. */
+  list(): AsyncGenerator<Asset[]>;
+  /**
+   * Removes a blob and its sizes, unless somebody is about to refer to it or `isReferenced` says that somebody does.
+   * @returns whether it was removed
+   */
+  removeOrphan(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean>;
+  /** Removes what a crash left: files half written, and sizes of blobs that are gone. */
+  tidy(): Promise<void>;
+}
+
+const SHARD = /^[0-9a-f]{2}$/;
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT';
+
+/** @param folder absolute path; made when it is not there */
+export function createBlobStore(folder: string, deps: { random: Random; logger: Logger }): BlobStore {
+  const { random, logger } = deps;
+  const partialFolder = path.join(folder, 'partial');
+  const sizesFolder = path.join(folder, 'sizes');
+  const fileOf = (asset: Asset) => path.join(folder, asset.slice(0, 2), asset);
+  const sizeFileOf = (asset: Asset, width: ArtworkWidth) =>
+    path.join(sizesFolder, asset.slice(0, 2), `${asset}.${width}`);
+
+  const pins = new Map<Asset, number>();
+  const removals = new Map<Asset, Promise<boolean>>();
+  /** Names below `partial` that this process writes now. */
+  const writing = new Set<string>();
+
+  async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      logger.warn({ event: 'artwork.folder_failed', folder, err: error });
+      throw unavailable('The folder of the pictures (SERVICE_ARTWORK_DIR) cannot be used.', 30);
+    }
+  }
+
+  async function makeUsable(): Promise<void> {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  }
+
+  async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
+    const name = random.uuid();
+    const partial = path.join(partialFolder, name);
+    writing.add(name);
+    try {
+      await mkdir(partialFolder, { recursive: true });
+      await mkdir(path.dirname(file), { recursive: true });
+      const handle = await open(partial, 'wx', 0o644);
+      try {
+        await handle.writeFile(bytes);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(partial, file);
+      await syncFolder(path.dirname(file));
+    } catch (error) {
+      await rm(partial, { force: true }).catch(() => undefined);
+      throw error;
+    } finally {
+      writing.delete(name);
+    }
+  }
+
+  async function openFile(file: string): Promise<OpenedBlob | null> {
+    let handle: FileHandle;
+    try {
+      handle = await open(file, 'r');
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+    try {
+      return { file: handle, sizeBytes: (await handle.stat()).size };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  async function* shards(parent: string): AsyncGenerator<{ folder: string; names: string[] }> {
+    for (const shard of await namesIn(parent)) {
+      if (!SHARD.test(shard)) continue;
+      const shardFolder = path.join(parent, shard);
+      yield { folder: shardFolder, names: await namesIn(shardFolder) };
+    }
+  }
+
+  async function remove(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean> {
+    if (pins.has(asset) || (await isReferenced())) return false;
+    // Nothing may be awaited between this look and the unlinking: whoever pins from now on waits for its end.
+    if (pins.has(asset)) return false;
+    await rm(fileOf(asset), { force: true });
+    const sizes = path.join(sizesFolder, asset.slice(0, 2));
+    for (const name of await namesIn(sizes)) {
+      if (name.startsWith(`${asset}.`)) await rm(path.join(sizes, name), { force: true });
+    }
+    return true;
+  }
+
+  return {
+    ensureUsable: () => orUnavailable(makeUsable()),
+
+    async put(bytes, { extension }) {
+      const asset = `${createHash('sha256').update(bytes).digest('hex')}.${extension}`;
+      pins.set(asset, (pins.get(asset) ?? 0) + 1);
+      let released = false;
+      const release = () => {
+        if (released) return;
+        released = true;
+        const left = (pins.get(asset) ?? 1) - 1;
+        if (left === 0) pins.delete(asset);
+        else pins.set(asset, left);
+      };
+      try {
+        await removals.get(asset)?.catch(() => undefined);
+        await orUnavailable(writeWhole(fileOf(asset), bytes));
+      } catch (error) {
+        release();
+        throw error;
+      }
+      return { asset, release };
+    },
+
+    has: (asset) => orUnavailable(exists(fileOf(asset))),
+    open: (asset) => orUnavailable(openFile(fileOf(asset))),
+    read: (asset) => orUnavailable(readWhole(fileOf(asset))),
+    openSize: (asset, width) => orUnavailable(openFile(sizeFileOf(asset, width))),
+    putSize: (asset, width, bytes) =>
+      orUnavailable(writeWhole(sizeFileOf(asset, width), bytes ?? new Uint8Array())),
+
+    async *list() {
+      for await (const { names } of shards(folder)) yield names.filter(isAsset);
+    },
+
+    async removeOrphan(asset, isReferenced) {
+      const removal = remove(asset, isReferenced);
+      removals.set(asset, removal);
+      try {
+        return await removal;
+      } finally {
+        removals.delete(asset);
+      }
+    },
+
+    async tidy() {
+      for (const name of await namesIn(partialFolder)) {
+        if (!writing.has(name)) await rm(path.join(partialFolder, name), { force: true });
+      }
+      for await (const { folder: shard, names } of shards(sizesFolder)) {
+        const blobs = new Set(await namesIn(path.join(folder, path.basename(shard))));
+        for (const name of names) {
+          if (!blobs.has(name.slice(0, name.lastIndexOf('.')))) {
+            await rm(path.join(shard, name), { force: true });
+          }
+        }
+      }
+    },
+  };
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await access(file);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** null: it is not there. */
+async function readWhole(file: string): Promise<Buffer | null> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** Names in a folder; none when it is not there. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** Makes a rename last through a power cut. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

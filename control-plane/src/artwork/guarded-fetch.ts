@@ -1,0 +1,187 @@
+import { lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { type Clock, SECOND_MS } from '../platform/clock.ts';
+import { isPublicAddress } from './public-address.ts';
+
+/**
+ * Whom this service calls at somebody's word. There is one policy for strangers' addresses, and no variable loosens
+ * it; tests pass their own, since their servers are on loopback.
+ */
+export interface FetchPolicy {
+  /** Judges each address before it is dialled. */
+  isAllowed(address: string): boolean;
+  /** How names become addresses. */
+  lookup: LookupFunction;
+  /** Where the provider's API is, without a slash at the end. */
+  providerUrl: string;
+}
+
+export const PUBLIC_INTERNET: FetchPolicy = {
+  isAllowed: isPublicAddress,
+  lookup: systemLookup as LookupFunction,
+  providerUrl: 'https://www.steamgriddb.com/api/v2',
+};
+
+/** For everything from the first look-up to the last byte, redirects included. */
+const DEADLINE_MS = 30 * SECOND_MS;
+const MAX_REDIRECTS = 3;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** The address cannot be fetched; the message is for the administrator who named it. */
+export class FetchRefused extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FetchRefused';
+  }
+}
+
+export interface Fetched {
+  status: number;
+  /** Content-Type, lower-case and without parameters; "" when there was none. */
+  mediaType: string;
+  bytes: Buffer;
+}
+
+export interface FetchOptions {
+  /** Bytes of the body; one more is a refusal. */
+  maxBytes: number;
+  /** 0: an answer that leads elsewhere is given back as it is. Left out: three. */
+  maxRedirects?: number;
+  headers?: Record<string, string>;
+  /** Milliseconds for everything. Left out: 30 s. */
+  deadlineMs?: number;
+}
+
+/** Fetches addresses that people or providers name, from public servers only. */
+export interface Fetcher {
+  /** @throws FetchRefused for whatever is wrong with the address, the way or the answer */
+  get(address: string, options: FetchOptions): Promise<Fetched>;
+}
+
+/** @param deps.stopping ends what is under way, with its reason; nothing is fetched afterwards */
+export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stopping: AbortSignal }): Fetcher {
+  const { clock, policy, stopping } = deps;
+
+  /** Every address of the name must be allowed, for which one is dialled is not ours to say. */
+  const judgedLookup: LookupFunction = (hostname, options, done) => {
+    policy.lookup(hostname, { ...options, all: true }, (error, found) => {
+      const addresses = Array.isArray(found) ? found : [];
+      if (error || addresses.length === 0) {
+        done(new FetchRefused('its name leads to no address'), []);
+        return;
+      }
+      if (!addresses.every(({ address }) => policy.isAllowed(address))) {
+        done(notPublic(), []);
+        return;
+      }
+      if (options.all) done(null, addresses);
+      else done(null, addresses[0]?.address ?? '', addresses[0]?.family);
+    });
+  };
+  const connect = buildConnector({ lookup: judgedLookup });
+
+  /** The only way out. A host that is an address is not looked up, so it is judged here. */
+  const judgedConnect: buildConnector.connector = (options, done) => {
+    if (isIP(options.hostname) !== 0 && !policy.isAllowed(options.hostname)) {
+      done(notPublic(), null);
+      return;
+    }
+    connect(options, done);
+  };
+
+  /** @returns where to go on, or the answer. */
+  async function hop(
+    agent: Agent,
+    url: URL,
+    options: FetchOptions,
+    signal: AbortSignal,
+  ): Promise<{ to: string } | Fetched> {
+    const answer = await agent.request({
+      origin: url.origin,
+      path: url.pathname + url.search,
+      method: 'GET',
+      headers: { accept: '*/*', 'user-agent': 'Footlight', ...options.headers },
+      signal,
+    });
+    const location = headerOf(answer, 'location');
+    if (REDIRECTS.has(answer.statusCode) && location !== '') {
+      answer.body.destroy();
+      return { to: location };
+    }
+    return {
+      status: answer.statusCode,
+      mediaType: headerOf(answer, 'content-type').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+      bytes: await readCapped(answer, options.maxBytes),
+    };
+  }
+
+  async function follow(agent: Agent, address: string, options: FetchOptions, signal: AbortSignal) {
+    const { maxRedirects = MAX_REDIRECTS } = options;
+    let url = readAddress(address);
+    for (let redirects = 0; ; redirects += 1) {
+      const step = await hop(agent, url, options, signal);
+      if (!('to' in step)) return step;
+      if (redirects === maxRedirects) throw new FetchRefused('it leads on too often');
+      url = readAddress(step.to, url);
+    }
+  }
+
+  return {
+    async get(address, options) {
+      stopping.throwIfAborted();
+      const deadline = new AbortController();
+      const timer = clock.setTimeout(
+        () => deadline.abort(new FetchRefused('it took too long')),
+        options.deadlineMs ?? DEADLINE_MS,
+      );
+      // One for each fetch: every hop dials anew, so no kept connection outlives the judgement of its address.
+      const agent = new Agent({ connect: judgedConnect, pipelining: 0 });
+      const signal = AbortSignal.any([deadline.signal, stopping]);
+      try {
+        return await follow(agent, address, options, signal);
+      } catch (error) {
+        throw refusalOf(error);
+      } finally {
+        timer.cancel();
+        await agent.destroy();
+      }
+    },
+  };
+}
+
+const notPublic = () => new FetchRefused('it does not lead to a public address');
+
+/** The URL parser turns every spelling of an IPv4 address into the plain one. */
+function readAddress(address: string, base?: URL): URL {
+  if (!URL.canParse(address, base?.href)) throw new FetchRefused('it is no http or https address');
+  const url = new URL(address, base);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new FetchRefused('it is no http or https address');
+  return url;
+}
+
+function headerOf({ headers }: Dispatcher.ResponseData, name: string): string {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}
+
+/** Counts what arrives; no header has a say. */
+async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    total += chunk.length;
+    if (total > maxBytes) throw new FetchRefused(`it is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Ours may be wrapped by the client; what else it says may name inner addresses and is left out. */
+function refusalOf(error: unknown): FetchRefused {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof FetchRefused) return cause;
+  }
+  return new FetchRefused('its server did not answer as it should');
+}

@@ -1,0 +1,82 @@
+import type { ArtworkCrop, ArtworkRecord } from '@footlight/protocol/rest';
+import type { Selectable } from 'kysely';
+import { bool, instant } from '../platform/database/index.ts';
+import type { ArtworkRecordsTable } from '../platform/database/tables/artwork.ts';
+import { type Asset, assetOfPath, pathOfAsset } from './asset.ts';
+import { ATTRIBUTION, PROVIDER_NAME, type Title } from './steamgriddb.ts';
+
+export type RecordRow = Selectable<ArtworkRecordsTable>;
+/** A record without what the moment of its writing adds. */
+export type RecordFields = Omit<RecordRow, 'app_id' | 'updated_at'>;
+
+/** Stored pictures by the crop that they are for; a crop that is left out has none. */
+export type Pictures = { [Crop in ArtworkCrop]?: Asset | undefined };
+
+const ofTitle = ({ ref, name }: Title) =>
+  ({
+    provider: PROVIDER_NAME,
+    provider_ref: ref,
+    matched_name: name,
+    attribution: ATTRIBUTION,
+  }) as const;
+const ofNobody = { provider: '', provider_ref: '', matched_name: '', attribution: '' } as const;
+
+const pathOrNull = (asset: Asset | undefined) => (asset === undefined ? null : pathOfAsset(asset));
+
+/** What a match that nobody asked for gives. @param match null: looked for and not found */
+export function matchedRecord(match: { title: Title; pictures: Pictures } | null): RecordFields {
+  if (match === null) return { source: 'none', ...ofNobody, tile_url: null, hero_url: null, locked: 0 };
+  const { tile, hero } = match.pictures;
+  return {
+    source: 'provider',
+    ...ofTitle(match.title),
+    tile_url: pathOrNull(tile),
+    hero_url: pathOrNull(hero),
+    locked: 0,
+  };
+}
+
+/** What an administrator's pick among the provider's titles gives: both crops are that title's. */
+export function pickedRecord(title: Title, { tile, hero }: Pictures): RecordFields {
+  return {
+    source: 'manual',
+    ...ofTitle(title),
+    tile_url: pathOrNull(tile),
+    hero_url: pathOrNull(hero),
+    locked: 1,
+  };
+}
+
+/** What pictures of an administrator's own give: a crop that is not among them stays as it was. */
+export function ownRecord(former: RecordRow | null, { tile, hero }: Pictures): RecordFields {
+  return {
+    source: 'manual',
+    ...ofNobody,
+    tile_url: pathOrNull(tile) ?? former?.tile_url ?? null,
+    hero_url: pathOrNull(hero) ?? former?.hero_url ?? null,
+    locked: 1,
+  };
+}
+
+/**
+ * The app's cover under a record. Where the record has no tile, an address that an administrator typed stays, and
+ * a picture of a former record goes.
+ */
+export function coverUnder(record: RecordFields, formerCover: string | null): string | null {
+  return record.tile_url ?? (assetOfPath(formerCover) === null ? formerCover : null);
+}
+
+export function toArtworkRecord(row: RecordRow): ArtworkRecord {
+  return {
+    app_id: row.app_id,
+    source: row.source,
+    provider: row.provider,
+    provider_ref: row.provider_ref,
+    matched_name: row.matched_name,
+    tile_url: row.tile_url,
+    hero_url: row.hero_url,
+    attribution: row.attribution,
+    locked: bool(row.locked),
+    updated_at: instant(row.updated_at),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Readable } from 'node:stream';
+import type { ArtworkWidth } from '@footlight/protocol/rest';
+import { ApiError } from '../platform/errors.ts';
+import { isAsset, typeOfAsset } from './asset.ts';
+import type { BlobStore } from './blobs.ts';
+import type { Sizes } from './sizes.ts';
+
+/** An asset as it goes out; null bytes: the browser has it already. */
+export interface ServedAsset {
+  bytes: Readable | null;
+  headers: Record<string, string>;
+}
+
+/** Hands stored pictures to anybody. */
+export interface Serving {
+  /**
+   * @param width left out: the bytes as they were stored
+   * @param ifNoneMatch the header of that name
+   * @throws ApiError not_found for any other name and for what is not stored, 503 while too many sizes wait
+   */
+  serve(
+    asset: string,
+    width: ArtworkWidth | undefined,
+    ifNoneMatch: string | undefined,
+  ): Promise<ServedAsset>;
+}
+
+/**
+ * The name is the hash of the bytes, so an answer is right for ever. The bytes may be anybody's: opened as a page they
+ * run nothing and load nothing, and no browser takes them for another type.
+ */
+const HEADERS = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+};
+
+export function createServing(blobs: BlobStore, sizes: Sizes): Serving {
+  return {
+    async serve(asset, width, ifNoneMatch) {
+      if (!isAsset(asset) || !(await blobs.has(asset))) throw new ApiError('not_found');
+      const etag = `"${asset}${width === undefined ? '' : `-${width}`}"`;
+      const headers = { ...HEADERS, etag };
+      if (matches(ifNoneMatch, etag)) return { bytes: null, headers };
+      const size = width === undefined ? null : await sizes.open(asset, width);
+      // Opened last, so that nobody who waits for a size holds a descriptor.
+      const found = size ?? (await blobs.open(asset));
+      if (found === null) throw new ApiError('not_found');
+      return {
+        bytes: found.file.createReadStream(),
+        headers: {
+          ...headers,
+          'content-type': size === null ? typeOfAsset(asset) : 'image/webp',
+          'content-length': String(found.sizeBytes),
+        },
+      };
+    },
+  };
+}
+
+/** Weak comparison. Source: RFC 9110, section 13.1.2. */
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch
+    .split(',')
+    .map((entry) => entry.trim())
+    .some((entry) => entry === '*' || entry.replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,60 @@
+import type { ArtworkWidth } from '@footlight/protocol/rest';
+import pLimit from 'p-limit';
+import { unavailable } from '../platform/errors.ts';
+import type { Asset } from './asset.ts';
+import type { BlobStore, OpenedBlob } from './blobs.ts';
+import type { Decoder } from './decoder.ts';
+
+const QUALITY = 80;
+/** Sizes that are being made at a time; each holds the bytes of its picture. */
+const MAX_AT_ONCE = 2;
+/** Sizes that may wait, each a few bytes: a library of 300 apps seen for the first time in every width. */
+const MAX_WAITING = 1_000;
+
+/** The widths in which an asset can be had, each made once, when first asked for. */
+export interface Sizes {
+  /**
+   * @returns null when the picture cannot be decoded or is gone: then the asset itself stands for it
+   * @throws ApiError 503 when too many wait
+   */
+  open(asset: Asset, width: ArtworkWidth): Promise<OpenedBlob | null>;
+}
+
+export function createSizes(blobs: BlobStore, decoder: Decoder): Sizes {
+  const limit = pLimit(MAX_AT_ONCE);
+  /** By asset and width. Whoever asks for one under way waits for it, so that no picture is decoded twice. */
+  const underWay = new Map<string, Promise<void>>();
+
+  async function make(asset: Asset, width: ArtworkWidth): Promise<void> {
+    const bytes = await blobs.read(asset);
+    if (bytes === null) return;
+    await blobs.putSize(asset, width, await decoder.toWebp(bytes, width, QUALITY));
+  }
+
+  function makeOnce(asset: Asset, width: ArtworkWidth): Promise<void> {
+    const key = `${asset}.${width}`;
+    const found = underWay.get(key);
+    if (found) return found;
+    if (limit.pendingCount >= MAX_WAITING) {
+      throw unavailable('Too many pictures are being made; try again in a moment.');
+    }
+    const job = limit(make, asset, width).finally(() => underWay.delete(key));
+    underWay.set(key, job);
+    return job;
+  }
+
+  return {
+    async open(asset, width) {
+      let size = await blobs.openSize(asset, width);
+      if (size === null) {
+        await makeOnce(asset, width);
+        size = await blobs.openSize(asset, width);
+      }
+      if (size !== null && size.sizeBytes === 0) {
+        await size.file.close();
+        return null;
+      }
+      return size;
+    },
+  };
+}

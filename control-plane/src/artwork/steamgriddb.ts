@@ -1,0 +1,161 @@
+import { cutUtf8, stripControls } from '@footlight/protocol';
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { type Clock, SECOND_MS } from '../platform/clock.ts';
+import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
+
+/** What people ask of those who give pictures away. */
+const BETWEEN_CALLS_MS = 500;
+const CALL_DEADLINE_MS = 10 * SECOND_MS;
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const MAX_NAME_BYTES = 512;
+
+const GRID_SIZES = '600x900,660x930,342x482';
+const HERO_SIZES = '1920x620,3840x1240,1600x650';
+/** Still pictures that may stand in front of anybody. */
+const DECENT = 'types=static&nsfw=false&humor=false&mimes=image/png,image/jpeg,image/webp';
+
+export const PROVIDER_NAME = 'steamgriddb';
+export const ATTRIBUTION = 'Artwork via SteamGridDB';
+
+/** The provider did not answer, or not as it should. The message is for administrators and never holds a key. */
+export class ProviderUnavailable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ProviderUnavailable';
+  }
+}
+
+/** A game as the provider knows it. */
+export interface Title {
+  ref: string;
+  name: string;
+}
+
+/** A picture at the provider: the whole one and a small one. */
+export interface RemotePicture {
+  url: string;
+  thumb: string;
+}
+
+/** One key's way to the provider. Every method throws ProviderUnavailable. */
+export interface Provider {
+  /** Best match first. */
+  search(term: string): Promise<Title[]>;
+  /** null: the provider does not know the title. */
+  findBySteamId(steamId: string): Promise<Title | null>;
+  /** null: there is no title of that id. */
+  findByRef(ref: string): Promise<Title | null>;
+  /** Portrait pictures of a title, best first. */
+  listTiles(ref: string): Promise<RemotePicture[]>;
+  /** Wide pictures of a title, best first. */
+  listHeroes(ref: string): Promise<RemotePicture[]>;
+}
+
+const title = z
+  .object({ id: z.int().positive(), name: z.string() })
+  .transform(
+    ({ id, name }): Title => ({ ref: String(id), name: cutUtf8(stripControls(name), MAX_NAME_BYTES) }),
+  );
+const pictures = z.array(z.object({ url: z.string().max(2048), thumb: z.string().max(2048) }));
+
+/** Whether a text can be an id of the provider at all; it becomes a part of an address. */
+const isRef = (ref: string): boolean => /^[1-9][0-9]{0,15}$/.test(ref);
+
+/**
+ * The HTTP API of SteamGridDB, version 2. Calls go one after another, with a pause in between, whoever makes them.
+ * @returns what gives a key its way to the provider
+ */
+export function createSteamGridDb(deps: {
+  clock: Clock;
+  fetcher: Fetcher;
+  /** Base address of the API. */
+  url: string;
+  stopping: AbortSignal;
+}): (key: string) => Provider {
+  const { clock, fetcher, stopping } = deps;
+  const lane = pLimit(1);
+  let lastEndMs = Number.NEGATIVE_INFINITY;
+
+  function paced<T>(work: () => Promise<T>): Promise<T> {
+    return lane(async () => {
+      await pause(clock, lastEndMs + BETWEEN_CALLS_MS - clock.monotonicMs(), stopping);
+      try {
+        return await work();
+      } finally {
+        lastEndMs = clock.monotonicMs();
+      }
+    });
+  }
+
+  /** @returns null for 404 */
+  async function get<T>(key: string, path: string, schema: z.ZodType<T>): Promise<T | null> {
+    const { status, bytes } = await fetcher.get(`${deps.url}${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+      maxBytes: MAX_ANSWER_BYTES,
+      deadlineMs: CALL_DEADLINE_MS,
+      // The key goes to the provider and to nobody whom it names.
+      maxRedirects: 0,
+    });
+    if (status === 404) return null;
+    if (status === 401 || status === 403) throw new ProviderUnavailable('SteamGridDB refused the API key.');
+    if (status !== 200) throw new ProviderUnavailable(`SteamGridDB answered ${status}.`);
+    // What repeats the key would carry it into records, answers and logs.
+    const data = bytes.includes(key)
+      ? undefined
+      : parse(bytes, z.object({ success: z.literal(true), data: schema }));
+    if (data === undefined)
+      throw new ProviderUnavailable('SteamGridDB answered something that makes no sense.');
+    return data.data;
+  }
+
+  return (key) => {
+    async function call<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
+      try {
+        return await paced(() => get(key, path, schema));
+      } catch (error) {
+        if (error instanceof FetchRefused) throw new ProviderUnavailable('SteamGridDB did not answer.');
+        throw error;
+      }
+    }
+    const list = async (path: string) => (await call(path, pictures)) ?? [];
+    return {
+      async search(term) {
+        const wellFormed = Buffer.from(term.trim()).toString();
+        // Dots alone would be another path.
+        if (/^\.*$/.test(wellFormed)) return [];
+        return (await call(`/search/autocomplete/${encodeURIComponent(wellFormed)}`, z.array(title))) ?? [];
+      },
+      findBySteamId: (steamId) => call(`/games/steam/${encodeURIComponent(steamId)}`, title),
+      findByRef: async (ref) => (isRef(ref) ? call(`/games/id/${ref}`, title) : null),
+      listTiles: (ref) => list(`/grids/game/${encodeURIComponent(ref)}?dimensions=${GRID_SIZES}&${DECENT}`),
+      listHeroes: (ref) => list(`/heroes/game/${encodeURIComponent(ref)}?dimensions=${HERO_SIZES}&${DECENT}`),
+    };
+  };
+}
+
+/** undefined: it is no JSON, or not of this form. */
+function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(bytes.toString('utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws ProviderUnavailable when the service stops meanwhile */
+function pause(clock: Clock, forMs: number, stopping: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      timer?.cancel();
+      reject(new ProviderUnavailable('The service is stopping.'));
+    };
+    if (stopping.aborted) return reject(new ProviderUnavailable('The service is stopping.'));
+    if (forMs <= 0) return resolve();
+    const timer = clock.setTimeout(() => {
+      stopping.removeEventListener('abort', stop);
+      resolve();
+    }, forMs);
+    stopping.addEventListener('abort', stop, { once: true });
+  });
+}

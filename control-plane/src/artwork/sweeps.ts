@@ -1,0 +1,60 @@
+import { DAY_MS } from '../platform/clock.ts';
+import type { Fence } from '../platform/leader.ts';
+import type { Platform } from '../platform/platform.ts';
+import { pathOfAsset } from './asset.ts';
+import type { Availability } from './availability.ts';
+import type { BlobStore } from './blobs.ts';
+import type { Resolver } from './resolver.ts';
+import { findReferenced, isReferenced } from './store.ts';
+
+/** Paths that one query asks about. */
+const BATCH = 200;
+
+/** The two jobs of the area: look for pictures, and throw away those that nobody refers to. */
+export function registerSweeps(
+  platform: Platform,
+  deps: {
+    availability: () => Promise<Availability>;
+    blobs: BlobStore;
+    resolver: Resolver;
+    stopping: AbortSignal;
+  },
+): void {
+  const { config, database, leader, logger } = platform;
+  const { blobs, stopping } = deps;
+
+  async function sweep(fence: Fence): Promise<void> {
+    const { provider } = await deps.availability();
+    if (!provider) return;
+    await blobs.ensureUsable();
+    const counts = await deps.resolver.pass(provider, (tx) => fence.check(tx), stopping);
+    if (counts.resolved + counts.no_match + counts.failed > 0) {
+      logger.info({ event: 'artwork.swept', ...counts });
+    }
+  }
+
+  async function pruneOrphans(fence: Fence): Promise<void> {
+    await blobs.ensureUsable();
+    let pruned = 0;
+    for await (const shard of blobs.list()) {
+      for (let start = 0; start < shard.length; start += BATCH) {
+        if (stopping.aborted) return;
+        const batch = shard.slice(start, start + BATCH);
+        const referenced = await database.transaction(async (tx) => {
+          await fence.check(tx);
+          return findReferenced(tx, batch.map(pathOfAsset));
+        });
+        for (const asset of batch) {
+          const path = pathOfAsset(asset);
+          if (referenced.has(path)) continue;
+          if (await blobs.removeOrphan(asset, () => isReferenced(database.db, path))) pruned += 1;
+        }
+      }
+    }
+    await blobs.tidy();
+    if (pruned > 0) logger.info({ event: 'artwork.pruned', pruned });
+  }
+
+  leader.register({ id: 'artwork.sweep', everyMs: config.artwork.sweepIntervalMs, run: sweep });
+  leader.register({ id: 'artwork.prune_orphans', everyMs: DAY_MS, run: pruneOrphans });
+}
