@@ -21,6 +21,7 @@ import { registerReference } from './reference/index.ts';
 import { createSessions, registerSessionsRoutes, type Sessions } from './sessions/index.ts';
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
+import { registerStorageRoutes } from './storage/index.ts';
 
 /** What tests put in place of the machine's own, and limits that they raise. */
 export interface Overrides {
@@ -96,6 +97,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
       listEntitlementsOfUser: catalog.entitlements.listOfUser,
+      // Sessions are built on what follows.
+      stopSessions: (ids, reason) => sessions.stopAll(ids, reason),
       certificate: () => certificate,
       ...(overrides.accountLimits && { limits: overrides.accountLimits }),
     };
@@ -122,6 +125,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerActivityRoutes(server, activity);
     registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
     registerSignalingRoutes(server, signaling);
+    registerStorageRoutes(server, platform);
     await registerReference(server);
     await registerPages(server, { webDir: config.webDir, logger, gate: accounts });
     const unhandled = server.unhandled();

@@ -121,6 +121,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
       overrides: {
         accountLimits: {
           signIn: { capacity: 1_000_000, refillEveryMs: 1 },
+          perUser: { capacity: 1_000_000, refillEveryMs: 1 },
           claim: { maxRejected: 1_000_000, pauseMs: 1, inFlightPerAddress: 1_000, inFlightTotal: 1_000 },
         },
       },

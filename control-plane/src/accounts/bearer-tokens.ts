@@ -14,6 +14,7 @@ import {
   findAccountByEmail,
   findLiveToken,
   findLiveTokenExpiry,
+  holdVerifiedAccount,
   isAdminPage,
   revokeToken,
   touchToken,
@@ -97,9 +98,10 @@ export function createBearerTokens(
       const hash = account !== undefined && account.internal === 0 ? account.password_hash : null;
       const matches = await hasher.verify(hash, fields.password ?? '');
       if (!mayLogIn || !matches) throw new ApiError('invalid_credentials');
-      return database.transaction((tx) =>
-        signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent }),
-      );
+      return database.transaction(async (tx) => {
+        if (!(await holdVerifiedAccount(database, tx, account))) throw new ApiError('invalid_credentials');
+        return signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent });
+      });
     },
 
     async logout(caller) {

@@ -20,11 +20,15 @@ export interface AccountsDeps {
   grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
   /** What an account may use by rows of its own, by app name. */
   listEntitlementsOfUser(userId: string): Promise<Entitlement[]>;
+  /** Asks for the end of sessions, for a reason that they keep. Best effort: what fails is logged. */
+  stopSessions(ids: readonly string[], reason: 'device_revoked'): Promise<void>;
   /** null: TLS is off. */
   certificate(): CertificateInForce | null;
   /** Left out: what people meet. Tests that are not about limits raise them, and hash at less cost. */
   limits?: {
     signIn?: BucketShape;
+    /** Of each route that is limited per user. */
+    perUser?: BucketShape;
     claim?: ClaimLimits;
     hashQueue?: HashQueueShape;
     hashCost?: HashCost;

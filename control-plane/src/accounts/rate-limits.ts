@@ -15,6 +15,9 @@ export interface BucketShape {
 /** Register and login share one bucket per client address. */
 export const SIGN_IN_BUCKET: BucketShape = { capacity: 10, refillEveryMs: 5_000 };
 
+/** Posting a measurement and changing the password: each a bucket per user. */
+export const PER_USER_BUCKET: BucketShape = { capacity: 5, refillEveryMs: 10_000 };
+
 /** Takes one request for a key, or refuses it. */
 export interface TokenBuckets {
   /** @throws ApiError rate_limited with the whole seconds until the next request passes */

@@ -9,6 +9,7 @@ import { describeAccess } from './access-check.ts';
 import type { AccountsDeps } from './deps.ts';
 import { registerDevSessionRoutes } from './dev-session/routes.ts';
 import { registerInviteRoutes } from './invites/routes.ts';
+import { registerMeRoutes } from './me-routes.ts';
 import type { Accounts } from './service.ts';
 import { createSignInHeaders, isSecure } from './sign-in-headers.ts';
 import { clearedPageCookie, pageCookie } from './tokens.ts';
@@ -25,6 +26,7 @@ export function registerAccountsRoutes(
   const { claimLimiter, registration, setup, setupToken, signInBuckets, tokens } = accounts.parts;
 
   const signInHeaders = createSignInHeaders(clock);
+  registerMeRoutes(server, accounts);
   registerUserRoutes(server, accounts.parts.users);
   registerInviteRoutes(server, accounts.parts.invites);
   registerDevSessionRoutes(server, accounts.parts.devSessions, signInHeaders);

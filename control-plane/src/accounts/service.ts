@@ -4,13 +4,17 @@ import { type BearerTokens, createBearerTokens } from './bearer-tokens.ts';
 import { createVersionGate, type VersionGate } from './client-version.ts';
 import type { AccountsDeps } from './deps.ts';
 import { createDevSessions, type DevSessions } from './dev-session/service.ts';
+import { createDevices, type Devices } from './devices/service.ts';
 import { createInvites, type Invites } from './invites/service.ts';
+import { createPasswordChange, type PasswordChange } from './password-change.ts';
 import { createPasswordHasher } from './password-hasher.ts';
+import { createPreferences, type Preferences } from './preferences/service.ts';
 import {
   CLAIM_LIMITS,
   type ClaimLimiter,
   createClaimLimiter,
   createTokenBuckets,
+  PER_USER_BUCKET,
   SIGN_IN_BUCKET,
   type TokenBuckets,
 } from './rate-limits.ts';
@@ -48,7 +52,12 @@ interface AccountsParts {
   setupToken: SetupToken;
   tokens: BearerTokens;
   versionGate: VersionGate;
+  devices: Devices;
+  passwordChange: PasswordChange;
+  preferences: Preferences;
   signInBuckets: TokenBuckets;
+  deviceBuckets: TokenBuckets;
+  passwordBuckets: TokenBuckets;
   claimLimiter: ClaimLimiter;
   users: Users;
   invites: Invites;
@@ -64,6 +73,8 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
   const setup = createSetup(platform, deps, { hasher, signIn, setupToken });
   const devSessions = createDevSessions(platform, signIn);
   const tokens = createBearerTokens(platform, { hasher, signIn, versionGate });
+
+  const perUser = deps.limits?.perUser ?? PER_USER_BUCKET;
 
   return {
     authenticate: tokens.authenticate,
@@ -83,7 +94,12 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       setupToken,
       tokens,
       versionGate,
+      devices: createDevices(platform, deps),
+      passwordChange: createPasswordChange(platform, hasher),
+      preferences: createPreferences(platform),
       signInBuckets: createTokenBuckets(deps.limits?.signIn ?? SIGN_IN_BUCKET, clock),
+      deviceBuckets: createTokenBuckets(perUser, clock),
+      passwordBuckets: createTokenBuckets(perUser, clock),
       claimLimiter: createClaimLimiter(deps.limits?.claim ?? CLAIM_LIMITS, clock),
       users: createUsers(platform, deps),
       invites: createInvites(platform),

@@ -2,11 +2,10 @@ import type { LoginResponse } from '@footlight/protocol/rest';
 import { instant, type Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { VersionGate } from './client-version.ts';
-import { type AccountRow, insertToken, touchDevice } from './store.ts';
+import { touchDevice } from './devices/store.ts';
+import { type AccountRow, insertToken } from './store.ts';
 import { mintToken, pageValue, sha256Hex } from './tokens.ts';
-
-/** Longest user agent that is kept. Characters. */
-const MAX_USER_AGENT = 512;
+import { keptUserAgent } from './user-agent.ts';
 
 /** Who signs in from where. */
 interface SignInOrigin {
@@ -41,8 +40,8 @@ export function createSignIn(platform: Platform, versionGate: VersionGate): Sign
   return {
     async issue(tx, account, origin, expiresAtMs = clock.nowMs() + config.accounts.tokenTtlMs) {
       const nowMs = clock.nowMs();
-      const userAgent = origin.userAgent?.slice(0, MAX_USER_AGENT) ?? null;
-      const deviceId = origin.deviceKey
+      const userAgent = keptUserAgent(origin.userAgent);
+      const device = origin.deviceKey
         ? await touchDevice(
             tx,
             { id: random.uuid(), userId: account.id, deviceKey: origin.deviceKey, userAgent },
@@ -57,7 +56,7 @@ export function createSignIn(platform: Platform, versionGate: VersionGate): Sign
           userId: account.id,
           tokenHash: sha256Hex(accessToken),
           pageHash: sha256Hex(pageValue(accessToken)),
-          deviceId,
+          deviceId: device?.id ?? null,
           userAgent,
           expiresAtMs,
         },

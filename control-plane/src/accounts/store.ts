@@ -1,4 +1,4 @@
-import type { Executor, Tx } from '../platform/database/index.ts';
+import type { Database, Executor, Tx } from '../platform/database/index.ts';
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
 
 /** An account as sign-in needs it. */
@@ -25,6 +25,38 @@ export async function findAccountByEmail(db: Executor, email: string): Promise<A
 
 export async function findAccount(db: Executor, userId: string): Promise<AccountRow | undefined> {
   return db.selectFrom('users').select(ACCOUNT_COLUMNS).where('id', '=', userId).executeTakeFirst();
+}
+
+/**
+ * Holds the account until the transaction ends, if its password is still the one that was verified: a sign-in with the
+ * old password must not slip in behind the change that revokes every token.
+ */
+export async function holdVerifiedAccount(
+  database: Database,
+  tx: Tx,
+  account: Pick<AccountRow, 'id' | 'password_hash'>,
+): Promise<boolean> {
+  const query = tx
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', account.id)
+    .where('password_hash', '=', account.password_hash);
+  return (await database.forUpdate(query).executeTakeFirst()) !== undefined;
+}
+
+/** @returns false when the stored hash is not the verified one any more; nothing is written then */
+export async function replacePassword(
+  tx: Tx,
+  change: { userId: string; verifiedHash: string; newHash: string },
+  nowMs: number,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('users')
+    .set({ password_hash: change.newHash, updated_at: nowMs })
+    .where('id', '=', change.userId)
+    .where('password_hash', '=', change.verifiedHash)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
 }
 
 /** Whether another account than the one with this email has the username. */
@@ -82,38 +114,6 @@ export async function insertAccount(
 
 export async function promoteAccount(tx: Tx, userId: string, nowMs: number): Promise<void> {
   await tx.updateTable('users').set({ role: 'admin', updated_at: nowMs }).where('id', '=', userId).execute();
-}
-
-/**
- * Notes that a device signed in, and makes its row when it is new. Name, trust and capabilities stay.
- * @param userAgent null: the request had none, and the stored one stays
- * @returns id of the row
- */
-export async function touchDevice(
-  tx: Tx,
-  device: { id: string; userId: string; deviceKey: string; userAgent: string | null },
-  nowMs: number,
-): Promise<string> {
-  const agent = device.userAgent === null ? {} : { user_agent: device.userAgent };
-  const row = await tx
-    .insertInto('devices')
-    .values({
-      id: device.id,
-      user_id: device.userId,
-      device_key: device.deviceKey,
-      name: null,
-      trusted: 0,
-      user_agent: device.userAgent,
-      capabilities: '{}',
-      first_seen_at: nowMs,
-      last_seen_at: nowMs,
-    })
-    .onConflict((conflict) =>
-      conflict.columns(['user_id', 'device_key']).doUpdateSet({ last_seen_at: nowMs, ...agent }),
-    )
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return row.id;
 }
 
 export interface NewToken {
@@ -229,6 +229,16 @@ export async function revokeToken(db: Executor, tokenId: string, nowMs: number):
     .updateTable('auth_tokens')
     .set({ revoked_at: nowMs })
     .where('id', '=', tokenId)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+/** Signs the account out everywhere. */
+export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('auth_tokens')
+    .set({ revoked_at: nowMs })
+    .where('user_id', '=', userId)
     .where('revoked_at', 'is', null)
     .execute();
 }

@@ -1,7 +1,7 @@
 import type { Server } from '../platform/http/server.ts';
 import type { Catalog } from './service.ts';
 
-/** Apps, entitlements and runtime presets over HTTP. */
+/** Apps, entitlements, runtime presets, favourites and highlights over HTTP. */
 export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
   server.handle('apps.list', async ({ caller, query }) => ({
     status: 200,
@@ -63,4 +63,16 @@ export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
     await catalog.presets.remove(caller, params.id);
     return { status: 204 };
   });
+  server.handle('favourites.add', async ({ caller, params }) => {
+    await catalog.favourites.add(caller, params.app_id);
+    return { status: 204 };
+  });
+  server.handle('favourites.remove', async ({ caller, params }) => {
+    await catalog.favourites.remove(caller, params.app_id);
+    return { status: 204 };
+  });
+  server.handle('highlights.list', async ({ caller, query }) => ({
+    status: 200,
+    body: { items: await catalog.highlights.list(caller.userId, query.window_days) },
+  }));
 }

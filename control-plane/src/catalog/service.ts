@@ -18,6 +18,9 @@ import {
 import type { CatalogDeps } from './deps.ts';
 import { createEntitlements, type Entitlements } from './entitlements/service.ts';
 import { holdsEntitlement, insertAdminEntitlement } from './entitlements/store.ts';
+import { createFavourites, type Favourites } from './favourites/service.ts';
+import { loadFavourites } from './favourites/store.ts';
+import { createHighlights, type Highlights } from './highlights/service.ts';
 import { createListCache } from './list-cache.ts';
 import { refuseMounts } from './mount-policy.ts';
 import { nextCursor, readCursor } from './paging.ts';
@@ -36,6 +39,8 @@ type CreateBody = Body<'apps.create'>;
 export interface Catalog {
   entitlements: Entitlements;
   presets: Presets;
+  favourites: Favourites;
+  highlights: Highlights;
   /** JSON text of one page of the caller's apps, kept per user until something changed it. @throws 400 cursor */
   listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<string>;
   /** @throws 404 for a person when absent, disabled or not entitled; for an administrator when absent */
@@ -69,7 +74,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
 
   async function adminApps(rows: readonly AppRow[], adminId: string): Promise<AdminApp[]> {
     const ids = rows.map((row) => row.id);
-    const favourites = await store.loadFavourites(database.db, adminId);
+    const favourites = await loadFavourites(database.db, adminId);
     const allowLists = await store.loadAllowLists(database.db, ids);
     const counts = await store.countSessionsSince(database.db, ids, clock.nowMs() - SESSIONS_WINDOW_MS);
     const displayStreams = await deps.loadDisplayStreams(database.db);
@@ -177,6 +182,8 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   return {
     entitlements,
     presets,
+    favourites: createFavourites(platform),
+    highlights: createHighlights(platform),
 
     async listBody(userId, query) {
       const page = { offset: readCursor(query.cursor), limit: query.limit };
@@ -186,7 +193,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       const kept = cache.find(key, version);
       if (kept !== null) return kept;
       const rows = await store.listEntitledApps(database.db, userId, page);
-      const favourites = await store.loadFavourites(database.db, userId);
+      const favourites = await loadFavourites(database.db, userId);
       const displayStreams = await deps.loadDisplayStreams(database.db);
       const body = JSON.stringify({
         items: rows
@@ -204,7 +211,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       if (caller.role === 'admin') return loadAdminApp(appId, caller.userId);
       const row = await store.findEntitledApp(database.db, caller.userId, appId);
       if (!row) throw new ApiError('not_found');
-      const favourites = await store.loadFavourites(database.db, caller.userId);
+      const favourites = await loadFavourites(database.db, caller.userId);
       const displayStreams = await deps.loadDisplayStreams(database.db);
       return toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) });
     },

@@ -12,7 +12,7 @@ export interface Page {
 const LIVE_STATES = ['pending', 'assigned', 'starting', 'running', 'stopping'] as const;
 
 /** What the user may see: driven from the entitlements, which are few, and not asked of each app. */
-function entitledIds(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
+export function entitledIds(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
   return eb
     .selectFrom('entitlements')
     .select('app_id')
@@ -139,12 +139,6 @@ export async function releaseHomes(tx: Tx, appId: string, nowMs: number): Promis
       ]),
     )
     .execute();
-}
-
-/** Which of the apps the user has marked. */
-export async function loadFavourites(db: Executor, userId: string): Promise<Set<string>> {
-  const rows = await db.selectFrom('favourites').select('app_id').where('user_id', '=', userId).execute();
-  return new Set(rows.map((row) => row.app_id));
 }
 
 /** Sessions of any state created since, for each of the apps that has some. */

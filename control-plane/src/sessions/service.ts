@@ -15,7 +15,7 @@ import { registerReapers } from './reapers.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
 import { isTerminal, NONTERMINAL, type SessionStateName } from './state.ts';
 import { listAllSessions, listOwnSessions, loadLiveSessions, loadOwnSession, loadSession } from './store.ts';
-import { createTransitions } from './transitions.ts';
+import { createTransitions, type Transitions } from './transitions.ts';
 
 export interface SessionsDeps {
   fleet: Fleet;
@@ -48,11 +48,16 @@ export interface Sessions extends SessionDirectory {
   record(row: SessionRow): Session;
   /** @returns ended: it had already ended, nothing was done */
   stop(caller: Caller, id: string): Promise<{ session: Session; ended: boolean }>;
+  /** Ends what somebody may not go on with, for a reason that the rows keep. Never rejects: failures are logged. */
+  stopAll(ids: readonly string[], reason: StopReason): Promise<void>;
   /** To the owner only. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<MintedToken>;
   /** The row for whoever was let in before; undefined when it is gone. */
   find(id: string): Promise<SessionRow | undefined>;
 }
+
+/** Why the control plane asks for the end of a session. */
+type StopReason = 'user_requested' | 'device_revoked';
 
 const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
 const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
@@ -63,7 +68,7 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 ]);
 
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
-  const { activity, clock, config, database } = platform;
+  const { activity, clock, config, database, logger } = platform;
   const { fleet, settings, tokens } = deps;
   const bootAt = clock.monotonicMs();
   const live = new LiveSessions();
@@ -85,6 +90,14 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     const row = await loadOwnSession(database.db, id, caller.userId);
     if (row === undefined) throw notYours();
     return row;
+  }
+
+  /** Moves the session towards its end and tells its host; null for one that is gone. */
+  async function requestStop(id: string, reason: StopReason): ReturnType<Transitions['stop']> {
+    const outcome = await transitions.stop(id, reason);
+    if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
+      void driver.stop(outcome.row.host_id, id, outcome.row.stop_reason ?? reason);
+    return outcome;
   }
 
   return {
@@ -151,12 +164,10 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
     async stop(caller, id) {
       await read(caller, id);
-      const outcome = await transitions.stop(id, 'user_requested');
+      const outcome = await requestStop(id, 'user_requested');
       if (outcome === null) throw new ApiError('not_found', { message: 'There is no such session.' });
       const { row, moved } = outcome;
       const ended = isTerminal(row.state) && !moved;
-      if (row.state === 'stopping' && row.host_id !== null)
-        void driver.stop(row.host_id, id, row.stop_reason ?? 'user_requested');
       if (caller.role === 'admin' && caller.userId !== row.user_id)
         await activity.record({
           actorUserId: caller.userId,
@@ -166,6 +177,16 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
           details: { already_terminal: ended },
         });
       return { session: record(row), ended };
+    },
+
+    async stopAll(ids, reason) {
+      for (const id of ids) {
+        try {
+          await requestStop(id, reason);
+        } catch (error) {
+          logger.warn({ event: 'session.stop_failed', session_id: id, reason, err: error });
+        }
+      }
     },
 
     async mintToken(caller, id) {

@@ -89,3 +89,25 @@ export async function orphanHomes(
     .executeTakeFirst();
   return Number(result.numUpdatedRows);
 }
+
+/** What the homes of a user take by app, summed over hosts; without those given up or left behind by their app. */
+export function sumOwnHomes(
+  db: Executor,
+  userId: string,
+): Promise<{ app_id: string; app_name: string; bytes_used: number; last_used_at: number }[]> {
+  return db
+    .selectFrom('storage_homes')
+    .innerJoin('apps', 'apps.id', 'storage_homes.app_id')
+    .select((eb) => [
+      'apps.id as app_id',
+      'apps.name as app_name',
+      eb.fn.sum<number>('storage_homes.bytes_used').as('bytes_used'),
+      eb.fn.max<number>('storage_homes.last_used_at').as('last_used_at'),
+    ])
+    .where('storage_homes.user_id', '=', userId)
+    .where('storage_homes.gc_after', 'is', null)
+    .groupBy(['apps.id', 'apps.name'])
+    .orderBy('apps.name')
+    .orderBy('apps.id')
+    .execute();
+}

@@ -82,7 +82,10 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
   const plane = await startOrForget(dir, config, {
     clock,
     logger: createLogger('debug', { write: (line) => void log.push(line) }),
-    accountLimits: { signIn: { capacity: 10_000, refillEveryMs: 1 } },
+    accountLimits: {
+      signIn: { capacity: 10_000, refillEveryMs: 1 },
+      perUser: { capacity: 10_000, refillEveryMs: 1 },
+    },
     ...options.overrides,
   });
   const app: TestApp = {

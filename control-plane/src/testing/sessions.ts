@@ -3,20 +3,35 @@ import { DAY_MS } from '../platform/clock.ts';
 import type { Executor } from '../platform/database/index.ts';
 import type { TestApp } from './app.ts';
 
+/** A session that never ran. */
+export interface SessionFacts {
+  appId: string;
+  userId: string;
+  state: SessionStateName;
+  /** Needed in the states that hold a place there. */
+  hostId?: string;
+  /** How long ago it was created. */
+  ageDays?: number;
+  /** Epoch milliseconds; wins over ageDays. */
+  createdAtMs?: number;
+  startedAtMs?: number;
+  endedAtMs?: number;
+  /** Left out: launched from no known device. */
+  deviceId?: string;
+}
+
 /**
- * Writes a session that never ran, for suites about what sessions stand in the way of.
- * @param ageDays how long ago it was created
- * @param hostId needed in the states that hold a place there
+ * Writes a session, for suites about what sessions say or stand in the way of.
  * @param db the transaction to write in; left out: one of its own
  * @returns its id
  */
 export async function addSession(
   app: TestApp,
-  session: { appId: string; userId: string; state: SessionStateName; hostId?: string; ageDays?: number },
+  session: SessionFacts,
   db: Executor = app.plane.platform.database.db,
 ): Promise<string> {
   const { random } = app.plane.platform;
-  const createdAt = app.clock.nowMs() - (session.ageDays ?? 0) * DAY_MS;
+  const createdAt = session.createdAtMs ?? app.clock.nowMs() - (session.ageDays ?? 0) * DAY_MS;
   const id = random.uuid();
   await db
     .insertInto('sessions')
@@ -25,6 +40,7 @@ export async function addSession(
       host_id: session.hostId ?? null,
       user_id: session.userId,
       app_id: session.appId,
+      device_id: session.deviceId ?? null,
       state: session.state,
       encode_slots: 1,
       encoder: 'openh264',
@@ -40,6 +56,8 @@ export async function addSession(
       stream_recording: 0,
       relay_ready: 0,
       created_at: createdAt,
+      started_at: session.startedAtMs ?? null,
+      ended_at: session.endedAtMs ?? null,
       updated_at: createdAt,
     })
     .execute();

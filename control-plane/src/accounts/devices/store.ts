@@ -1,6 +1,204 @@
 import type { JsonObject } from '@footlight/protocol';
-import { type Executor, fromJson } from '../../platform/database/index.ts';
+import type { Device } from '@footlight/protocol/rest';
+import {
+  bool,
+  type Database,
+  type Executor,
+  flag,
+  fromJson,
+  instant,
+  type Tx,
+} from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
+
+const LIVE_STATES = ['pending', 'assigned', 'starting', 'running', 'stopping'] as const;
+
+/** Devices that one account keeps, those in use beyond it: more than anybody owns, and few enough to list. */
+const MAX_IDLE_DEVICES = 200;
+/** Rows that one clean-up takes away; one is made at a time, so more than one or two never wait. */
+const FORGET_BATCH = 50;
+
+/** What is known of a device that just showed itself. */
+export interface SeenDevice {
+  /** Of the row, where it is made now. */
+  id: string;
+  userId: string;
+  deviceKey: string;
+  /** null: the request had none, and the stored one stays. */
+  userAgent: string | null;
+  /** JSON object that replaces the stored one; left out: that one stays. */
+  capabilities?: string;
+}
+
+interface DeviceSighting {
+  id: string;
+  first_seen_at: number;
+  last_seen_at: number;
+}
+
+/**
+ * Notes that a device showed itself, and makes its row when it is new. Name and trust stay. An account keeps a bounded
+ * number of devices: a new one pushes out those seen longest ago that nothing uses.
+ */
+export async function touchDevice(tx: Tx, device: SeenDevice, nowMs: number): Promise<DeviceSighting> {
+  const { userAgent, capabilities } = device;
+  const row = await tx
+    .insertInto('devices')
+    .values({
+      id: device.id,
+      user_id: device.userId,
+      device_key: device.deviceKey,
+      name: null,
+      trusted: 0,
+      user_agent: userAgent,
+      capabilities: capabilities ?? '{}',
+      first_seen_at: nowMs,
+      last_seen_at: nowMs,
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['user_id', 'device_key']).doUpdateSet({
+        last_seen_at: nowMs,
+        ...(userAgent !== null && { user_agent: userAgent }),
+        ...(capabilities !== undefined && { capabilities }),
+      }),
+    )
+    .returning(['id', 'first_seen_at', 'last_seen_at'])
+    .executeTakeFirstOrThrow();
+  if (row.id === device.id) await forgetIdleDevices(tx, device, nowMs);
+  return row;
+}
+
+/** Deletes devices beyond the bound, those seen longest ago first, unless a sign-in or a session needs them. */
+async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Promise<void> {
+  const beyond = await tx
+    .selectFrom('devices')
+    .select('id')
+    .where('user_id', '=', added.userId)
+    .where('id', '!=', added.id)
+    .orderBy('last_seen_at', 'desc')
+    .orderBy('id')
+    .offset(MAX_IDLE_DEVICES - 1)
+    .limit(FORGET_BATCH)
+    .execute();
+  if (beyond.length === 0) return;
+  await tx
+    .deleteFrom('devices')
+    .where(
+      'id',
+      'in',
+      beyond.map((row) => row.id),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('auth_tokens')
+            .select('auth_tokens.id')
+            .whereRef('auth_tokens.device_id', '=', 'devices.id')
+            .where('auth_tokens.revoked_at', 'is', null)
+            .where('auth_tokens.expires_at', '>', nowMs),
+        ),
+      ),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('sessions')
+            .select('sessions.id')
+            .whereRef('sessions.device_id', '=', 'devices.id')
+            .where('sessions.state', 'in', LIVE_STATES),
+        ),
+      ),
+    )
+    .execute();
+}
+
+const devicesOf = (db: Executor, userId: string) =>
+  db
+    .selectFrom('devices')
+    .selectAll()
+    .select(({ selectFrom }) =>
+      selectFrom('sessions')
+        .select('sessions.id')
+        .whereRef('sessions.device_id', '=', 'devices.id')
+        .where('sessions.state', 'in', LIVE_STATES)
+        .orderBy('sessions.created_at', 'desc')
+        .orderBy('sessions.id', 'desc')
+        .limit(1)
+        .as('active_session_id'),
+    )
+    .where('user_id', '=', userId);
+
+type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesOf>['executeTakeFirstOrThrow']>>;
+
+/** Seen last first. */
+export function listDevices(db: Executor, userId: string): Promise<DeviceRow[]> {
+  return devicesOf(db, userId).orderBy('last_seen_at', 'desc').orderBy('id').execute();
+}
+
+/** @returns undefined for an unknown id and for another person's */
+export function findOwnDevice(db: Executor, userId: string, id: string): Promise<DeviceRow | undefined> {
+  return devicesOf(db, userId).where('id', '=', id).executeTakeFirst();
+}
+
+/** @param currentDeviceId the device that the caller's token is bound to; null: to none */
+export function toDevice(row: DeviceRow, currentDeviceId: string | null): Device {
+  return {
+    id: row.id,
+    device_key: row.device_key,
+    name: row.name,
+    trusted: bool(row.trusted),
+    first_seen_at: instant(row.first_seen_at),
+    last_seen_at: instant(row.last_seen_at),
+    current: row.id === currentDeviceId,
+    active_session_id: row.active_session_id,
+    capabilities: fromJson(row.capabilities),
+  };
+}
+
+/** @param patch absent and null: unchanged */
+export async function updateOwnDevice(
+  tx: Tx,
+  userId: string,
+  id: string,
+  patch: { name?: string | null | undefined; trusted?: boolean | null | undefined },
+): Promise<void> {
+  const set = {
+    ...(typeof patch.name === 'string' && { name: patch.name }),
+    ...(typeof patch.trusted === 'boolean' && { trusted: flag(patch.trusted) }),
+  };
+  if (Object.keys(set).length === 0) return;
+  await tx.updateTable('devices').set(set).where('id', '=', id).where('user_id', '=', userId).execute();
+}
+
+/** Holds the account's row until the transaction ends, as every launch of that account does. */
+export async function lockDeviceOwner(database: Database, tx: Tx, userId: string): Promise<void> {
+  await database.forUpdate(tx.selectFrom('users').select('id').where('id', '=', userId)).execute();
+}
+
+/** Sessions launched from the device that have not ended. */
+export async function listLiveSessions(tx: Tx, deviceId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('device_id', '=', deviceId)
+    .where('state', 'in', LIVE_STATES)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+export async function revokeDeviceTokens(tx: Tx, deviceId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('auth_tokens')
+    .set({ revoked_at: nowMs })
+    .where('device_id', '=', deviceId)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+/** Tokens and sessions stay and name no device any more. */
+export async function deleteDevice(tx: Tx, deviceId: string): Promise<void> {
+  await tx.deleteFrom('devices').where('id', '=', deviceId).execute();
+}
 
 /**
  * The probe that counts for a person: that of the device seen last.

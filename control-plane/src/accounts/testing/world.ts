@@ -68,12 +68,16 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
   const platform: Platform = { config, database, clock, random: systemRandom, logger, bus, leader, activity };
   const settings = createSettings(platform);
   const granted: string[] = [];
+  const stopped: { id: string; reason: string }[] = [];
   const deps: AccountsDeps = {
     settings,
     grantFirstAdminApps: async (_tx, userId) => {
       granted.push(userId);
     },
     listEntitlementsOfUser: async () => [],
+    stopSessions: async (ids, reason) => {
+      for (const id of ids) stopped.push({ id, reason });
+    },
     certificate: options.certificate ?? (() => null),
     limits: { hashCost: CHEAP, ...options.limits },
   };
@@ -111,6 +115,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
     clock,
     settings,
     setupTokenFile,
+    stopped: stopped as readonly { id: string; reason: string }[],
     granted: granted as readonly string[],
     db: database.db as Kysely<Schema>,
     runTask: (id: string) => leader.runNow(id),
@@ -120,7 +125,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
       lines.map((line) => JSON.parse(line) as LogLine).filter((line) => line.event === event),
     setupToken: () => readFileSync(setupTokenFile, 'utf8').trim(),
 
-    call(method: 'GET' | 'POST' | 'DELETE', url: string, call: Call = {}) {
+    call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, call: Call = {}) {
       const payload = call.raw ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
       return server.fastify.inject({
         method,

@@ -1,0 +1,89 @@
+import type { Body, Device, Success } from '@footlight/protocol/rest';
+import { instant, toJson } from '../../platform/database/index.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AccountsDeps } from '../deps.ts';
+import { keptUserAgent } from '../user-agent.ts';
+import { sanitizeCapabilities } from './capabilities.ts';
+import {
+  deleteDevice,
+  findOwnDevice,
+  listDevices,
+  listLiveSessions,
+  lockDeviceOwner,
+  revokeDeviceTokens,
+  toDevice,
+  touchDevice,
+  updateOwnDevice,
+} from './store.ts';
+
+/** Browsers and programs that a person signs in from. Nobody sees or changes those of another. */
+export interface Devices {
+  list(caller: Caller): Promise<Device[]>;
+  /** Stores what a device measured; the calling token is not bound to it by that. */
+  probe(
+    caller: Caller,
+    body: Body<'devices.probe'>,
+    userAgent: string | undefined,
+  ): Promise<Success<'devices.probe'>['device']>;
+  /** @throws ApiError forbidden for an unknown id and for another person's alike */
+  update(caller: Caller, id: string, patch: Body<'devices.update'>): Promise<Device>;
+  /**
+   * Signs the device out for good, forgets it, then stops what was launched from it.
+   * @throws ApiError forbidden for an unknown id and for another person's alike
+   */
+  remove(caller: Caller, id: string): Promise<void>;
+}
+
+export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stopSessions'>): Devices {
+  const { clock, database, random } = platform;
+  return {
+    async list(caller) {
+      const rows = await listDevices(database.db, caller.userId);
+      return rows.map((row) => toDevice(row, caller.deviceId));
+    },
+
+    async probe(caller, body, userAgent) {
+      const nowMs = clock.nowMs();
+      const seen = {
+        id: random.uuid(),
+        userId: caller.userId,
+        deviceKey: body.device_key,
+        userAgent: keptUserAgent(userAgent),
+        capabilities: toJson(sanitizeCapabilities(body.capabilities ?? {}, instant(nowMs))),
+      };
+      const row = await database.transaction((tx) => touchDevice(tx, seen, nowMs));
+      return {
+        id: row.id,
+        first_seen_at: instant(row.first_seen_at),
+        last_seen_at: instant(row.last_seen_at),
+      };
+    },
+
+    async update(caller, id, patch) {
+      const row = await database.transaction(async (tx) => {
+        await updateOwnDevice(tx, caller.userId, id, patch);
+        return findOwnDevice(tx, caller.userId, id);
+      });
+      if (row === undefined) throw notYours();
+      return toDevice(row, caller.deviceId);
+    },
+
+    async remove(caller, id) {
+      const sessionIds = await database.transaction(async (tx) => {
+        // A launch from this device either comes before and is found here, or comes after and finds no device.
+        await lockDeviceOwner(database, tx, caller.userId);
+        if ((await findOwnDevice(tx, caller.userId, id)) === undefined) throw notYours();
+        const live = await listLiveSessions(tx, id);
+        // While the tokens still name the device.
+        await revokeDeviceTokens(tx, id, clock.nowMs());
+        await deleteDevice(tx, id);
+        return live;
+      });
+      await deps.stopSessions(sessionIds, 'device_revoked');
+    },
+  };
+}
+
+const notYours = (): ApiError => new ApiError('forbidden', { message: 'You have no device of this id.' });

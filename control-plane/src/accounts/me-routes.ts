@@ -1,0 +1,56 @@
+import type { EarlyRequest } from '../platform/http/contract.ts';
+import type { Server } from '../platform/http/server.ts';
+import type { TokenBuckets } from './rate-limits.ts';
+import type { Accounts } from './service.ts';
+
+/** Registers what people read and change about themselves. */
+export function registerMeRoutes(server: Server, accounts: Accounts): void {
+  const { deviceBuckets, devices, passwordBuckets, passwordChange, preferences } = accounts.parts;
+
+  server.handle(
+    'me.password',
+    async ({ caller, body }) => {
+      await passwordChange.change(caller, body);
+      return { status: 204 };
+    },
+    { early: perUser(passwordBuckets) },
+  );
+
+  server.handle('devices.list', async ({ caller }) => ({
+    status: 200,
+    body: { devices: await devices.list(caller) },
+  }));
+  server.handle(
+    'devices.probe',
+    async ({ caller, body, headers }) => ({
+      status: 200,
+      body: { device: await devices.probe(caller, body, headers['user-agent']) },
+    }),
+    { early: perUser(deviceBuckets) },
+  );
+  server.handle('devices.update', async ({ caller, params, body }) => ({
+    status: 200,
+    body: { device: await devices.update(caller, params.id, body) },
+  }));
+  server.handle('devices.delete', async ({ caller, params }) => {
+    await devices.remove(caller, params.id);
+    return { status: 204 };
+  });
+
+  server.handle('uiPreferences.read', async ({ caller }) => ({
+    status: 200,
+    body: await preferences.readUi(caller.userId),
+  }));
+  server.handle('uiPreferences.update', async ({ caller, body }) => ({
+    status: 200,
+    body: await preferences.updateUi(caller.userId, body),
+  }));
+}
+
+type LimitedPerUser = 'me.password' | 'devices.probe';
+
+/** Takes one request of the caller before the body is read. */
+const perUser =
+  (buckets: TokenBuckets) =>
+  ({ caller }: EarlyRequest<LimitedPerUser>): void =>
+    buckets.take(caller.userId);

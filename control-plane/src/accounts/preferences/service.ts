@@ -1,0 +1,31 @@
+import type { JsonObject } from '@footlight/protocol';
+import type { UiPreferences } from '@footlight/protocol/rest';
+import { invalid } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { loadUiPreferences, lockUiPreferences, storeUiPreferences } from './store.ts';
+import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
+
+/** What a person set for himself. */
+export interface Preferences {
+  readUi(userId: string): Promise<UiPreferences>;
+  /** @throws ApiError validation_failed when the whole document would be too long; nothing is written then */
+  updateUi(userId: string, patch: JsonObject): Promise<UiPreferences>;
+}
+
+export function createPreferences(platform: Pick<Platform, 'database'>): Preferences {
+  const { database } = platform;
+  return {
+    async readUi(userId) {
+      return mergeUiPreferences(await loadUiPreferences(database.db, userId), {});
+    },
+
+    updateUi: (userId, patch) =>
+      database.transaction(async (tx) => {
+        const document = mergeUiPreferences(await lockUiPreferences(database, tx, userId), patch);
+        const text = encodeUiPreferences(document);
+        if (text === null) throw invalid('The settings would be longer than 64 KiB; remove some first.');
+        await storeUiPreferences(tx, userId, text);
+        return document;
+      }),
+  };
+}

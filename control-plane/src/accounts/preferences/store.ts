@@ -1,0 +1,32 @@
+import type { JsonObject } from '@footlight/protocol';
+import { type Database, type Executor, fromJson, type Tx } from '../../platform/database/index.ts';
+
+/** The stored document; {} where none is. */
+export async function loadUiPreferences(db: Executor, userId: string): Promise<JsonObject> {
+  const row = await db
+    .selectFrom('user_preferences')
+    .select('ui_preferences')
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  return row === undefined ? {} : fromJson(row.ui_preferences);
+}
+
+/** The same, with the row made if need be and held until the transaction ends. */
+export async function lockUiPreferences(database: Database, tx: Tx, userId: string): Promise<JsonObject> {
+  await tx
+    .insertInto('user_preferences')
+    .values({ user_id: userId, ui_preferences: '{}' })
+    .onConflict((conflict) => conflict.column('user_id').doNothing())
+    .execute();
+  const query = tx.selectFrom('user_preferences').select('ui_preferences').where('user_id', '=', userId);
+  return fromJson((await database.forUpdate(query).executeTakeFirstOrThrow()).ui_preferences);
+}
+
+/** @param document JSON object */
+export async function storeUiPreferences(tx: Tx, userId: string, document: string): Promise<void> {
+  await tx
+    .updateTable('user_preferences')
+    .set({ ui_preferences: document })
+    .where('user_id', '=', userId)
+    .execute();
+}

@@ -1,0 +1,36 @@
+import { ApiError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { isEntitled } from '../entitlements/store.ts';
+import { bumpCatalogVersion, lockApp } from '../store.ts';
+import { deleteFavourite, insertFavourite } from './store.ts';
+
+/** Apps that a person has marked for himself. Reads of apps show the mark. */
+export interface Favourites {
+  /** @throws ApiError not_found, forbidden; in this order. A repeat changes nothing. */
+  add(caller: Caller, appId: string): Promise<void>;
+  /** Never refuses: what is not marked, disabled or gone is as it should be. */
+  remove(caller: Caller, appId: string): Promise<void>;
+}
+
+export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>): Favourites {
+  const { clock, database } = platform;
+  return {
+    add: (caller, appId) =>
+      database.transaction(async (tx) => {
+        // Held, so that the app is still there when the mark is written.
+        const app = await lockApp(database, tx, appId);
+        if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw new ApiError('not_found');
+        if (!(await isEntitled(tx, appId, caller.userId))) {
+          throw new ApiError('forbidden', { message: 'You are not entitled to this app.' });
+        }
+        const mark = { user_id: caller.userId, app_id: appId, created_at: clock.nowMs() };
+        if (await insertFavourite(tx, mark)) await bumpCatalogVersion(tx);
+      }),
+
+    remove: (caller, appId) =>
+      database.transaction(async (tx) => {
+        if (await deleteFavourite(tx, caller.userId, appId)) await bumpCatalogVersion(tx);
+      }),
+  };
+}

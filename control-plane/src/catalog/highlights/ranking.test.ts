@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../platform/clock.ts';
+import { instant } from '../../platform/database/index.ts';
+import { type HighlightFacts, rankHighlights } from './ranking.ts';
+
+const NOW_MS = Date.UTC(2026, 5, 2, 12);
+const ago = (ms: number): number => NOW_MS - ms;
+/** Apps by the letters of their ids, each a day older than the one before. */
+const apps = (ids: string) => [...ids].map((id, index) => ({ id, created_at: ago((index + 1) * DAY_MS) }));
+
+function rank(facts: Partial<HighlightFacts>) {
+  return rankHighlights({ apps: [], live: [], played: [], history: [], ...facts }, NOW_MS);
+}
+
+const reasons = (facts: Partial<HighlightFacts>): string =>
+  rank(facts)
+    .map((card) => `${card.app_id}:${card.reason}`)
+    .join(' ');
+
+const live = (app_id: string, ageMs: number, started = true) => ({
+  id: `s-${app_id}-${ageMs}`,
+  app_id,
+  created_at: ago(ageMs),
+  started_at: started ? ago(ageMs) : null,
+});
+const ended = (app_id: string, endedAgoMs: number) => ({
+  app_id,
+  resumable_at: ago(endedAgoMs),
+  last_played_at: ago(endedAgoMs),
+});
+const played = (app_id: string, fromAgoMs: number, toAgoMs: number | null) => ({
+  app_id,
+  started_at: ago(fromAgoMs),
+  ended_at: toAgoMs === null ? null : ago(toAgoMs),
+});
+
+describe('the highlights', () => {
+  it('are live sessions, then the most played app, then those to resume, then the newest; five of them', () => {
+    const facts = {
+      apps: apps('abcdefg'),
+      live: [live('f', 2 * HOUR_MS), live('g', HOUR_MS)],
+      played: [played('d', 5 * HOUR_MS, 3 * HOUR_MS), played('e', 3 * HOUR_MS, 2 * HOUR_MS)],
+      history: [ended('d', 3 * HOUR_MS), ended('e', 2 * HOUR_MS)],
+    };
+    expect(reasons(facts)).toBe('g:live f:live d:most_played e:resume a:recently_added');
+  });
+
+  it('are none while all would merely be new', () => {
+    expect(rank({ apps: apps('abc') })).toEqual([]);
+    expect(rank({ apps: [] })).toEqual([]);
+  });
+
+  it('show the newest live session of an app, once', () => {
+    const [card, ...others] = rank({
+      apps: apps('a'),
+      live: [live('a', 2 * HOUR_MS), live('a', HOUR_MS, false)],
+      history: [ended('a', DAY_MS)],
+    });
+    expect(others).toEqual([]);
+    expect(card).toEqual({
+      app_id: 'a',
+      reason: 'live',
+      session_id: `s-a-${HOUR_MS}`,
+      session_started_at: null,
+      play_seconds: 0,
+      last_played_at: instant(ago(DAY_MS)),
+    });
+  });
+
+  it('name one most played app, never a live one, and by id where two are equal', () => {
+    const facts = {
+      apps: apps('cba'),
+      live: [live('c', HOUR_MS)],
+      played: [
+        played('c', 9 * HOUR_MS, HOUR_MS),
+        played('b', 2 * HOUR_MS, HOUR_MS),
+        played('a', 3 * HOUR_MS, 2 * HOUR_MS),
+      ],
+      history: [ended('b', HOUR_MS), ended('a', 2 * HOUR_MS)],
+    };
+    expect(reasons(facts)).toBe('c:live a:most_played b:resume');
+    expect(rank(facts)[0]?.play_seconds).toBe((8 * HOUR_MS) / SECOND_MS);
+  });
+
+  it('leave out what the person may not have, whatever he played', () => {
+    const facts = {
+      apps: apps('a'),
+      live: [live('x', HOUR_MS)],
+      played: [played('x', HOUR_MS, null)],
+      history: [ended('x', HOUR_MS)],
+    };
+    expect(rank(facts)).toEqual([]);
+  });
+
+  it('count a session for 24 h at most, one that goes on until now, and never below nothing', () => {
+    const seconds = (session: ReturnType<typeof played>) =>
+      rank({ apps: apps('a'), played: [session], history: [ended('a', 0)] })[0]?.play_seconds;
+    expect(seconds(played('a', 3 * DAY_MS, DAY_MS))).toBe(DAY_MS / SECOND_MS);
+    expect(seconds(played('a', 1_999, null))).toBe(1);
+    expect(seconds(played('a', 1_000, 2_000))).toBe(0);
+  });
+
+  it('give whole seconds of the sum, not a sum of whole seconds', () => {
+    const cards = rank({
+      apps: apps('a'),
+      played: [played('a', 10_000, 9_400), played('a', 5_000, 4_400)],
+      history: [ended('a', 4_400)],
+    });
+    expect(cards[0]?.play_seconds).toBe(1);
+  });
+
+  const id = fc.constantFrom(...'abcdefghijklm');
+  const time = fc.integer({ min: ago(100 * DAY_MS), max: NOW_MS + DAY_MS });
+  const facts: fc.Arbitrary<HighlightFacts> = fc.record({
+    apps: fc.uniqueArray(fc.record({ id, created_at: time }), { selector: (app) => app.id }),
+    live: fc.uniqueArray(
+      fc.record({
+        id: fc.uuid(),
+        app_id: id,
+        created_at: time,
+        started_at: fc.option(time),
+      }),
+      { selector: (session) => session.id },
+    ),
+    played: fc.array(fc.record({ app_id: id, started_at: time, ended_at: fc.option(time) })),
+    history: fc.uniqueArray(
+      fc.record({ app_id: id, resumable_at: fc.option(time), last_played_at: fc.option(time) }),
+      { selector: (entry) => entry.app_id },
+    ),
+  });
+  const ORDER = ['live', 'most_played', 'resume', 'recently_added'];
+
+  it('keep their order and their bounds, and show each app once, for any facts', () => {
+    fc.assert(
+      fc.property(facts, (given) => {
+        const cards = rankHighlights(given, NOW_MS);
+        const ids = cards.map((card) => card.app_id);
+        expect(cards.length).toBeLessThanOrEqual(5);
+        expect(new Set(ids).size).toBe(ids.length);
+        for (const one of ids) expect(given.apps.map((app) => app.id)).toContain(one);
+        const ranks = cards.map((card) => ORDER.indexOf(card.reason));
+        expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+        expect(cards.filter((card) => card.reason === 'most_played').length).toBeLessThanOrEqual(1);
+        expect(cards[0]?.reason).not.toBe('recently_added');
+        for (const card of cards) {
+          expect(card.session_id !== null).toBe(card.reason === 'live');
+          expect(Number.isInteger(card.play_seconds) && card.play_seconds >= 0).toBe(true);
+          expect(given.live.some((session) => session.app_id === card.app_id)).toBe(card.reason === 'live');
+        }
+      }),
+    );
+  });
+
+  it('come out the same whatever order the facts are in', () => {
+    const shuffled = facts.chain((given) =>
+      fc.tuple(
+        fc.constant(given),
+        fc.record({
+          apps: fc.shuffledSubarray([...given.apps], { minLength: given.apps.length }),
+          live: fc.shuffledSubarray([...given.live], { minLength: given.live.length }),
+          played: fc.shuffledSubarray([...given.played], { minLength: given.played.length }),
+          history: fc.shuffledSubarray([...given.history], { minLength: given.history.length }),
+        }),
+      ),
+    );
+    fc.assert(
+      fc.property(shuffled, ([given, mixed]) => {
+        expect(rankHighlights(mixed, NOW_MS)).toEqual(rankHighlights(given, NOW_MS));
+      }),
+    );
+  });
+
+  it('need no more candidates than the apps with sessions and the five newest', () => {
+    fc.assert(
+      fc.property(facts, (random) => {
+        // As they are stored: who plays leaves a live session, or one to resume.
+        const touched = new Set([
+          ...random.live.map((session) => session.app_id),
+          ...random.history.flatMap((entry) => (entry.resumable_at === null ? [] : [entry.app_id])),
+        ]);
+        const given = { ...random, played: random.played.filter((session) => touched.has(session.app_id)) };
+        const newest = [...given.apps]
+          .sort((a, b) => b.created_at - a.created_at || (a.id < b.id ? -1 : 1))
+          .slice(0, 5);
+        const fewer = given.apps.filter((app) => touched.has(app.id) || newest.includes(app));
+        expect(rankHighlights({ ...given, apps: fewer }, NOW_MS)).toEqual(rankHighlights(given, NOW_MS));
+      }),
+    );
+  });
+});

@@ -1,0 +1,127 @@
+/**
+ * Which apps a person probably looks for, and in which order. Pure.
+ * Source: docs/accounts.md, "Highlights".
+ */
+import type { Highlight } from '@footlight/protocol/rest';
+import { DAY_MS, SECOND_MS } from '../../platform/clock.ts';
+import { instantOrNull } from '../../platform/database/index.ts';
+
+/** Cards of the rail. */
+export const MAX_HIGHLIGHTS = 5;
+/** One session counts for no more, so that one left open does not outweigh everything. */
+const MAX_SESSION_PLAY_MS = DAY_MS;
+
+/** An enabled app that the person is entitled to. Times are epoch milliseconds. */
+export interface CandidateApp {
+  id: string;
+  created_at: number;
+}
+
+/** A session in pending, assigned, starting or running. */
+export interface LiveSession {
+  id: string;
+  app_id: string;
+  created_at: number;
+  /** null: not started yet. */
+  started_at: number | null;
+}
+
+/** A session that started within the window and did not fail. */
+export interface PlayedSession {
+  app_id: string;
+  started_at: number;
+  /** null: it goes on. */
+  ended_at: number | null;
+}
+
+/** What all sessions of one app that did not fail say together. */
+export interface PlayHistory {
+  app_id: string;
+  /** Latest moment of a session that is stopping or stopped; null where there is none. */
+  resumable_at: number | null;
+  /** Greatest end of a session; null where none has ended. */
+  last_played_at: number | null;
+}
+
+export interface HighlightFacts {
+  apps: readonly CandidateApp[];
+  live: readonly LiveSession[];
+  played: readonly PlayedSession[];
+  history: readonly PlayHistory[];
+}
+
+/**
+ * Ranks the candidates: live sessions, then the one app played most, then those to resume, then the newest. Each app
+ * stands once, for its first reason. Sessions of other apps than the candidates do not count.
+ * @returns at most five; none when all of them would merely be new
+ */
+export function rankHighlights(facts: HighlightFacts, nowMs: number): Highlight[] {
+  const playMs = sumPlay(facts.played, nowMs);
+  const live = newestPerApp(facts.live);
+  const history = new Map(facts.history.map((entry) => [entry.app_id, entry]));
+  const playOf = (app: CandidateApp): number => playMs.get(app.id) ?? 0;
+
+  const card = (app: CandidateApp, reason: Highlight['reason']): Highlight => {
+    const session = reason === 'live' ? live.get(app.id) : undefined;
+    return {
+      app_id: app.id,
+      reason,
+      session_id: session?.id ?? null,
+      session_started_at: instantOrNull(session?.started_at ?? null),
+      play_seconds: Math.floor(playOf(app) / SECOND_MS),
+      last_played_at: instantOrNull(history.get(app.id)?.last_played_at ?? null),
+    };
+  };
+
+  const isLive = (app: CandidateApp): boolean => live.has(app.id);
+  const others = facts.apps.filter((app) => !isLive(app));
+  const [mostPlayed] = others.filter((app) => playOf(app) > 0).sort(greatestFirst(playOf));
+  const rest = others.filter((app) => app !== mostPlayed);
+  const resumable = (app: CandidateApp): number | null => history.get(app.id)?.resumable_at ?? null;
+
+  const cards = [
+    ...facts.apps
+      .filter(isLive)
+      .sort(greatestFirst((app) => live.get(app.id)?.created_at ?? 0))
+      .map((app) => card(app, 'live')),
+    ...(mostPlayed === undefined ? [] : [card(mostPlayed, 'most_played')]),
+    ...rest
+      .filter((app) => resumable(app) !== null)
+      .sort(greatestFirst((app) => resumable(app) ?? 0))
+      .map((app) => card(app, 'resume')),
+    ...rest
+      .filter((app) => resumable(app) === null)
+      .sort(greatestFirst((app) => app.created_at))
+      .map((app) => card(app, 'recently_added')),
+  ].slice(0, MAX_HIGHLIGHTS);
+  return cards.every(({ reason }) => reason === 'recently_added') ? [] : cards;
+}
+
+/** Milliseconds played per app. */
+function sumPlay(sessions: readonly PlayedSession[], nowMs: number): Map<string, number> {
+  const total = new Map<string, number>();
+  for (const { app_id, started_at, ended_at } of sessions) {
+    const until = Math.min(ended_at ?? nowMs, started_at + MAX_SESSION_PLAY_MS);
+    total.set(app_id, (total.get(app_id) ?? 0) + Math.max(0, until - started_at));
+  }
+  return total;
+}
+
+function newestPerApp(sessions: readonly LiveSession[]): Map<string, LiveSession> {
+  const newest = new Map<string, LiveSession>();
+  for (const session of sessions) {
+    const known = newest.get(session.app_id);
+    const isNewer =
+      known === undefined ||
+      session.created_at > known.created_at ||
+      (session.created_at === known.created_at && session.id > known.id);
+    if (isNewer) newest.set(session.app_id, session);
+  }
+  return newest;
+}
+
+/** Descending by a number, then ascending by id. */
+const greatestFirst =
+  (of: (app: CandidateApp) => number) =>
+  (a: CandidateApp, b: CandidateApp): number =>
+    of(b) - of(a) || (a.id < b.id ? -1 : 1);

@@ -1,0 +1,27 @@
+import type { Highlight } from '@footlight/protocol/rest';
+import { DAY_MS } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { rankHighlights } from './ranking.ts';
+import { loadCandidates, loadLiveSessions, loadPlayedSessions, loadPlayHistory } from './store.ts';
+
+/** The rail above a person's library. */
+export interface Highlights {
+  /** @param windowDays days back from now within which playing counts */
+  list(userId: string, windowDays: number): Promise<Highlight[]>;
+}
+
+export function createHighlights({ clock, database }: Pick<Platform, 'clock' | 'database'>): Highlights {
+  const { db } = database;
+  return {
+    async list(userId, windowDays) {
+      const nowMs = clock.nowMs();
+      const facts = {
+        apps: await loadCandidates(db, userId),
+        live: await loadLiveSessions(db, userId),
+        played: await loadPlayedSessions(db, userId, nowMs - windowDays * DAY_MS),
+        history: await loadPlayHistory(db, userId),
+      };
+      return rankHighlights(facts, nowMs);
+    },
+  };
+}

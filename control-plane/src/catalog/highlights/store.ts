@@ -1,0 +1,79 @@
+import { sql } from 'kysely';
+import type { Executor } from '../../platform/database/index.ts';
+import { entitledIds } from '../store.ts';
+import {
+  type CandidateApp,
+  type LiveSession,
+  MAX_HIGHLIGHTS,
+  type PlayedSession,
+  type PlayHistory,
+} from './ranking.ts';
+
+const LIVE_STATES = ['pending', 'assigned', 'starting', 'running'] as const;
+
+/**
+ * Enabled apps that the user is entitled to and that can be among the highlights: those he has sessions of, and the
+ * newest. More of the new ones are never needed, since every other card comes before them.
+ */
+export async function loadCandidates(db: Executor, userId: string): Promise<CandidateApp[]> {
+  const entitled = db
+    .selectFrom('apps')
+    .select(['id', 'created_at'])
+    .where('enabled', '=', 1)
+    .where((eb) => eb('id', 'in', entitledIds(eb, userId)));
+  const played = await entitled
+    .where((eb) =>
+      eb(
+        'id',
+        'in',
+        eb
+          .selectFrom('sessions')
+          .select('app_id')
+          .where('user_id', '=', userId)
+          .where('state', '!=', 'failed'),
+      ),
+    )
+    .execute();
+  const newest = await entitled.orderBy('created_at', 'desc').orderBy('id').limit(MAX_HIGHLIGHTS).execute();
+  return [...new Map([...played, ...newest].map((app) => [app.id, app])).values()];
+}
+
+export function loadLiveSessions(db: Executor, userId: string): Promise<LiveSession[]> {
+  return db
+    .selectFrom('sessions')
+    .select(['id', 'app_id', 'created_at', 'started_at'])
+    .where('user_id', '=', userId)
+    .where('state', 'in', LIVE_STATES)
+    .execute();
+}
+
+/** @param sinceMs begin of the window, epoch milliseconds */
+export async function loadPlayedSessions(
+  db: Executor,
+  userId: string,
+  sinceMs: number,
+): Promise<PlayedSession[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['app_id', 'started_at', 'ended_at'])
+    .where('user_id', '=', userId)
+    .where('state', '!=', 'failed')
+    .where('started_at', '>=', sinceMs)
+    .execute();
+  return rows.map((row) => ({ ...row, started_at: row.started_at as number }));
+}
+
+export function loadPlayHistory(db: Executor, userId: string): Promise<PlayHistory[]> {
+  return db
+    .selectFrom('sessions')
+    .select([
+      'app_id',
+      sql<number | null>`max(ended_at)`.as('last_played_at'),
+      sql<number | null>`max(case when state in ('stopping', 'stopped')
+        then coalesce(ended_at, started_at, created_at) end)`.as('resumable_at'),
+    ])
+    .where('user_id', '=', userId)
+    .where('state', '!=', 'failed')
+    .groupBy('app_id')
+    .execute();
+}

@@ -1,0 +1,29 @@
+import type { Person, TestApp } from './app.ts';
+
+export const PASSWORD = 'correct horse battery';
+
+/** Settings of an app in which people sign up, at little cost. */
+export const OPEN_REGISTRATION = { REGISTRATION_MODE: 'open' };
+export const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+
+/** Makes an account with a password, and signs it in. */
+export async function signUp(app: TestApp, username: string, device_key?: string): Promise<Person> {
+  const email = `${username}@example.test`;
+  const body = { email, username, password: PASSWORD };
+  const made = await app.call(null, 'POST', '/v1/auth/register', { body });
+  if (made.status !== 201) throw new Error(`${username} was not registered: ${made.text}`);
+  return signIn(app, username, device_key);
+}
+
+/** @returns the person with one more token, bound to a device when a key is given */
+export async function signIn(
+  app: TestApp,
+  username: string,
+  device_key?: string,
+  password = PASSWORD,
+): Promise<Person> {
+  const body = { email: `${username}@example.test`, password, ...(device_key && { device_key }) };
+  const answer = await app.call(null, 'POST', '/v1/auth/login', { body });
+  if (answer.status !== 200) throw new Error(`${username} was not signed in: ${answer.text}`);
+  return { ...answer.body.user, token: answer.body.access_token };
+}
