@@ -432,9 +432,12 @@ describeDatabases('every declared operation', ({ fresh }) => {
   });
 });
 
-/** Names of the keys that a body may have: most bodies are objects behind a check of their own. */
-function keysOf({ body }: Operation): string[] {
+/**
+ * Names of the keys that a body may have: most bodies are objects behind a check of their own, and of one that is free
+ * the example tells.
+ */
+function keysOf({ body, example }: Operation): string[] {
   type Shaped = { def: { shape?: object; out?: Shaped } };
   const shaped = body?.schema as Shaped | undefined;
-  return Object.keys((shaped?.def.out ?? shaped)?.def.shape ?? {});
+  return Object.keys((shaped?.def.out ?? shaped)?.def.shape ?? example?.body ?? {});
 }

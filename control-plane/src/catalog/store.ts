@@ -20,6 +20,17 @@ export function entitledIds(eb: ExpressionBuilder<Schema, 'apps'>, userId: strin
     .unionAll(eb.selectFrom('entitlements').select('app_id').where('subject_id', '=', userId));
 }
 
+/** Whether the user may see the app, by everybody's row or his own; administrators have no other way. */
+export async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('entitlements')
+    .select('id')
+    .where('app_id', '=', appId)
+    .where((eb) => eb.or([eb('subject_id', 'is', null), eb('subject_id', '=', userId)]))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** One page of the apps that the user may launch, newest first; one row more than the limit when there is a next page. */
 export function listEntitledApps(db: Executor, userId: string, page: Page): Promise<AppRow[]> {
   return db

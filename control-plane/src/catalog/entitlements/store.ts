@@ -46,11 +46,6 @@ export function loadEntitlement(tx: Tx, id: string): Promise<EntitlementRow> {
   return entitlementQuery(tx).where('entitlements.id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Whether the user may launch the app, by everybody's row or his own; administrators have no other way. */
-export async function isEntitled(tx: Tx, appId: string, userId: string): Promise<boolean> {
-  return (await holdsEntitlement(tx, appId, null)) || holdsEntitlement(tx, appId, userId);
-}
-
 /** @param userId null: everybody */
 export async function holdsEntitlement(tx: Tx, appId: string, userId: string | null): Promise<boolean> {
   const row = await tx

@@ -1,8 +1,7 @@
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { isEntitled } from '../entitlements/store.ts';
-import { bumpCatalogVersion, lockApp } from '../store.ts';
+import { bumpCatalogVersion, isEntitled, lockApp } from '../store.ts';
 import { deleteFavourite, insertFavourite } from './store.ts';
 
 /** Apps that a person has marked for himself. Reads of apps show the mark. */
@@ -21,7 +20,7 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
         // Held, so that the app is still there when the mark is written.
         const app = await lockApp(database, tx, appId);
         if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw new ApiError('not_found');
-        if (!(await isEntitled(tx, appId, caller.userId))) {
+        if (!(await isEntitled(tx, caller.userId, appId))) {
           throw new ApiError('forbidden', { message: 'You are not entitled to this app.' });
         }
         const mark = { user_id: caller.userId, app_id: appId, created_at: clock.nowMs() };
