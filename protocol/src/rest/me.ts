@@ -167,7 +167,7 @@ const DEFAULT_WINDOW_DAYS = 7;
 const MAX_WINDOW_DAYS = 90;
 const windowDays = z
   .string()
-  .regex(/^[0-9]*$/, 'must be a whole number')
+  .refine((text) => /^[0-9]*$/.test(text), { error: 'must be a whole number' })
   .optional()
   .transform((text) => (text === undefined || text === '' ? DEFAULT_WINDOW_DAYS : Number(text)))
   .refine((days) => days >= 1 && days <= MAX_WINDOW_DAYS, { error: `must be 1 to ${MAX_WINDOW_DAYS}` })
