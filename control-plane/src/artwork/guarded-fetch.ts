@@ -104,6 +104,8 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
       headers: { accept: '*/*', 'user-agent': 'Footlight', ...options.headers },
       signal,
     });
+    // A body that is left unread fails when its connection ends, which concerns nobody and must not end the process.
+    answer.body.on('error', () => undefined);
     const location = headerOf(answer, 'location');
     if (REDIRECTS.has(answer.statusCode) && location !== '') {
       answer.body.destroy();
@@ -139,15 +141,23 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
       const agent = new Agent({ connect: judgedConnect, pipelining: 0 });
       const signal = AbortSignal.any([deadline.signal, stopping]);
       try {
-        return await follow(agent, address, options, signal);
+        // The client notices an abort only once it is connected, which a silent resolver can put off.
+        return await Promise.race([follow(agent, address, options, signal), whenAborted(signal)]);
       } catch (error) {
         throw refusalOf(error);
       } finally {
         timer.cancel();
-        await agent.destroy();
+        // Not waited for: a connection that is still being made ends when it is made.
+        agent.destroy().catch(() => undefined);
       }
     },
   };
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 const notPublic = () => new FetchRefused('it does not lead to a public address');
