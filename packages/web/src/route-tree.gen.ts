@@ -16,6 +16,7 @@ import { Route as LoginRouteImport } from './routes/login';
 import { Route as RegisterRouteImport } from './routes/register';
 import { Route as SetupRouteImport } from './routes/setup';
 import { Route as AdminIndexRouteImport } from './routes/admin.index';
+import { Route as AdminActivityRouteImport } from './routes/admin.activity';
 import { Route as AdminInvitesRouteImport } from './routes/admin.invites';
 import { Route as AdminSessionsRouteImport } from './routes/admin.sessions';
 import { Route as AdminSettingsRouteImport } from './routes/admin.settings';
@@ -65,6 +66,11 @@ const SetupRoute = SetupRouteImport.update({
 const AdminIndexRoute = AdminIndexRouteImport.update({
   id: '/',
   path: '/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminActivityRoute = AdminActivityRouteImport.update({
+  id: '/activity',
+  path: '/activity',
   getParentRoute: () => AdminRoute,
 } as any);
 const AdminInvitesRoute = AdminInvitesRouteImport.update({
@@ -149,6 +155,7 @@ export interface FileRoutesByFullPath {
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
+  '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
@@ -171,6 +178,7 @@ export interface FileRoutesByTo {
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
+  '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
@@ -194,6 +202,7 @@ export interface FileRoutesById {
   '/login': typeof LoginRoute;
   '/register': typeof RegisterRoute;
   '/setup': typeof SetupRoute;
+  '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
@@ -220,6 +229,7 @@ export interface FileRouteTypes {
     | '/login'
     | '/register'
     | '/setup'
+    | '/admin/activity'
     | '/admin/invites'
     | '/admin/sessions'
     | '/admin/settings'
@@ -242,6 +252,7 @@ export interface FileRouteTypes {
     | '/login'
     | '/register'
     | '/setup'
+    | '/admin/activity'
     | '/admin/invites'
     | '/admin/sessions'
     | '/admin/settings'
@@ -264,6 +275,7 @@ export interface FileRouteTypes {
     | '/login'
     | '/register'
     | '/setup'
+    | '/admin/activity'
     | '/admin/invites'
     | '/admin/sessions'
     | '/admin/settings'
@@ -340,6 +352,13 @@ declare module '@tanstack/react-router' {
       path: '/';
       fullPath: '/admin/';
       preLoaderRoute: typeof AdminIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/activity': {
+      id: '/admin/activity';
+      path: '/activity';
+      fullPath: '/admin/activity';
+      preLoaderRoute: typeof AdminActivityRouteImport;
       parentRoute: typeof AdminRoute;
     };
     '/admin/invites': {
@@ -451,6 +470,7 @@ declare module '@tanstack/react-router' {
 }
 
 interface AdminRouteChildren {
+  AdminActivityRoute: typeof AdminActivityRoute;
   AdminInvitesRoute: typeof AdminInvitesRoute;
   AdminSessionsRoute: typeof AdminSessionsRoute;
   AdminSettingsRoute: typeof AdminSettingsRoute;
@@ -466,6 +486,7 @@ interface AdminRouteChildren {
 }
 
 const AdminRouteChildren: AdminRouteChildren = {
+  AdminActivityRoute: AdminActivityRoute,
   AdminInvitesRoute: AdminInvitesRoute,
   AdminSessionsRoute: AdminSessionsRoute,
   AdminSettingsRoute: AdminSettingsRoute,

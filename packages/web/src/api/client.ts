@@ -12,7 +12,8 @@ type Part<Name extends string, Value> = Value extends undefined
 /** What a call of one operation takes: exactly the parts that the operation declares. */
 export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
   Part<'body', SentBody<Id>> & {
-    query?: Partial<Query<Id>>;
+    /** As texts of the address, so before the conversions that the operation makes of them. */
+    query?: { [Name in keyof Query<Id>]?: string | number | boolean | undefined };
     headers?: Record<string, string>;
     signal?: AbortSignal;
   };

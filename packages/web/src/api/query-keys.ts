@@ -28,5 +28,7 @@ export const keys = {
   inviteList: (state: string) => ['invites', state] as const,
   settings: ['settings'] as const,
   secrets: ['secrets'] as const,
+  activity: ['activity'] as const,
+  activityList: (search: object) => ['activity', 'list', search] as const,
   picks: (kind: string, text: string) => ['picks', kind, text] as const,
 };

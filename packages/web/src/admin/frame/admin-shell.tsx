@@ -3,6 +3,7 @@ import {
   IconAppWindow,
   IconArrowLeft,
   IconChecklist,
+  IconHistory,
   IconLayoutDashboard,
   IconPlayerPlay,
   IconServer,
@@ -56,6 +57,9 @@ export function AdminShell() {
           </Link>
           <Link to="/admin/users" className={styles.link}>
             <IconUsers size={20} aria-hidden="true" /> Users
+          </Link>
+          <Link to="/admin/activity" className={styles.link}>
+            <IconHistory size={20} aria-hidden="true" /> Activity
           </Link>
           <Link to="/admin/settings" className={styles.link}>
             <IconSettings size={20} aria-hidden="true" /> Settings

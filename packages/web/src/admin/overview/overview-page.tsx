@@ -8,12 +8,16 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { ActivityTable } from '../activity/activity-table.tsx';
 import { useActiveSessions, useGpus, useHosts } from '../fleet/use-fleet.ts';
 import { countWords, PageHead, Section } from '../frame/parts.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { FindingList } from './finding-list.tsx';
 import { findingsHeadline, findingsOf } from './findings.ts';
 import { FleetPicture } from './fleet-picture.tsx';
+
+const LATEST = 8;
+const REFRESH_MS = 15_000;
 
 /** What needs an administrator, the fleet as a picture, and who uses it. */
 export function OverviewPage() {
@@ -23,6 +27,11 @@ export function OverviewPage() {
   const gpus = useGpus(items);
   const sessions = useActiveSessions();
   const setup = useQuery({ queryKey: keys.setup, queryFn: ({ signal }) => call('setup.status', { signal }) });
+  const activity = useQuery({
+    queryKey: keys.activityList({ limit: LATEST }),
+    queryFn: ({ signal }) => call('activity.list', { query: { limit: LATEST }, signal }),
+    refetchInterval: REFRESH_MS,
+  });
   const findings = findingsOf(items);
   const slots = items.reduce(
     (sum, { capacity }) => ({
@@ -82,6 +91,18 @@ export function OverviewPage() {
         ) : (
           <SessionTable sessions={sessions.data?.items} />
         )}
+      </Section>
+      <Section
+        title="Activity"
+        busy={activity.isPending}
+        acts={
+          <Button size="xs" variant="subtle" renderRoot={(props) => <Link to="/admin/activity" {...props} />}>
+            All activity
+          </Button>
+        }
+      >
+        {activity.isError && <Problem error={activity.error} retry={() => void activity.refetch()} />}
+        <ActivityTable entries={activity.data?.items} />
       </Section>
     </>
   );

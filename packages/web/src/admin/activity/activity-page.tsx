@@ -1,0 +1,82 @@
+import { NativeSelect } from '@mantine/core';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import type { ActivitySearch } from '../../routes/-activity-search.ts';
+import styles from '../frame/admin-parts.module.css';
+import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
+import { PageHead } from '../frame/parts.tsx';
+import { ActivityTable } from './activity-table.tsx';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const REFRESH_MS = 15_000;
+const ABOUT = [
+  { value: '', label: 'About everything' },
+  { value: 'user', label: 'Users' },
+  { value: 'invite', label: 'Invites' },
+  { value: 'app', label: 'Apps' },
+  { value: 'session', label: 'Sessions' },
+  { value: 'host', label: 'Hosts' },
+  { value: 'launch_profile', label: 'Launch profiles' },
+  { value: 'stream_profile', label: 'Stream profiles' },
+  { value: 'runtime_preset', label: 'Runtime presets' },
+  { value: 'instance', label: 'Settings' },
+  { value: 'secret', label: 'Secrets' },
+];
+const SINCE = [
+  { value: '', label: 'At any time' },
+  { value: '1', label: 'In the last day' },
+  { value: '7', label: 'In the last 7 days' },
+  { value: '30', label: 'In the last 30 days' },
+];
+
+/** What was done here, by whom and when. */
+export function ActivityPage(props: { search: ActivitySearch; onSearch: (search: ActivitySearch) => void }) {
+  usePageTitle('Activity');
+  const { search, onSearch } = props;
+  const { query, items } = usePages(
+    keys.activityList(search),
+    (cursor: number | undefined, signal) =>
+      call('activity.list', {
+        query: {
+          limit: 100,
+          cursor,
+          q: search.q,
+          target_type: search.about,
+          since:
+            search.days === undefined ? undefined : new Date(Date.now() - search.days * DAY_MS).toISOString(),
+        },
+        signal,
+      }),
+    { refetchMs: REFRESH_MS },
+  );
+  return (
+    <>
+      <PageHead title="Activity" />
+      <div className={styles.filters}>
+        <SearchField
+          words="Find activity"
+          hint="Action, id or name"
+          value={search.q ?? ''}
+          onChange={(q) => onSearch({ ...search, q })}
+        />
+        <NativeSelect
+          aria-label="About"
+          data={ABOUT}
+          value={search.about ?? ''}
+          onChange={(event) => onSearch({ ...search, about: event.currentTarget.value })}
+        />
+        <NativeSelect
+          aria-label="Since"
+          data={SINCE}
+          value={search.days ?? ''}
+          onChange={(event) => onSearch({ ...search, days: Number(event.currentTarget.value) })}
+        />
+      </div>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      <ActivityTable entries={items} />
+      <ShowMore query={query} />
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+import type { ActivityEntry } from '@footlight/protocol/rest';
+
+/** Actions in a person's words; the vocabulary is open, so an unknown one is shown as it is. */
+const WORDS: Readonly<Record<string, string>> = {
+  'app.create': 'Added an app',
+  'app.update': 'Changed an app',
+  'app.delete': 'Deleted an app',
+  'app.artwork.set': 'Chose artwork',
+  'app.artwork.upload': 'Uploaded artwork',
+  'app.artwork.cleared': 'Removed artwork',
+  'app.artwork.reresolve': 'Looked all artwork up again',
+  'app.entitlement.grant': 'Gave an app',
+  'app.entitlement.revoke': 'Took an app away',
+  'app.entitlement.set_mode': 'Set who gets a library',
+  'runtime_preset.create': 'Added a runtime preset',
+  'runtime_preset.update': 'Changed a runtime preset',
+  'runtime_preset.delete': 'Deleted a runtime preset',
+  'stream_profile.create': 'Added a stream profile',
+  'stream_profile.update': 'Changed a stream profile',
+  'stream_profile.delete': 'Deleted a stream profile',
+  'launch_profile.create': 'Added a launch profile',
+  'launch_profile.update': 'Changed a launch profile',
+  'launch_profile.delete': 'Deleted a launch profile',
+  'profile_policy.update': 'Changed the profile policy',
+  'instance.settings.updated': 'Changed settings',
+  'instance.secret.set': 'Stored a secret',
+  'instance.secret.cleared': 'Forgot a secret',
+  'user.role_changed': 'Changed a role',
+  'user.disabled': 'Disabled an account',
+  'user.enabled': 'Enabled an account',
+  'user.quota_changed': 'Changed a session quota',
+  'user.deleted': 'Deleted an account',
+  'invite.minted': 'Made an invite',
+  'invite.revoked': 'Withdrew an invite',
+  'host.registered': 'Enrolled',
+  'host.drain': 'Drained a host',
+  'host.uncordon': 'Returned a host to service',
+  'host.delete': 'Deleted a host',
+  'session.stop': 'Stopped a session',
+  'session.failed': 'A session failed',
+  'enrollment_token.create': 'Made an enrolment token',
+  'enrollment_token.delete': 'Deleted an enrolment token',
+  'storage.home.tombstone': 'Gave files up for collection',
+};
+
+export function actionWords(action: string): string {
+  return WORDS[action] ?? action;
+}
+
+/** Details that say more than the action does, most telling first; ids say nothing to a person. */
+export function detailWords({ details }: Pick<ActivityEntry, 'details'>): string {
+  return Object.entries(details)
+    .filter(([key, value]) => !/(^|_)id$/.test(key) && value !== null && value !== '' && value !== false)
+    .map(([key, value]) => {
+      if (key === 'name' || key === 'username' || key === 'node_name') return String(value);
+      if (Array.isArray(value)) return value.map(plainName).join(', ');
+      if (value === true) return plainName(key);
+      return `${plainName(key)} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`;
+    })
+    .join(' · ');
+}
+
+const plainName = (key: unknown): string => String(key).replaceAll('_', ' ');
