@@ -52,7 +52,7 @@ export function openApiDocument(): Json {
       description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The service that this document came from.' }],
+    servers: [{ url: '/', description: 'This service.' }],
     tags: filled.map(({ name, summary }) => ({ name, description: summary })),
     paths,
     components: {
