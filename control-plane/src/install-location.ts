@@ -8,7 +8,6 @@ export const BUILT_WEB_APP = fileURLToPath(new URL('../../packages/web/dist', im
 /** The page that shows the contract to people, with its style and script. */
 export const REFERENCE_PAGE = fileURLToPath(new URL('../src/reference/page', import.meta.url));
 
+const require = createRequire(import.meta.url);
 /** The renderer that this page uses. */
-export const SWAGGER_UI = path.dirname(
-  createRequire(import.meta.url).resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'),
-);
+export const SWAGGER_UI = path.dirname(require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'));
