@@ -18,6 +18,8 @@ export interface SessionFacts {
   endedAtMs?: number;
   /** Left out: launched from no known device. */
   deviceId?: string;
+  /** The rung that it resolved to; left out: none was in force. */
+  streamProfileId?: string;
 }
 
 /**
@@ -42,6 +44,7 @@ export async function addSession(
       app_id: session.appId,
       device_id: session.deviceId ?? null,
       state: session.state,
+      stream_profile_id: session.streamProfileId ?? null,
       encode_slots: 1,
       encoder: 'openh264',
       stream_width: 1280,

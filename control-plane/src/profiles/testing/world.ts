@@ -1,0 +1,63 @@
+import type { ErrorCode, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
+import { expect } from 'vitest';
+import type { Answer, TestApp } from '../../testing/index.ts';
+
+/** What suites about profiles do again and again. */
+export interface ProfileWorld {
+  /** Calls as the administrator. */
+  ask(method: string, url: string, body?: unknown): Promise<Answer>;
+  /** A rung of its own id; h264 unless told otherwise. */
+  rung(id: string, fields?: Partial<StreamProfile>): Promise<StreamProfile>;
+  profile(id: string, rungs: readonly string[], fields?: object): Promise<LaunchProfile>;
+  app(fields: object): Promise<{ id: string; display_stream: object }>;
+  /** The newest entry of the activity log with this action. */
+  audited(action: string): Promise<object | undefined>;
+  /** What a list of apps is kept under. */
+  version(): Promise<number>;
+}
+
+export const RUNG_BODY = {
+  display_name: 'A rung',
+  codec: 'h264',
+  width: 1280,
+  height: 720,
+  fps: 60,
+  nominal_bitrate_kbps: 4000,
+} as const;
+
+export function refused(answer: Answer, status: number, code: ErrorCode): string {
+  expect([answer.status, answer.body?.error?.code], answer.text).toEqual([status, code]);
+  return answer.body.error.message;
+}
+
+export function profileWorld(app: TestApp): ProfileWorld {
+  const { db } = app.plane.platform.database;
+  const ask = (method: string, url: string, body?: unknown) =>
+    app.call(app.people.admin, method, url, body === undefined ? {} : { body });
+  async function created(url: string, body: object) {
+    const answer = await ask('POST', url, body);
+    expect([answer.status, answer.body?.error]).toEqual([201, undefined]);
+    return answer.body;
+  }
+  return {
+    ask,
+    rung: (id, fields = {}) => created('/v1/admin/stream-profiles', { ...RUNG_BODY, id, ...fields }),
+    profile: (id, rungs, fields = {}) =>
+      created('/v1/admin/launch-profiles', { id, display_name: `Profile ${id}`, rungs, ...fields }),
+    app: async (fields) => (await created('/v1/apps', { name: 'An app', ...fields })).app,
+    async audited(action) {
+      const row = await db
+        .selectFrom('activity')
+        .select(['actor_user_id', 'target_type', 'target_id', 'details'])
+        .where('action', '=', action)
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return row && { ...row, details: JSON.parse(row.details) };
+    },
+    async version() {
+      const row = await db.selectFrom('catalog_version').select('version').executeTakeFirstOrThrow();
+      return row.version;
+    },
+  };
+}
