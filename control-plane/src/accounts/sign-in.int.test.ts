@@ -261,6 +261,22 @@ describeDatabases('signing in', ({ fresh: database }) => {
       expect(await count()).toBe(0);
     }));
 
+  it('sweeps all of them in one run, however many there are', () =>
+    withWorld({ env: OPEN }, async (world) => {
+      await world.register('alice');
+      await world.login('alice@example.org');
+      const kept = await world.db.selectFrom('auth_tokens').selectAll().executeTakeFirstOrThrow();
+      for (let chunk = 0; chunk < 23; chunk += 1) {
+        const dead = Array.from({ length: 100 }, (_, i) => {
+          const id = `dead-${chunk}-${i}`;
+          return { ...kept, id, token_hash: id, page_hash: id, revoked_at: 1 };
+        });
+        await world.db.insertInto('auth_tokens').values(dead).execute();
+      }
+      await world.runTask('auth.token_janitor');
+      expect(await world.db.selectFrom('auth_tokens').selectAll().execute()).toEqual([kept]);
+    }));
+
   // The caller, and the page cookie.
 
   it('reads the caller, and renews the page cookie of administrators only', () =>

@@ -243,12 +243,23 @@ export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Pr
     .execute();
 }
 
-/** Deletes tokens that were revoked, or expired before the given time. */
-export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number): Promise<void> {
-  await tx
+/**
+ * Deletes tokens that were revoked, or expired before the given time.
+ * @param limit how many at once
+ * @returns how many there were to delete
+ */
+export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number, limit: number): Promise<number> {
+  const result = await tx
     .deleteFrom('auth_tokens')
-    .where((where) =>
-      where.or([where('revoked_at', 'is not', null), where('expires_at', '<', expiredBeforeMs)]),
+    .where('id', 'in', (eb) =>
+      eb
+        .selectFrom('auth_tokens')
+        .select('id')
+        .where((where) =>
+          where.or([where('revoked_at', 'is not', null), where('expires_at', '<', expiredBeforeMs)]),
+        )
+        .limit(limit),
     )
-    .execute();
+    .executeTakeFirst();
+  return Number(result.numDeletedRows);
 }

@@ -14,6 +14,7 @@ const SECRET_FIELDS = [
   'credential',
   'setup_token',
   '["x-service-setup-token"]',
+  '["x-service-dev-key"]',
   '["x-service-enroll"]',
 ];
 

@@ -366,6 +366,43 @@ describeDatabases('launch', (databases) => {
       expect(await world.slotsUsed(agent)).toBe(3);
     });
 
+    test('200 parallel launches while the quota is lowered from 3 to 1: never more than 3, then none', async () => {
+      const agent = await world.host('hosta', slots(64));
+      const app = await world.app();
+      const lower = () =>
+        world.call(world.people.admin, 'PATCH', `/v1/users/${world.people.alice.id}`, {
+          body: { max_concurrent_sessions: 1 },
+        });
+      const launches = Array.from({ length: 200 }, (_, i) => {
+        if (i === 100) void lower();
+        return world.launch(world.people.alice, app);
+      });
+      const answers = await Promise.all(launches);
+      const launched = answers.filter(({ status }) => status === 201).length;
+      expect(launched).toBeGreaterThanOrEqual(1);
+      expect(launched).toBeLessThanOrEqual(3);
+      expect(await world.slotsUsed(agent)).toBe(launched);
+      expect((await lower()).status).toBe(200);
+      expect((await world.launch(world.people.alice, app)).body.error?.code).toBe('session_quota_exceeded');
+    });
+
+    test('an account that launches while it is deleted: either it has a session, or it is gone', async () => {
+      const agent = await world.host('hosta', slots(64));
+      const app = await world.app();
+      let running = 0;
+      for (let round = 0; round < 10; round += 1) {
+        const person = await world.addPerson(`leaver-${round}`);
+        const [launch, removal] = await Promise.all([
+          world.launch(person, app),
+          world.call(world.people.admin, 'DELETE', `/v1/users/${person.id}`),
+        ]);
+        if (removal.status === 204) expect([401, 403]).toContain(launch.status);
+        else expect([launch.status, removal.status, removal.body.error.code]).toEqual([201, 409, 'conflict']);
+        running += launch.status === 201 ? 1 : 0;
+      }
+      expect(await world.slotsUsed(agent)).toBe(running);
+    });
+
     test('ten launches, one slot, one winner', async () => {
       const agent = await world.host('hosta', slots(1));
       const app = await world.app();

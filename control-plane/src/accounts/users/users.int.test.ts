@@ -327,6 +327,32 @@ describeDatabases('users', ({ fresh }) => {
       expect(gifts).toMatchObject([{ subject_id: app.people.bob.id, granted_by_user: null }]);
       expect((await app.call(leaver, 'GET', '/v1/me')).body.error.code).toBe('unauthorized');
     });
+
+    test('meets whatever its account does meanwhile with an answer, and leaves nothing of it behind', async () => {
+      const appId = await addApp('Wanted');
+      for (let round = 0; round < 5; round += 1) {
+        const leaver = await app.addPerson(`busy-${round}`, 'admin');
+        const as = (method: string, url: string, body?: unknown) => app.call(leaver, method, url, { body });
+        const answers = await Promise.all([
+          as('POST', '/v1/admin/invites'),
+          as('PATCH', `/v1/users/${leaver.id}`, { max_concurrent_sessions: round }),
+          remove(leaver.id),
+          as('POST', '/v1/admin/invites'),
+          app.call(admin, 'POST', `/v1/admin/apps/${appId}/entitlements`, {
+            body: { subject_type: 'user', subject_id: leaver.id },
+          }),
+          as('GET', '/v1/users'),
+          as('POST', '/v1/auth/logout'),
+        ]);
+        // 503 asks for another try, which then hears that the account is gone.
+        for (const { status } of answers) expect(status === 503 || status < 500).toBe(true);
+        expect(answers[2]?.status).toBe(204);
+        const left = (await dumpDatabase(app.plane.platform.database))
+          .split('\n')
+          .filter((line) => line.includes(leaver.id) && !line.startsWith('activity '));
+        expect(left).toEqual([]);
+      }
+    });
   });
 
   describe('the entitlements of one account', () => {

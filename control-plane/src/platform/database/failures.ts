@@ -6,6 +6,8 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
   // serialization_failure, deadlock_detected: the same work may simply run again.
   '40001': 'retry',
   '40P01': 'retry',
+  // foreign_key_violation: what was there a moment ago was deleted meanwhile, and whoever looks again sees that.
+  '23503': 'retry',
   // lock_not_available, query_canceled (statement_timeout), too_many_connections.
   '55P03': 'busy',
   '57014': 'busy',
@@ -37,6 +39,7 @@ export function classifyFailure(error: unknown): Failure {
   if (!(error instanceof Error)) return 'other';
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code === 'SQLITE_CONSTRAINT_PRIMARYKEY' || code === 'SQLITE_CONSTRAINT_UNIQUE') return 'unique';
+  if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') return 'retry';
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'full';
   const known = POSTGRES[code];
