@@ -302,7 +302,7 @@ export const catalogOperations = {
     responses: { 201: z.object({ app: adminApp }) },
     refusals: {
       validation_failed: LOOKED_UP,
-      library_discovery_disabled: 'library_provider is set while library discovery is off.',
+      library_discovery_disabled: '`library_provider` is set while library discovery is off.',
       conflict: 'The parent already has a tile for this title.',
     },
     example: {
@@ -322,7 +322,11 @@ export const catalogOperations = {
     auth: 'user',
     summary: 'One app; administrators get the full record',
     params: idParams,
-    responses: { 200: z.object({ app: z.union([adminApp, appListItem]) }) },
+    responses: {
+      200: z.object({
+        app: z.union([adminApp, appListItem]).describe('The app; with the full record for administrators.'),
+      }),
+    },
     refusals: { not_found: 'There is no such app; for people also: it is disabled, or not theirs to use.' },
     example: { params: { id: APP_ID }, response: { app: exampleItem } },
   }),
@@ -339,7 +343,7 @@ export const catalogOperations = {
       not_found: 'There is no such app.',
       validation_failed: LOOKED_UP,
       conflict:
-        'cover_url is sent while the app has artwork; or the parent already has a tile for this title.',
+        '`cover_url` is sent while the app has artwork; or the parent already has a tile for this title.',
       library_discovery_disabled:
         'An enabled library app would be the result of setting library_provider or enabled while discovery is off.',
     },
@@ -364,7 +368,10 @@ export const catalogOperations = {
         .unknown()
         .optional()
         .transform((value) => value === 'true')
-        .describe('Exactly `true` deletes the tiles of the app with it; anything else does not.'),
+        .meta({
+          type: 'boolean',
+          description: 'Exactly `true` deletes the tiles of the app with it; anything else does not.',
+        }),
     }),
     responses: { 204: null },
     refusals: {

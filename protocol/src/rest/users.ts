@@ -115,7 +115,11 @@ export const userOperations = {
     auth: 'admin',
     summary: 'Apps granted to one account by name, in the order of their names',
     params: idParams,
-    responses: { 200: z.object({ items: z.array(entitlement) }) },
+    responses: {
+      200: z.object({
+        items: z.array(entitlement).describe('The entitlements, by the names of their apps.'),
+      }),
+    },
     refusals: { not_found: notFound },
     example: {
       params: { id: exampleId },
