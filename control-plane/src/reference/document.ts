@@ -167,6 +167,11 @@ function exampleOf(text: string | undefined, schema: JsonSchema): Json {
 }
 
 function describeRequestBody(operation: Operation, components: Components): Json {
+  const { upload } = operation;
+  if (upload) {
+    const description = `The bytes of one file, at most ${inBytes(upload.defaultMaxBytes)} where the operator sets no other cap.`;
+    return { requestBody: { description, required: true, content: { [upload.mediaType]: {} } } };
+  }
   if (!operation.body) return {};
   return {
     requestBody: {

@@ -34,6 +34,9 @@ Every refusal has the body \`Error\`, with a \`code\` for programs and a \`messa
 
 Within a version the contract only grows: new operations, new optional fields in requests, new fields in answers, new error codes, and new values where a field says that it may grow. Clients ignore what they do not know. What is going to be taken away is marked \`deprecated\` for at least two minor versions first.`;
 
+/** Status of code `validation_failed` for a file over its cap. */
+const UPLOAD_TOO_LONG_STATUS = 413;
+
 /** What a success status says. */
 export const SUCCESS: { readonly [status: number]: string } = {
   101: 'The connection is a WebSocket from here on.',
@@ -130,6 +133,8 @@ export function refusalsOf(operation: Operation): Refusal[] {
     add('client_too_old', '`X-Service-Client-Version` is below the oldest version that the service takes.');
   if (operation.auth === 'admin') add('forbidden', 'The account of the caller is no administrator.');
   add('validation_failed', malformed(operation));
+  if (operation.upload)
+    add('validation_failed', 'The file is longer than the service takes.', UPLOAD_TOO_LONG_STATUS);
   // What an operation itself calls internal is something that is away for now.
   for (const [code, when] of Object.entries(operation.refusals ?? {}) as [ErrorCode, string][])
     add(code, when, code === 'internal' ? UNAVAILABLE_STATUS : undefined);
@@ -142,6 +147,7 @@ function malformed(operation: Operation): string {
   const parts = [
     operation.params && 'The path does not fit.',
     operation.query && !operation.websocket && 'The query does not fit.',
+    operation.upload && 'The body is missing or of another type.',
     operation.body && 'The body is no JSON, is too long, or does not fit.',
   ].filter((part) => typeof part === 'string');
   return parts.length > 0 ? parts.join(' ') : 'The request is malformed.';

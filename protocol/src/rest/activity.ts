@@ -7,27 +7,29 @@ export const severity = z.enum(['info', 'warn', 'err']);
 export type Severity = z.output<typeof severity>;
 
 /** Something that was done: by somebody, or by the service itself. */
-export const activityEntry = z.object({
-  id: z.int().describe('Number of the entry, int64; later entries have higher ones.'),
-  actor_user_id: z
-    .string()
-    .nullable()
-    .describe('Account that did it; null for what the service does by itself.'),
-  actor_username: z
-    .string()
-    .nullable()
-    .describe('Its present name; null without an actor and once the account is deleted.'),
-  action: z.string().describe('What was done, such as `app.create`. The vocabulary is open.'),
-  target_type: z.string().describe('What kind of thing it was done to. The vocabulary is open.'),
-  target_id: z.string().nullable().describe('Id or name of that thing; null where there is none.'),
-  details: jsonObject
-    .meta({ type: 'object' })
-    .describe(
-      'Ids, names, counts and changed keys, never values; {truncated: true} in place of more than 4096 bytes.',
-    ),
-  created_at: dateTime.describe('Time at which it was done.'),
-  severity: severity.describe('How much it deserves a look, derived from the action.'),
-});
+export const activityEntry = z
+  .object({
+    id: z.int().describe('Number of the entry, int64; later entries have higher ones.'),
+    actor_user_id: z
+      .string()
+      .nullable()
+      .describe('Account that did it; null for what the service does by itself.'),
+    actor_username: z
+      .string()
+      .nullable()
+      .describe('Its present name; null without an actor and once the account is deleted.'),
+    action: z.string().describe('What was done, such as `app.create`. The vocabulary is open.'),
+    target_type: z.string().describe('What kind of thing it was done to. The vocabulary is open.'),
+    target_id: z.string().nullable().describe('Id or name of that thing; null where there is none.'),
+    details: jsonObject
+      .meta({ type: 'object' })
+      .describe(
+        'Ids, names, counts and changed keys, never values; {truncated: true} in place of more than 4096 bytes.',
+      ),
+    created_at: dateTime.describe('Time at which it was done.'),
+    severity: severity.describe('How much it deserves a look, derived from the action.'),
+  })
+  .meta({ id: 'ActivityEntry', description: 'Something that was changed, by whom and when.' });
 export type ActivityEntry = z.output<typeof activityEntry>;
 
 const DEFAULT_LIMIT = 50;

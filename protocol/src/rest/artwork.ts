@@ -20,22 +20,24 @@ const picturePath = (what: string) =>
     .describe(`Path of the ${what} on this server, /v1/artwork/…; null when there is none.`);
 
 /** Whose picture an app shows, and how it was found. */
-export const artworkRecord = z.object({
-  app_id: z.string().describe('Id of the app; it has one record at most.'),
-  source: z
-    .enum(['provider', 'manual', 'none'])
-    .describe(
-      'provider: matched and fetched by itself. manual: picked, named or uploaded by an administrator. none: looked for and not found, so that nobody looks again.',
-    ),
-  provider: z.string().describe('Name of the provider that the pictures came from; "" when from none.'),
-  provider_ref: z.string().describe('The provider\'s id of the title; "" when from no provider.'),
-  matched_name: z.string().describe('The provider\'s name of the title; "" when from no provider.'),
-  tile_url: picturePath('portrait picture (2:3)'),
-  hero_url: picturePath('wide picture'),
-  attribution: z.string().describe('Credit line to show beside the pictures; "" when none is due.'),
-  locked: z.boolean().describe('True: an administrator chose, and no automatic match replaces it.'),
-  updated_at: dateTime.describe('Time of the last change.'),
-});
+export const artworkRecord = z
+  .object({
+    app_id: z.string().describe('Id of the app; it has one record at most.'),
+    source: z
+      .enum(['provider', 'manual', 'none'])
+      .describe(
+        'provider: matched and fetched by itself. manual: picked, named or uploaded by an administrator. none: looked for and not found, so that nobody looks again.',
+      ),
+    provider: z.string().describe('Name of the provider that the pictures came from; "" when from none.'),
+    provider_ref: z.string().describe('The provider\'s id of the title; "" when from no provider.'),
+    matched_name: z.string().describe('The provider\'s name of the title; "" when from no provider.'),
+    tile_url: picturePath('portrait picture (2:3)'),
+    hero_url: picturePath('wide picture'),
+    attribution: z.string().describe('Credit line to show beside the pictures; "" when none is due.'),
+    locked: z.boolean().describe('True: an administrator chose, and no automatic match replaces it.'),
+    updated_at: dateTime.describe('Time of the last change.'),
+  })
+  .meta({ id: 'Artwork', description: 'Whose picture an app shows, and how it was found.' });
 export type ArtworkRecord = z.output<typeof artworkRecord>;
 
 const provider = {
@@ -46,29 +48,33 @@ const provider = {
     .describe("Where the provider's key comes from; none: there is no key that can be used."),
 };
 
-export const artworkEnvelope = z.object({
-  artwork: artworkRecord.nullable().describe('The record; null when nobody has looked or chosen yet.'),
-  ...provider,
-  provider_problem: z
-    .string()
-    .optional()
-    .describe('Why a stored key cannot be used; left out when nothing is wrong. Never a part of a key.'),
-});
+export const artworkEnvelope = z
+  .object({
+    artwork: artworkRecord.nullable().describe('The record; null when nobody has looked or chosen yet.'),
+    ...provider,
+    provider_problem: z
+      .string()
+      .optional()
+      .describe('Why a stored key cannot be used; left out when nothing is wrong. Never a part of a key.'),
+  })
+  .meta({ id: 'AppArtwork', description: 'The pictures of one app, and what is known of the provider.' });
 export type ArtworkEnvelope = z.output<typeof artworkEnvelope>;
 
 /** A title of the provider that an administrator may pick. */
-export const artworkCandidate = z.object({
-  ref: z.string().describe("The provider's id of the title, for `provider_ref`."),
-  name: z.string().describe("The provider's name of the title."),
-  thumb_url: z
-    .string()
-    .nullable()
-    .describe('Address of a small picture at the provider, for the record only; null when there is none.'),
-  thumb_data: z
-    .string()
-    .nullable()
-    .describe('That picture as a data URL of at most 32 KiB, to be shown; null when it could not be had.'),
-});
+export const artworkCandidate = z
+  .object({
+    ref: z.string().describe("The provider's id of the title, for `provider_ref`."),
+    name: z.string().describe("The provider's name of the title."),
+    thumb_url: z
+      .string()
+      .nullable()
+      .describe('Address of a small picture at the provider, for the record only; null when there is none.'),
+    thumb_data: z
+      .string()
+      .nullable()
+      .describe('That picture as a data URL of at most 32 KiB, to be shown; null when it could not be had.'),
+  })
+  .meta({ id: 'ArtworkCandidate', description: 'A title of the provider that may be picked.' });
 export type ArtworkCandidate = z.output<typeof artworkCandidate>;
 
 const isNamed = (value: string | undefined): boolean => value !== undefined && value.trim() !== '';
@@ -141,9 +147,10 @@ export const artworkOperations = {
     responses: { 200: bytes, 304: null },
     refusals: {
       not_found: 'The name is none of an asset, or no such asset is stored.',
-      internal: 'The folder of the pictures cannot be used, or too many sizes wait to be made (503).',
+      internal: 'The folder of the pictures cannot be used, or too many sizes wait to be made.',
     },
     contentType: 'image/*',
+    headers: { ETag: 'Name of these bytes; sent back in `If-None-Match` it saves the body.' },
     example: { params: { asset: ASSET }, query: { w: '300' } },
   }),
   'artwork.envelope': operation({

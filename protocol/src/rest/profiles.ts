@@ -53,7 +53,9 @@ const rungFields = {
 const rungId = z.string().describe('Id that the operator chose.');
 
 /** A stream profile: one encoding, a rung of the chains that launch profiles are. */
-export const streamProfile = z.object({ id: rungId, ...rungFields });
+export const streamProfile = z
+  .object({ id: rungId, ...rungFields })
+  .meta({ id: 'StreamProfile', description: 'One way to stream: a rung that launch profiles are made of.' });
 export type StreamProfile = z.output<typeof streamProfile>;
 
 const warning = z.object({
@@ -77,21 +79,23 @@ const rungWithWarnings = streamProfile.extend({
 });
 
 /** A rung in the list of administrators, with who uses it. */
-export const listedStreamProfile = streamProfile.extend({
-  used_by: z
-    .array(
-      z.object({
-        id: z.string().describe('Id of the launch profile.'),
-        display_name: z.string().describe('Name of the launch profile.'),
-      }),
-    )
-    .optional()
-    .describe('Launch profiles whose chain lists the rung, by id; absent: none.'),
-  session_count: z
-    .int()
-    .optional()
-    .describe('Sessions, live and past, that resolved to the rung; absent: none.'),
-});
+export const listedStreamProfile = streamProfile
+  .extend({
+    used_by: z
+      .array(
+        z.object({
+          id: z.string().describe('Id of the launch profile.'),
+          display_name: z.string().describe('Name of the launch profile.'),
+        }),
+      )
+      .optional()
+      .describe('Launch profiles whose chain lists the rung, by id; absent: none.'),
+    session_count: z
+      .int()
+      .optional()
+      .describe('Sessions, live and past, that resolved to the rung; absent: none.'),
+  })
+  .meta({ id: 'ListedStreamProfile', description: 'A stream profile as administrators list it.' });
 export type ListedStreamProfile = z.output<typeof listedStreamProfile>;
 
 const launchProfileFields = {
@@ -104,57 +108,66 @@ const launchProfileFields = {
 };
 
 /** A launch profile: an ordered chain of rungs that people choose by one name. */
-export const launchProfile = z.object({
-  id: z.string().describe('Id that the operator chose.'),
-  ...launchProfileFields,
-  rungs: z
-    .array(
-      z.object({
-        position: z
-          .int()
-          .describe('Place in the chain, from 1: the order in which a launch tries the rungs.'),
-        stream_profile: streamProfile.describe('The rung at this place.'),
-      }),
-    )
-    .describe('The chain, best rung first.'),
-  used_by: z
-    .object({
-      apps: z
-        .array(
-          z.object({
-            id: z.string().describe('Id of the app.'),
-            name: z.string().describe('Name of the app.'),
-          }),
-        )
-        .describe('Apps whose default this profile is, by name.'),
-      global_default: z.boolean().describe('Whether it is the default of the instance.'),
-      user_preferences: z.int().describe('How many people made it their own default.'),
-    })
-    .describe('What keeps the profile from being deleted.'),
-  warnings: z.array(warning).describe('What is doubtful about the chain; [] when nothing is.'),
-});
+export const launchProfile = z
+  .object({
+    id: z.string().describe('Id that the operator chose.'),
+    ...launchProfileFields,
+    rungs: z
+      .array(
+        z.object({
+          position: z
+            .int()
+            .describe('Place in the chain, from 1: the order in which a launch tries the rungs.'),
+          stream_profile: streamProfile.describe('The rung at this place.'),
+        }),
+      )
+      .describe('The chain, best rung first.'),
+    used_by: z
+      .object({
+        apps: z
+          .array(
+            z.object({
+              id: z.string().describe('Id of the app.'),
+              name: z.string().describe('Name of the app.'),
+            }),
+          )
+          .describe('Apps whose default this profile is, by name.'),
+        global_default: z.boolean().describe('Whether it is the default of the instance.'),
+        user_preferences: z.int().describe('How many people made it their own default.'),
+      })
+      .describe('What keeps the profile from being deleted.'),
+    warnings: z.array(warning).describe('What is doubtful about the chain; [] when nothing is.'),
+  })
+  .meta({ id: 'LaunchProfile', description: 'A chain of rungs that a launch goes down until one fits.' });
 export type LaunchProfile = z.output<typeof launchProfile>;
 
 /** What applies to the whole instance where neither app nor user choose. */
-export const instanceProfilePolicy = z.object({
-  global_default_profile_id: z
-    .string()
-    .nullable()
-    .describe('Launch profile that applies without a choice; null: the numbers of each app.'),
-  user_overrides_allowed: z.boolean().describe('Whether people may choose a launch profile of their own.'),
-});
+export const instanceProfilePolicy = z
+  .object({
+    global_default_profile_id: z
+      .string()
+      .nullable()
+      .describe('Launch profile that applies without a choice; null: the numbers of each app.'),
+    user_overrides_allowed: z.boolean().describe('Whether people may choose a launch profile of their own.'),
+  })
+  .meta({
+    id: 'InstanceProfilePolicy',
+    description: 'Which launch profile people get who choose none, and whether they may choose.',
+  });
 export type InstanceProfilePolicy = z.output<typeof instanceProfilePolicy>;
 
 /** The caller's own default, and what the instance says. */
-export const profilePreferences = z.object({
-  default_profile_id: z
-    .string()
-    .nullable()
-    .describe(
-      'Launch profile that the caller chose as a default; null: none. Used while overrides are allowed.',
-    ),
-  ...instanceProfilePolicy.shape,
-});
+export const profilePreferences = z
+  .object({
+    default_profile_id: z
+      .string()
+      .nullable()
+      .describe(
+        'Launch profile that the caller chose as a default; null: none. Used while overrides are allowed.',
+      ),
+    ...instanceProfilePolicy.shape,
+  })
+  .meta({ id: 'ProfilePreferences', description: 'What the caller chose, and whether it counts.' });
 export type ProfilePreferences = z.output<typeof profilePreferences>;
 
 export const eligibility = z.enum(['eligible', 'risky', 'ineligible']);
@@ -194,21 +207,23 @@ const ratedRung = streamProfile.extend({
 });
 
 /** A launch profile as one caller's device can play it. */
-export const ratedLaunchProfile = z.object({
-  id: z.string().describe('Id of the launch profile.'),
-  display_name: launchProfileFields.display_name,
-  description: launchProfileFields.description,
-  nominal: z
-    .object({
-      width: z.int().describe('Pixels.'),
-      height: z.int().describe('Pixels.'),
-      fps: z.int().describe('Pictures per second.'),
-      bitrate_kbps: z.int().describe('Nominal bitrate, kbit/s.'),
-    })
-    .describe('Numbers of the first rung: advertised, not promised.'),
-  ...verdict,
-  rungs: z.array(ratedRung).describe('The chain, each rung with its own verdict.'),
-});
+export const ratedLaunchProfile = z
+  .object({
+    id: z.string().describe('Id of the launch profile.'),
+    display_name: launchProfileFields.display_name,
+    description: launchProfileFields.description,
+    nominal: z
+      .object({
+        width: z.int().describe('Pixels.'),
+        height: z.int().describe('Pixels.'),
+        fps: z.int().describe('Pictures per second.'),
+        bitrate_kbps: z.int().describe('Nominal bitrate, kbit/s.'),
+      })
+      .describe('Numbers of the first rung: advertised, not promised.'),
+    ...verdict,
+    rungs: z.array(ratedRung).describe('The chain, each rung with its own verdict.'),
+  })
+  .meta({ id: 'RatedLaunchProfile', description: 'A launch profile with how well it suits the caller.' });
 export type RatedLaunchProfile = z.output<typeof ratedLaunchProfile>;
 
 const profileOffer = z.object({

@@ -3,29 +3,33 @@ import { body, dateTime, string } from './atoms.ts';
 import { operation } from './operation.ts';
 
 /** What administrators see of a secret: everything but its value. */
-export const secretStatus = z.object({
-  name: z.string().describe('Name of the secret, fixed by the service.'),
-  label: z.string().describe('What to call it in a form.'),
-  description: z.string().describe('What the service uses it for.'),
-  env_var: z.string().describe('Environment variable that is used while nothing is stored.'),
-  docs_url: z.string().describe('Page on which the value can be got.'),
-  configured: z.boolean().describe('A value is stored.'),
-  readable: z.boolean().describe('A value is stored and a configured master key decrypts it.'),
-  hint: z
-    .string()
-    .describe('Last 4 characters of the stored value; empty when it has fewer than 12 or none is stored.'),
-  env_set: z.boolean().describe('The environment variable has a value.'),
-  origin: z
-    .enum(['none', 'database', 'environment'])
-    .describe('Where the value in force comes from; none also while a stored value cannot be decrypted.'),
-  key_version: z.int().describe('Version of the master key that encrypted the stored value; 0 when none is.'),
-  updated_by: z
-    .string()
-    .nullable()
-    .describe('Account that stored the value; null when none is, or it is gone.'),
-  updated_at: dateTime.nullable().describe('Time at which the value was stored; null when none is.'),
-  problem: z.string().optional().describe('Why the stored value cannot be used; left out when it can.'),
-});
+export const secretStatus = z
+  .object({
+    name: z.string().describe('Name of the secret, fixed by the service.'),
+    label: z.string().describe('What to call it in a form.'),
+    description: z.string().describe('What the service uses it for.'),
+    env_var: z.string().describe('Environment variable that is used while nothing is stored.'),
+    docs_url: z.string().describe('Page on which the value can be got.'),
+    configured: z.boolean().describe('A value is stored.'),
+    readable: z.boolean().describe('A value is stored and a configured master key decrypts it.'),
+    hint: z
+      .string()
+      .describe('Last 4 characters of the stored value; empty when it has fewer than 12 or none is stored.'),
+    env_set: z.boolean().describe('The environment variable has a value.'),
+    origin: z
+      .enum(['none', 'database', 'environment'])
+      .describe('Where the value in force comes from; none also while a stored value cannot be decrypted.'),
+    key_version: z
+      .int()
+      .describe('Version of the master key that encrypted the stored value; 0 when none is.'),
+    updated_by: z
+      .string()
+      .nullable()
+      .describe('Account that stored the value; null when none is, or it is gone.'),
+    updated_at: dateTime.nullable().describe('Time at which the value was stored; null when none is.'),
+    problem: z.string().optional().describe('Why the stored value cannot be used; left out when it can.'),
+  })
+  .meta({ id: 'Secret', description: 'What is known of a secret, never its value.' });
 export type SecretStatus = z.output<typeof secretStatus>;
 
 const masterKeyConfigured = z

@@ -27,17 +27,19 @@ const settingFields = {
 const ORIGINS_RULE =
   'Pages of these origins may open sessions besides those of this server, each as `https://host[:port]`';
 
-export const instanceSettings = z.object({
-  ...settingFields,
-  allowed_origins: z
-    .array(z.string())
-    .describe(`${ORIGINS_RULE}. The stored list, also while SERVICE_ALLOWED_ORIGINS replaces it.`),
-  updated_by: z
-    .string()
-    .nullable()
-    .describe('Account that changed a setting last; null when none has, or it is gone.'),
-  updated_at: dateTime.describe('Time of the last change; of the first start until there is one.'),
-});
+export const instanceSettings = z
+  .object({
+    ...settingFields,
+    allowed_origins: z
+      .array(z.string())
+      .describe(`${ORIGINS_RULE}. The stored list, also while SERVICE_ALLOWED_ORIGINS replaces it.`),
+    updated_by: z
+      .string()
+      .nullable()
+      .describe('Account that changed a setting last; null when none has, or it is gone.'),
+    updated_at: dateTime.describe('Time of the last change; of the first start until there is one.'),
+  })
+  .meta({ id: 'InstanceSettings', description: 'Settings of the whole instance.' });
 export type InstanceSettings = z.output<typeof instanceSettings>;
 
 /** Entries are text; which texts are origins is judged by the server, whose refusal names the position. */
@@ -64,21 +66,23 @@ export type SettingsPatch = z.output<typeof changeBody>;
 const answer = z.object({ settings: instanceSettings.describe('The settings as they are now.') });
 
 /** A host setting as administrators' forms are made from it. */
-export const configKnob = z.object({
-  key: z.string().describe('Name of the setting in host overrides.'),
-  type: z.enum(['bool', 'int', 'float', 'enum', 'string']).describe('What kind of value it takes.'),
-  default: z
-    .union([z.string(), z.number(), z.boolean(), z.null()])
-    .describe('Value where neither the host nor its environment says another; null is none.'),
-  min: z.number().optional().describe('Smallest value, included; left out where there is no bound.'),
-  max: z.number().optional().describe('Largest value, included; left out where there is no bound.'),
-  enum: z.array(z.string()).optional().describe('The values of an enum; left out for other types.'),
-  nullable: z.boolean().describe('null is a value of it.'),
-  class: z
-    .enum(['live', 'restart'])
-    .describe('live: counts for sessions that start later. restart: counts when the agent starts.'),
-  env_var: z.string().describe("Variable of the agent's environment that sets it."),
-});
+export const configKnob = z
+  .object({
+    key: z.string().describe('Name of the setting in host overrides.'),
+    type: z.enum(['bool', 'int', 'float', 'enum', 'string']).describe('What kind of value it takes.'),
+    default: z
+      .union([z.string(), z.number(), z.boolean(), z.null()])
+      .describe('Value where neither the host nor its environment says another; null is none.'),
+    min: z.number().optional().describe('Smallest value, included; left out where there is no bound.'),
+    max: z.number().optional().describe('Largest value, included; left out where there is no bound.'),
+    enum: z.array(z.string()).optional().describe('The values of an enum; left out for other types.'),
+    nullable: z.boolean().describe('null is a value of it.'),
+    class: z
+      .enum(['live', 'restart'])
+      .describe('live: counts for sessions that start later. restart: counts when the agent starts.'),
+    env_var: z.string().describe("Variable of the agent's environment that sets it."),
+  })
+  .meta({ id: 'ConfigKnob', description: 'A setting that hosts have.' });
 export type ConfigKnob = z.output<typeof configKnob>;
 
 const example = {
