@@ -1,8 +1,12 @@
 /** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
+import { benchApi } from './api.ts';
 import { benchLaunch, benchMedia } from './media.ts';
 
 const ROUNDS = 5;
 const benches: Record<string, () => Promise<number>> = {
+  api: () => benchApi(ROUNDS, ['sqlite', 'postgres']),
+  'api-sqlite': () => benchApi(ROUNDS, ['sqlite']),
+  'api-postgres': () => benchApi(ROUNDS, ['postgres']),
   launch: () => benchLaunch(20),
   connect: () => benchMedia(['connect'], ROUNDS),
   g2g: () => benchMedia(['g2g'], ROUNDS),

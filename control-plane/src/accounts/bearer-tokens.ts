@@ -12,10 +12,10 @@ import {
   deleteDeadTokens,
   findAccount,
   findAccountByEmail,
-  findLiveToken,
   findLiveTokenExpiry,
   holdVerifiedAccount,
   isAdminPage,
+  liveTokenFinder,
   revokeToken,
   touchToken,
 } from './store.ts';
@@ -50,6 +50,7 @@ export function createBearerTokens(
 ): BearerTokens {
   const { clock, database, leader, logger } = platform;
   const { hasher, signIn, versionGate } = parts;
+  const findLiveToken = liveTokenFinder(database);
 
   leader.register({
     id: 'auth.token_janitor',
@@ -69,7 +70,7 @@ export function createBearerTokens(
   return {
     async authenticate(bearer) {
       const nowMs = clock.nowMs();
-      const token = await findLiveToken(database.db, sha256Hex(bearer), nowMs);
+      const token = await findLiveToken(sha256Hex(bearer), nowMs);
       if (token === undefined) return null;
       if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
         // The request does not wait for this note, nor fail with it: a busy database must not stop reads.

@@ -165,23 +165,24 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-export async function findLiveToken(
-  db: Executor,
-  tokenHash: string,
-  nowMs: number,
-): Promise<LiveToken | undefined> {
-  return liveTokens(db, nowMs)
-    .select([
-      'auth_tokens.id',
-      'auth_tokens.user_id',
-      'auth_tokens.device_id',
-      'auth_tokens.last_used_at',
-      'users.role',
-      'users.username',
-      'users.email',
-    ])
-    .where('auth_tokens.token_hash', '=', tokenHash)
-    .executeTakeFirst();
+/** The look-up that every signed-in request makes. */
+export function liveTokenFinder(
+  database: Database,
+): (tokenHash: string, nowMs: number) => Promise<LiveToken | undefined> {
+  const find = database.prepare((db, values: { tokenHash: string; nowMs: number }) =>
+    liveTokens(db, values.nowMs)
+      .select([
+        'auth_tokens.id',
+        'auth_tokens.user_id',
+        'auth_tokens.device_id',
+        'auth_tokens.last_used_at',
+        'users.role',
+        'users.username',
+        'users.email',
+      ])
+      .where('auth_tokens.token_hash', '=', values.tokenHash),
+  );
+  return async (tokenHash, nowMs) => (await find({ tokenHash, nowMs }))[0];
 }
 
 /** Expiry of a live token, epoch milliseconds; undefined when it is not in force any more. */

@@ -1,20 +1,21 @@
 import { LRUCache } from 'lru-cache';
+import type { KeptBody } from '../platform/http/kept-body.ts';
 
 const MAX_BODIES = 2_000;
-const MAX_CHARACTERS = 32 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** Finished answers of the app list, each good for one version of the catalog. */
 export interface ListCache {
   /** null: none, or of another version. */
-  find(key: string, version: number): string | null;
-  keep(key: string, version: number, body: string): void;
+  find(key: string, version: number): KeptBody | null;
+  keep(key: string, version: number, body: KeptBody): void;
 }
 
 export function createListCache(): ListCache {
-  const bodies = new LRUCache<string, { version: number; body: string }>({
+  const bodies = new LRUCache<string, { version: number; body: KeptBody }>({
     max: MAX_BODIES,
-    maxSize: MAX_CHARACTERS,
-    sizeCalculation: ({ body }) => body.length + 1,
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ body }) => body.maxBytes,
   });
   return {
     find(key, version) {

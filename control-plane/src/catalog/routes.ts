@@ -3,10 +3,11 @@ import type { Catalog } from './service.ts';
 
 /** Apps, entitlements, runtime presets, favourites and highlights over HTTP. */
 export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
-  server.handle('apps.list', async ({ caller, query }) => ({
-    status: 200,
-    raw: await catalog.listBody(caller.userId, query),
-  }));
+  server.handle(
+    'apps.list',
+    async ({ caller, query }) => ({ status: 200, kept: await catalog.listBody(caller.userId, query) }),
+    { compress: false },
+  );
   server.handle('apps.read', async ({ caller, params }) => ({
     status: 200,
     body: { app: await catalog.read(caller, params.id) },

@@ -3,6 +3,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import { flag, isUniqueViolation, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
+import { KeptBody } from '../platform/http/kept-body.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
   type AppFields,
@@ -41,8 +42,8 @@ export interface Catalog {
   presets: Presets;
   favourites: Favourites;
   highlights: Highlights;
-  /** JSON text of one page of the caller's apps, kept per user until something changed it. @throws 400 cursor */
-  listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<string>;
+  /** JSON of one page of the caller's apps, kept per user until something changed it. @throws 400 cursor */
+  listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
   /** @throws 404 for a person when absent, disabled or not entitled; for an administrator when absent */
   read(caller: Caller, appId: string): Promise<AdminApp | AppListItem>;
   listAll(
@@ -64,7 +65,7 @@ export interface Catalog {
 export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   const { database, clock, random, activity, config } = platform;
   const cache = createListCache();
-  const loadVersion = store.versionReader(database.db);
+  const loadVersion = store.versionReader(database);
   const entitlements = createEntitlements(platform);
   const presets = createPresets(platform);
 
@@ -195,14 +196,16 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       const rows = await store.listEntitledApps(database.db, userId, page);
       const favourites = await loadFavourites(database.db, userId);
       const displayStreams = await deps.loadDisplayStreams(database.db);
-      const body = JSON.stringify({
-        items: rows
-          .slice(0, page.limit)
-          .map((row) =>
-            toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) }),
-          ),
-        next_cursor: nextCursor(page, rows.length),
-      });
+      const body = new KeptBody(
+        JSON.stringify({
+          items: rows
+            .slice(0, page.limit)
+            .map((row) =>
+              toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) }),
+            ),
+          next_cursor: nextCursor(page, rows.length),
+        }),
+      );
       cache.keep(key, version, body);
       return body;
     },

@@ -235,14 +235,13 @@ export async function clearFirstAdminApps(tx: Tx): Promise<void> {
 
 /**
  * Reads the number that counts up with every write that can change what somebody's app list shows. Asked with each
- * list, so its SQL is made once.
+ * list.
  */
-export function versionReader(db: Executor): () => Promise<number> {
-  const query = db.selectFrom('catalog_version').select('version').where('id', '=', 1).compile();
-  return async () => {
-    const { rows } = await db.executeQuery(query);
-    return rows[0]?.version ?? 0;
-  };
+export function versionReader(database: Database): () => Promise<number> {
+  const load = database.prepare((db) =>
+    db.selectFrom('catalog_version').select('version').where('id', '=', 1),
+  );
+  return async () => (await load({}))[0]?.version ?? 0;
 }
 
 /** Call in the transaction of the write, so that no reader sees the one without the other. */

@@ -386,7 +386,7 @@ describeDatabases('sessions', (databases) => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       const stream = await follow(world.people.admin, session.id);
-      await expect.poll(() => stream.events.length).toBe(1);
+      await expect.poll(() => stream.events.length).toBeGreaterThan(0);
       const { db } = world.plane.platform.database;
       await db.updateTable('users').set({ role: 'user' }).where('id', '=', world.people.admin.id).execute();
       agent.reportState(session.id, 'running', { detail: 'not for everybody' });

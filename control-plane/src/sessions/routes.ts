@@ -2,7 +2,7 @@ import type { Signaling } from '@footlight/protocol/rest';
 import type { Config } from '../platform/config.ts';
 import { instant } from '../platform/database/index.ts';
 import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';
-import { bearerToken } from '../platform/http/request.ts';
+import { bearerToken, takeOver } from '../platform/http/request.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { MintedToken } from '../signaling/index.ts';
 import type { Sessions } from './service.ts';
@@ -54,12 +54,11 @@ export function registerSessionsRoutes(
     await sessions.read(caller, params.id);
     const slot = sessions.streams.reserve(caller.userId);
     const bearer = bearerToken(headers.authorization) ?? '';
-    reply.hijack();
     sessions.streams.serve(
       {
         sessionId: params.id,
         userId: caller.userId,
-        response: reply.raw,
+        response: takeOver(reply),
         // Whoever opened it as an administrator and is none any more may ask again, as what he is now.
         isSignedIn: async () => (await deps.authenticate(bearer))?.role === caller.role,
         async snapshot() {

@@ -20,12 +20,14 @@ export interface Program {
 /**
  * @param script below scripts/
  * @param env what the program gets besides PATH, HOME and the mark of the test run
+ * @param core the only core that it may run on; left out: any
  */
 export function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
   logFile: string,
+  core?: number,
 ): Program {
   const log = createWriteStream(logFile, { flags: 'a' });
   const inherited: Record<string, string> = {};
@@ -33,10 +35,11 @@ export function startProgram(
     const value = process.env[name];
     if (value !== undefined) inherited[name] = value;
   }
+  const pinned = core === undefined ? [] : ['taskset', '-c', String(core)];
   // Should the test run be killed outright, the kernel takes its programs along.
   const child: ChildProcess = spawn(
     'setpriv',
-    ['--pdeathsig', 'KILL', '--', path.join(repositoryRoot, 'scripts', script), ...words],
+    ['--pdeathsig', 'KILL', '--', ...pinned, path.join(repositoryRoot, 'scripts', script), ...words],
     { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   child.stdout?.pipe(log, { end: false });

@@ -1,4 +1,5 @@
-import type { Kysely, SelectQueryBuilder, Transaction } from 'kysely';
+import type { Compilable, Kysely, SelectQueryBuilder, Transaction } from 'kysely';
+import type { Values } from './prepared.ts';
 import type { Schema } from './schema.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -31,6 +32,13 @@ export interface Database {
    * busy for 5 s or is away, which the HTTP side answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Makes a query that runs often, outside transactions: its SQL is made once, and so is its plan.
+   * @param build sees stand-ins in place of values, so it must not decide anything by one
+   */
+  prepare<Bound extends Values, Row>(
+    build: (db: Kysely<Schema>, values: Bound) => Compilable<Row>,
+  ): (values: Bound) => Promise<Row[]>;
   /** Adds `for update` on Postgres; SQLite's transaction already holds the only write lock. */
   forUpdate<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
   /** Adds `for update skip locked` on Postgres. */

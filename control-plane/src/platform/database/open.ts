@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import { type Clock, SECOND_MS, systemClock } from '../clock.ts';
@@ -5,9 +6,10 @@ import type { Logger } from '../logger.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
 import { classifyFailure } from './failures.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
+import { prepareSql } from './prepared.ts';
 import type { Schema } from './schema.ts';
 import { insideTransaction, refuseInsideTransaction } from './scope.ts';
-import { SqliteDialect } from './sqlite-dialect.ts';
+import { SharedFile, SqliteDialect } from './sqlite-dialect.ts';
 import { DiskReserve, openSqliteFile } from './sqlite-file.ts';
 
 const POOL_SIZE = 20;
@@ -64,7 +66,8 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
       logger.warn({ event: 'database.disk_recovered', file }, 'there is room on the disk again');
     }
   }, RESERVE_CHECK_MS);
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ open: () => connection, clock, onFull }) });
+  const shared = new SharedFile(connection, { clock, onFull });
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect(shared) });
   return {
     dialect: 'sqlite',
     db,
@@ -78,6 +81,10 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
         if (classifyFailure(error) === 'full' && onFull()) return runTransaction(db, work);
         throw error;
       }
+    },
+    prepare(build) {
+      const { sql, bind } = prepareSql(db, build);
+      return (values) => shared.alone(sql, bind(values));
     },
     forUpdate: (query) => query,
     skipLocked: (query) => query,
@@ -135,6 +142,15 @@ function openPostgres(url: string, logger: Logger): Database {
         }
       }
     },
+    prepare(build) {
+      const { sql: text, bind } = prepareSql(db, build);
+      const name = statementName(text);
+      return async (values) => {
+        refuseInsideTransaction();
+        const { rows } = await pool.query({ name, text, values: bind(values) });
+        return rows;
+      };
+    },
     forUpdate: (query) => query.forUpdate(),
     skipLocked: (query) => query.forUpdate().skipLocked(),
     forShare: (query) => query.forShare(),
@@ -149,6 +165,10 @@ function openPostgres(url: string, logger: Logger): Database {
 function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Promise<T> {
   return db.transaction().execute((tx) => insideTransaction(() => work(tx)));
 }
+
+/** Names of prepared statements hold for a connection, so the same text must have the same one. */
+const statementName = (text: string): string =>
+  `footlight_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 
 async function ping(db: Kysely<Schema>): Promise<void> {
   await sql`select 1`.execute(db);

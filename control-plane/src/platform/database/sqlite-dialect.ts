@@ -28,7 +28,6 @@ const WARY_MS = 1_000;
 const STATEMENTS_KEPT = 500;
 
 interface Options {
-  open: () => BetterSqlite3.Database;
   clock: Clock;
   /** Called when a write found the disk full; true when room was made and the write may be tried once more. */
   onFull: () => boolean;
@@ -39,14 +38,14 @@ interface Options {
  * processes that does not hold up the event loop.
  */
 export class SqliteDialect implements Dialect {
-  readonly #options: Options;
+  readonly #file: SharedFile;
 
-  constructor(options: Options) {
-    this.#options = options;
+  constructor(file: SharedFile) {
+    this.#file = file;
   }
 
   createDriver(): Driver {
-    return new SqliteDriver(this.#options);
+    return new SqliteDriver(this.#file);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -70,20 +69,18 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 }
 
 class SqliteDriver implements Driver {
-  readonly #options: Options;
-  #file: SharedFile | null = null;
+  readonly #file: SharedFile;
 
-  constructor(options: Options) {
-    this.#options = options;
+  constructor(file: SharedFile) {
+    this.#file = file;
   }
 
   async init(): Promise<void> {
-    this.#file = new SharedFile(this.#options.open(), this.#options);
+    // The file is open already.
   }
 
   async acquireConnection(): Promise<DatabaseConnection> {
     refuseInsideTransaction();
-    if (!this.#file) throw new Error('the database is closed');
     return new SqliteHandle(this.#file);
   }
 
@@ -104,8 +101,7 @@ class SqliteDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    this.#file?.close();
-    this.#file = null;
+    this.#file.close();
   }
 }
 
@@ -139,8 +135,9 @@ class SqliteHandle implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    if (this.#owns) return this.#file.execute<R>(query);
-    return this.#file.patiently(() => this.#file.execute<R>(query), false);
+    const { sql, parameters } = query;
+    if (this.#owns) return this.#file.execute<R>(sql, parameters);
+    return this.#file.patiently(() => this.#file.execute<R>(sql, parameters), false);
   }
 
   // biome-ignore lint/correctness/useYield: kysely asks for the method; nothing here streams.
@@ -150,7 +147,7 @@ class SqliteHandle implements DatabaseConnection {
 }
 
 /** The one connection, and the queue of those who wait for it. */
-class SharedFile {
+export class SharedFile {
   readonly #database: BetterSqlite3.Database;
   readonly #clock: Clock;
   readonly #onFull: () => boolean;
@@ -171,13 +168,19 @@ class SharedFile {
     return this.#database.inTransaction;
   }
 
+  /** Runs one statement outside any transaction, after those that came before it. */
+  async alone<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
+    refuseInsideTransaction();
+    const { rows } = await this.patiently(() => this.execute<R>(sql, parameters), false);
+    return rows;
+  }
+
   run(sql: string): void {
     this.#statement(sql).run();
   }
 
-  execute<R>(query: CompiledQuery): QueryResult<R> {
-    const statement = this.#statement(query.sql);
-    const parameters = query.parameters as unknown[];
+  execute<R>(sql: string, parameters: readonly unknown[]): QueryResult<R> {
+    const statement = this.#statement(sql);
     if (statement.reader) return { rows: statement.all(...parameters) as R[] };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };

@@ -4,6 +4,7 @@ import type { Body, OperationId, operations, Params, Query, Success } from '@foo
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Upload } from './body.ts';
+import type { KeptBody } from './kept-body.ts';
 
 /** Who a bearer token speaks for, read from the database for this request. */
 export interface Caller {
@@ -52,7 +53,9 @@ export type OperationResponse<Id extends OperationId> =
     }
   /** Sent as it is, with the operation's content type (JSON unless declared) where `headers` name none. */
   | { status: number; raw: string | Buffer | Readable; headers?: Record<string, string> }
-  /** The handler took the connection with `reply.hijack()` and owns it now. */
+  /** Bytes that are sent many times, plain or compressed as the client takes them; with `compress: false`. */
+  | { status: number; kept: KeptBody; headers?: Record<string, string> }
+  /** The handler took the connection with `takeOver(reply)` and owns it now. */
   | { hijacked: true };
 
 export interface HandleOptions<Id extends OperationId> {
@@ -60,6 +63,8 @@ export interface HandleOptions<Id extends OperationId> {
   early?: (request: EarlyRequest<Id>) => Promise<void> | void;
   /** Cap of an upload in bytes; left out: the declared one. */
   maxUploadBytes?: number;
+  /** Its answers are not compressed on their way out: they are kept bodies, which come compressed. */
+  compress?: false;
 }
 
 export interface UpgradeHandler<Id extends OperationId> {

@@ -29,6 +29,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (refusal.status >= 500 && refusal !== error) {
     request.log.error({
       event: 'http.failed',
+      reqId: request.id,
       method: request.method,
       route: request.routeOptions.url,
       err: error,

@@ -12,23 +12,25 @@ import type { Config } from '../config.ts';
 import { ApiError, invalid } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Random } from '../random.ts';
+import { acceptsGzip } from './accept-encoding.ts';
+import { AdmittedRequest } from './admitted-request.ts';
 import { readBody, readUpload } from './body.ts';
 import { createClientAddresses } from './client-address.ts';
 import type {
   Authenticate,
   Caller,
-  EarlyRequest,
   HandleOptions,
   OperationRequest,
   OperationResponse,
   UpgradeHandler,
 } from './contract.ts';
 import { answerError } from './failures.ts';
+import type { KeptBody } from './kept-body.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './listeners.ts';
 import { MethodTable } from './methods.ts';
 import { decidePlainRequest } from './redirect.ts';
 import { bearerToken, isOverTls, parsePart, pathOf } from './request.ts';
-import { registerSecurityHeaders } from './security-headers.ts';
+import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import { limitPayload, SizedWebSocket } from './sized-socket.ts';
 
 /** The type that the plugin declares for the option, which stands for the class. */
@@ -43,6 +45,8 @@ const COMPRESS_FROM_BYTES = 1024;
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
 /** Marks the routes that a WebSocket may be opened on. */
 const UPGRADES = Symbol('upgrades');
+/** Where a request keeps what was found out about it before its body was read. */
+const ADMITTED = Symbol('admitted');
 declare module 'fastify' {
   interface FastifyContextConfig {
     [UPGRADES]?: true;
@@ -50,20 +54,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Content-Type as the client sent it; the header itself is taken from the framework's sight. */
     sentContentType: string | undefined;
+    [ADMITTED]: AdmittedRequest | null;
   }
 }
 /** Paths whose unknown parts are answered in the envelope and never with a page. */
 const API_PATH = /^\/(v1|agent|health)(\/|$)/;
-
-/** What every answer carries, for those that never reach the hooks. */
-const BARE_HEADERS = {
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-};
 
 /** What the accounts feature brings in once it is built. */
 export interface CallerChecks {
@@ -120,6 +115,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     loggerInstance: logger as FastifyBaseLogger,
     // One line of our own for each request, without the query.
     logController: new LogController({ disableRequestLogging: true }),
+    // A child of the logger for each request costs more than the request; the few lines name it themselves.
+    childLoggerFactory: (shared) => shared,
     genReqId: () => {
       requests += 1;
       return `${bootId}-${requests.toString(36)}`;
@@ -129,10 +126,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     exposeHeadRoutes: true,
     frameworkErrors: (error, request, reply) => {
       // No hook runs for a path that cannot be decoded, so the headers of every answer are set here.
-      reply.headers(BARE_HEADERS);
+      reply.headers(BARE_SECURITY_HEADERS);
       answerError(error, request, reply as FastifyReply);
     },
   });
+  fastify.decorateRequest(ADMITTED, null);
   const clientAddress = createClientAddresses(config.http.trustedProxies);
   const methods = new MethodTable();
   const handled = new Set<OperationId>();
@@ -166,7 +164,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Features say goodbye with a code of their own before the server closes.
     preClose: (done) => done(),
     errorHandler: (error, socket, request) => {
-      request.log.debug({ event: 'socket.error', err: error });
+      request.log.debug({ event: 'socket.error', reqId: request.id, err: error });
       socket.terminate();
     },
   });
@@ -178,36 +176,41 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     globalDecompression: false,
   });
 
-  await registerSecurityHeaders(fastify);
-  fastify.addHook('onRequest', async (request, reply) => {
+  registerSecurityHeaders(fastify);
+  // Hooks that every request passes are plain functions: a promise for each would cost more than what they do.
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const { headers, url = '/' } = request.raw;
     // The framework refuses odd types with 415; here the type has a meaning for uploads only.
-    request.sentContentType = request.raw.headers['content-type'];
-    if (request.sentContentType !== undefined) {
-      request.raw.headers['content-type'] = 'application/octet-stream';
-    }
+    request.sentContentType = headers['content-type'];
+    if (request.sentContentType !== undefined) headers['content-type'] = 'application/octet-stream';
     if (config.tls && config.http.redirect && !isOverTls(request.raw)) {
-      const verdict = decidePlainRequest(
-        { url: request.raw.url ?? '/', headers: request.raw.headers, isUpgrade: request.ws },
-        config.http.redirectPort,
-      );
-      if (verdict.kind === 'refuse') throw verdict.error;
-      if (verdict.kind === 'redirect') return reply.code(308).header('location', verdict.location).send();
+      const verdict = decidePlainRequest({ url, headers, isUpgrade: request.ws }, config.http.redirectPort);
+      if (verdict.kind === 'refuse') return done(verdict.error);
+      if (verdict.kind === 'redirect') {
+        reply.code(308).header('location', verdict.location).send();
+        return;
+      }
     }
     if (request.ws && !request.is404 && !request.routeOptions.config[UPGRADES]) {
-      throw invalid('This address is not for WebSocket connections.');
+      return done(invalid('This address is not for WebSocket connections.'));
     }
+    done();
   });
 
   fastify.addHook('onResponse', (request, reply, done) => {
     const status = reply.statusCode;
-    request.log[status >= 500 ? 'warn' : 'debug']({
-      event: 'http.request',
-      method: request.method,
-      // Without the query, which may hold a token.
-      path: pathOf(request.raw),
-      status,
-      ms: Math.round(reply.elapsedTime),
-    });
+    const level = status >= 500 ? 'warn' : 'debug';
+    if (logger.isLevelEnabled(level)) {
+      logger[level]({
+        event: 'http.request',
+        reqId: request.id,
+        method: request.method,
+        // Without the query, which may hold a token.
+        path: pathOf(request.raw),
+        status,
+        ms: Math.round(reply.elapsedTime),
+      });
+    }
     done();
   });
 
@@ -226,8 +229,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     operation: Operation,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<EarlyRequest<OperationId>> {
-    const caller = await callerOf(operation, request);
+  ): Promise<AdmittedRequest> {
+    const bearer = operation.auth === 'user' || operation.auth === 'admin';
+    const caller = bearer ? await callerOf(operation, request) : null;
     if (operation.method !== 'GET' && !ESSENTIAL.has(operation.id as OperationId) && !options.writable()) {
       throw new ApiError('internal', {
         status: 503,
@@ -235,25 +239,16 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         message: 'The disk of the server is full.',
       });
     }
-    const params = operation.params ? parsePart(operation.params, request.params) : {};
-    const early = {
-      params,
-      query: {},
-      caller,
-      ...clientAddress(request.raw),
-      overTls: isOverTls(request.raw),
-      headers: request.raw.headers,
-      raw: request,
-      reply,
-    };
+    const admitted = new AdmittedRequest(request, reply, caller, clientAddress);
+    if (operation.params) admitted.params = parsePart(operation.params, request.params) as object;
     const querySchema = operation.query;
     if (querySchema && operation.websocket) {
       // Checks of the operation's own come before this one, so it waits until somebody asks.
-      Object.defineProperty(early, 'query', { get: () => parsePart(querySchema, request.query) });
+      Object.defineProperty(admitted, 'query', { get: () => parsePart(querySchema, request.query) });
     } else if (querySchema) {
-      early.query = parsePart(querySchema, request.query) as object;
+      admitted.query = parsePart(querySchema, request.query) as object;
     }
-    return early as unknown as EarlyRequest<OperationId>;
+    return admitted;
   }
 
   async function bodyOf(
@@ -266,8 +261,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return undefined;
   }
 
-  async function callerOf(operation: Operation, request: FastifyRequest): Promise<Caller | null> {
-    if (operation.auth !== 'user' && operation.auth !== 'admin') return null;
+  async function callerOf(operation: Operation, request: FastifyRequest): Promise<Caller> {
     const token = bearerToken(request.raw.headers.authorization);
     if (token === null) throw new ApiError('unauthorized');
     if (!checks) throw new Error('the server has no way to look tokens up');
@@ -292,30 +286,28 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     handle(id, handler, handleOptions = {}) {
       const operation = declare(id);
       if (operation === null) return;
-      const admitted = new WeakMap<FastifyRequest, EarlyRequest<typeof id>>();
       methods.add(operation.method, operation.path);
       fastify.route({
         method: operation.method,
         url: routeUrl(operation.path),
+        ...(handleOptions.compress === false && { compress: false as const }),
         exposeHeadRoute: operation.method === 'GET' && operation.contentType !== EVENT_STREAM,
         onRequest: async (request, reply) => {
-          const early = (await admit(operation, request, reply)) as unknown as EarlyRequest<typeof id>;
-          await handleOptions.early?.(early);
-          admitted.set(request, early);
+          const admitted = await admit(operation, request, reply);
+          if (handleOptions.early) await handleOptions.early(admitted.as<typeof id>());
+          request[ADMITTED] = admitted;
         },
         handler: async (request, reply) => {
-          const early = admitted.get(request);
-          if (!early) throw new Error('the request was not admitted');
-          const body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
-          const answer = await handler(Object.assign(early, { body }) as OperationRequest<typeof id>);
-          return send(operation, answer, reply);
+          const admitted = request[ADMITTED];
+          if (!admitted) throw new Error('the request was not admitted');
+          admitted.body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
+          return send(operation, await handler(admitted.as<typeof id>()), reply);
         },
       });
     },
     upgrade(id, handler) {
       const operation = declare(id);
       if (operation === null) return;
-      const admitted = new WeakMap<FastifyRequest, EarlyRequest<typeof id>>();
       methods.add(operation.method, operation.path);
       fastify.route({
         method: 'GET',
@@ -323,17 +315,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         config: { [UPGRADES]: true },
         url: routeUrl(operation.path),
         onRequest: async (request, reply) => {
-          const early = (await admit(operation, request, reply)) as unknown as EarlyRequest<typeof id>;
-          await handler.authorize(early, request.ws === true);
-          admitted.set(request, early);
+          const admitted = await admit(operation, request, reply);
+          await handler.authorize(admitted.as<typeof id>(), request.ws === true);
+          request[ADMITTED] = admitted;
           limitPayload(request.raw.socket, handler.maxPayloadBytes);
         },
         handler: async () => {
           throw new ApiError('validation_failed', { message: 'This address is for WebSocket connections.' });
         },
         wsHandler: (socket, request) => {
-          const early = admitted.get(request);
-          if (early) return handler.open(socket, early);
+          const admitted = request[ADMITTED];
+          if (admitted) return handler.open(socket, admitted.as<typeof id>());
         },
       });
     },
@@ -355,14 +347,22 @@ function send<Id extends OperationId>(
   operation: Operation,
   answer: OperationResponse<Id>,
   reply: FastifyReply,
-): FastifyReply {
+): FastifyReply | Promise<FastifyReply> {
   if ('hijacked' in answer) return reply;
   reply.code(answer.status);
   if (answer.headers) reply.headers(answer.headers);
+  if ('kept' in answer) return sendKept(answer.kept, reply.header('content-type', JSON_TYPE));
   if ('raw' in answer) {
     const type = answer.headers?.['content-type'] ?? operation.contentType ?? JSON_TYPE;
     return reply.header('content-type', type).send(answer.raw);
   }
   if (answer.body === undefined) return reply.send();
   return reply.header('content-type', JSON_TYPE).send(JSON.stringify(answer.body));
+}
+
+function sendKept(body: KeptBody, reply: FastifyReply): FastifyReply | Promise<FastifyReply> {
+  if (body.plain.length < COMPRESS_FROM_BYTES) return reply.send(body.plain);
+  reply.header('vary', 'accept-encoding');
+  if (!acceptsGzip(reply.request.raw.headers['accept-encoding'])) return reply.send(body.plain);
+  return body.compressed().then((bytes) => reply.header('content-encoding', 'gzip').send(bytes));
 }

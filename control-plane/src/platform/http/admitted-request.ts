@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { OperationId } from '@footlight/protocol/rest';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ClientAddress } from './client-address.ts';
+import type { Caller, OperationRequest } from './contract.ts';
+import { isOverTls } from './request.ts';
+
+const NOTHING = {};
+
+/** What handlers are given. Who a request comes from is worked out for those who ask. */
+export class AdmittedRequest {
+  readonly raw: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly caller: Caller | null;
+  readonly headers: IncomingHttpHeaders;
+  readonly overTls: boolean;
+  params: object = NOTHING;
+  query: object = NOTHING;
+  body: unknown = undefined;
+  readonly #readAddress: (request: IncomingMessage) => ClientAddress;
+  #client: ClientAddress | null = null;
+
+  constructor(
+    raw: FastifyRequest,
+    reply: FastifyReply,
+    caller: Caller | null,
+    readAddress: (request: IncomingMessage) => ClientAddress,
+  ) {
+    this.raw = raw;
+    this.reply = reply;
+    this.caller = caller;
+    this.headers = raw.raw.headers;
+    this.overTls = isOverTls(raw.raw);
+    this.#readAddress = readAddress;
+  }
+
+  get address(): string {
+    return this.#from().address;
+  }
+
+  get addressKey(): string {
+    return this.#from().addressKey;
+  }
+
+  /** The same, in the types of the operation by whose schemas it was parsed. */
+  as<Id extends OperationId>(): OperationRequest<Id> {
+    return this as unknown as OperationRequest<Id>;
+  }
+
+  #from(): ClientAddress {
+    this.#client ??= this.#readAddress(this.raw.raw);
+    return this.#client;
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * api: a signed-in page of GET /v1/apps from an instance with 10,000 users, 2,000 apps and 200,000 entitlements, beside
+ * a bare route that sends the same bytes.
+ *
+ * - cached: the same people ask again and again, nothing is written.
+ * - first: each request comes right after a write that ends every kept list. One connection, only the list is timed.
+ * - herd: one write, and then many people ask at once, each for the first time since.
+ *
+ * Pages of 50, which is what a client gets that does not ask for a size, and of 500.
+ */
+import { deepStrictEqual } from 'node:assert';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fetch } from 'undici';
+import { type Dialect, type LargeCatalog, type LargeInstance, startLargeInstance } from './large-instance.ts';
+import { CORES, cpuMs, type Load, type LoadRequestLine, startLoad, startWorker } from './load.ts';
+import { alternate, exitStatus, judge, median, printLine, type Round, round2 } from './rounds.ts';
+
+const PAGES = [50, 500] as const;
+const FIGURES = ['cached', 'first', 'herd'] as const;
+type Figure = (typeof FIGURES)[number];
+/** What the subject reaches of the reference's answers a second, at least. */
+const MARKS: Record<Figure, number> = { cached: 0.8, first: 0.15, herd: 0.15 };
+
+const CACHED_SECONDS = 2;
+const CONNECTIONS = 16;
+const FIRST_WRITES = 60;
+const HERD_EACH = 10;
+const HERD_WRITES = 4;
+const USERS = CONNECTIONS * HERD_EACH;
+
+/** @returns the exit status: the worst of all figures */
+export async function benchApi(rounds: number, dialects: readonly Dialect[]): Promise<number> {
+  const load = startLoad();
+  let status = 0;
+  try {
+    for (const dialect of dialects) {
+      const instance = await startLargeInstance(dialect, USERS + 1);
+      try {
+        status = Math.max(status, await benchInstance(rounds, dialect, instance, load));
+      } finally {
+        await instance.stop();
+      }
+    }
+    return status;
+  } finally {
+    await load.stop();
+  }
+}
+
+async function benchInstance(
+  rounds: number,
+  dialect: Dialect,
+  instance: LargeInstance,
+  load: Load,
+): Promise<number> {
+  const people = instance.catalog.users.slice(1, USERS + 1);
+  const admin = instance.catalog.users[0]?.token ?? '';
+  const files = await keepBodies(instance, people);
+  const bare = startWorker(CORES.server, 'test-harness/bench/bare-list-main.ts', files.flat());
+  try {
+    const bareUrl = await bare.line();
+    const sides = {
+      subject: {
+        url: instance.url,
+        pid: instance.pid,
+        list: (person: number, page: number): LoadRequestLine => ({
+          path: `/v1/apps?limit=${PAGES[page]}`,
+          token: people[person]?.token ?? '',
+          expectFile: files[person]?.[page] ?? '',
+        }),
+        write: (n: number): LoadRequestLine => ({
+          method: 'PATCH',
+          path: `/v1/apps/${instance.catalog.apps[0]?.id}`,
+          token: admin,
+          // No list shows it, so what must come stays the same, byte for byte.
+          body: JSON.stringify({ default_vram_mb: 1024 + (n % 2) }),
+        }),
+      },
+      reference: {
+        url: bareUrl,
+        pid: bare.pid,
+        list: (person: number, page: number): LoadRequestLine => ({
+          path: `/${person * PAGES.length + page}`,
+          expectFile: files[person]?.[page] ?? '',
+        }),
+        write: (): LoadRequestLine => ({ path: '/health' }),
+      },
+    };
+    const names = PAGES.flatMap((page) => FIGURES.map((figure) => `api ${dialect} ${page} ${figure}`));
+    const cpu = { reference: PAGES.map((): number[] => []), subject: PAGES.map((): number[] => []) };
+    const measure = async (side: keyof typeof sides): Promise<number[]> => {
+      const { url, pid, list, write } = sides[side];
+      const rates: number[] = [];
+      for (const page of PAGES.keys()) {
+        const before = cpuMs(pid);
+        const each = Array.from({ length: CONNECTIONS }, (_, person) => [list(person, page)]);
+        const cached = await load.run({ url, connections: each, seconds: CACHED_SECONDS, repeat: 1 });
+        rates.push(cached.requests / cached.seconds);
+        cpu[side][page]?.push((1000 * (cpuMs(pid) - before)) / cached.requests);
+
+        const pairs = [0, 1].flatMap((n) => [write(n), list(n, page)]);
+        const first = await load.run({ url, connections: [pairs], seconds: null, repeat: FIRST_WRITES / 2 });
+        const times = first.times.filter((_, n) => n % 2 === 1);
+        rates.push(1000 / (times.reduce((sum, time) => sum + time, 0) / times.length));
+
+        const crowd = Array.from({ length: CONNECTIONS }, (_, n) =>
+          Array.from({ length: HERD_EACH }, (_, m) => list(n * HERD_EACH + m, page)),
+        );
+        let answered = 0;
+        let seconds = 0;
+        for (let n = 0; n < HERD_WRITES; n++) {
+          await load.run({ url, connections: [[write(n)]], seconds: null, repeat: 1 });
+          const herd = await load.run({ url, connections: crowd, seconds: null, repeat: 1 });
+          answered += herd.requests;
+          seconds += herd.seconds;
+        }
+        rates.push(answered / seconds);
+      }
+      return rates;
+    };
+    const kept = await alternate(
+      rounds,
+      { reference: () => measure('reference'), subject: () => measure('subject') },
+      names,
+    );
+    for (const [page, size] of PAGES.entries()) {
+      printLine({
+        bench: `api ${dialect} ${size} cached`,
+        cpuMicrosecondsEach: {
+          reference: round2(median(cpu.reference[page] ?? [])),
+          subject: round2(median(cpu.subject[page] ?? [])),
+        },
+      });
+    }
+    return judgeAll(names, kept);
+  } finally {
+    await bare.stop();
+  }
+}
+
+function judgeAll(names: readonly string[], kept: readonly Round[][]): number {
+  return names.reduce((status, name, n) => {
+    const mark = MARKS[FIGURES[n % FIGURES.length] ?? 'cached'];
+    const judgement = judge(name, kept[n] ?? [], (ratio) => ratio >= mark);
+    printLine({ ...judgement, mark });
+    return Math.max(status, exitStatus(judgement.verdict));
+  }, 0);
+}
+
+/** Asks for everybody's pages once, holds them against what the rows say, and keeps their bytes. @returns files by person and page */
+async function keepBodies(instance: LargeInstance, people: LargeCatalog['users']): Promise<string[][]> {
+  const files: string[][] = [];
+  for (const [index, person] of people.entries()) {
+    const row: string[] = [];
+    for (const size of PAGES) {
+      const answer = await fetch(`${instance.url}/v1/apps?limit=${size}`, {
+        headers: { authorization: `Bearer ${person.token}`, 'accept-encoding': 'identity' },
+      });
+      const text = await answer.text();
+      deepStrictEqual(JSON.parse(text), expectedPage(instance.catalog, person, size));
+      const file = path.join(instance.directory, `body-${index}-${size}.json`);
+      writeFileSync(file, text);
+      row.push(file);
+    }
+    files.push(row);
+  }
+  return files;
+}
+
+/** The first page as it follows from the rows that were written. */
+function expectedPage(catalog: LargeCatalog, person: LargeCatalog['users'][number], size: number): object {
+  const items = person.apps.slice(0, size).map((position) => {
+    const app = catalog.apps[position];
+    return {
+      id: app.id,
+      name: app.name,
+      description: app.description,
+      cover_url: app.cover_url,
+      hero_url: app.hero_url,
+      kind: app.kind,
+      parent_app_id: app.parent_app_id,
+      external_source: app.external_source,
+      external_id: app.external_id,
+      favourite: person.favourites.includes(position),
+      default_width: app.default_width,
+      default_height: app.default_height,
+      default_fps: app.default_fps,
+      default_bitrate_kbps: app.default_bitrate_kbps,
+      default_profile_id: app.default_profile_id,
+      profile_policy: app.profile_policy,
+      display_stream: {
+        width: app.default_width,
+        height: app.default_height,
+        fps: app.default_fps,
+        bitrate_kbps: app.default_bitrate_kbps,
+      },
+      enabled: true,
+    };
+  });
+  return { items, next_cursor: person.apps.length > size ? String(size) : null };
+}
