@@ -117,6 +117,29 @@ describeDatabases('sessions', (databases) => {
     });
   });
 
+  test('is launched from the device of its sign-in, and stopped when that device is revoked', async () => {
+    const agent = await world.host('hosta');
+    const { alice } = world.people;
+    const { db } = world.plane.platform.database;
+    const posted = await world.call(alice, 'POST', '/v1/me/devices', { body: { device_key: 'laptop' } });
+    const deviceId = posted.body.device.id;
+    // Posting a measurement binds no token, so this session is launched from no device.
+    const other = await world.running(alice, await world.app());
+    await db
+      .updateTable('auth_tokens')
+      .set({ device_id: deviceId })
+      .where('user_id', '=', alice.id)
+      .execute();
+    const session = await world.running(alice, await world.app());
+    const listed = await world.call(alice, 'GET', '/v1/me/devices');
+    expect(listed.body.devices[0]).toMatchObject({ current: true, active_session_id: session.id });
+
+    expect((await world.call(alice, 'DELETE', `/v1/me/devices/${deviceId}`)).status).toBe(204);
+    expect(await world.until(session.id, 'stopped')).toMatchObject({ end_reason: 'device_revoked' });
+    expect(agent.commands.at(-1)).toMatchObject({ type: 'session_stop', reason: 'device_revoked' });
+    expect((await world.session(other.id)).state).toBe('running');
+  });
+
   describe('who may', () => {
     const operations = [
       ['GET', ''],

@@ -74,6 +74,45 @@ describe('the client address', () => {
     );
   });
 
+  const peer = '10.0.0.1';
+  /** Hops as they are written, and what each is: a client in canonical form, one of the proxies, or no address. */
+  const hop: fc.Arbitrary<[string, string | 'proxy' | 'odd']> = fc.constantFrom(
+    ['198.51.100.7', '198.51.100.7'],
+    [' 203.0.113.9 ', '203.0.113.9'],
+    ['::ffff:198.51.100.7', '198.51.100.7'],
+    ['2001:DB8:0:1:2::3', '2001:db8:0:1:2::3'],
+    ['10.1.2.3', 'proxy'],
+    ['::FFFF:10.1.2.3', 'proxy'],
+    ['fd00::9', 'proxy'],
+    ['', 'odd'],
+    ['unknown', 'odd'],
+    ['0177.0.0.1', 'odd'],
+    ['198.51.100.7:443', 'odd'],
+    ['[2001:db8::1]', 'odd'],
+  );
+
+  it('is the right-most hop that is no proxy, for any list of hops', () => {
+    fc.assert(
+      fc.property(fc.array(hop, { minLength: 1, maxLength: 40 }), (hops) => {
+        const header = hops.map(([text]) => text).join(',');
+        const rightMost = hops.map(([, meaning]) => meaning).findLast((meaning) => meaning !== 'proxy');
+        const found = rightMost === undefined || rightMost === 'odd' || hops.length > 32 ? peer : rightMost;
+        expect(ask(['10.0.0.0/8', 'fd00::/8'], peer, header).address).toBe(found);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('is a peer that is no proxy, whatever list of hops he sends', () => {
+    fc.assert(
+      fc.property(fc.array(hop), fc.constantFrom('203.0.113.1', '2001:db8::1'), (hops, stranger) => {
+        const header = hops.map(([text]) => text).join(',');
+        expect(ask(['10.0.0.0/8', 'fd00::/8'], stranger, header).address).toBe(stranger);
+        expect(ask([], peer, header).address).toBe(peer);
+      }),
+    );
+  });
+
   it('is the peer or a hop of the header, whatever the header is', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (header) => {
