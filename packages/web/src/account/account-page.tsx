@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconLogout } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { Problem } from '../components/problem.tsx';
@@ -8,16 +9,25 @@ import { RelativeTime } from '../components/relative-time.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import styles from './account.module.css';
+import { Devices } from './devices.tsx';
+import { ChangePassword } from './password.tsx';
+import { PictureQuality } from './picture-quality.tsx';
 import { signOut } from './sign-out.ts';
+import { Storage } from './storage.tsx';
 
-/** Who the person is here, and the way out. */
+/** Who the person is here, what is kept for them, and the way out. */
 export function AccountPage() {
   usePageTitle('Account');
   const me = useQuery({ queryKey: keys.me, queryFn: ({ signal }) => call('me.read', { signal }) });
   const user = me.data?.user;
   return (
     <div className={styles.account}>
-      <h1>Account</h1>
+      <div className={styles.head}>
+        <h1>Account</h1>
+        <Button leftSection={<IconLogout size={18} />} onClick={() => void signOut()}>
+          Log out
+        </Button>
+      </div>
       {me.isError && <Problem error={me.error} retry={() => void me.refetch()} />}
       <section className={styles.sheet} aria-label="Your account" aria-busy={me.isPending}>
         <dl className={styles.facts}>
@@ -31,12 +41,28 @@ export function AccountPage() {
           <dd>{user ? <RelativeTime at={user.created_at} /> : <Skeleton width={100} height={20} />}</dd>
         </dl>
       </section>
-      <div>
-        <Button leftSection={<IconLogout size={18} />} onClick={() => void signOut()}>
-          Log out
-        </Button>
-      </div>
+      <Part title="Picture quality">
+        <PictureQuality />
+      </Part>
+      <Part title="Devices">
+        <Devices />
+      </Part>
+      <Part title="Files">
+        <Storage />
+      </Part>
+      <Part title="Password">
+        <ChangePassword owner={user} />
+      </Part>
     </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className={styles.part} aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+    </section>
   );
 }
 

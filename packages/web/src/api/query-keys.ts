@@ -3,6 +3,11 @@ import type { AdminSessionFilter } from '@footlight/protocol/rest';
 /** The one place where cache keys are made, so that an act can name exactly what it made stale. */
 export const keys = {
   me: ['me'] as const,
+  devices: ['devices'] as const,
+  storage: ['storage'] as const,
+  profilePreference: ['profile-preference'] as const,
+  profileOffer: ['profile-offer'] as const,
+  highlights: ['highlights'] as const,
   setup: ['setup'] as const,
   apps: ['apps'] as const,
   app: (id: string) => ['app', id] as const,

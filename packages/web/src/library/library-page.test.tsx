@@ -106,3 +106,31 @@ describe('the library', () => {
     expect(screen.getByRole('button', { name: 'Try again' })).toBeDefined();
   });
 });
+
+describe('favourites', () => {
+  test('are marked by the star or by F on the tile, at once, and unmarked when the server refuses', async () => {
+    let refused = false;
+    const asked: string[] = [];
+    for (const method of ['PUT', 'DELETE']) {
+      answers[`${method} /v1/me/favourites/${app(0).id}`] = () => {
+        asked.push(method);
+        return refused
+          ? Response.json({ error: { code: 'forbidden', message: '' } }, { status: 403 })
+          : new Response(null, { status: 204 });
+      };
+    }
+    open();
+    const star = await screen.findByRole('button', { name: `Favourite: ${app(0).name}` });
+    const pressed = () => star.getAttribute('aria-pressed');
+    const before = pressed();
+    fireEvent.click(star);
+    await waitFor(() => expect(pressed()).not.toBe(before));
+    fireEvent.keyDown(screen.getByRole('button', { name: `Launch ${app(0).name}` }), { key: 'f' });
+    await waitFor(() => expect(pressed()).toBe(before));
+    expect(asked.sort()).toEqual(['DELETE', 'PUT']);
+    refused = true;
+    fireEvent.click(star);
+    await waitFor(() => expect(asked).toHaveLength(3));
+    await waitFor(() => expect(pressed()).toBe(before));
+  });
+});

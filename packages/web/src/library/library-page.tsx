@@ -11,6 +11,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { probeDevice } from '../account/device-probe.ts';
 import { useUser } from '../api/auth-store.ts';
 import { ApiFailure } from '../api/client.ts';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -26,7 +27,7 @@ import { LiveSessions } from './live-sessions.tsx';
 import { areFew, rememberCount, rememberedCount } from './remembered-count.ts';
 import { TileSection, TileSkeletons } from './tile-section.tsx';
 import { useLaunch } from './use-launch.ts';
-import { recentApps, useApps, useOwnSessions } from './use-library.ts';
+import { useApps, useFavourite, useHighlights, useOwnSessions } from './use-library.ts';
 
 const KINDS = [
   { kind: 'game', words: 'Games' },
@@ -62,7 +63,8 @@ export function LibraryPage() {
   );
   const kinds = KINDS.filter(({ kind: each }) => apps.some((app) => app.kind === each));
   const many = apps.length > MANY_APPS;
-  const recent = useMemo(() => recentApps(sessions.all, apps), [sessions.all, apps]);
+  const highlights = useHighlights(apps, many);
+  const favourite = useFavourite();
   const favourites = useMemo(() => apps.filter((app) => app.favourite), [apps]);
 
   // A filter looks through everything, so the remaining pages are fetched while one is set.
@@ -70,9 +72,12 @@ export function LibraryPage() {
     if (filtering && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [filtering, hasNextPage, isFetchingNextPage, fetchNextPage]);
 
-  // The next click wants the player; until then the page has nothing better to load.
+  // The next click wants the player; until then the page has nothing better to do.
   useEffect(() => {
-    const timer = setTimeout(() => void loadPlayer().catch(() => {}), PLAYER_AFTER_MS);
+    const timer = setTimeout(() => {
+      void loadPlayer().catch(() => {});
+      void probeDevice(Date.now()).catch(() => {});
+    }, PLAYER_AFTER_MS);
     return () => clearTimeout(timer);
   }, []);
 
@@ -84,7 +89,7 @@ export function LibraryPage() {
   const page = useRef<HTMLDivElement>(null);
   const spotlight =
     shown ?? sessions.live.map((s) => apps.find((app) => app.id === s.app_id))[0] ?? apps[0] ?? null;
-  const tiles = { onLaunch: launch.mutate, onFocusApp: setShown };
+  const tiles = { onLaunch: launch.mutate, onFocusApp: setShown, onFavourite: favourite.mutate };
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys only move the focus between real buttons
@@ -139,11 +144,17 @@ export function LibraryPage() {
       {query.isPending && <TileSkeletons count={count} />}
       {query.isSuccess && apps.length === 0 && <NoApps admin={user?.role === 'admin'} />}
 
+      {many && !filtering && highlights.shown.length > 0 && (
+        <TileSection
+          title="For you"
+          apps={highlights.shown}
+          captions={highlights.captions}
+          layout="row"
+          {...tiles}
+        />
+      )}
       {many && !filtering && favourites.length > 0 && (
         <TileSection title="Favourites" apps={favourites} layout="row" {...tiles} />
-      )}
-      {many && !filtering && recent.length > 0 && (
-        <TileSection title="Used last" apps={recent} layout="row" {...tiles} />
       )}
       {visible.length > 0 && (
         <TileSection

@@ -1,4 +1,5 @@
 import type { AppListItem } from '@footlight/protocol/rest';
+import { IconStar, IconStarFilled } from '@tabler/icons-react';
 import { useState } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
@@ -9,10 +10,13 @@ export function TileSection(props: {
   title: string;
   count?: number | undefined;
   apps: readonly AppListItem[];
+  /** A few words below the name, by app. */
+  captions?: ReadonlyMap<string, string>;
   layout: 'row' | 'grid';
   busy?: boolean;
   onLaunch: (app: AppListItem) => void;
   onFocusApp: (app: AppListItem) => void;
+  onFavourite: (mark: { id: string; favourite: boolean }) => void;
 }) {
   const [activeId, setActiveId] = useState<string | null>(null);
   const stop = props.apps.some((app) => app.id === activeId) ? activeId : props.apps[0]?.id;
@@ -37,9 +41,28 @@ export function TileSection(props: {
               }}
               onPointerEnter={() => props.onFocusApp(app)}
               onClick={() => props.onLaunch(app)}
+              aria-keyshortcuts="f"
+              onKeyDown={(event) => {
+                if (event.key !== 'f' || event.ctrlKey || event.metaKey || event.altKey) return;
+                props.onFavourite({ id: app.id, favourite: !app.favourite });
+              }}
             >
               <AppPicture app={app} shape="cover" className={styles.tilePicture} />
               <span className={styles.tileName}>{app.name}</span>
+              {props.captions !== undefined && (
+                <span className={styles.tileCaption}>{props.captions.get(app.id)}</span>
+              )}
+            </button>
+            {/* Out of the row of tab stops, which holds one tile; the keyboard has F on the tile. */}
+            <button
+              type="button"
+              className={styles.favourite}
+              tabIndex={-1}
+              aria-pressed={app.favourite}
+              aria-label={`Favourite: ${app.name}`}
+              onClick={() => props.onFavourite({ id: app.id, favourite: !app.favourite })}
+            >
+              {app.favourite ? <IconStarFilled size={18} /> : <IconStar size={18} />}
             </button>
           </li>
         ))}

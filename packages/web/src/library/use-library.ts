@@ -1,12 +1,17 @@
-import type { AppListItem, Session } from '@footlight/protocol/rest';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { AppListItem, Success } from '@footlight/protocol/rest';
+import {
+  type InfiniteData,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { isOver } from '../api/session-events.ts';
 
 const PAGE = 200;
-const RECENT = 12;
 
 /** Apps of the caller, page by page; `apps` holds what has come so far, each once. */
 export function useApps() {
@@ -41,14 +46,62 @@ export function useOwnSessions() {
   return { query, live: items.filter((session) => !isOver(session)), all: items };
 }
 
-/** The apps used last, most recent first, each once and only those still in the library. */
-export function recentApps(sessions: readonly Session[], apps: readonly AppListItem[]): AppListItem[] {
-  const byId = new Map(apps.map((app) => [app.id, app]));
-  const recent = new Map<string, AppListItem>();
-  for (const session of sessions) {
-    const app = byId.get(session.app_id);
-    if (app !== undefined) recent.set(app.id, app);
-    if (recent.size >= RECENT) break;
-  }
-  return [...recent.values()];
+/**
+ * Apps that the server takes this person to look for, best first, with why; those that run have a place of their own.
+ * An app beyond the pages loaded so far is left out until its page has come.
+ */
+export function useHighlights(apps: readonly AppListItem[], enabled: boolean) {
+  const query = useQuery({
+    queryKey: keys.highlights,
+    queryFn: ({ signal }) => call('highlights.list', { signal }),
+    staleTime: 30_000,
+    enabled,
+  });
+  return useMemo(() => {
+    const byId = new Map(apps.map((app) => [app.id, app]));
+    const shown: AppListItem[] = [];
+    const captions = new Map<string, string>();
+    for (const { app_id, reason, play_seconds } of query.data?.items ?? []) {
+      const app = byId.get(app_id);
+      if (app === undefined || reason === 'live') continue;
+      shown.push(app);
+      captions.set(app_id, captionOf(reason, play_seconds));
+    }
+    return { shown, captions };
+  }, [query.data, apps]);
+}
+
+/** Why an app is highlighted, in a few words; reasons that this page does not know need none. */
+export function captionOf(reason: string, playSeconds: number): string {
+  if (reason === 'most_played') return `${playedWords(playSeconds)} this week`;
+  if (reason === 'resume') return 'Used before';
+  return reason === 'recently_added' ? 'New' : '';
+}
+
+function playedWords(seconds: number): string {
+  if (seconds < 3600) return `${Math.max(1, Math.round(seconds / 60))} min`;
+  return `${(seconds / 3600).toFixed(1)} h`;
+}
+
+/** Marks an app as a favourite or takes the mark away; shown at once, and taken back when the server refuses. */
+export function useFavourite() {
+  const queryClient = useQueryClient();
+  const show = (id: string, favourite: boolean) =>
+    queryClient.setQueryData<InfiniteData<Success<'apps.list'>>>(keys.apps, (data) =>
+      data === undefined
+        ? undefined
+        : {
+            ...data,
+            pages: data.pages.map((page) => ({
+              ...page,
+              items: page.items.map((app) => (app.id === id ? { ...app, favourite } : app)),
+            })),
+          },
+    );
+  return useMutation({
+    mutationFn: ({ id, favourite }: Pick<AppListItem, 'id' | 'favourite'>) =>
+      call(favourite ? 'favourites.add' : 'favourites.remove', { params: { app_id: id } }),
+    onMutate: ({ id, favourite }) => show(id, favourite),
+    onError: (_error, { id, favourite }) => show(id, !favourite),
+  });
 }

@@ -1,0 +1,116 @@
+import { deviceKey } from '../api/auth-store.ts';
+import { call } from '../api/client.ts';
+
+const STORED_AT = 'footlight.probed_at';
+const AGAIN_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
+const HEIGHTS = [4320, 2160, 1440, 1080, 720];
+const FRAMES = 24;
+
+/**
+ * Measures this browser and posts it, at most once a week, so that the server can say which picture quality suits it.
+ * Bandwidth and round trip are left out: what counts is the way to a host, which only a session knows.
+ */
+export async function probeDevice(nowMs: number): Promise<void> {
+  const last = Number(localStorage.getItem(STORED_AT) ?? 0);
+  if (nowMs - last < AGAIN_AFTER_MS && nowMs >= last) return;
+  const [height, refreshHz] = await Promise.all([maxDecodeHeight(), measureRefreshHz()]);
+  await call('devices.probe', {
+    body: {
+      device_key: deviceKey(),
+      capabilities: {
+        client_type: 'web',
+        codecs: receivableCodecs(),
+        display: {
+          width: Math.round(screen.width * devicePixelRatio),
+          height: Math.round(screen.height * devicePixelRatio),
+          ...(refreshHz === null ? {} : { refresh_hz: refreshHz }),
+        },
+        ...(height === null ? {} : { max_decode_height: height }),
+        ...browserOf(navigator.userAgent),
+      },
+    },
+  });
+  localStorage.setItem(STORED_AT, String(nowMs));
+}
+
+function receivableCodecs() {
+  const mimes = new Set(
+    RTCRtpReceiver.getCapabilities('video')?.codecs.map((codec) => codec.mimeType.toLowerCase()),
+  );
+  return { h264: mimes.has('video/h264'), hevc: mimes.has('video/h265'), av1: mimes.has('video/av1') };
+}
+
+/** Lines of the largest H.264 picture at 60 frames a second that plays smoothly; null where nobody says. */
+async function maxDecodeHeight(): Promise<number | null> {
+  if (navigator.mediaCapabilities === undefined) return null;
+  for (const height of HEIGHTS) {
+    const info = await navigator.mediaCapabilities
+      .decodingInfo({
+        type: 'webrtc',
+        video: {
+          contentType: 'video/H264;level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e034',
+          width: (height * 16) / 9,
+          height,
+          bitrate: 20_000_000,
+          framerate: 60,
+        },
+      })
+      .catch(() => null);
+    if (info === null) return null;
+    if (info.supported && info.smooth) return height;
+  }
+  return null;
+}
+
+/** Pictures a second of the display, as the page sees them; null for a page in the background. */
+function measureRefreshHz(): Promise<number | null> {
+  if (document.hidden) return Promise.resolve(null);
+  return new Promise((resolve) => {
+    const times: number[] = [];
+    const step = (at: number) => {
+      times.push(at);
+      if (times.length <= FRAMES) requestAnimationFrame(step);
+      else resolve(refreshHzOf(times));
+    };
+    requestAnimationFrame(step);
+  });
+}
+
+/** From the instants of frames in a row; the median, so that a stumble does not count. @param times ms, ascending */
+export function refreshHzOf(times: readonly number[]): number | null {
+  const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
+  const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  return median === undefined || median <= 0 ? null : Math.round(1000 / median);
+}
+
+/** What the user agent says of browser and system, in the words of people. */
+export function browserOf(userAgent: string): {
+  browser?: { name: string; version: string };
+  platform?: string;
+} {
+  const browser = BROWSERS.map(([name, pattern]) => ({ name, version: pattern.exec(userAgent)?.[1] })).find(
+    ({ version }) => version !== undefined,
+  );
+  const platform = PLATFORMS.find(([, pattern]) => pattern.test(userAgent))?.[0];
+  return {
+    ...(browser?.version === undefined ? {} : { browser: { name: browser.name, version: browser.version } }),
+    ...(platform === undefined ? {} : { platform }),
+  };
+}
+
+// The order matters: most browsers also claim to be the ones below them.
+const BROWSERS: readonly [string, RegExp][] = [
+  ['Edge', /Edg\/([\d.]+)/],
+  ['Opera', /OPR\/([\d.]+)/],
+  ['Firefox', /Firefox\/([\d.]+)/],
+  ['Chrome', /Chrome\/([\d.]+)/],
+  ['Safari', /Version\/([\d.]+).*Safari/],
+];
+const PLATFORMS: readonly [string, RegExp][] = [
+  ['Android', /Android/],
+  ['iOS', /iPhone|iPad/],
+  ['Windows', /Windows/],
+  ['macOS', /Macintosh/],
+  ['ChromeOS', /CrOS/],
+  ['Linux', /Linux/],
+];

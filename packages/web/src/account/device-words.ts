@@ -1,0 +1,11 @@
+import type { Device } from '@footlight/protocol/rest';
+
+/** What to call a device: the name its owner gave it, else what its browser said of itself. */
+export function deviceWords(device: Pick<Device, 'name' | 'capabilities' | 'device_key'>): string {
+  if (device.name !== null && device.name.trim() !== '') return device.name;
+  const { browser, platform } = device.capabilities;
+  const made =
+    typeof browser === 'object' && browser !== null && 'name' in browser ? browser.name : undefined;
+  const known = [made, platform].filter((part): part is string => typeof part === 'string' && part !== '');
+  return known.length > 0 ? known.join(' on ') : `Device ${device.device_key.slice(0, 6)}`;
+}

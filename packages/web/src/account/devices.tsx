@@ -1,0 +1,137 @@
+import type { Device } from '@footlight/protocol/rest';
+import { Button, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { ConfirmDialog } from '../components/confirm-dialog.tsx';
+import { Dialog } from '../components/dialog.tsx';
+import { Problem } from '../components/problem.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { StateChip } from '../components/state-chip.tsx';
+import styles from './account.module.css';
+import { deviceWords } from './device-words.ts';
+import { signOut } from './sign-out.ts';
+
+const NAME_MAX = 128;
+
+/** Browsers and programs that signed in, each of which can be named and signed out. */
+export function Devices() {
+  const [naming, setNaming] = useState<Device | null>(null);
+  const [removing, setRemoving] = useState<Device | null>(null);
+  const queryClient = useQueryClient();
+  const list = useQuery({
+    queryKey: keys.devices,
+    queryFn: ({ signal }) => call('devices.list', { signal }),
+  });
+  const remove = useMutation({
+    mutationFn: (device: Device) => call('devices.delete', { params: { id: device.id } }),
+    onSuccess: async (_answer, device) => {
+      setRemoving(null);
+      // Its token is this page's own and opens nothing any more.
+      if (device.current) return signOut();
+      return queryClient.invalidateQueries({ queryKey: keys.devices });
+    },
+  });
+  const devices = list.data?.devices;
+  return (
+    <>
+      {list.isError && <Problem error={list.error} retry={() => void list.refetch()} />}
+      {devices === undefined && !list.isError && <Skeleton height={72} radius={14} />}
+      {devices?.length === 0 && (
+        <p className={styles.dim}>No device is known yet. One appears here when you sign in from it.</p>
+      )}
+      {devices !== undefined && devices.length > 0 && (
+        <ul className={styles.rows}>
+          {devices.map((device) => (
+            <li key={device.id}>
+              <div className={styles.rowText}>
+                <strong>{deviceWords(device)}</strong>
+                <span className={styles.dim}>
+                  Last seen <RelativeTime at={device.last_seen_at} />
+                </span>
+              </div>
+              {device.current && <StateChip tone="success">This device</StateChip>}
+              {device.active_session_id !== null && <StateChip tone="info">Running an app</StateChip>}
+              <div className={styles.rowActs}>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  aria-label={`Rename ${deviceWords(device)}`}
+                  onClick={() => setNaming(device)}
+                >
+                  Rename
+                </Button>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  color="danger"
+                  aria-label={`Sign ${deviceWords(device)} out`}
+                  onClick={() => setRemoving(device)}
+                >
+                  Sign out
+                </Button>
+              </div>
+            </li>
+          ))}
+        </ul>
+      )}
+      {naming !== null && <Rename device={naming} onClose={() => setNaming(null)} />}
+      <ConfirmDialog
+        opened={removing !== null}
+        title={`Sign ${removing === null ? '' : deviceWords(removing)} out?`}
+        act="Sign 1 device out"
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => removing !== null && remove.mutate(removing)}
+        onClose={() => setRemoving(null)}
+      >
+        <p>
+          {removing?.current
+            ? 'That is the device you are using. You have to sign in again'
+            : 'It has to sign in again'}
+          {removing !== null && removing.active_session_id !== null
+            ? ', and the app that runs there is ended.'
+            : '.'}
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function Rename({ device, onClose }: { device: Device; onClose: () => void }) {
+  const [name, setName] = useState(device.name ?? '');
+  const queryClient = useQueryClient();
+  const rename = useMutation({
+    mutationFn: () => call('devices.update', { params: { id: device.id }, body: { name: name.trim() } }),
+    onSuccess: async () => {
+      await queryClient.invalidateQueries({ queryKey: keys.devices });
+      onClose();
+    },
+  });
+  return (
+    <Dialog opened title="Rename device" onClose={onClose}>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          rename.mutate();
+        }}
+      >
+        {rename.isError && <Problem error={rename.error} />}
+        <TextInput
+          label="Name"
+          placeholder="Living room"
+          maxLength={NAME_MAX}
+          data-autofocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Button type="submit" variant="filled" loading={rename.isPending}>
+          Save name
+        </Button>
+      </form>
+    </Dialog>
+  );
+}

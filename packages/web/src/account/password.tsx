@@ -1,0 +1,94 @@
+import type { User } from '@footlight/protocol/rest';
+import { Button, PasswordInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
+import { deviceKey, saveLogin } from '../api/auth-store.ts';
+import { ApiFailure, call } from '../api/client.ts';
+import { Problem } from '../components/problem.tsx';
+import styles from './account.module.css';
+import { PASSWORD_MIN, passwordProblem } from './field-rules.ts';
+
+/**
+ * Changes the password. The server signs the account out everywhere, this page included, so the page signs in again
+ * with the new one: whoever is at the keyboard has just proved to know it.
+ */
+export function ChangePassword({ owner }: { owner: User | undefined }) {
+  const [open, setOpen] = useState(false);
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { current: '', next: '' },
+    validate: {
+      current: (value) => (value === '' ? 'Enter the password you have now' : null),
+      next: (value) => passwordProblem(value, owner ?? { username: '', email: '' }),
+    },
+  });
+  const change = useMutation({
+    mutationFn: async ({ current, next, email }: { current: string; next: string; email: string }) => {
+      await call('me.password', { body: { current_password: current, new_password: next } });
+      return call('auth.login', { body: { email, password: next, device_key: deviceKey() } });
+    },
+    onSuccess: (answer) => {
+      saveLogin(answer);
+      form.reset();
+      setOpen(false);
+    },
+  });
+  const wrong = change.error instanceof ApiFailure && change.error.code === 'invalid_credentials';
+  if (!open) {
+    return (
+      <div className={styles.line}>
+        <p className={styles.dim} role="status">
+          {change.isSuccess
+            ? 'Your password was changed. Every other device has to sign in again.'
+            : 'Changing it signs you out on every other device.'}
+        </p>
+        <Button disabled={owner === undefined} onClick={() => setOpen(true)}>
+          Change password
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <form
+      className={`${styles.form} ${styles.sheet}`}
+      onSubmit={form.onSubmit((values) => {
+        if (owner !== undefined) change.mutate({ ...values, email: owner.email });
+      })}
+      noValidate
+    >
+      {change.isError && !wrong && <Problem error={change.error} />}
+      {/* Password managers want to know whose password this is. */}
+      <input type="hidden" autoComplete="username" value={owner?.email ?? ''} readOnly />
+      <PasswordInput
+        label="Current password"
+        autoComplete="current-password"
+        data-autofocus
+        key={form.key('current')}
+        {...form.getInputProps('current')}
+        {...(wrong ? { error: 'This is not your current password' } : {})}
+      />
+      <PasswordInput
+        label="New password"
+        description={`At least ${PASSWORD_MIN} characters. A few plain words are fine.`}
+        autoComplete="new-password"
+        key={form.key('next')}
+        {...form.getInputProps('next')}
+      />
+      <div className={styles.line}>
+        <Button
+          onClick={() => {
+            setOpen(false);
+            form.reset();
+            change.reset();
+          }}
+        >
+          Cancel
+        </Button>
+        <Button type="submit" variant="filled" loading={change.isPending}>
+          Change password
+        </Button>
+      </div>
+    </form>
+  );
+}

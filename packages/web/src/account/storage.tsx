@@ -1,0 +1,37 @@
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../api/client.ts';
+import { keys } from '../api/query-keys.ts';
+import { Problem } from '../components/problem.tsx';
+import { RelativeTime } from '../components/relative-time.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import styles from './account.module.css';
+import { bytesWords } from './bytes-words.ts';
+
+/** What a person's files take, app by app. */
+export function Storage() {
+  const list = useQuery({
+    queryKey: keys.storage,
+    queryFn: ({ signal }) => call('storage.readOwn', { signal }),
+  });
+  const items = list.data?.items;
+  if (list.isError) return <Problem error={list.error} retry={() => void list.refetch()} />;
+  if (items === undefined) return <Skeleton height={48} radius={14} />;
+  if (items.length === 0) {
+    return <p className={styles.dim}>Nothing is kept for you yet. Apps that keep files show up here.</p>;
+  }
+  return (
+    <ul className={styles.rows}>
+      {items.map((item) => (
+        <li key={item.app_id}>
+          <div className={styles.rowText}>
+            <strong>{item.app_name}</strong>
+            <span className={styles.dim}>
+              Used <RelativeTime at={item.last_used_at} />
+            </span>
+          </div>
+          <span className="tabular">{bytesWords(item.bytes_used)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
