@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { ApiError } from '../platform/errors.ts';
+import { matchesEtag } from '../platform/http/etag.ts';
 import { isAsset, typeOfAsset } from './asset.ts';
 import type { BlobStore } from './blobs.ts';
 import type { Sizes } from './sizes.ts';
@@ -41,7 +42,7 @@ export function createServing(blobs: BlobStore, sizes: Sizes): Serving {
       if (!isAsset(asset) || !(await blobs.has(asset))) throw new ApiError('not_found');
       const etag = `"${asset}${width === undefined ? '' : `-${width}`}"`;
       const headers = { ...HEADERS, etag };
-      if (matches(ifNoneMatch, etag)) return { bytes: null, headers };
+      if (matchesEtag(ifNoneMatch, etag)) return { bytes: null, headers };
       const size = width === undefined ? null : await sizes.open(asset, width);
       // Opened last, so that nobody who waits for a size holds a descriptor.
       const found = size ?? (await blobs.open(asset));
@@ -56,13 +57,4 @@ export function createServing(blobs: BlobStore, sizes: Sizes): Serving {
       };
     },
   };
-}
-
-/** Weak comparison. Source: RFC 9110, section 13.1.2. */
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch
-    .split(',')
-    .map((entry) => entry.trim())
-    .some((entry) => entry === '*' || entry.replace(/^W\//, '') === etag);
 }

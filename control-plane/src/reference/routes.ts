@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import staticFiles from '@fastify/static';
 import { REFERENCE_PAGE, SWAGGER_UI } from '../install-location.ts';
+import { matchesEtag } from '../platform/http/etag.ts';
 import type { Server } from '../platform/http/server.ts';
 import { referenceText } from './document.ts';
 
@@ -33,7 +34,7 @@ export async function registerReference(server: Server): Promise<void> {
     const { text, etag } = published();
     // Programs ask again each time, and get the text again only where it has changed.
     const caching = { etag, 'cache-control': 'no-cache' };
-    if (names(headers['if-none-match'], etag)) return { status: 304, headers: caching };
+    if (matchesEtag(headers['if-none-match'], etag)) return { status: 304, headers: caching };
     return { status: 200, raw: text, headers: caching };
   });
 
@@ -48,10 +49,4 @@ export async function registerReference(server: Server): Promise<void> {
     for (const file of PAGE_FILES)
       scope.get(`/docs/${file}`, COMPRESSED, (_request, reply) => reply.sendFile(file, { maxAge: 0 }));
   });
-}
-
-/** Whether an If-None-Match header names the tag. Source: RFC 9110, section 13.1.2. */
-function names(header: string | undefined, etag: string): boolean {
-  const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
-  return (header ?? '').split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag));
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { body, dateTime, string } from './atoms.ts';
+import { body, dateTime, madeId, string } from './atoms.ts';
 import { operation } from './operation.ts';
 
 export const roles = ['user', 'admin'] as const;
@@ -11,7 +11,7 @@ export type Role = z.output<typeof role>;
 /** An account as login and claim show it. */
 export const briefUser = z
   .object({
-    id: z.string().describe('Id of the account.'),
+    id: madeId.describe('Id of the account.'),
     email: z.string().describe('Email address, trimmed and in lower case.'),
     username: z.string().describe('Name that other people see.'),
     role,

@@ -4,6 +4,9 @@ import { uuid } from '../common.ts';
 /** 1 MiB, the cap of a JSON body unless its operation names a smaller one. Bytes. */
 export const DEFAULT_BODY_BYTES = 1024 * 1024;
 
+/** An id of the service in an answer. Not checked again: it was made here. */
+export const madeId = z.string().meta({ format: 'uuid' });
+
 /** RFC 3339 UTC with milliseconds, as answers carry it. */
 export const dateTime = z.iso.datetime({ precision: 3 });
 

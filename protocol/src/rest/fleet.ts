@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { body, dateTime, idParams, int32, page, pageQuery, string } from './atoms.ts';
+import { body, dateTime, idParams, int32, madeId, page, pageQuery, string } from './atoms.ts';
 import { operation } from './operation.ts';
 
 export const hostStatus = z.enum(['online', 'offline', 'draining']);
@@ -43,7 +43,7 @@ export type HostCapacity = z.output<typeof hostCapacity>;
 /** A machine that runs sessions. Null means not reported, never zero. */
 export const host = z
   .object({
-    id: z.string().describe('Id of the host.'),
+    id: madeId.describe('Id of the host.'),
     node_name: z.string().describe('Unique name that its agent registers with.'),
     status: hostStatus.describe(
       '`online` takes sessions, `draining` takes no new ones, `offline` has no connection.',
@@ -78,7 +78,7 @@ export type Host = z.output<typeof host>;
 /** A GPU of a host; live VRAM samples are null when unknown. */
 export const gpu = z
   .object({
-    gpu_id: z.string().describe('Id of the GPU.'),
+    gpu_id: madeId.describe('Id of the GPU.'),
     gpu_index: z.int().describe('Its place among the GPUs of the host, from 0.'),
     vendor: z.string().describe('Maker, such as `nvidia`.'),
     model: z.string().describe('Model, as its driver names it.'),
@@ -116,20 +116,20 @@ export const nodeName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
 /** A token that enrols one new host. The token itself is in the answer that made it and nowhere else. */
 export const enrollmentToken = z
   .object({
-    id: z.string().describe('Id of the token; not the token itself.'),
+    id: madeId.describe('Id of the token; not the token itself.'),
     note: z.string().describe('What it was minted for; "" where nothing was noted.'),
     node_name: z.string().nullable().describe('The only name that it enrols; null: any.'),
     created_at: dateTime.describe('When it was minted.'),
     expires_at: dateTime.describe('When it ends.'),
     used_at: dateTime.nullable().describe('When a host enrolled with it; null: not yet.'),
-    host_id: z.string().nullable().describe('Id of that host; null: none yet, or it was forgotten.'),
+    host_id: madeId.nullable().describe('Id of that host; null: none yet, or it was forgotten.'),
   })
   .meta({ id: 'EnrollmentToken', description: 'A token that enrols one host, without the token itself.' });
 export type EnrollmentToken = z.output<typeof enrollmentToken>;
 
 const mintedEnrollmentToken = z
   .object({
-    id: z.string().describe('Id of the token.'),
+    id: madeId.describe('Id of the token.'),
     token: z.string().describe('The token. It is shown this once and kept only as a digest.'),
     expires_at: dateTime.describe('When it ends.'),
     command: z.string().describe('Command to run on the new host; "" where there is none.'),

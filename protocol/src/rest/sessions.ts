@@ -1,6 +1,17 @@
 import { z } from 'zod';
 import { appLaunchState, codec, h264Profile, sessionStateName, uuid } from '../common.ts';
-import { body, dateTime, evenPixels, idParams, int32, page, pageQuery, searchText, string } from './atoms.ts';
+import {
+  body,
+  dateTime,
+  evenPixels,
+  idParams,
+  int32,
+  madeId,
+  page,
+  pageQuery,
+  searchText,
+  string,
+} from './atoms.ts';
 import { operation } from './operation.ts';
 
 /** The stream of a session. width and height are the launch size, whatever the picture has now; rates in kbit/s. */
@@ -81,11 +92,10 @@ export const healthState = z.enum([
 /** One run of one app for one person. The texts of failure appear only with the states that may carry them. */
 export const session = z
   .object({
-    id: z.string().describe('Id of the session.'),
-    user_id: z.string().describe('Id of the account that it belongs to.'),
-    app_id: z.string().describe('Id of the app that runs in it.'),
-    host_id: z
-      .string()
+    id: madeId.describe('Id of the session.'),
+    user_id: madeId.describe('Id of the account that it belongs to.'),
+    app_id: madeId.describe('Id of the app that runs in it.'),
+    host_id: madeId
       .nullable()
       .describe('Id of the host that it runs on; null while it has none, or once the host was forgotten.'),
     state: sessionStateName.describe(
