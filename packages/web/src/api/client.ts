@@ -1,4 +1,12 @@
-import type { DerivedTile, OperationId, Params, Query, SentBody, Success } from '@footlight/protocol/rest';
+import type {
+  DerivedTile,
+  OperationId,
+  Operations,
+  Params,
+  Query,
+  SentBody,
+  Success,
+} from '@footlight/protocol/rest';
 import { forgetLogin, readToken } from './auth-store.ts';
 import { operationTable } from './operation-table.ts';
 
@@ -11,7 +19,8 @@ type Part<Name extends string, Value> = Value extends undefined
 
 /** What a call of one operation takes: exactly the parts that the operation declares. */
 export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
-  Part<'body', SentBody<Id>> & {
+  Part<'body', SentBody<Id>> &
+  (Operations[Id] extends { upload: object } ? { file: Blob } : { file?: never }) & {
     /** As texts of the address, so before the conversions that the operation makes of them. */
     query?: { [Name in keyof Query<Id>]?: string | number | boolean | undefined };
     headers?: Record<string, string>;
@@ -72,12 +81,13 @@ export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>)
   const bearer = operation.auth === 'user' || operation.auth === 'admin';
   if (bearer && token !== null) headers.Authorization = `Bearer ${token}`;
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (input.file !== undefined) headers['Content-Type'] = input.file.type;
   let response: Response;
   try {
     response = await fetch(addressOf(operation.path, input.params as object | undefined, input.query), {
       method: operation.method,
       headers,
-      body: input.body === undefined ? null : JSON.stringify(input.body),
+      body: input.file ?? (input.body === undefined ? null : JSON.stringify(input.body)),
       signal: input.signal ?? null,
       credentials: 'same-origin',
       cache: 'no-store',

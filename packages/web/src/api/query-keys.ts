@@ -25,6 +25,8 @@ export const keys = {
   adminAppsFirst: ['admin-apps', 'first'] as const,
   adminAppList: (q: string) => ['admin-apps', 'list', q] as const,
   entitlements: (appId: string) => ['entitlements', appId] as const,
+  artwork: (appId: string) => ['artwork', appId] as const,
+  artworkCandidates: (appId: string, text: string) => ['artwork-candidates', appId, text] as const,
   users: ['users'] as const,
   userList: (q: string) => ['users', 'list', q] as const,
   user: (id: string) => ['users', 'one', id] as const,

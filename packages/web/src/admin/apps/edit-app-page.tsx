@@ -13,6 +13,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import { countWords, PageHead, Section } from '../frame/parts.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
+import { Artwork } from './artwork.tsx';
 import { Entitlements } from './entitlements.tsx';
 
 const BACK = { to: '/admin/apps', words: 'Apps' } as const;
@@ -64,6 +65,9 @@ function LoadedApp({ app }: { app: AdminApp }) {
       <PageHead title={app.name} back={BACK} acts={<DeleteApp app={app} />} />
       <Section title="Who may use it">
         <Entitlements app={app} />
+      </Section>
+      <Section title="Pictures">
+        <Artwork app={app} />
       </Section>
       <AppFields
         initial={formOf(app)}
