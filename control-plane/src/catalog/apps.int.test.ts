@@ -328,6 +328,38 @@ describeDatabases('apps', (databases) => {
       expect([answer.status, answer.body.app.parent_app_id]).toEqual([200, two.id]);
     });
 
+    test('cover_url is refused while the app has artwork, and the whole request with it', async () => {
+      const record = await created({ name: 'Painted' });
+      const { database } = app.plane.platform;
+      await database.db
+        .insertInto('artwork_records')
+        .values({
+          app_id: record.id,
+          source: 'none',
+          provider: '',
+          provider_ref: '',
+          matched_name: '',
+          tile_url: null,
+          hero_url: null,
+          attribution: '',
+          locked: 0,
+          updated_at: 1,
+        })
+        .execute();
+      for (const cover_url of ['/covers/1.png', '', null])
+        refused(await patch(record.id, { cover_url, name: 'Changed' }), 409, 'conflict');
+      refused(await patch(record.id, { cover_url: null, kind: 'film' }), 400, 'validation_failed');
+      refused(
+        await patch(record.id, { cover_url: null, runtime_preset_id: UNKNOWN_ID }),
+        400,
+        'validation_failed',
+      );
+      expect((await app.call(admin, 'GET', `/v1/apps/${record.id}`)).body.app).toEqual(record);
+      expect((await patch(record.id, { name: 'Changed' })).status).toBe(200);
+      await database.db.deleteFrom('artwork_records').where('app_id', '=', record.id).execute();
+      expect((await patch(record.id, { cover_url: '/covers/1.png' })).status).toBe(200);
+    });
+
     test('an empty one is no change to record', async () => {
       const record = await created({ name: 'Quiet' });
       const before = await activity('app.update');

@@ -82,6 +82,52 @@ describe('over a preset', () => {
   });
 });
 
+describe('the home', () => {
+  test.each([
+    [false, false, false],
+    [true, false, true],
+    [false, true, true],
+    [true, true, true],
+  ])('is managed for app %s, preset %s: %s', (own, ofPreset, expected) => {
+    const merged = mergeRuntime(
+      owner({ managed_home: own }),
+      { ...preset, managed_home: ofPreset },
+      null,
+      'G',
+    );
+    expect(merged?.managed_home).toBe(expected);
+  });
+
+  test.each([
+    ['/own', '/home/preset', '/own'],
+    ['/home/service', '/home/preset', '/home/preset'],
+    ['', '/home/preset', '/home/preset'],
+    [' ', '/home/preset', '/home/preset'],
+    ['/own', '/home/service', '/own'],
+    ['/own', null, '/own'],
+    ['/home/service', null, '/home/service'],
+  ])('appears for app %j, preset %j at %s', (own, ofPreset, expected) => {
+    const merged = mergeRuntime(
+      owner({ home_container_path: own }),
+      ofPreset === null ? null : { ...preset, home_container_path: ofPreset },
+      null,
+      'G',
+    );
+    expect(merged?.home_container_path).toBe(expected);
+  });
+});
+
+test("a tile's own variable wins over its parent's and the preset's", () => {
+  const flags = { STEAM_STARTUP_FLAGS: 'mine' };
+  const merged = mergeRuntime(
+    owner({ runtime_spec: { env: flags } }),
+    { ...preset, env: flags },
+    { source: 'steam', external_id: '7' },
+    'G',
+  );
+  expect(merged?.app.env.STEAM_STARTUP_FLAGS).toBe('-bigpicture -applaunch 7');
+});
+
 test('a tile adds what starts it', () => {
   const merged = mergeRuntime(owner(), null, { source: 'steam', external_id: '440' }, 'Tile');
   expect(merged?.app.env).toEqual({ STEAM_STARTUP_FLAGS: '-bigpicture -applaunch 440' });

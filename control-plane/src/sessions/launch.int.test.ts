@@ -265,6 +265,84 @@ describeDatabases('launch', (databases) => {
     });
   });
 
+  describe('runtime presets', () => {
+    const preset = async (fields: object): Promise<string> => {
+      const answer = await world.call(world.people.admin, 'POST', '/v1/admin/runtime-presets', {
+        body: { name: 'Preset', ...fields },
+      });
+      if (answer.status !== 201) throw new Error(`no preset: ${answer.text}`);
+      return answer.body.runtime_preset.id as string;
+    };
+    const BASE = {
+      image: 'registry.example/base@sha256:00',
+      args: ['--preset'],
+      env: { A: 'preset', B: 'preset' },
+      mounts: ['/srv/games:/games:ro'],
+      network: 'none',
+    };
+
+    test('lie under what the app says, anew at each launch, and the app stays as it is', async () => {
+      const agent = await world.host('hosta', slots(8));
+      const { admin, alice } = world.people;
+      const presetId = await preset(BASE);
+      const spec = {
+        args: ['app'],
+        env: { B: 'app' },
+        mounts: ['/srv/mods:/mods'],
+        gpu: true,
+        network: 'bridge',
+      };
+      const app = await world.app({ runtime_spec: spec, runtime_preset_id: presetId });
+      const first = await world.running(alice, app);
+      const assigned = (id: string) =>
+        agent.commands.find((command) => command.type === 'session_assign' && command.session_id === id);
+      expect(assigned(first.id)).toMatchObject({
+        app: {
+          image: BASE.image,
+          args: ['--preset', 'app'],
+          env: { A: 'preset', B: 'app' },
+          mounts: ['/srv/games:/games:ro', '/srv/mods:/mods'],
+          network: 'bridge',
+          gpu: true,
+        },
+      });
+      const stored = await world.call(admin, 'GET', `/v1/apps/${app}`);
+      expect(stored.body.app.runtime_spec).toEqual(spec);
+
+      await world.call(admin, 'PATCH', `/v1/admin/runtime-presets/${presetId}`, { body: { args: [] } });
+      const second = await world.running(alice, app);
+      expect(assigned(second.id)).toMatchObject({ app: { args: ['app'] } });
+    });
+
+    test("a tile takes its parent's, and one variable more", async () => {
+      const agent = await world.host('hosta', slots(8));
+      const parent = await world.app({
+        runtime_spec: { env: { B: 'parent' } },
+        runtime_preset_id: await preset(BASE),
+        default_encode_slots: 2,
+      });
+      const tile = await world.app({
+        name: 'Tile',
+        parent_app_id: parent,
+        external_source: 'steam',
+        external_id: '440',
+        runtime_spec: {},
+        default_encode_slots: 7,
+      });
+      await world.running(world.people.alice, tile);
+      expect(agent.commands.find((command) => command.type === 'session_assign')).toMatchObject({
+        app: {
+          image: BASE.image,
+          args: ['--preset'],
+          env: { A: 'preset', B: 'parent', STEAM_STARTUP_FLAGS: '-bigpicture -applaunch 440' },
+          mounts: BASE.mounts,
+          network: 'none',
+        },
+        resources: { encode_slots: 2 },
+      });
+    });
+  });
+
   describe('tiles', () => {
     const tile = async (parent: string) =>
       world.app({
