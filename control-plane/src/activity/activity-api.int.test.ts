@@ -13,13 +13,13 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     const { admin, alice, bob } = app.people;
     const { activity, database } = app.plane.platform;
     const entries = [
-      [admin, 'app.create', 'app', 'a1', { name: 'Game' }],
-      [admin, 'app.delete', 'app', 'a1', { name: 'Game' }],
+      [admin, 'app.create', 'app', 'game-1', { name: 'Quake' }],
+      [admin, 'app.delete', 'app', 'game-1', { name: 'Quake' }],
       [alice, 'user.device.revoked', 'user', alice.id, {}],
       [null, 'session.failed', 'session', 's1', { code: 'app_crashed' }],
       [bob, 'application.odd', 'thing', null, {}],
       [admin, 'host.drain', 'host', 'h%_\\x', {}],
-      [admin, 'Äpp.renamed', 'app', 'a2', { text: 'ä'.repeat(2_050) }],
+      [admin, 'Äpp.renamed', 'app', 'game-2', { text: 'ä'.repeat(2_050) }],
     ] as const;
     for (const [actor, action, targetType, targetId, details] of entries) {
       await activity.record({ actorUserId: actor?.id ?? null, action, targetType, targetId, details });
@@ -46,8 +46,8 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       actor_username: 'admin',
       action: 'app.create',
       target_type: 'app',
-      target_id: 'a1',
-      details: { name: 'Game' },
+      target_id: 'game-1',
+      details: { name: 'Quake' },
       created_at: new Date(TEST_EPOCH_MS).toISOString(),
       severity: 'info',
     });
@@ -150,16 +150,16 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
 
     it('q: a part of the action, of the target id or of the name of the actor, whatever its case', async () => {
       expect(await found({ q: 'DELETE' })).toEqual([1]);
-      expect(await found({ q: 'A1' })).toEqual([1, 0]);
+      expect(await found({ q: 'GAME-1' })).toEqual([1, 0]);
       expect(await found({ q: 'dmin' })).toEqual([6, 5, 1, 0]);
       expect(await found({ q: 'bob' })).toEqual([4]);
-      expect(await found({ q: 'äPP' })).toEqual([6]);
-      expect(await found({ q: 'Game' })).toEqual([]);
+      expect(await found({ q: 'pP.R' })).toEqual([6]);
+      expect(await found({ q: 'Quake' })).toEqual([]);
     });
 
     it('q: %, _ and \\ stand for themselves', async () => {
       for (const q of ['%', '_', '\\', '%_\\x']) expect(await found({ q })).toEqual([5]);
-      expect(await found({ q: 'a_1' })).toEqual([]);
+      expect(await found({ q: 'game_1' })).toEqual([]);
     });
 
     it('together: all of them have to fit', async () => {
@@ -197,6 +197,15 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
         ).status,
       ).toBe(400);
     });
+  });
+
+  it('finds what somebody did by a part of his name in any letters and any case', async () => {
+    const person = await app.addPerson('Jörg');
+    const { activity } = app.plane.platform;
+    await activity.record({ actorUserId: person.id, action: 'letter.sent', targetType: 'x', targetId: null });
+    expect((await get({ q: 'ÖRG' })).body.items).toEqual([
+      expect.objectContaining({ actor_username: 'Jörg', action: 'letter.sent' }),
+    ]);
   });
 
   it('forgets the name of an actor who is deleted, and keeps the entry', async () => {
@@ -270,7 +279,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     it('the first page is read from the newest entry on, without sorting', async () => {
       const plan = await planOf({});
       if (dialect === 'sqlite') expect(plan).not.toContain('TEMP B-TREE');
-      else expect(plan).toContain('Index Scan Backward using activity_pkey');
+      else expect(plan).toMatch(/Index (Only )?Scan Backward using activity_pkey/);
     });
 
     it('still finds what is rare', async () => {
