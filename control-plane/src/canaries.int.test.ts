@@ -283,6 +283,21 @@ async function develop(evening: Evening): Promise<void> {
   evening.signedIn('a developer', 'POST /v1/dev/agent-session', opened);
 }
 
+/** Changing the password: with the wrong one, to one that is refused, and as it should be. */
+async function changePassword(evening: Evening): Promise<void> {
+  const { secrets } = evening;
+  const login = await evening.succeed(null, 'POST', '/v1/auth/login', {
+    body: { email: 'guest@example.org', password: 'canary-Passw0rd-three' },
+  });
+  const guest = evening.signedIn('the guest', 'POST /v1/auth/login', login);
+  const change = (current_password: string, new_password: string) =>
+    evening.call(guest, 'POST', '/v1/me/password', { body: { current_password, new_password } });
+  const renewed = secrets.plant('the new password', 'canary-Passw0rd-four');
+  await change('canary-Passw0rd-two', renewed);
+  await change('canary-Passw0rd-three', `${renewed}-guest-guest`);
+  expect((await change('canary-Passw0rd-three', renewed)).status).toBe(204);
+}
+
 /** Every declared operation once with nothing right about it: secrets where numbers, ids and lists belong. */
 async function stumble(evening: Evening): Promise<void> {
   const { admin, secrets } = evening;
@@ -349,6 +364,7 @@ describeDatabases('secrets', (databases) => {
     await enroll(evening);
     await play(evening, created.body.app.id);
     await develop(evening);
+    await changePassword(evening);
     await stumble(evening);
     await lookBack(evening);
 

@@ -156,6 +156,23 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       });
     });
 
+    it('knows nothing yet of what people prefer', async () => {
+      expect(await get('/v1/me/ui-preferences')).toEqual({ session_overlay: {} });
+      expect((await get('/v1/me/devices')).devices).toEqual([
+        expect.objectContaining({ device_key: 'the-key-of-a-device', active_session_id: null }),
+      ]);
+    });
+
+    it('keeps pictures that were addresses, with no artwork of its own', async () => {
+      const { app: launcher } = await get(`/v1/apps/${release.LAUNCHER}`);
+      expect(launcher).toMatchObject({
+        cover_url: '/covers/steam.png',
+        hero_url: 'https://cdn.example/hero.png',
+      });
+      const { artwork } = await get(`/v1/admin/apps/${release.LAUNCHER}/artwork`);
+      expect(artwork).toBeNull();
+    });
+
     it('has no secrets yet', async () => {
       const { secrets } = await get('/v1/admin/secrets');
       expect(secrets.every(({ configured }: { configured: boolean }) => !configured)).toBe(true);

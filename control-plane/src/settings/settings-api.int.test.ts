@@ -92,6 +92,13 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     expect(await audited()).toEqual(before);
   });
 
+  it('keep what each of two changes at once says, where they speak of different settings', async () => {
+    const [one, two] = [{ mic_capture_enabled: true }, { image_update_policy: 'auto' }];
+    const answers = await Promise.all([change(one), change(two, replica)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await read()).toMatchObject({ ...one, ...two });
+  });
+
   it('take what stands at the edge of its rule', async () => {
     for (const [key, value] of [
       ['library_discovery_interval_minutes', 15],
