@@ -73,6 +73,7 @@ async function main() {
         ...process.env,
         SERVICE_DATA_DIR: places.controlDir,
         SERVICE_SETUP_TOKEN_PATH: places.setupToken,
+        SERVICE_DEV_AGENT_KEY_PATH: places.devAgentKey,
         SERVICE_SEED_FILE: places.seedFile,
         SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
       },

@@ -10,6 +10,7 @@ import path from 'node:path';
  * @property {string} controlDir      SERVICE_DATA_DIR
  * @property {string} agentDir        SERVICE_AGENT_STATE_DIR
  * @property {string} setupToken      the file that the claim is authorised by
+ * @property {string} devAgentKey     the file with the key of developers' sessions, where they are switched on
  * @property {string} logDir
  * @property {string} seedFile
  * @property {string} enrollmentToken file with the fixed enrolment token of this machine's own agent
@@ -40,6 +41,9 @@ export function placesFor(env) {
     setupToken:
       env.SERVICE_SETUP_TOKEN_PATH ||
       (asRoot ? '/run/service/setup-token' : path.join(controlDir, 'setup-token')),
+    devAgentKey:
+      env.SERVICE_DEV_AGENT_KEY_PATH ||
+      (asRoot ? '/run/service/dev-agent-key' : path.join(controlDir, 'dev-agent-key')),
     logDir: path.join(controlDir, 'logs'),
     seedFile: path.join(controlDir, 'seed.json'),
     enrollmentToken: path.join(controlDir, 'local-enrollment-token'),

@@ -10,6 +10,7 @@ test('secrets never reach a line, wherever a field of that name stands', () => {
     headers: {
       authorization: 'Bearer canary',
       'x-service-setup-token': 'canary',
+      'x-service-dev-key': 'canary',
       cookie: 'service_page=canary',
     },
     request: { password: 'canary', headers: { authorization: 'canary' } },

@@ -9,6 +9,7 @@ import {
   addSession,
   createTestApp,
   describeDatabases,
+  dumpDatabase,
   ManualClock,
   type Person,
   type TestApp,
@@ -88,6 +89,9 @@ describeDatabases("developers' sessions", ({ fresh }) => {
       .where('user_id', '=', body.user.id)
       .executeTakeFirstOrThrow();
     expect(token).toMatchObject({ device_id: null, expires_at: expiresAt });
+    expect(app.log.join('') + (await dumpDatabase(app.plane.platform.database))).not.toContain(
+      body.access_token,
+    );
     // A real account with the checks of its role, and one that administrators see.
     expect((await app.call(personOf(answer), 'GET', '/v1/users')).status).toBe(403);
     const listed = await app.call(app.people.admin, 'GET', `/v1/users?q=${body.user.username}`);
