@@ -41,8 +41,8 @@ export function createDecoder(): Decoder {
 
   async function toWebp(bytes: Uint8Array, width: number, quality: number): Promise<Buffer | null> {
     const sharp = await loadSharp();
-    const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 });
     try {
+      const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'error', pages: 1 });
       const size = (await picture.metadata()).autoOrient;
       if (size.height > size.width * MAX_HEIGHT_PER_WIDTH) return null;
       return await picture

@@ -463,6 +463,12 @@ describeDatabases('artwork of a provider', (databases) => {
     answers.push(stored.text);
     const id = (await call('POST', '/v1/apps', { name: 'Sample Quest' })).body.app.id;
     const base = `/v1/admin/apps/${id}/artwork`;
+    /** Headers of requests that went past the provider's API. */
+    const elsewhere: unknown[] = [];
+    fake.files.set('/elsewhere', (request, response) => {
+      elsewhere.push(request.headers);
+      json(response, 200, { success: true, data: [] });
+    });
     // Answers that repeat the key, where a person or a record would see it.
     const echo = (data: unknown): NonNullable<FakeProvider['broken']> => {
       return (_request, response) => json(response, 200, { success: true, data });
@@ -483,10 +489,8 @@ describeDatabases('artwork of a provider', (databases) => {
       await passing(on.plane.platform.leader.runNow('artwork.sweep'), on);
     }
     fake.broken = null;
-    fake.requests.length = 0;
-    const seen: unknown[] = [];
     fake.files.set('/pictures/11/tile.png', (request, response) => {
-      seen.push(request.headers);
+      elsewhere.push(request.headers);
       file(png(60, 90, 11), 'image/png')(request, response);
     });
     expect((await call('PUT', base, { provider_ref: '11' })).status).toBe(200);
@@ -500,7 +504,7 @@ describeDatabases('artwork of a provider', (databases) => {
       log: on.log.join('\n'),
       database: await dumpDatabase(on.plane.platform.database),
       files: files.join('\n'),
-      'other servers': JSON.stringify([seen, fake.requests]),
+      'other servers': JSON.stringify(elsewhere),
     };
     for (const [place, text] of Object.entries(places)) {
       expect(text.length, place).toBeGreaterThan(0);

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { createDecoder } from './decoder.ts';
+import { claimingPng, GIF, HTML, JPEG, png, SVG, WEBP } from './testing/pictures.ts';
+
+const decoder = createDecoder();
+
+test.each([
+  ['a JPEG', JPEG],
+  ['a PNG', png(4, 6)],
+  ['a WebP', WEBP],
+])('%s becomes a WebP', async (_, bytes) => {
+  const made = await decoder.toWebp(bytes, 30, 80);
+  expect(made?.subarray(8, 12).toString('latin1')).toBe('WEBP');
+});
+
+// Should one of these ever get past the sniffing, no loader of its kind may run.
+test.each([
+  ['an SVG', SVG],
+  ['a GIF', GIF],
+  ['a TIFF', Buffer.from('49492a0008000000', 'hex')],
+  ['a page', HTML],
+  ['nothing', Buffer.alloc(0)],
+  ['a PNG that claims 400 million pixels', claimingPng(20_000, 20_000)],
+  ['a PNG that has them', png(20_000, 20_000)],
+  ['a PNG far taller than wide', png(1, 1_000)],
+])('%s becomes nothing', async (_, bytes) => {
+  expect(await decoder.toWebp(bytes, 30, 80)).toBeNull();
+});
