@@ -55,6 +55,7 @@ export function registerSweeps(
     if (pruned > 0) logger.info({ event: 'artwork.pruned', pruned });
   }
 
-  leader.register({ id: 'artwork.sweep', everyMs: config.artwork.sweepIntervalMs, run: sweep });
+  const everyMs = config.artwork.sweepIntervalMs;
+  if (everyMs !== null) leader.register({ id: 'artwork.sweep', everyMs, run: sweep });
   leader.register({ id: 'artwork.prune_orphans', everyMs: DAY_MS, run: pruneOrphans });
 }

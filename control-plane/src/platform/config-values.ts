@@ -70,6 +70,12 @@ export const positiveDurationMs = reading('a positive duration such as 30m, 24h 
   return value !== null && value > 0 ? value : null;
 });
 
+/** everyMs null: 0, which switches off what runs at this interval. */
+export const intervalMs = reading('a duration such as 15m, or 0 for never', (text) => {
+  const value = text === '0' ? 0 : parseDuration(text);
+  return value === null ? null : { everyMs: value > 0 ? value : null };
+});
+
 /** A whole number within bounds (both included). */
 export const wholeNumber = (min: number, max = 2_147_483_647) =>
   reading(`a whole number, ${min} to ${max}`, (text) => {

@@ -36,6 +36,12 @@ describe('configuration from the environment', () => {
     });
     expect(config.accounts.setupTokenFile).toBe('/run/service/setup-token');
     expect(config.settings.allowedOrigins).toBeNull();
+    expect(config.artwork).toEqual({
+      dir: '/var/lib/service-control/artwork',
+      provider: 'steamgriddb',
+      maxBytes: 8_388_608,
+      sweepIntervalMs: 900_000,
+    });
     expect(config.sessions).toEqual({
       placementPolicy: 'spread',
       vramMinFreeMb: 1024,
@@ -51,6 +57,11 @@ describe('configuration from the environment', () => {
     expect(moved.database).toEqual({ dialect: 'sqlite', file: '/srv/footlight/control.db' });
     expect(moved.tls?.dir).toBe('/srv/footlight/tls');
     expect(loadConfig({ SERVICE_DATA_DIR: '/srv', SERVICE_TLS_DIR: '/etc/pair' }).tls?.dir).toBe('/etc/pair');
+  });
+
+  test('a sweep of pictures at interval 0 never runs', () => {
+    for (const text of ['0', '0s'])
+      expect(loadConfig({ SERVICE_ARTWORK_SWEEP_INTERVAL: text }).artwork.sweepIntervalMs).toBeNull();
   });
 
   test('an empty variable counts as unset, save for the origin list, which it empties', () => {
@@ -103,6 +114,12 @@ describe('configuration from the environment', () => {
     ['SERVICE_MIN_CLIENT_VERSION', '1.2'],
     ['SERVICE_LATEST_CLIENT_VERSION', 'v1.2.x'],
     ['REGISTRATION_MODE', 'Open'],
+    ['SERVICE_ARTWORK_DIR', 'artwork'],
+    ['SERVICE_ARTWORK_PROVIDER', 'other'],
+    ['SERVICE_ARTWORK_MAX_BYTES', '0'],
+    ['SERVICE_ARTWORK_MAX_BYTES', '8MB'],
+    ['SERVICE_ARTWORK_SWEEP_INTERVAL', '15'],
+    ['SERVICE_ARTWORK_SWEEP_INTERVAL', '-15m'],
     ['SERVICE_STORAGE_PROVIDER', 'cloud'],
     ['SERVICE_TRUSTED_PROXIES', '10.0.0.0/8, 0.0.0.0/0'],
     ['SERVICE_TRUSTED_PROXIES', 'proxy.example'],

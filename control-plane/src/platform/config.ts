@@ -61,7 +61,8 @@ export interface Config {
     provider: 'steamgriddb' | 'none';
     /** Cap of one picture. */
     maxBytes: number;
-    sweepIntervalMs: number;
+    /** Between two lookups for apps without pictures; null: never. */
+    sweepIntervalMs: number | null;
   };
   fleet: { enrollmentToken: string | null };
   sessions: {
@@ -214,7 +215,8 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_ARTWORK_DIR: artwork.dir,
     SERVICE_ARTWORK_PROVIDER: artwork.provider,
     SERVICE_ARTWORK_MAX_BYTES: String(artwork.maxBytes),
-    SERVICE_ARTWORK_SWEEP_INTERVAL: `${artwork.sweepIntervalMs / MINUTE_MS}m`,
+    SERVICE_ARTWORK_SWEEP_INTERVAL:
+      artwork.sweepIntervalMs === null ? '0' : `${artwork.sweepIntervalMs / MINUTE_MS}m`,
     SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
     SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
     SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
@@ -320,7 +322,7 @@ function assemble(values: Values): Config {
       dir: values.SERVICE_ARTWORK_DIR ?? join(dataDir, 'artwork'),
       provider: values.SERVICE_ARTWORK_PROVIDER ?? 'steamgriddb',
       maxBytes: values.SERVICE_ARTWORK_MAX_BYTES ?? DEFAULT_ARTWORK_BYTES,
-      sweepIntervalMs: values.SERVICE_ARTWORK_SWEEP_INTERVAL ?? 15 * MINUTE_MS,
+      sweepIntervalMs: (values.SERVICE_ARTWORK_SWEEP_INTERVAL ?? { everyMs: 15 * MINUTE_MS }).everyMs,
     },
     fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
     sessions: {

@@ -7,6 +7,7 @@ import {
   hostList,
   httpUrl,
   iceServers,
+  intervalMs,
   listenAddress,
   originList,
   port,
@@ -75,7 +76,7 @@ export const VARIABLES = {
   SERVICE_ARTWORK_DIR: absolutePath,
   SERVICE_ARTWORK_PROVIDER: choice('steamgriddb', 'none'),
   SERVICE_ARTWORK_MAX_BYTES: wholeNumber(1, MAX_ARTWORK_BYTES),
-  SERVICE_ARTWORK_SWEEP_INTERVAL: positiveDurationMs,
+  SERVICE_ARTWORK_SWEEP_INTERVAL: intervalMs,
 
   SERVICE_SECRET_KEY: secretKey,
   SERVICE_SECRET_KEY_PREVIOUS: previousSecretKeys,

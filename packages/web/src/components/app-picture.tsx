@@ -1,3 +1,4 @@
+import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { type CSSProperties, useState } from 'react';
 import { gradientOf, initialsOf } from '../theme/gradient.ts';
 import styles from './components.module.css';
@@ -8,6 +9,17 @@ interface PictureApp {
   cover_url?: string | null;
   hero_url?: string | null;
 }
+
+/** Pictures that the server gives in other widths as well. */
+const ASSET_PATH = /^\/v1\/artwork\/[0-9a-f]{64}\.(jpg|png|webp)$/;
+const WIDTHS: readonly ArtworkWidth[] = [300, 600, 1200];
+/** What the layout gives them; browsers that know `auto` measure it themselves. */
+const WIDTHS_SHOWN = { cover: 'auto, 220px', hero: 'auto, 100vw' };
+
+const assetSizes = (path: string) => ({
+  src: `${path}?w=600`,
+  srcSet: WIDTHS.map((width) => `${path}?w=${width} ${width}w`).join(', '),
+});
 
 /**
  * An app's picture: its artwork where this server has it, else the gradient made from its id with its initials.
@@ -22,12 +34,21 @@ export function AppPicture(props: {
   const [broken, setBroken] = useState<string | null>(null);
   const address = ownPath(shape === 'cover' ? app.cover_url : app.hero_url);
   const shown = address !== null && address !== broken;
+  const sizes =
+    shown && ASSET_PATH.test(address) ? { ...assetSizes(address), sizes: WIDTHS_SHOWN[shape] } : {};
   const { from, to, glow, angle } = gradientOf(app.id);
   const style = { '--from': from, '--to': to, '--glow': glow, '--angle': angle } as CSSProperties;
   return (
     <span className={`${styles.picture} ${props.className ?? ''}`} style={style} aria-hidden="true">
       {shown ? (
-        <img src={address} alt="" loading="lazy" decoding="async" onError={() => setBroken(address)} />
+        <img
+          src={address}
+          {...sizes}
+          alt=""
+          loading="lazy"
+          decoding="async"
+          onError={() => setBroken(address)}
+        />
       ) : (
         shape === 'cover' && <span className={styles.initials}>{initialsOf(app.name)}</span>
       )}

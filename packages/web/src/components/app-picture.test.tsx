@@ -1,0 +1,38 @@
+// @vitest-environment happy-dom
+import { cleanup, fireEvent, render } from '@testing-library/react';
+import { afterEach, expect, test } from 'vitest';
+import { app } from '../../test/fixtures.ts';
+import { AppPicture } from './app-picture.tsx';
+
+afterEach(cleanup);
+
+const ASSET = `/v1/artwork/${'a'.repeat(64)}.png`;
+const imageOf = (cover_url: string | null) =>
+  render(<AppPicture app={{ ...app(0), cover_url }} shape="cover" />).container.querySelector('img');
+
+test('a stored picture is asked for in the width that is shown', () => {
+  const image = imageOf(ASSET);
+  expect(image?.getAttribute('src')).toBe(`${ASSET}?w=600`);
+  expect(image?.getAttribute('srcset')).toBe(
+    `${ASSET}?w=300 300w, ${ASSET}?w=600 600w, ${ASSET}?w=1200 1200w`,
+  );
+  expect(image?.getAttribute('sizes')).toMatch(/^auto, /);
+});
+
+test('another picture of this server is asked for as it is', () => {
+  const image = imageOf('/pictures/mine.png');
+  expect([image?.getAttribute('src'), image?.getAttribute('srcset')]).toEqual(['/pictures/mine.png', null]);
+});
+
+test.each([null, '', 'https://pictures.example/a.png', '//pictures.example/a.png'])(
+  '%j is never loaded: the gradient stands for it',
+  (address) => {
+    expect(imageOf(address)).toBeNull();
+  },
+);
+
+test('a picture that does not come gives way to the gradient', () => {
+  const view = render(<AppPicture app={{ ...app(0), cover_url: ASSET }} shape="cover" />);
+  fireEvent.error(view.container.querySelector('img') as HTMLImageElement);
+  expect(view.container.querySelector('img')).toBeNull();
+});
