@@ -117,4 +117,46 @@ describeDatabases('registration', ({ fresh: database }) => {
         expect(statuses).toEqual([201, ...Array(19).fill(400)]);
       },
     ));
+
+  it('looks at the mode and the invite before it waits for a hash, and makes no account without one', () =>
+    withWorld(
+      {
+        limits: {
+          hashQueue: { parallel: 1, waiting: 0 },
+          hashCost: HASH_COST,
+          signIn: { capacity: 200, refillEveryMs: 1 },
+        },
+      },
+      async (world) => {
+        const attempts = (more: object = {}) =>
+          Promise.all(
+            Array.from({ length: 4 }, (_, i) =>
+              register(world, {
+                email: `u${i}@example.org`,
+                username: `user${i}`,
+                password: PASSWORD,
+                ...more,
+              }),
+            ),
+          );
+        const setMode = (registration_mode: 'open' | 'invite_only') =>
+          world.db.updateTable('instance_settings').set({ registration_mode }).execute();
+
+        expect((await attempts()).map((answer) => answer.statusCode)).toEqual([403, 403, 403, 403]);
+        await setMode('invite_only');
+        const uninvited = await attempts({ invite_code: 'none' });
+        expect(new Set(uninvited.map((answer) => answer.json().error.code))).toEqual(
+          new Set(['invalid_invite']),
+        );
+        await setMode('open');
+        const answers = await attempts();
+        const refused = answers.filter((answer) => answer.statusCode === 429);
+        expect(refused.length).toBeGreaterThanOrEqual(1);
+        for (const answer of refused) expect(answer.headers['retry-after']).toBe('1');
+        const made = answers.filter((answer) => answer.statusCode === 201);
+        const users = await world.db.selectFrom('users').select('id').execute();
+        expect(made).toHaveLength(users.length);
+        expect(made.length + refused.length).toBe(4);
+      },
+    ));
 });
