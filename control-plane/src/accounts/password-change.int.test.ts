@@ -8,6 +8,7 @@ import {
   createTestApp,
   describeDatabases,
   OPEN_REGISTRATION,
+  openEventStream,
   PASSWORD,
   type Person,
   signIn,
@@ -20,6 +21,7 @@ const RAISED = { capacity: 100_000, refillEveryMs: 1 };
 
 describeDatabases('POST /v1/me/password', ({ fresh }) => {
   let app: TestApp;
+  let origin: string;
   let alice: Person;
   let number = 0;
   beforeAll(async () => {
@@ -27,6 +29,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
       env: OPEN_REGISTRATION,
       overrides: { accountLimits: { signIn: RAISED, perUser: RAISED, hashCost: CHEAP_HASHES } },
     });
+    origin = (await app.plane.listen()).http;
   });
   afterAll(() => app.close());
   beforeEach(async () => {
@@ -147,11 +150,10 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
     const made = await app.call(app.people.admin, 'POST', '/v1/apps', { body: { name: 'Demo' } });
     const session = { appId: made.body.app.id, userId: alice.id, state: 'pending' } as const;
     const sessionId = await addSession(app, session);
-    const stream = app.call(alice, 'GET', `/v1/sessions/${sessionId}/events`);
-    await app.clock.advance(6 * SECOND_MS);
+    const stream = await openEventStream(origin, alice, sessionId);
     expect((await change(alice, good)).status).toBe(204);
     await app.clock.advance(6 * SECOND_MS);
-    expect((await stream).text).toContain('"state":"pending"');
+    expect(await stream.ended).toContain('"state":"pending"');
     const { body } = await app.call(app.people.admin, 'GET', `/v1/sessions/${sessionId}`);
     expect(body.session.state).toBe('pending');
   });

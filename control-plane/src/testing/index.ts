@@ -7,6 +7,7 @@ export {
 } from './app.ts';
 export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases } from './databases.ts';
+export { openEventStream } from './event-stream.ts';
 export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
 export { addHost, addSession, type SessionFacts } from './sessions.ts';
 export { CHEAP_HASHES, OPEN_REGISTRATION, PASSWORD, signIn, signUp } from './sign-in.ts';

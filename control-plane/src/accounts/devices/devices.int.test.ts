@@ -8,6 +8,7 @@ import {
   createTestApp,
   describeDatabases,
   OPEN_REGISTRATION,
+  openEventStream,
   type Person,
   signIn,
   signUp,
@@ -21,6 +22,7 @@ const RAISED = { capacity: 100_000, refillEveryMs: 1 };
 describeDatabases('devices', ({ fresh }) => {
   let app: TestApp;
   let appId: string;
+  let origin: string;
   /** Somebody new for each test, so that lists are its own. */
   let alice: Person;
   let number = 0;
@@ -29,6 +31,7 @@ describeDatabases('devices', ({ fresh }) => {
       env: OPEN_REGISTRATION,
       overrides: { accountLimits: { signIn: RAISED, perUser: RAISED, hashCost: CHEAP_HASHES } },
     });
+    origin = (await app.plane.listen()).http;
     const made = await app.call(app.people.admin, 'POST', '/v1/apps', { body: { name: 'Demo' } });
     appId = made.body.app.id;
   });
@@ -360,12 +363,11 @@ describeDatabases('devices', ({ fresh }) => {
     test('ends event streams that one of its tokens opened', async () => {
       const lost = await signIn(app, alice.username, 'lost');
       const sessionId = await addSession(app, { appId, userId: alice.id, state: 'pending' });
-      const stream = app.call(lost, 'GET', `/v1/sessions/${sessionId}/events`);
-      await app.clock.advance(6 * SECOND_MS);
+      const stream = await openEventStream(origin, lost, sessionId);
       const [{ id }] = (await list(lost)) as [Device];
       await remove(alice, id);
       await app.clock.advance(6 * SECOND_MS);
-      expect((await stream).text).toContain('event: session');
+      expect(await stream.ended).toContain('"state":"pending"');
     });
 
     test('answers 403 for an unknown id and for another person’s alike, and touches nothing', async () => {
