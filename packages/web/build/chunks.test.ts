@@ -6,6 +6,7 @@ const LIBRARY = `${ROUTES}/app._shell.index.tsx?tsr-split=component`;
 const SESSION = `${ROUTES}/app.session.$id.tsx?tsr-split=component`;
 const LOGIN = `${ROUTES}/login.tsx?tsr-split=component`;
 const SETUP = `${ROUTES}/setup.tsx?tsr-split=component`;
+const ACCOUNT = `${ROUTES}/app._shell.account.tsx?tsr-split=component`;
 const HOSTS = `${ROUTES}/admin.hosts.index.tsx?tsr-split=component`;
 const APPS = `${ROUTES}/admin.apps.index.tsx?tsr-split=component`;
 
@@ -19,7 +20,7 @@ const IMPORTERS: Record<string, string[]> = {
   '/m/node_modules/search.js': [LIBRARY, APPS],
   '/m/node_modules/area.js': [SESSION, APPS],
   '/w/src/session/bar.tsx': [SESSION],
-  '/m/node_modules/form.js': [LOGIN, SETUP, APPS],
+  '/m/node_modules/form.js': [LOGIN, SETUP, ACCOUNT, APPS],
   '/m/node_modules/switch.js': [APPS, HOSTS],
   '/w/src/admin/table.tsx': [APPS],
 };
@@ -41,7 +42,7 @@ test.each([
   ['/m/node_modules/search.js', 'vendor'],
   ['/m/node_modules/area.js', 'beside'],
   ['/w/src/session/bar.tsx', null],
-  ['/m/node_modules/form.js', 'sign-in'],
+  ['/m/node_modules/form.js', 'forms'],
   ['/m/node_modules/switch.js', 'admin-shared'],
   ['/w/src/admin/table.tsx', null],
   [LIBRARY, null],

@@ -3,8 +3,8 @@ import { isAdminModule } from './areas.ts';
 
 type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
-/** Pages that people see once; what only they share stays out of every other page's way. */
-const FIRST_TIME = /\/src\/routes\/(login|register|setup)\./;
+/** Pages that are mostly a form; what only they share stays out of every other page's way. */
+const FORM_PAGE = /\/src\/routes\/(login|register|setup|app\._shell\.account)\./;
 const ENTRY = /\/index\.html$/;
 const LIBRARY = /\/src\/routes\/app\._shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\._shell\.(index\.|tsx\?)/;
@@ -14,10 +14,11 @@ const USER_SHELL = /\/src\/routes\/app\._shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
 /**
- * Says which file a module goes to: `vendor` and `app` hold what the library and others share, `sign-in` what only the pages before
- * the library share, `beside` what the library does without, `admin-shared` what only administrators need. Null leaves a module to the one page that needs
- * it. Over HTTP/1.1 a browser asks for six files at once, so a page made of forty small ones waits in line.
- * Every module's dependencies are needed wherever it is, so the files can never need one another in a circle.
+ * Says which file a module goes to: `vendor` and `app` hold what the library and others share, `forms` what only the
+ * pages before the library and the account share, `beside` what the library does without, `admin-shared` what only
+ * administrators need. Null leaves a module to the one page that needs it. Over HTTP/1.1 a browser asks for six files
+ * at once, so a page made of forty small ones waits in line. Every module's dependencies are needed wherever it is, so
+ * the files can never need one another in a circle.
  */
 export function chunkNamer(): (id: string, graph: Graph) => string | null {
   const known = new Map<string, ReadonlySet<string>>();
@@ -29,7 +30,7 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
     const needed = [...startsThatNeed(id, graph, known)];
     const forUsers = needed.filter((start) => !isAdminModule(start));
     if (forUsers.length === 0) return needed.length > 1 ? 'admin-shared' : null;
-    if (forUsers.every((start) => FIRST_TIME.test(start))) return needed.length > 1 ? 'sign-in' : null;
+    if (forUsers.every((start) => FORM_PAGE.test(start))) return needed.length > 1 ? 'forms' : null;
     if (!forUsers.some((start) => ENTRY.test(start) || IN_LIBRARY.test(start)))
       return needed.length > 1 ? 'beside' : null;
     if (needed.length === 1 && LIBRARY.test(needed[0] ?? '')) return null;
