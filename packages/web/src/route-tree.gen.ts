@@ -18,6 +18,7 @@ import { Route as SetupRouteImport } from './routes/setup';
 import { Route as AdminIndexRouteImport } from './routes/admin.index';
 import { Route as AdminActivityRouteImport } from './routes/admin.activity';
 import { Route as AdminInvitesRouteImport } from './routes/admin.invites';
+import { Route as AdminNewProfileRouteImport } from './routes/admin.new-profile';
 import { Route as AdminSessionsRouteImport } from './routes/admin.sessions';
 import { Route as AdminSettingsRouteImport } from './routes/admin.settings';
 import { Route as AdminSetupRouteImport } from './routes/admin.setup';
@@ -27,6 +28,11 @@ import { Route as AdminAppsIdRouteImport } from './routes/admin.apps.$id';
 import { Route as AdminAppsNewRouteImport } from './routes/admin.apps.new';
 import { Route as AdminHostsIndexRouteImport } from './routes/admin.hosts.index';
 import { Route as AdminHostsIdRouteImport } from './routes/admin.hosts.$id';
+import { Route as AdminPresetsIndexRouteImport } from './routes/admin.presets.index';
+import { Route as AdminPresetsIdRouteImport } from './routes/admin.presets.$id';
+import { Route as AdminPresetsNewRouteImport } from './routes/admin.presets.new';
+import { Route as AdminProfilesIndexRouteImport } from './routes/admin.profiles.index';
+import { Route as AdminProfilesIdRouteImport } from './routes/admin.profiles.$id';
 import { Route as AdminUsersIndexRouteImport } from './routes/admin.users.index';
 import { Route as AdminUsersIdRouteImport } from './routes/admin.users.$id';
 import { Route as AppShellIndexRouteImport } from './routes/app._shell.index';
@@ -78,6 +84,11 @@ const AdminInvitesRoute = AdminInvitesRouteImport.update({
   path: '/invites',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminNewProfileRoute = AdminNewProfileRouteImport.update({
+  id: '/new-profile',
+  path: '/new-profile',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AdminSessionsRoute = AdminSessionsRouteImport.update({
   id: '/sessions',
   path: '/sessions',
@@ -122,6 +133,31 @@ const AdminHostsIdRoute = AdminHostsIdRouteImport.update({
   path: '/hosts/$id',
   getParentRoute: () => AdminRoute,
 } as any);
+const AdminPresetsIndexRoute = AdminPresetsIndexRouteImport.update({
+  id: '/presets/',
+  path: '/presets/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminPresetsIdRoute = AdminPresetsIdRouteImport.update({
+  id: '/presets/$id',
+  path: '/presets/$id',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminPresetsNewRoute = AdminPresetsNewRouteImport.update({
+  id: '/presets/new',
+  path: '/presets/new',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminProfilesIndexRoute = AdminProfilesIndexRouteImport.update({
+  id: '/profiles/',
+  path: '/profiles/',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminProfilesIdRoute = AdminProfilesIdRouteImport.update({
+  id: '/profiles/$id',
+  path: '/profiles/$id',
+  getParentRoute: () => AdminRoute,
+} as any);
 const AdminUsersIndexRoute = AdminUsersIndexRouteImport.update({
   id: '/users/',
   path: '/users/',
@@ -157,6 +193,7 @@ export interface FileRoutesByFullPath {
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
+  '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
@@ -164,11 +201,16 @@ export interface FileRoutesByFullPath {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/presets/$id': typeof AdminPresetsIdRoute;
+  '/admin/presets/new': typeof AdminPresetsNewRoute;
+  '/admin/profiles/$id': typeof AdminProfilesIdRoute;
   '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/presets/': typeof AdminPresetsIndexRoute;
+  '/admin/profiles/': typeof AdminProfilesIndexRoute;
   '/admin/users/': typeof AdminUsersIndexRoute;
   '/app/': typeof AppShellIndexRoute;
 }
@@ -180,6 +222,7 @@ export interface FileRoutesByTo {
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
+  '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
@@ -187,11 +230,16 @@ export interface FileRoutesByTo {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/presets/$id': typeof AdminPresetsIdRoute;
+  '/admin/presets/new': typeof AdminPresetsNewRoute;
+  '/admin/profiles/$id': typeof AdminProfilesIdRoute;
   '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps': typeof AdminAppsIndexRoute;
   '/admin/hosts': typeof AdminHostsIndexRoute;
+  '/admin/presets': typeof AdminPresetsIndexRoute;
+  '/admin/profiles': typeof AdminProfilesIndexRoute;
   '/admin/users': typeof AdminUsersIndexRoute;
 }
 export interface FileRoutesById {
@@ -204,6 +252,7 @@ export interface FileRoutesById {
   '/setup': typeof SetupRoute;
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
+  '/admin/new-profile': typeof AdminNewProfileRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
@@ -212,11 +261,16 @@ export interface FileRoutesById {
   '/admin/apps/$id': typeof AdminAppsIdRoute;
   '/admin/apps/new': typeof AdminAppsNewRoute;
   '/admin/hosts/$id': typeof AdminHostsIdRoute;
+  '/admin/presets/$id': typeof AdminPresetsIdRoute;
+  '/admin/presets/new': typeof AdminPresetsNewRoute;
+  '/admin/profiles/$id': typeof AdminProfilesIdRoute;
   '/admin/users/$id': typeof AdminUsersIdRoute;
   '/app/_shell/account': typeof AppShellAccountRoute;
   '/app/session/$id': typeof AppSessionIdRoute;
   '/admin/apps/': typeof AdminAppsIndexRoute;
   '/admin/hosts/': typeof AdminHostsIndexRoute;
+  '/admin/presets/': typeof AdminPresetsIndexRoute;
+  '/admin/profiles/': typeof AdminProfilesIndexRoute;
   '/admin/users/': typeof AdminUsersIndexRoute;
   '/app/_shell/': typeof AppShellIndexRoute;
 }
@@ -231,6 +285,7 @@ export interface FileRouteTypes {
     | '/setup'
     | '/admin/activity'
     | '/admin/invites'
+    | '/admin/new-profile'
     | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
@@ -238,11 +293,16 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/presets/$id'
+    | '/admin/presets/new'
+    | '/admin/profiles/$id'
     | '/admin/users/$id'
     | '/app/account'
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/presets/'
+    | '/admin/profiles/'
     | '/admin/users/'
     | '/app/';
   fileRoutesByTo: FileRoutesByTo;
@@ -254,6 +314,7 @@ export interface FileRouteTypes {
     | '/setup'
     | '/admin/activity'
     | '/admin/invites'
+    | '/admin/new-profile'
     | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
@@ -261,11 +322,16 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/presets/$id'
+    | '/admin/presets/new'
+    | '/admin/profiles/$id'
     | '/admin/users/$id'
     | '/app/account'
     | '/app/session/$id'
     | '/admin/apps'
     | '/admin/hosts'
+    | '/admin/presets'
+    | '/admin/profiles'
     | '/admin/users';
   id:
     | '__root__'
@@ -277,6 +343,7 @@ export interface FileRouteTypes {
     | '/setup'
     | '/admin/activity'
     | '/admin/invites'
+    | '/admin/new-profile'
     | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
@@ -285,11 +352,16 @@ export interface FileRouteTypes {
     | '/admin/apps/$id'
     | '/admin/apps/new'
     | '/admin/hosts/$id'
+    | '/admin/presets/$id'
+    | '/admin/presets/new'
+    | '/admin/profiles/$id'
     | '/admin/users/$id'
     | '/app/_shell/account'
     | '/app/session/$id'
     | '/admin/apps/'
     | '/admin/hosts/'
+    | '/admin/presets/'
+    | '/admin/profiles/'
     | '/admin/users/'
     | '/app/_shell/';
   fileRoutesById: FileRoutesById;
@@ -368,6 +440,13 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminInvitesRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/new-profile': {
+      id: '/admin/new-profile';
+      path: '/new-profile';
+      fullPath: '/admin/new-profile';
+      preLoaderRoute: typeof AdminNewProfileRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/admin/sessions': {
       id: '/admin/sessions';
       path: '/sessions';
@@ -431,6 +510,41 @@ declare module '@tanstack/react-router' {
       preLoaderRoute: typeof AdminHostsIdRouteImport;
       parentRoute: typeof AdminRoute;
     };
+    '/admin/presets/': {
+      id: '/admin/presets/';
+      path: '/presets';
+      fullPath: '/admin/presets/';
+      preLoaderRoute: typeof AdminPresetsIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/presets/$id': {
+      id: '/admin/presets/$id';
+      path: '/presets/$id';
+      fullPath: '/admin/presets/$id';
+      preLoaderRoute: typeof AdminPresetsIdRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/presets/new': {
+      id: '/admin/presets/new';
+      path: '/presets/new';
+      fullPath: '/admin/presets/new';
+      preLoaderRoute: typeof AdminPresetsNewRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/profiles/': {
+      id: '/admin/profiles/';
+      path: '/profiles';
+      fullPath: '/admin/profiles/';
+      preLoaderRoute: typeof AdminProfilesIndexRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/profiles/$id': {
+      id: '/admin/profiles/$id';
+      path: '/profiles/$id';
+      fullPath: '/admin/profiles/$id';
+      preLoaderRoute: typeof AdminProfilesIdRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
     '/admin/users/': {
       id: '/admin/users/';
       path: '/users';
@@ -472,6 +586,7 @@ declare module '@tanstack/react-router' {
 interface AdminRouteChildren {
   AdminActivityRoute: typeof AdminActivityRoute;
   AdminInvitesRoute: typeof AdminInvitesRoute;
+  AdminNewProfileRoute: typeof AdminNewProfileRoute;
   AdminSessionsRoute: typeof AdminSessionsRoute;
   AdminSettingsRoute: typeof AdminSettingsRoute;
   AdminSetupRoute: typeof AdminSetupRoute;
@@ -479,15 +594,21 @@ interface AdminRouteChildren {
   AdminAppsIdRoute: typeof AdminAppsIdRoute;
   AdminAppsNewRoute: typeof AdminAppsNewRoute;
   AdminHostsIdRoute: typeof AdminHostsIdRoute;
+  AdminPresetsIdRoute: typeof AdminPresetsIdRoute;
+  AdminPresetsNewRoute: typeof AdminPresetsNewRoute;
+  AdminProfilesIdRoute: typeof AdminProfilesIdRoute;
   AdminUsersIdRoute: typeof AdminUsersIdRoute;
   AdminAppsIndexRoute: typeof AdminAppsIndexRoute;
   AdminHostsIndexRoute: typeof AdminHostsIndexRoute;
+  AdminPresetsIndexRoute: typeof AdminPresetsIndexRoute;
+  AdminProfilesIndexRoute: typeof AdminProfilesIndexRoute;
   AdminUsersIndexRoute: typeof AdminUsersIndexRoute;
 }
 
 const AdminRouteChildren: AdminRouteChildren = {
   AdminActivityRoute: AdminActivityRoute,
   AdminInvitesRoute: AdminInvitesRoute,
+  AdminNewProfileRoute: AdminNewProfileRoute,
   AdminSessionsRoute: AdminSessionsRoute,
   AdminSettingsRoute: AdminSettingsRoute,
   AdminSetupRoute: AdminSetupRoute,
@@ -495,9 +616,14 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminAppsIdRoute: AdminAppsIdRoute,
   AdminAppsNewRoute: AdminAppsNewRoute,
   AdminHostsIdRoute: AdminHostsIdRoute,
+  AdminPresetsIdRoute: AdminPresetsIdRoute,
+  AdminPresetsNewRoute: AdminPresetsNewRoute,
+  AdminProfilesIdRoute: AdminProfilesIdRoute,
   AdminUsersIdRoute: AdminUsersIdRoute,
   AdminAppsIndexRoute: AdminAppsIndexRoute,
   AdminHostsIndexRoute: AdminHostsIndexRoute,
+  AdminPresetsIndexRoute: AdminPresetsIndexRoute,
+  AdminProfilesIndexRoute: AdminProfilesIndexRoute,
   AdminUsersIndexRoute: AdminUsersIndexRoute,
 };
 

@@ -6,7 +6,10 @@ import type {
   Entitlement,
   Gpu,
   Host,
+  LaunchProfile,
+  RuntimePreset,
   Session,
+  StreamProfile,
 } from '@footlight/protocol/rest';
 
 const NOW = Date.now();
@@ -283,6 +286,64 @@ export function entitlements(appId: string): Entitlement[] {
     { ...row, id: id(6, 1), subject_type: 'all', subject_id: null, subject_username: null },
     { ...row, id: id(6, 2), subject_type: 'user', subject_id: id(9, 2), subject_username: 'bob' },
   ];
+}
+
+export function rung(rungId: string, part: Partial<StreamProfile> = {}): StreamProfile {
+  return {
+    id: rungId,
+    display_name: 'H.264 · 1080p · 60 FPS',
+    codec: 'h264',
+    width: 1920,
+    height: 1080,
+    fps: 60,
+    h264_profile: 'constrained-baseline',
+    nominal_bitrate_kbps: 8000,
+    min_offer_bandwidth_kbps: 9600,
+    recommended_offer_bandwidth_kbps: 12_000,
+    headroom_factor: 1.5,
+    abr_floor_kbps: 3000,
+    max_startup_rtt_ms: 0,
+    min_decode_height: 1080,
+    high_refresh_display: 'none',
+    hardware_encoder_required: false,
+    browser_client: 'recommended',
+    playout0_ms: 50,
+    visibility: 'internal',
+    ...part,
+  };
+}
+
+export function launchProfile(profileId: string, part: Partial<LaunchProfile> = {}): LaunchProfile {
+  return {
+    id: profileId,
+    display_name: '1080p · 60 FPS',
+    description: 'Full HD for the living room.',
+    visibility: 'user',
+    sort_order: 55,
+    rungs: [{ position: 1, stream_profile: rung('1080p60-h264') }],
+    used_by: { apps: [], global_default: false, user_preferences: 0 },
+    warnings: [],
+    ...part,
+  };
+}
+
+export function preset(part: Partial<RuntimePreset> = {}): RuntimePreset {
+  return {
+    id: id(7, 1),
+    name: 'Retro games',
+    description: 'What the emulators share',
+    image: '',
+    args: [],
+    env: {},
+    mounts: [],
+    managed_home: true,
+    home_container_path: '/home/service',
+    network: '',
+    used_by: [],
+    created_at: ago(500_000),
+    updated_at: ago(400_000),
+    ...part,
+  };
 }
 
 export const accessCheck: AccessCheck = {

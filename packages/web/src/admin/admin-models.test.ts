@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { accessCheck, app, host, hosts } from '../../test/fixtures.ts';
+import { accessCheck, app, host, hosts, launchProfile } from '../../test/fixtures.ts';
 import { parseSessionSearch } from '../routes/-session-search.ts';
-import { appRules, bodyOf, formOf, NEW_APP } from './apps/app-form-model.ts';
+import { type AppForm, appRules, bodyOf, formOf, NEW_APP } from './apps/app-form-model.ts';
+import { runsAsWords } from './apps/app-words.ts';
+import { policyChoices } from './apps/profile-choice-words.ts';
+import { changesOf } from './frame/changes.ts';
 import { findingsHeadline, findingsOf } from './overview/findings.ts';
 import { verdictsOf } from './setup/setup-access-step.tsx';
 
@@ -58,19 +61,84 @@ describe('the app form', () => {
     expect(body.runtime_spec).toEqual({ args: ['a', ' b'], network: 'none' });
   });
 
-  test('sends no spec for a part of a launcher', () => {
-    expect(bodyOf(NEW_APP, {}, true)).not.toHaveProperty('runtime_spec');
+  test('sends nothing of what was not changed, whatever is stored', () => {
+    const stored = app(2, {
+      runtime_spec: { args: ['/bin/sh', '-c', 'two\nlines', ''], env: { SCRIPT: 'a\nB=b' }, network: 'none' },
+      runtime_preset_id: 'p',
+      home_container_path: '/srv/home',
+      profile_policy: 'prefer',
+      default_profile_id: '1080p60',
+      launchable_profile_ids: ['1080p60', '720p60'],
+    });
+    const form = formOf(stored);
+    expect(changesOf(stored, bodyOf(form, stored.runtime_spec, false))).toEqual({});
+    const ticked = { ...form, launchable_profile_ids: ['720p60', '1080p60'], runtime_preset_id: '' };
+    expect(changesOf(stored, bodyOf(ticked, stored.runtime_spec, false))).toEqual({
+      runtime_preset_id: null,
+    });
+  });
+
+  test('sends no allow-list with a forced launch profile', () => {
+    const form: AppForm = { ...NEW_APP, profile_policy: 'force', launchable_profile_ids: ['a'] };
+    expect(bodyOf(form, undefined, false).launchable_profile_ids).toEqual([]);
+  });
+
+  test('sends nothing that a part of a launcher takes from it', () => {
+    const body = bodyOf({ ...NEW_APP, name: 'A' }, {}, true);
+    for (const key of [
+      'runtime_spec',
+      'runtime_preset_id',
+      'managed_home',
+      'home_container_path',
+      'default_encode_slots',
+    ]) {
+      expect(body).not.toHaveProperty(key);
+    }
+    expect(body).toHaveProperty('profile_policy', 'inherit');
   });
 
   test('names what is wrong', () => {
     expect(appRules.name('  ')).not.toBeNull();
     expect(appRules.args('', NEW_APP)).not.toBeNull();
     expect(appRules.args('', { ...NEW_APP, image: 'x' })).toBeNull();
+    expect(appRules.args('', { ...NEW_APP, runtime_preset_id: 'p' })).toBeNull();
+    expect(appRules.home_container_path('home')).not.toBeNull();
     expect(appRules.env('A=1\nno equals')).not.toBeNull();
     expect(appRules.env('A=1\n_B2=')).toBeNull();
     expect(appRules.default_width(1921)).toBe('An even number');
     expect(appRules.default_width('')).not.toBeNull();
     expect(appRules.default_fps(241)).not.toBeNull();
+  });
+});
+
+describe('what an app runs as', () => {
+  test('is said of parts of a launcher with its name, where that is known', () => {
+    const tile = app(1, { parent_app_id: 'p', runtime_spec: {} });
+    expect(runsAsWords(tile, 'Steam')).toBe('Part of Steam');
+    expect(runsAsWords(tile, undefined)).toBe('Part of a launcher');
+  });
+
+  test('is left to the preset unless the app names an image', () => {
+    expect(runsAsWords(app(2, { runtime_preset_id: 'p' }), undefined)).toBe('As its preset says');
+    expect(runsAsWords(app(1, { runtime_preset_id: 'p' }), undefined)).toBe('Container');
+    expect(runsAsWords(app(2), undefined)).toBe('Process');
+  });
+});
+
+describe('the ways to a launch profile', () => {
+  const profiles = [launchProfile('a', { display_name: 'Couch' })];
+
+  test('name what inheriting means now', () => {
+    const inherit = (globalDefault: string | null, allowed: boolean) =>
+      policyChoices(profiles, {
+        global_default_profile_id: globalDefault,
+        user_overrides_allowed: allowed,
+      })[0]?.description;
+    expect(inherit('a', true)).toBe(
+      'The default of the instance, now Couch, unless the person chose another.',
+    );
+    expect(inherit('a', false)).toBe('The default of the instance, now Couch. People may not choose here.');
+    expect(inherit(null, true)).toContain('the numbers below apply');
   });
 });
 

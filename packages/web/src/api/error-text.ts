@@ -70,6 +70,7 @@ const BY_STATUS: Record<number, [title: string, advice: string]> = {
   404: ['It is not here any more', 'It may have been removed meanwhile. Go back and look again.'],
   409: ['This does not fit the current state', 'Nothing was changed. Look again and retry.'],
   413: ['That is too large', 'Nothing was changed. Try a smaller one.'],
+  422: ['That was not accepted', 'Nothing was changed. Check what you entered.'],
   429: ['That was too often', 'Wait a moment, then try again.'],
 };
 

@@ -56,6 +56,10 @@ export const mantineTheme = createTheme({
       defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
       classNames: { input: inputs.check },
     },
+    Radio: {
+      defaultProps: { color: 'var(--fl-text)', iconColor: 'var(--fl-page)' },
+      classNames: { radio: inputs.check },
+    },
     Switch: {
       defaultProps: { color: 'var(--fl-text)', withThumbIndicator: false },
       classNames: { track: inputs.track, thumb: inputs.thumb },

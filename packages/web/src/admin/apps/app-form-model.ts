@@ -1,4 +1,7 @@
 import type { AdminApp, Body, RuntimeSpec } from '@footlight/protocol/rest';
+import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
+import { envOf, envProblem, envText, linesOf, listOf, pathProblem } from '../frame/text-lines.ts';
+import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 
 /** An app as the form holds it: every field a text, a number or a switch. */
 export interface AppForm {
@@ -13,7 +16,15 @@ export interface AppForm {
   /** NAME=value per line */
   env: string;
   gpu: boolean;
+  /** "" is none */
+  runtime_preset_id: string;
   managed_home: boolean;
+  /** "" is the default */
+  home_container_path: string;
+  profile_policy: AdminApp['profile_policy'];
+  /** "" is none */
+  default_profile_id: string;
+  launchable_profile_ids: string[];
   default_width: number | string;
   default_height: number | string;
   default_fps: number | string;
@@ -32,7 +43,12 @@ export const NEW_APP: AppForm = {
   image: '',
   env: '',
   gpu: false,
+  runtime_preset_id: '',
   managed_home: false,
+  home_container_path: '',
+  profile_policy: 'inherit',
+  default_profile_id: '',
+  launchable_profile_ids: [],
   default_width: 1920,
   default_height: 1080,
   default_fps: 60,
@@ -42,20 +58,19 @@ export const NEW_APP: AppForm = {
 
 /** The form of an existing app. */
 export function formOf(app: AdminApp): AppForm {
-  const spec = app.runtime_spec;
   return {
     name: app.name,
     description: app.description,
     kind: app.kind,
     enabled: app.enabled,
     cover_url: app.cover_url ?? '',
-    args: (spec.args ?? []).join('\n'),
-    image: spec.image ?? '',
-    env: Object.entries(spec.env ?? {})
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
-    gpu: spec.gpu ?? false,
+    ...shownOf(app.runtime_spec),
+    runtime_preset_id: app.runtime_preset_id ?? '',
     managed_home: app.managed_home,
+    home_container_path: app.home_container_path,
+    profile_policy: app.profile_policy,
+    default_profile_id: app.default_profile_id ?? '',
+    launchable_profile_ids: app.launchable_profile_ids,
     default_width: app.default_width,
     default_height: app.default_height,
     default_fps: app.default_fps,
@@ -67,7 +82,7 @@ export function formOf(app: AdminApp): AppForm {
 /**
  * The body of a create or change. Keys of the runtime spec that the form does not show stay as they are.
  * @param former the app's stored spec; undefined for a new app
- * @param derived a part of a launcher: it takes everything that runs from its parent, and may not carry a spec
+ * @param derived a part of a launcher: it takes everything that runs from its parent, and may not carry its own
  */
 export function bodyOf(
   form: AppForm,
@@ -79,20 +94,45 @@ export function bodyOf(
     description: form.description,
     kind: form.kind,
     enabled: form.enabled,
-    ...(derived ? {} : { runtime_spec: specOf(form, former), managed_home: form.managed_home }),
+    ...(derived
+      ? {}
+      : {
+          runtime_spec: specOf(form, former),
+          runtime_preset_id: form.runtime_preset_id || null,
+          managed_home: form.managed_home,
+          home_container_path: form.home_container_path.trim() || DEFAULT_HOME_PATH,
+          default_encode_slots: Number(form.default_encode_slots),
+        }),
     cover_url: form.cover_url.trim() === '' ? null : form.cover_url.trim(),
     default_width: Number(form.default_width),
     default_height: Number(form.default_height),
     default_fps: Number(form.default_fps),
     default_bitrate_kbps: Number(form.default_bitrate_kbps),
-    default_encode_slots: Number(form.default_encode_slots),
+    profile_policy: form.profile_policy,
+    default_profile_id: form.default_profile_id || null,
+    // An app that forces its launch profile has no use for a list, and may not have one.
+    launchable_profile_ids: form.profile_policy === 'force' ? [] : [...form.launchable_profile_ids].sort(),
+  };
+}
+
+/** The keys of a runtime spec that the form shows, as it shows them. */
+function shownOf(spec: RuntimeSpec): Pick<AppForm, 'args' | 'image' | 'env' | 'gpu'> {
+  return {
+    args: (spec.args ?? []).join('\n'),
+    image: spec.image ?? '',
+    env: envText(spec.env ?? {}),
+    gpu: spec.gpu ?? false,
   };
 }
 
 function specOf(form: AppForm, former: RuntimeSpec | undefined): RuntimeSpec {
+  const untouched =
+    former !== undefined &&
+    Object.entries(shownOf(former)).every(([key, value]) => form[key as keyof AppForm] === value);
+  if (untouched) return former;
   const { image: _image, args: _args, env: _env, gpu: _gpu, ...others } = former ?? {};
-  const args = linesOf(form.args);
-  const env = envOf(form.env);
+  const args = listOf(form.args, former?.args ?? []);
+  const env = envOf(form.env, former?.env ?? {});
   return {
     ...others,
     ...(form.image.trim() === '' ? {} : { image: form.image.trim() }),
@@ -106,36 +146,14 @@ function specOf(form: AppForm, former: RuntimeSpec | undefined): RuntimeSpec {
 export const appRules = {
   name: (value: string) => (value.trim() === '' ? 'Give the app a name' : null),
   args: (value: string, form: AppForm) =>
-    linesOf(value).length === 0 && form.image.trim() === '' ? 'Name the program, or a container image' : null,
-  env: (value: string) =>
-    linesOf(value).every((line) => /^[A-Za-z_][A-Za-z0-9_]*=/.test(line)) ? null : 'One NAME=value per line',
-  default_width: (value: number | string) => pixelsProblem(value),
-  default_height: (value: number | string) => pixelsProblem(value),
+    linesOf(value).length === 0 && form.image.trim() === '' && form.runtime_preset_id === ''
+      ? 'Name the program, a container image or a preset'
+      : null,
+  env: envProblem,
+  home_container_path: pathProblem,
+  default_width: pixelsProblem,
+  default_height: pixelsProblem,
   default_fps: (value: number | string) => rangeProblem(value, 1, 240),
   default_bitrate_kbps: (value: number | string) => rangeProblem(value, 1, 500_000),
-  default_encode_slots: (value: number | string) => rangeProblem(value, 1, 2_147_483_647),
+  default_encode_slots: (value: number | string) => rangeProblem(value, 1),
 };
-
-function pixelsProblem(value: number | string): string | null {
-  return rangeProblem(value, 16, 7680) ?? (Number(value) % 2 === 0 ? null : 'An even number');
-}
-
-function rangeProblem(value: number | string, least: number, most: number): string | null {
-  const number = Number(value);
-  return value !== '' && Number.isInteger(number) && number >= least && number <= most
-    ? null
-    : `A whole number from ${least} to ${most}`;
-}
-
-function linesOf(text: string): string[] {
-  return text.split('\n').filter((line) => line.trim() !== '');
-}
-
-function envOf(text: string): Record<string, string> {
-  return Object.fromEntries(
-    linesOf(text).map((line) => {
-      const at = line.indexOf('=');
-      return [line.slice(0, at).trim(), line.slice(at + 1)];
-    }),
-  );
-}

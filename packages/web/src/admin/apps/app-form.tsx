@@ -1,9 +1,15 @@
 import { Button, Checkbox, NativeSelect, NumberInput, Switch, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-parts.module.css';
+import { Folded } from '../frame/parts.tsx';
+import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 import { type AppForm, appRules } from './app-form-model.ts';
+import { ProfileChoice } from './profile-choice.tsx';
+import { type AppChoices, useAppChoices } from './use-app-choices.ts';
 
 const KINDS = [
   { value: 'game', label: 'Game' },
@@ -13,22 +19,40 @@ const KINDS = [
 
 const checkbox = { type: 'checkbox' } as const;
 
-/** The fields of an app, for making one and for changing one. */
-export function AppFields(props: {
+interface AppFieldsProps {
   initial: AppForm;
   act: string;
   pending: boolean;
   error: unknown;
-  derived?: boolean;
+  /** the app this one is a part of; left out: none. The name is undefined while it is not known. */
+  parent?: { id: string; name: string | undefined };
   children?: ReactNode;
   onSubmit: (form: AppForm) => void;
-}) {
-  const { derived = false } = props;
-  const { args: argsRule, ...otherRules } = appRules;
+}
+
+/** The fields of an app, for making one and for changing one, once what they choose from is here. */
+export function AppFields(props: AppFieldsProps) {
+  const { choices, error, retry } = useAppChoices();
+  if (choices !== undefined) return <Fields {...props} choices={choices} />;
+  return error === null ? <Skeleton height={720} radius={14} /> : <Problem error={error} retry={retry} />;
+}
+
+function Fields(props: AppFieldsProps & { choices: AppChoices }) {
+  const { initial, parent, choices } = props;
+  const { args: argsRule, env: envRule, home_container_path: homeRule, ...otherRules } = appRules;
   const form = useForm<AppForm>({
     mode: 'uncontrolled',
-    initialValues: props.initial,
-    validate: derived ? otherRules : { ...otherRules, args: argsRule },
+    initialValues: initial,
+    validate:
+      parent !== undefined
+        ? otherRules
+        : {
+            ...otherRules,
+            args: argsRule,
+            home_container_path: homeRule,
+            // What is stored may be more than lines can say, and stays as it is until somebody writes there.
+            env: (value) => (value === initial.env ? null : envRule(value)),
+          },
   });
   return (
     <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit)} noValidate>
@@ -49,11 +73,31 @@ export function AppFields(props: {
         <Switch label="Enabled: people who may use it see it" {...form.getInputProps('enabled', checkbox)} />
       </fieldset>
 
-      {derived ? (
-        <p className={styles.dim}>This app is part of a launcher and runs the way that one does.</p>
+      {parent !== undefined ? (
+        <p className={styles.note}>
+          This app is part of{' '}
+          <Link to="/admin/apps/$id" params={{ id: parent.id }}>
+            {parent.name ?? 'a launcher'}
+          </Link>{' '}
+          and runs the way that one does: command, image, preset, home and encode slots are set there.
+        </p>
       ) : (
         <fieldset className={styles.fieldset}>
           <legend>What runs</legend>
+          <NativeSelect
+            label="Preset"
+            description={
+              <>
+                What it starts with; the fields below are laid over it. Made under{' '}
+                <Link to="/admin/presets">Presets</Link>.
+              </>
+            }
+            data={[
+              { value: '', label: 'None' },
+              ...choices.presets.map((preset) => ({ value: preset.id, label: preset.name })),
+            ]}
+            {...form.getInputProps('runtime_preset_id')}
+          />
           <Textarea
             label="Command"
             description="The program first, then one argument per line."
@@ -63,7 +107,7 @@ export function AppFields(props: {
           />
           <TextInput
             label="Container image"
-            description="Empty: the command runs as a process of the host, where its agent allows that."
+            description="Empty, with none in the preset: the command runs as a process of the host, where its agent allows that."
             classNames={{ input: styles.mono ?? '' }}
             {...form.getInputProps('image')}
           />
@@ -79,17 +123,31 @@ export function AppFields(props: {
             label="Keeps a home of its own for each person"
             {...form.getInputProps('managed_home', checkbox)}
           />
+          <Folded words="More" wrong={form.errors.home_container_path !== undefined}>
+            <TextInput
+              label="Where the home appears inside the app"
+              description={`${DEFAULT_HOME_PATH} leaves it to the preset.`}
+              placeholder={DEFAULT_HOME_PATH}
+              classNames={{ input: styles.mono ?? '' }}
+              {...form.getInputProps('home_container_path')}
+            />
+          </Folded>
         </fieldset>
       )}
 
+      <ProfileChoice form={form} initial={initial} profiles={choices.profiles} instance={choices.instance} />
+
       <fieldset className={styles.fieldset}>
-        <legend>Picture and place</legend>
+        <legend>Numbers</legend>
+        <p className={styles.dim}>The picture where no launch profile applies, and what a session takes.</p>
         <div className={styles.pair}>
           <NumberInput label="Width" suffix=" px" {...form.getInputProps('default_width')} />
           <NumberInput label="Height" suffix=" px" {...form.getInputProps('default_height')} />
           <NumberInput label="Frames per second" {...form.getInputProps('default_fps')} />
           <NumberInput label="Bitrate" suffix=" kbit/s" {...form.getInputProps('default_bitrate_kbps')} />
-          <NumberInput label="Encode slots" {...form.getInputProps('default_encode_slots')} />
+          {parent === undefined && (
+            <NumberInput label="Encode slots" {...form.getInputProps('default_encode_slots')} />
+          )}
         </div>
       </fieldset>
       {props.children}

@@ -11,6 +11,7 @@ import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-parts.module.css';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
 import { type Column, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
+import { runsAsWords } from './app-words.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'App' },
@@ -76,12 +77,8 @@ export function AppsPage() {
                 )}
               </td>
               <td>{KIND_WORDS[app.kind]}</td>
-              <td>
-                {app.parent_app_id !== null
-                  ? 'Part of a launcher'
-                  : app.runtime_spec.image
-                    ? 'Container'
-                    : 'Process'}
+              <td className={styles.nameCell}>
+                {runsAsWords(app, apps.find((other) => other.id === app.parent_app_id)?.name)}
               </td>
               <td className={styles.number}>
                 {app.default_width} × {app.default_height}

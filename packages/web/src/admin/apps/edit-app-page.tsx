@@ -1,7 +1,7 @@
 import type { AdminApp, DerivedTile } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiFailure, call } from '../../api/client.ts';
@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
+import { changesOf } from '../frame/changes.ts';
 import { countWords, PageHead, Section } from '../frame/parts.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
@@ -48,16 +49,22 @@ export function EditAppPage({ id }: { id: string }) {
 
 function LoadedApp({ app }: { app: AdminApp }) {
   const queryClient = useQueryClient();
+  const parentId = app.parent_app_id;
+  const parent = useQuery({
+    queryKey: keys.app(parentId ?? ''),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: parentId ?? '' }, signal }),
+    enabled: parentId !== null,
+  });
   const save = useMutation({
     mutationFn: (form: AppForm) =>
       call('apps.update', {
         params: { id: app.id },
-        body: changesOf(app, bodyOf(form, app.runtime_spec, app.parent_app_id !== null)),
+        body: changesOf(app, bodyOf(form, app.runtime_spec, parentId !== null)),
       }),
     onSuccess: (answer) => {
       queryClient.setQueryData(keys.app(app.id), answer);
       notifications.show({ message: `${answer.app.name} was saved`, autoClose: 4000 });
-      return queryClient.invalidateQueries({ queryKey: keys.adminApps });
+      return forgetUses(queryClient);
     },
   });
   return (
@@ -72,7 +79,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
       <AppFields
         initial={formOf(app)}
         act="Save changes"
-        derived={app.parent_app_id !== null}
+        {...(parentId !== null && { parent: { id: parentId, name: parent.data?.app.name } })}
         pending={save.isPending}
         error={save.error}
         onSubmit={(form) => save.mutate(form)}
@@ -81,13 +88,10 @@ function LoadedApp({ app }: { app: AdminApp }) {
   );
 }
 
-/** Only what changed: writing the cover, for one, is refused once an app has artwork, even with the same value. */
-function changesOf<Fields extends object>(app: AdminApp, body: Fields): Partial<Fields> {
-  const stored = app as unknown as Record<string, unknown>;
-  const changed = Object.entries(body).filter(
-    ([key, value]) => JSON.stringify(stored[key]) !== JSON.stringify(value),
-  );
-  return Object.fromEntries(changed) as Partial<Fields>;
+/** Lists of apps are stale after a change of one, and so is what presets and launch profiles say of their users. */
+function forgetUses(queryClient: QueryClient) {
+  const stale = [keys.adminApps, keys.presets, keys.launchProfiles];
+  return Promise.all(stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 }
 
 function DeleteApp({ app }: { app: AdminApp }) {
@@ -101,7 +105,7 @@ function DeleteApp({ app }: { app: AdminApp }) {
     onSuccess: async () => {
       notifications.show({ message: `${app.name} was deleted`, autoClose: 4000 });
       await navigate({ to: '/admin/apps' });
-      await queryClient.invalidateQueries({ queryKey: keys.adminApps });
+      await forgetUses(queryClient);
     },
     onError: (error) => {
       if (error instanceof ApiFailure && error.derivedTiles !== undefined) {

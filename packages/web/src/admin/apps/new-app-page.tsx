@@ -21,7 +21,11 @@ export function NewAppPage() {
       call('apps.create', { body: { ...bodyOf(form, undefined, false), entitle } }),
     onSuccess: async ({ app }) => {
       notifications.show({ message: `${app.name} was added`, autoClose: 4000 });
-      await queryClient.invalidateQueries({ queryKey: keys.adminApps });
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: keys.adminApps }),
+        queryClient.invalidateQueries({ queryKey: keys.presets }),
+        queryClient.invalidateQueries({ queryKey: keys.launchProfiles }),
+      ]);
       await navigate({ to: '/admin/apps/$id', params: { id: app.id } });
     },
   });

@@ -8,10 +8,13 @@ import {
   IconPlayerPlay,
   IconServer,
   IconSettings,
+  IconStack2,
+  IconTemplate,
   IconUsers,
 } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useRouterState } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Brand } from '../../components/brand.tsx';
@@ -21,6 +24,7 @@ import '@mantine/core/styles/Paper.css';
 import '@mantine/core/styles/Notification.css';
 import '@mantine/core/styles/InlineInput.css';
 import '@mantine/core/styles/Checkbox.css';
+import '@mantine/core/styles/Radio.css';
 import '@mantine/core/styles/Switch.css';
 import '@mantine/core/styles/NumberInput.css';
 import '@mantine/notifications/styles.css';
@@ -33,6 +37,17 @@ export function AdminShell() {
     queryFn: ({ signal }) => call('setup.status', { signal }),
     staleTime: 60_000,
   });
+  const nav = useRef<HTMLElement>(null);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // On a phone the bar is wider than the window, and would hide where one is.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path decides which link is the current one
+  useEffect(() => {
+    const bar = nav.current;
+    const current = bar?.querySelector<HTMLElement>('[aria-current="page"]');
+    if (bar && current) {
+      bar.scrollLeft = current.offsetLeft - bar.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
+    }
+  }, [path]);
   return (
     <div className={styles.frame}>
       <a href="#main" className={shell.skip}>
@@ -42,7 +57,7 @@ export function AdminShell() {
         <div className={styles.sideBrand}>
           <Brand href="/admin" />
         </div>
-        <nav className={styles.nav} aria-label="Administration">
+        <nav ref={nav} className={styles.nav} aria-label="Administration">
           <Link to="/admin" activeOptions={{ exact: true }} className={styles.link}>
             <IconLayoutDashboard size={20} aria-hidden="true" /> Overview
           </Link>
@@ -54,6 +69,12 @@ export function AdminShell() {
           </Link>
           <Link to="/admin/apps" className={styles.link}>
             <IconAppWindow size={20} aria-hidden="true" /> Apps
+          </Link>
+          <Link to="/admin/presets" className={styles.link}>
+            <IconTemplate size={20} aria-hidden="true" /> Presets
+          </Link>
+          <Link to="/admin/profiles" className={styles.link}>
+            <IconStack2 size={20} aria-hidden="true" /> Profiles
           </Link>
           <Link to="/admin/users" className={styles.link}>
             <IconUsers size={20} aria-hidden="true" /> Users

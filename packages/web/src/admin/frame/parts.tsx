@@ -1,6 +1,6 @@
 import { IconChevronLeft } from '@tabler/icons-react';
 import { Link, type LinkProps } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from './admin-parts.module.css';
 
@@ -89,6 +89,24 @@ export function SkeletonRows({ rows, columns }: { rows: number; columns: number 
       ))}
     </tr>
   ));
+}
+
+/**
+ * Fields that most people leave alone, folded away.
+ * @param props.wrong one of them holds what cannot be saved: they open, and stay so until it is put right
+ */
+export function Folded(props: { words: string; wrong?: boolean; children: ReactNode }) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const open = () => {
+    if (props.wrong && details.current !== null) details.current.open = true;
+  };
+  useEffect(open);
+  return (
+    <details ref={details} className={styles.folded} onToggle={open}>
+      <summary>{props.words}</summary>
+      <div className={styles.foldedBody}>{props.children}</div>
+    </details>
+  );
 }
 
 /** A choice among a few, shown side by side. */

@@ -1,0 +1,30 @@
+import type { InstanceProfilePolicy, LaunchProfile } from '@footlight/protocol/rest';
+
+/** The three ways in which an app gets its launch profile, each with what it means here and now. */
+export function policyChoices(
+  profiles: readonly Pick<LaunchProfile, 'id' | 'display_name'>[],
+  instance: InstanceProfilePolicy,
+) {
+  const byDefault = profiles.find((profile) => profile.id === instance.global_default_profile_id);
+  const inherited =
+    byDefault === undefined
+      ? 'The instance has no default, so the numbers below apply'
+      : `The default of the instance, now ${byDefault.display_name}`;
+  return [
+    {
+      value: 'inherit',
+      label: 'Inherit',
+      description: instance.user_overrides_allowed
+        ? `${inherited}, unless the person chose another.`
+        : `${inherited}. People may not choose here.`,
+    },
+    {
+      value: 'prefer',
+      label: 'Prefer its own',
+      description: instance.user_overrides_allowed
+        ? 'The app’s own, unless the person chose another.'
+        : 'The app’s own. People may not choose here.',
+    },
+    { value: 'force', label: 'Force its own', description: 'The app’s own, whatever anybody chose.' },
+  ];
+}

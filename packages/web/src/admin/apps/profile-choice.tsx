@@ -1,0 +1,78 @@
+import type { InstanceProfilePolicy, LaunchProfile } from '@footlight/protocol/rest';
+import { Checkbox, NativeSelect, Radio } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import styles from '../frame/admin-parts.module.css';
+import { defaultOptions, VISIBILITY_WORDS } from '../profiles/profile-words.ts';
+import type { AppForm } from './app-form-model.ts';
+import { policyChoices } from './profile-choice-words.ts';
+
+/** Which launch profile applies to an app, and which people may pick for it. */
+export function ProfileChoice(props: {
+  form: UseFormReturnType<AppForm>;
+  initial: AppForm;
+  profiles: readonly LaunchProfile[];
+  instance: InstanceProfilePolicy;
+}) {
+  const { form, initial, profiles, instance } = props;
+  const [policy, setPolicy] = useState(initial.profile_policy);
+  form.watch('profile_policy', ({ value }) => setPolicy(value));
+  return (
+    <fieldset className={styles.fieldset}>
+      <legend>Picture quality</legend>
+      <Radio.Group
+        label="Launch profile"
+        description={
+          <>
+            Made under <Link to="/admin/profiles">Profiles</Link>.
+          </>
+        }
+        key={form.key('profile_policy')}
+        {...form.getInputProps('profile_policy')}
+      >
+        <div className={styles.choices}>
+          {policyChoices(profiles, instance).map((choice) => (
+            <Radio
+              key={choice.value}
+              value={choice.value}
+              label={choice.label}
+              description={choice.description}
+            />
+          ))}
+        </div>
+      </Radio.Group>
+      <NativeSelect
+        label="The app’s own launch profile"
+        description={
+          policy === 'inherit' ? 'Kept, but without effect as long as the app inherits.' : undefined
+        }
+        data={defaultOptions(profiles, initial.default_profile_id || null, 'None: the instance’s default')}
+        key={form.key('default_profile_id')}
+        {...form.getInputProps('default_profile_id')}
+      />
+      {policy !== 'force' && profiles.length > 0 && (
+        <Checkbox.Group
+          label="Launch profiles that people may use with it"
+          description="None ticked: all of them."
+          key={form.key('launchable_profile_ids')}
+          {...form.getInputProps('launchable_profile_ids')}
+        >
+          <div className={styles.checkColumns}>
+            {profiles.map((profile) => (
+              <Checkbox
+                key={profile.id}
+                value={profile.id}
+                label={
+                  profile.visibility === 'user'
+                    ? profile.display_name
+                    : `${profile.display_name} (${VISIBILITY_WORDS[profile.visibility].toLowerCase()})`
+                }
+              />
+            ))}
+          </div>
+        </Checkbox.Group>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,29 @@
+import type { InstanceProfilePolicy, LaunchProfile, RuntimePreset } from '@footlight/protocol/rest';
+import { usePresets } from '../presets/use-presets.ts';
+import { useLaunchProfiles, useProfilePolicy } from '../profiles/use-profiles.ts';
+
+/** What the form of an app chooses from. */
+export interface AppChoices {
+  presets: readonly RuntimePreset[];
+  profiles: readonly LaunchProfile[];
+  instance: InstanceProfilePolicy;
+}
+
+/** Loads what the form of an app chooses from; `choices` is undefined until all of it is here. */
+export function useAppChoices() {
+  const presets = usePresets();
+  const profiles = useLaunchProfiles();
+  const policy = useProfilePolicy();
+  const queries = [presets, profiles, policy];
+  const choices: AppChoices | undefined =
+    presets.data && profiles.data && policy.data
+      ? { presets: presets.data.items, profiles: profiles.data.items, instance: policy.data }
+      : undefined;
+  return {
+    choices,
+    error: queries.find((query) => query.isError)?.error ?? null,
+    retry: () => {
+      for (const query of queries) if (query.isError) void query.refetch();
+    },
+  };
+}

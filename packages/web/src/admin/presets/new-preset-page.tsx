@@ -1,0 +1,36 @@
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import { PageHead } from '../frame/parts.tsx';
+import { PresetFields } from './preset-form.tsx';
+import { bodyOf, NEW_PRESET, type PresetForm } from './preset-model.ts';
+
+/** Adds a runtime preset. */
+export function NewPresetPage() {
+  usePageTitle('Add a preset');
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const create = useMutation({
+    mutationFn: (form: PresetForm) => call('runtimePresets.create', { body: bodyOf(form, undefined) }),
+    onSuccess: async ({ runtime_preset: preset }) => {
+      notifications.show({ message: `${preset.name} was added`, autoClose: 4000 });
+      await queryClient.invalidateQueries({ queryKey: keys.presets });
+      await navigate({ to: '/admin/presets/$id', params: { id: preset.id } });
+    },
+  });
+  return (
+    <>
+      <PageHead title="Add a preset" back={{ to: '/admin/presets', words: 'Presets' }} />
+      <PresetFields
+        initial={NEW_PRESET}
+        act="Add preset"
+        pending={create.isPending}
+        error={create.error}
+        onSubmit={(form) => create.mutate(form)}
+      />
+    </>
+  );
+}

@@ -1,0 +1,101 @@
+import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { envProblem } from '../frame/text-lines.ts';
+import { DEFAULT_HOME_PATH, NETWORKS, type PresetForm, presetRules } from './preset-model.ts';
+
+/** The fields of a runtime preset, for making one and for changing one. */
+export function PresetFields(props: {
+  initial: PresetForm;
+  act: string;
+  pending: boolean;
+  error: unknown;
+  onSubmit: (form: PresetForm) => void;
+}) {
+  const { initial } = props;
+  const form = useForm<PresetForm>({
+    mode: 'uncontrolled',
+    initialValues: initial,
+    validate: {
+      ...presetRules,
+      env: (value) => (value === initial.env ? null : envProblem(value)),
+    },
+  });
+  const mono = { classNames: { input: styles.mono ?? '' } };
+  return (
+    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit)} noValidate>
+      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+      <TextInput label="Name" key={form.key('name')} {...form.getInputProps('name')} />
+      <Textarea
+        label="Description"
+        description="Only administrators see it."
+        rows={2}
+        key={form.key('description')}
+        {...form.getInputProps('description')}
+      />
+      <fieldset className={styles.fieldset}>
+        <legend>What apps start with</legend>
+        <TextInput
+          label="Container image"
+          description="For apps that name none of their own."
+          {...mono}
+          key={form.key('image')}
+          {...form.getInputProps('image')}
+        />
+        <Textarea
+          label="Arguments"
+          description="One per line. They come before those of the app."
+          rows={2}
+          {...mono}
+          key={form.key('args')}
+          {...form.getInputProps('args')}
+        />
+        <Textarea
+          label="Environment"
+          description="One NAME=value per line. The app’s own value counts where both have one."
+          rows={2}
+          {...mono}
+          key={form.key('env')}
+          {...form.getInputProps('env')}
+        />
+        <Textarea
+          label="Mounts"
+          description="One per line, as /on/the/host:/in/the/app or with :ro at the end. The host has the last word on each."
+          rows={2}
+          {...mono}
+          key={form.key('mounts')}
+          {...form.getInputProps('mounts')}
+        />
+        <NativeSelect
+          label="Network"
+          description="For apps that name none of their own."
+          data={NETWORKS}
+          key={form.key('network')}
+          {...form.getInputProps('network')}
+        />
+      </fieldset>
+      <fieldset className={styles.fieldset}>
+        <legend>Home</legend>
+        <Checkbox
+          label="Its apps keep a home of their own for each person"
+          key={form.key('managed_home')}
+          {...form.getInputProps('managed_home', { type: 'checkbox' })}
+        />
+        <TextInput
+          label="Where the home appears inside the app"
+          description="An app that names another place goes before this."
+          placeholder={DEFAULT_HOME_PATH}
+          {...mono}
+          key={form.key('home_container_path')}
+          {...form.getInputProps('home_container_path')}
+        />
+      </fieldset>
+      <div>
+        <Button type="submit" variant="filled" loading={props.pending}>
+          {props.act}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,77 @@
+import type { RuntimePreset } from '@footlight/protocol/rest';
+import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
+
+/** Where homes appear in containers where nobody says otherwise. */
+export const DEFAULT_HOME_PATH = '/home/service';
+
+export const NETWORKS = [
+  { value: '', label: 'Whatever the host gives' },
+  { value: 'none', label: 'None' },
+  { value: 'bridge', label: 'Bridge: to the outside' },
+];
+
+/** A runtime preset as its form holds it. */
+export interface PresetForm {
+  name: string;
+  description: string;
+  image: string;
+  /** one per line */
+  args: string;
+  /** NAME=value per line */
+  env: string;
+  /** one per line */
+  mounts: string;
+  managed_home: boolean;
+  /** "" is the default */
+  home_container_path: string;
+  network: RuntimePreset['network'];
+}
+
+/** The form of a preset that is yet to be made. */
+export const NEW_PRESET: PresetForm = {
+  name: '',
+  description: '',
+  image: '',
+  args: '',
+  env: '',
+  mounts: '',
+  managed_home: false,
+  home_container_path: '',
+  network: '',
+};
+
+/** The form of an existing preset. */
+export function formOf(preset: RuntimePreset): PresetForm {
+  return {
+    name: preset.name,
+    description: preset.description,
+    image: preset.image,
+    args: preset.args.join('\n'),
+    env: envText(preset.env),
+    mounts: preset.mounts.join('\n'),
+    managed_home: preset.managed_home,
+    home_container_path: preset.home_container_path,
+    network: preset.network,
+  };
+}
+
+/** The body of a create or change. @param stored undefined for a new preset */
+export function bodyOf(form: PresetForm, stored: RuntimePreset | undefined) {
+  return {
+    name: form.name.trim(),
+    description: form.description,
+    image: form.image.trim(),
+    args: [...listOf(form.args, stored?.args ?? [])],
+    env: envOf(form.env, stored?.env ?? {}),
+    mounts: [...listOf(form.mounts, stored?.mounts ?? [])],
+    managed_home: form.managed_home,
+    home_container_path: form.home_container_path.trim() || DEFAULT_HOME_PATH,
+    network: form.network,
+  };
+}
+
+/** What is wrong with each field; which mounts no host would allow, the server knows. */
+export const presetRules = {
+  name: (value: string) => (value.trim() === '' ? 'Give the preset a name' : null),
+  home_container_path: pathProblem,
+};

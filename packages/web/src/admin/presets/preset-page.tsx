@@ -1,0 +1,138 @@
+import type { RuntimePreset } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { changesOf } from '../frame/changes.ts';
+import { PageHead } from '../frame/parts.tsx';
+import { PresetFields } from './preset-form.tsx';
+import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
+
+const BACK = { to: '/admin/presets', words: 'Presets' } as const;
+
+/** One runtime preset: the apps that use it, its fields and its end. */
+export function PresetPage({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: keys.preset(id),
+    queryFn: ({ signal }) => call('runtimePresets.read', { params: { id }, signal }),
+  });
+  const preset = query.data?.runtime_preset;
+  usePageTitle(preset?.name ?? 'Preset');
+  if (query.isError) {
+    return (
+      <>
+        <PageHead title="Preset" back={BACK} />
+        <Problem error={query.error} retry={() => void query.refetch()} />
+      </>
+    );
+  }
+  if (preset === undefined) {
+    return (
+      <>
+        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
+        <Skeleton height={480} radius={14} />
+      </>
+    );
+  }
+  return <LoadedPreset preset={preset} />;
+}
+
+function LoadedPreset({ preset }: { preset: RuntimePreset }) {
+  const queryClient = useQueryClient();
+  const save = useMutation({
+    mutationFn: (form: PresetForm) =>
+      call('runtimePresets.update', {
+        params: { id: preset.id },
+        body: changesOf(preset, bodyOf(form, preset)),
+      }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.preset(preset.id), answer);
+      notifications.show({ message: `${answer.runtime_preset.name} was saved`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.presetList });
+    },
+  });
+  return (
+    <>
+      <PageHead
+        title={preset.name}
+        lead="A change counts for every session that starts from then on, and for none that runs."
+        back={BACK}
+        acts={<DeletePreset preset={preset} />}
+      />
+      <div className={styles.sheet}>
+        <dl className={styles.facts}>
+          <dt>Used by</dt>
+          <dd>
+            {preset.used_by.length === 0 && <span className={styles.dim}>no app</span>}
+            <ul>
+              {preset.used_by.map((app) => (
+                <li key={app.id}>
+                  <Link to="/admin/apps/$id" params={{ id: app.id }}>
+                    {app.name}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </dd>
+          <dt>Changed</dt>
+          <dd>
+            <RelativeTime at={preset.updated_at} />
+          </dd>
+          <dt>Id</dt>
+          <dd className={styles.mono}>{preset.id}</dd>
+        </dl>
+      </div>
+      <PresetFields
+        initial={formOf(preset)}
+        act="Save changes"
+        pending={save.isPending}
+        error={save.error}
+        onSubmit={(form) => save.mutate(form)}
+      />
+    </>
+  );
+}
+
+function DeletePreset({ preset }: { preset: RuntimePreset }) {
+  const [asking, setAsking] = useState(false);
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => call('runtimePresets.delete', { params: { id: preset.id } }),
+    onSuccess: async () => {
+      notifications.show({ message: `${preset.name} was deleted`, autoClose: 4000 });
+      await navigate({ to: '/admin/presets' });
+      await queryClient.invalidateQueries({ queryKey: keys.presetList });
+    },
+  });
+  return (
+    <>
+      <Button color="danger" onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        opened={asking}
+        title={`Delete ${preset.name}?`}
+        act={`Delete ${preset.name}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={() => {
+          setAsking(false);
+          remove.reset();
+        }}
+      >
+        <p>No app may use it, not even one that is disabled. Sessions that run go on.</p>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,82 @@
+import { Button } from '@mantine/core';
+import { IconPlus, IconTemplate } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, countWords, DataTable, PageHead, SkeletonRows } from '../frame/parts.tsx';
+import { usePresets } from './use-presets.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Preset' },
+  { words: 'Description' },
+  { words: 'Container image' },
+  { words: 'Used by' },
+  { words: 'Changed' },
+];
+
+/** What several apps start with. */
+export function PresetsPage() {
+  usePageTitle('Presets');
+  const query = usePresets();
+  const presets = query.data?.items;
+  const add = (
+    <Button
+      variant="filled"
+      leftSection={<IconPlus size={18} />}
+      renderRoot={(props) => <Link to="/admin/presets/new" {...props} />}
+    >
+      Add a preset
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Presets"
+        lead="What several apps start with. Each launch lays the app’s own fields over it."
+        acts={presets?.length === 0 ? undefined : add}
+      />
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {presets?.length === 0 ? (
+        <EmptyState icon={IconTemplate} title="No presets yet" act={add}>
+          A preset holds what several apps have in common: an image, arguments, variables, mounts, a home.
+        </EmptyState>
+      ) : (
+        <DataTable label="Presets" columns={COLUMNS}>
+          {presets === undefined && <SkeletonRows rows={3} columns={COLUMNS.length} />}
+          {presets?.map((preset) => (
+            <tr key={preset.id}>
+              <td className={styles.nameCell}>
+                <Link to="/admin/presets/$id" params={{ id: preset.id }} className={styles.nameLink}>
+                  {preset.name}
+                </Link>
+              </td>
+              <td className={styles.nameCell}>{preset.description}</td>
+              <td className={styles.nameCell}>
+                {preset.image === '' ? (
+                  <span className={styles.dim}>none</span>
+                ) : (
+                  <span className={styles.mono}>{preset.image}</span>
+                )}
+              </td>
+              <td>
+                {preset.used_by.length === 0 ? (
+                  <span className={styles.dim}>no app</span>
+                ) : (
+                  <span title={preset.used_by.map((app) => app.name).join(', ')}>
+                    {countWords(preset.used_by.length, 'app')}
+                  </span>
+                )}
+              </td>
+              <td>
+                <RelativeTime at={preset.updated_at} />
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+import type { StreamProfile } from '@footlight/protocol/rest';
+import { ActionIcon, Button, Input, NativeSelect } from '@mantine/core';
+import { IconArrowDown, IconArrowUp, IconX } from '@tabler/icons-react';
+import { type ReactNode, useId, useRef, useState } from 'react';
+import styles from '../frame/admin-parts.module.css';
+import { moved } from './chain.ts';
+import { rungWords } from './profile-words.ts';
+
+/** The rungs of a launch profile in the order in which a launch tries them. */
+export function ChainEditor(props: {
+  /** all that there are */
+  rungs: readonly StreamProfile[];
+  /** ids, best first */
+  value: string[];
+  error: ReactNode;
+  onChange: (ids: string[]) => void;
+}) {
+  const { rungs, value, onChange } = props;
+  const [adding, setAdding] = useState('');
+  const [said, setSaid] = useState('');
+  const select = useRef<HTMLSelectElement>(null);
+  const titleId = useId();
+  const byId = new Map(rungs.map((rung) => [rung.id, rung]));
+  const nameOf = (id: string) => byId.get(id)?.display_name ?? id;
+  const move = (index: number, by: -1 | 1) => {
+    const next = moved(value, index, by);
+    const id = value[index];
+    if (id === undefined || next[index] === id) return;
+    onChange(next);
+    setSaid(`${nameOf(id)} is now number ${index + by + 1} of ${next.length}`);
+  };
+  const remove = (id: string) => {
+    onChange(value.filter((each) => each !== id));
+    setSaid(`${nameOf(id)} was taken out`);
+    // The button that had the focus is gone with its row.
+    select.current?.focus();
+  };
+  const add = () => {
+    if (adding === '') {
+      select.current?.focus();
+      return;
+    }
+    onChange([...value, adding]);
+    setSaid(`${nameOf(adding)} is now number ${value.length + 1}, the last`);
+    setAdding('');
+  };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset inside the form's own would be announced twice
+    <div className={styles.chainEditor} role="group" aria-labelledby={titleId}>
+      <div>
+        <Input.Label id={titleId} labelElement="div">
+          Chain
+        </Input.Label>
+        <Input.Description>
+          Best rung first. A launch takes the first that host and device can do, and the last H.264 rung where
+          none fits.
+        </Input.Description>
+      </div>
+      {value.length > 0 && (
+        <ol className={styles.chainRows}>
+          {value.map((id, index) => {
+            const rung = byId.get(id);
+            return (
+              <li key={id}>
+                <span className={styles.dim}>{index + 1}</span>
+                <span className={styles.pickName}>
+                  {nameOf(id)}
+                  {rung !== undefined && <span className={styles.dim}>{rungWords(rung)}</span>}
+                </span>
+                <span className={styles.chainActs}>
+                  {/* Not disabled at the ends: a button that is loses the focus, and with it the place in the list. */}
+                  <ActionIcon
+                    aria-label={`Move ${nameOf(id)} up`}
+                    aria-disabled={index === 0}
+                    onClick={() => move(index, -1)}
+                  >
+                    <IconArrowUp size={18} />
+                  </ActionIcon>
+                  <ActionIcon
+                    aria-label={`Move ${nameOf(id)} down`}
+                    aria-disabled={index === value.length - 1}
+                    onClick={() => move(index, 1)}
+                  >
+                    <IconArrowDown size={18} />
+                  </ActionIcon>
+                  <ActionIcon aria-label={`Take ${nameOf(id)} out`} onClick={() => remove(id)}>
+                    <IconX size={18} />
+                  </ActionIcon>
+                </span>
+              </li>
+            );
+          })}
+        </ol>
+      )}
+      <div className={styles.chainAdd}>
+        <NativeSelect
+          ref={select}
+          aria-label="Rung to add"
+          data={[
+            { value: '', label: 'Choose a rung to add' },
+            ...rungs
+              .filter(({ id }) => !value.includes(id))
+              .map((rung) => ({ value: rung.id, label: rung.display_name })),
+          ]}
+          value={adding}
+          onChange={(event) => setAdding(event.currentTarget.value)}
+        />
+        <Button onClick={add}>Add</Button>
+      </div>
+      {props.error !== undefined && props.error !== null && (
+        <Input.Error role="alert">{props.error}</Input.Error>
+      )}
+      <p className="visually-hidden" role="status">
+        {said}
+      </p>
+    </div>
+  );
+}

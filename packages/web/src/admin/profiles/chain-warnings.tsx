@@ -1,0 +1,22 @@
+import type { ChainWarning } from '@footlight/protocol/rest';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import styles from '../frame/admin-parts.module.css';
+import { warningWords } from './profile-words.ts';
+
+/** What is doubtful about the stored chain. It was saved all the same. */
+export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <ul className={styles.findings}>
+      {warnings.map((warning) => (
+        <li key={warning.message} className={styles.finding} data-tone="warning">
+          <IconAlertTriangle size={20} aria-label="Warning" />
+          <div className={styles.findingText}>
+            <p className={styles.findingTitle}>{warningWords(warning)}</p>
+            <p>{warning.message}</p>
+          </div>
+        </li>
+      ))}
+    </ul>
+  );
+}

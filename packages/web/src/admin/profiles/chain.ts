@@ -1,0 +1,9 @@
+/** The chain with one of its rungs a place up (-1) or down (1); as it was where there is no such place. */
+export function moved(chain: readonly string[], index: number, by: -1 | 1): string[] {
+  const next = [...chain];
+  const [here, there] = [next[index], next[index + by]];
+  if (here === undefined || there === undefined) return next;
+  next[index] = there;
+  next[index + by] = here;
+  return next;
+}

@@ -1,0 +1,64 @@
+import type { StreamProfile } from '@footlight/protocol/rest';
+import { Button, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { ChainEditor } from './chain-editor.tsx';
+import { type LaunchProfileForm, launchProfileRules } from './launch-profile-model.ts';
+import { VISIBILITIES } from './profile-words.ts';
+
+/**
+ * The fields of a launch profile, for making one and for changing one.
+ * @param props.made it exists: its id stays as it is
+ */
+export function LaunchProfileFields(props: {
+  initial: LaunchProfileForm;
+  rungs: readonly StreamProfile[];
+  made: boolean;
+  act: string;
+  pending: boolean;
+  error: unknown;
+  onSubmit: (form: LaunchProfileForm) => void;
+}) {
+  const { id: idRule, ...otherRules } = launchProfileRules;
+  const form = useForm<LaunchProfileForm>({
+    mode: 'controlled',
+    initialValues: props.initial,
+    validate: props.made ? otherRules : { ...otherRules, id: idRule },
+  });
+  return (
+    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit)} noValidate>
+      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+      {!props.made && (
+        <TextInput
+          label="Id"
+          description="What addresses and settings call it. It stays as it is now chosen."
+          placeholder="1080p60"
+          classNames={{ input: styles.mono ?? '' }}
+          {...form.getInputProps('id')}
+        />
+      )}
+      <TextInput label="Name" {...form.getInputProps('display_name')} />
+      <Textarea label="Description" rows={2} {...form.getInputProps('description')} />
+      <div className={styles.pair}>
+        <NativeSelect label="Who it is for" data={VISIBILITIES} {...form.getInputProps('visibility')} />
+        <NumberInput
+          label="Place in lists"
+          description="Smaller is higher."
+          {...form.getInputProps('sort_order')}
+        />
+      </div>
+      <ChainEditor
+        rungs={props.rungs}
+        value={form.values.rungs}
+        error={form.errors.rungs}
+        onChange={(ids) => form.setFieldValue('rungs', ids)}
+      />
+      <div>
+        <Button type="submit" variant="filled" loading={props.pending}>
+          {props.act}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,60 @@
+import type { LaunchProfile } from '@footlight/protocol/rest';
+import { MAX_INT32, rangeProblem } from '../frame/number-rules.ts';
+import { idProblem } from './id-rule.ts';
+
+/** A launch profile as its form holds it. */
+export interface LaunchProfileForm {
+  id: string;
+  display_name: string;
+  description: string;
+  visibility: LaunchProfile['visibility'];
+  sort_order: number | string;
+  /** ids, best rung first */
+  rungs: string[];
+}
+
+const STEP = 10;
+
+/** The form of a launch profile that is yet to be made, which takes the last place. */
+export function newLaunchProfile(existing: readonly Pick<LaunchProfile, 'sort_order'>[]): LaunchProfileForm {
+  const last = Math.max(0, ...existing.map((profile) => profile.sort_order));
+  return {
+    id: '',
+    display_name: '',
+    description: '',
+    visibility: 'user',
+    sort_order: Math.min(last + STEP, MAX_INT32),
+    rungs: [],
+  };
+}
+
+/** The form of an existing launch profile. */
+export function formOf(profile: LaunchProfile): LaunchProfileForm {
+  const { id, display_name, description, visibility, sort_order } = profile;
+  return { id, display_name, description, visibility, sort_order, rungs: chainOf(profile) };
+}
+
+/** The ids of the rungs, best first. */
+export function chainOf(profile: Pick<LaunchProfile, 'rungs'>): string[] {
+  return profile.rungs.map((rung) => rung.stream_profile.id);
+}
+
+/** What a change may write, and a create beside the id. */
+export function bodyOf(form: LaunchProfileForm) {
+  return {
+    display_name: form.display_name.trim(),
+    description: form.description.trim(),
+    visibility: form.visibility,
+    sort_order: Number(form.sort_order),
+    rungs: form.rungs,
+  };
+}
+
+/** What is wrong with each field; whether the chain may be as it is, the server knows. */
+export const launchProfileRules = {
+  id: idProblem,
+  display_name: (value: string) => (value.trim() === '' ? 'Give it a name' : null),
+  sort_order: (value: number | string) =>
+    rangeProblem(value, -MAX_INT32) === null ? null : 'A whole number',
+  rungs: (value: string[]) => (value.length === 0 ? 'Add at least one rung, one of them H.264' : null),
+};

@@ -1,0 +1,161 @@
+import type { LaunchProfile } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { changesOf } from '../frame/changes.ts';
+import { countWords, PageHead } from '../frame/parts.tsx';
+import { ChainWarnings } from './chain-warnings.tsx';
+import { LaunchProfileFields } from './launch-profile-form.tsx';
+import { bodyOf, chainOf, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
+import { useRungs } from './use-profiles.ts';
+
+const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
+
+/** One launch profile: who has it as a default, its fields and its end. */
+export function LaunchProfilePage({ id }: { id: string }) {
+  const query = useQuery({
+    queryKey: keys.launchProfile(id),
+    queryFn: ({ signal }) => call('launchProfiles.read', { params: { id }, signal }),
+  });
+  const profile = query.data;
+  usePageTitle(profile?.display_name ?? 'Launch profile');
+  if (query.isError) {
+    return (
+      <>
+        <PageHead title="Launch profile" back={BACK} />
+        <Problem error={query.error} retry={() => void query.refetch()} />
+      </>
+    );
+  }
+  if (profile === undefined) {
+    return (
+      <>
+        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
+        <Skeleton height={480} radius={14} />
+      </>
+    );
+  }
+  return <LoadedProfile profile={profile} />;
+}
+
+function LoadedProfile({ profile }: { profile: LaunchProfile }) {
+  const queryClient = useQueryClient();
+  const rungs = useRungs();
+  const save = useMutation({
+    mutationFn: (form: LaunchProfileForm) =>
+      call('launchProfiles.update', {
+        params: { id: profile.id },
+        body: changesOf({ ...profile, rungs: chainOf(profile) }, bodyOf(form)),
+      }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.launchProfile(profile.id), answer);
+      const doubt = answer.warnings.length === 0 ? '' : ', with a doubt about its chain';
+      notifications.show({ message: `${answer.display_name} was saved${doubt}`, autoClose: 4000 });
+      return Promise.all([
+        queryClient.invalidateQueries({ queryKey: keys.launchProfileList }),
+        queryClient.invalidateQueries({ queryKey: keys.rungs }),
+      ]);
+    },
+  });
+  return (
+    <>
+      <PageHead title={profile.display_name} back={BACK} acts={<DeleteProfile profile={profile} />} />
+      <div className={styles.sheet}>
+        <dl className={styles.facts}>
+          <dt>Default of</dt>
+          <dd>
+            <Uses usedBy={profile.used_by} />
+          </dd>
+          <dt>Id</dt>
+          <dd className={styles.mono}>{profile.id}</dd>
+        </dl>
+      </div>
+      <ChainWarnings warnings={profile.warnings} />
+      {rungs.isError && <Problem error={rungs.error} retry={() => void rungs.refetch()} />}
+      {rungs.data === undefined && !rungs.isError && <Skeleton height={480} radius={14} />}
+      {rungs.data !== undefined && (
+        <LaunchProfileFields
+          initial={formOf(profile)}
+          rungs={rungs.data.items}
+          made
+          act="Save changes"
+          pending={save.isPending}
+          error={save.error}
+          onSubmit={(form) => save.mutate(form)}
+        />
+      )}
+    </>
+  );
+}
+
+function Uses({ usedBy }: { usedBy: LaunchProfile['used_by'] }) {
+  const { apps, global_default, user_preferences } = usedBy;
+  if (!global_default && apps.length === 0 && user_preferences === 0) {
+    return <span className={styles.dim}>nobody</span>;
+  }
+  return (
+    <ul>
+      {global_default && <li>The instance</li>}
+      {apps.map((app) => (
+        <li key={app.id}>
+          <Link to="/admin/apps/$id" params={{ id: app.id }}>
+            {app.name}
+          </Link>
+        </li>
+      ))}
+      {user_preferences > 0 && (
+        <li>{countWords(user_preferences, 'person', 'people')} by their own choice</li>
+      )}
+    </ul>
+  );
+}
+
+function DeleteProfile({ profile }: { profile: LaunchProfile }) {
+  const [asking, setAsking] = useState(false);
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => call('launchProfiles.delete', { params: { id: profile.id } }),
+    onSuccess: async () => {
+      notifications.show({ message: `${profile.display_name} was deleted`, autoClose: 4000 });
+      await navigate({ to: '/admin/profiles' });
+      await Promise.all([
+        queryClient.invalidateQueries({ queryKey: keys.launchProfileList }),
+        queryClient.invalidateQueries({ queryKey: keys.rungs }),
+      ]);
+    },
+  });
+  return (
+    <>
+      <Button color="danger" onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        opened={asking}
+        title={`Delete ${profile.display_name}?`}
+        act={`Delete ${profile.display_name}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={() => {
+          setAsking(false);
+          remove.reset();
+        }}
+      >
+        <p>
+          Its rungs stay. It goes from the lists of apps that allow it, and an app that allowed nothing else
+          can then be launched with any launch profile.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}

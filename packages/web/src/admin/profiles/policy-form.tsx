@@ -1,0 +1,64 @@
+import type { InstanceProfilePolicy, LaunchProfile } from '@footlight/protocol/rest';
+import { Button, NativeSelect, Switch } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { changesOf } from '../frame/changes.ts';
+import { defaultOptions } from './profile-words.ts';
+
+/** What applies where neither app nor person choose, and whether people may. */
+export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: readonly LaunchProfile[] }) {
+  const { policy } = props;
+  const queryClient = useQueryClient();
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: {
+      global_default_profile_id: policy.global_default_profile_id ?? '',
+      user_overrides_allowed: policy.user_overrides_allowed,
+    },
+  });
+  const save = useMutation({
+    mutationFn: (values: { global_default_profile_id: string; user_overrides_allowed: boolean }) =>
+      call('profilePolicy.update', {
+        body: changesOf(policy, {
+          global_default_profile_id: values.global_default_profile_id || null,
+          user_overrides_allowed: values.user_overrides_allowed,
+        }),
+      }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.profilePolicy, answer);
+      notifications.show({ message: 'The policy was saved', autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.launchProfiles });
+    },
+  });
+  return (
+    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
+      {save.isError && <Problem error={save.error} />}
+      <NativeSelect
+        label="Default of the instance"
+        description="For every app that names none of its own, where the person chose none."
+        data={defaultOptions(
+          props.profiles,
+          policy.global_default_profile_id,
+          'None: each app’s own numbers',
+        )}
+        key={form.key('global_default_profile_id')}
+        {...form.getInputProps('global_default_profile_id')}
+      />
+      <Switch
+        label="People may choose a launch profile of their own"
+        key={form.key('user_overrides_allowed')}
+        {...form.getInputProps('user_overrides_allowed', { type: 'checkbox' })}
+      />
+      <div>
+        <Button type="submit" loading={save.isPending}>
+          Save policy
+        </Button>
+      </div>
+    </form>
+  );
+}

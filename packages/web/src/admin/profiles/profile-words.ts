@@ -1,0 +1,60 @@
+import type { ChainWarning, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
+import { countWords } from '../frame/parts.tsx';
+
+export const CODEC_WORDS = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
+
+export const VISIBILITIES = [
+  { value: 'user', label: 'People' },
+  { value: 'debug', label: 'Administrators: debug' },
+  { value: 'internal', label: 'Administrators: internal' },
+];
+export const VISIBILITY_WORDS = { user: 'People', debug: 'Debug', internal: 'Internal' };
+
+/** A bitrate as people read it. @param kbps kbit/s */
+export function bitrateWords(kbps: number): string {
+  return kbps < 1000 ? `${kbps} kbit/s` : `${(kbps / 1000).toFixed(1)} Mbit/s`;
+}
+
+/** What a rung encodes, in one line. */
+export function rungWords(rung: StreamProfile): string {
+  return `${CODEC_WORDS[rung.codec]}, ${rung.width} × ${rung.height}, ${rung.fps} FPS, ${bitrateWords(rung.nominal_bitrate_kbps)}`;
+}
+
+/** Who has a launch profile as a default, in a few words; null: nobody. */
+export function usesWords(usedBy: LaunchProfile['used_by']): string | null {
+  const parts = [
+    usedBy.global_default ? 'Default here' : null,
+    usedBy.apps.length > 0 ? countWords(usedBy.apps.length, 'app') : null,
+    usedBy.user_preferences > 0 ? countWords(usedBy.user_preferences, 'person', 'people') : null,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join(', ');
+}
+
+const WARNING_WORDS: Record<string, string> = {
+  h264_floor_not_last: 'H.264 is not last',
+  floor_not_least_demanding: 'H.264 asks more',
+};
+
+/** A warning about a chain as a chip says it; the server's own sentence says it in full. */
+export function warningWords(warning: Pick<ChainWarning, 'message'> & { code: string }): string {
+  return WARNING_WORDS[warning.code] ?? 'Look at the chain';
+}
+
+/**
+ * Launch profiles that can be made a default: those that people may choose, and the one that is set, whatever it is.
+ * @param none what it means that none is chosen
+ */
+export function defaultOptions(
+  profiles: readonly Pick<LaunchProfile, 'id' | 'display_name' | 'visibility'>[],
+  currentId: string | null,
+  none: string,
+) {
+  const offered = profiles.filter(({ id, visibility }) => visibility === 'user' || id === currentId);
+  return [
+    { value: '', label: none },
+    ...offered.map(({ id, display_name, visibility }) => ({
+      value: id,
+      label: visibility === 'user' ? display_name : `${display_name} (hidden from people)`,
+    })),
+  ];
+}

@@ -1,0 +1,111 @@
+import type { LaunchProfile } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { IconPlus, IconStack2 } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { StateChip } from '../../components/state-chip.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, PageHead, Section, SkeletonRows } from '../frame/parts.tsx';
+import { PolicyForm } from './policy-form.tsx';
+import { usesWords, VISIBILITY_WORDS, warningWords } from './profile-words.ts';
+import { Rungs } from './rung-table.tsx';
+import { useLaunchProfiles, useProfilePolicy } from './use-profiles.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Launch profile' },
+  { words: 'For' },
+  { words: 'Chain' },
+  { words: 'Default of' },
+  { words: 'Warnings' },
+];
+
+/** What people can pick, what applies where nobody does, and what both are made of. */
+export function ProfilesPage() {
+  usePageTitle('Profiles');
+  const profiles = useLaunchProfiles();
+  const policy = useProfilePolicy();
+  const items = profiles.data?.items;
+  const add = (
+    <Button
+      variant="filled"
+      leftSection={<IconPlus size={18} />}
+      renderRoot={(props) => <Link to="/admin/new-profile" {...props} />}
+    >
+      Add a launch profile
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Profiles"
+        lead="People pick a launch profile. Each is a chain of rungs, of which a launch takes the first that host and device can do."
+        acts={items?.length === 0 ? undefined : add}
+      />
+      <Section title="Launch profiles" busy={profiles.isPending}>
+        {profiles.isError && <Problem error={profiles.error} retry={() => void profiles.refetch()} />}
+        {items?.length === 0 ? (
+          <EmptyState icon={IconStack2} title="No launch profiles" act={add}>
+            Without one, every app streams with its own numbers.
+          </EmptyState>
+        ) : (
+          <DataTable label="Launch profiles" columns={COLUMNS}>
+            {items === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
+            {items?.map((profile) => (
+              <Row key={profile.id} profile={profile} />
+            ))}
+          </DataTable>
+        )}
+      </Section>
+      <Section title="Which one applies" busy={policy.isPending}>
+        {policy.isError && <Problem error={policy.error} retry={() => void policy.refetch()} />}
+        {(policy.data === undefined || items === undefined) && !policy.isError && !profiles.isError && (
+          <Skeleton height={160} radius={14} />
+        )}
+        {policy.data !== undefined && items !== undefined && (
+          <PolicyForm policy={policy.data} profiles={items} />
+        )}
+      </Section>
+      <Rungs />
+    </>
+  );
+}
+
+function Row({ profile }: { profile: LaunchProfile }) {
+  const uses = usesWords(profile.used_by);
+  return (
+    <tr>
+      <td className={styles.nameCell}>
+        <Link to="/admin/profiles/$id" params={{ id: profile.id }} className={styles.nameLink}>
+          {profile.display_name}
+        </Link>
+      </td>
+      <td>{VISIBILITY_WORDS[profile.visibility]}</td>
+      <td>
+        <ol className={styles.chain}>
+          {profile.rungs.map(({ stream_profile: rung }) => (
+            <li key={rung.id} title={rung.display_name}>
+              {rung.id}
+            </li>
+          ))}
+        </ol>
+      </td>
+      <td>{uses ?? <span className={styles.dim}>nobody</span>}</td>
+      <td>
+        {profile.warnings.length === 0 ? (
+          <span className={styles.dim}>none</span>
+        ) : (
+          <span className={styles.warnings}>
+            {profile.warnings.map((warning) => (
+              <span key={warning.code} title={warning.message}>
+                <StateChip tone="warning">{warningWords(warning)}</StateChip>
+              </span>
+            ))}
+          </span>
+        )}
+      </td>
+    </tr>
+  );
+}

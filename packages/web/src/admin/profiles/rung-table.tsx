@@ -1,0 +1,122 @@
+import type { ListedStreamProfile } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconStack2 } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, countWords, DataTable, Section, SkeletonRows } from '../frame/parts.tsx';
+import { bitrateWords, CODEC_WORDS } from './profile-words.ts';
+import { RungDialog } from './rung-dialog.tsx';
+import { useRungs } from './use-profiles.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Rung' },
+  { words: 'Id' },
+  { words: 'Codec' },
+  { words: 'Picture', kind: 'number' },
+  { words: 'FPS', kind: 'number' },
+  { words: 'Bitrate', kind: 'number' },
+  { words: 'Used by' },
+  { words: 'Sessions', kind: 'number' },
+  { words: 'Act', kind: 'act' },
+];
+
+/** Every rung, with the acts to make, change and delete one. */
+export function Rungs() {
+  /** null: none; 'new': one that is being made */
+  const [editing, setEditing] = useState<ListedStreamProfile | 'new' | null>(null);
+  const [deleting, setDeleting] = useState<ListedStreamProfile | null>(null);
+  const queryClient = useQueryClient();
+  const query = useRungs();
+  const remove = useMutation({
+    mutationFn: (rung: ListedStreamProfile) => call('streamProfiles.delete', { params: { id: rung.id } }),
+    onSuccess: (_answer, rung) => {
+      setDeleting(null);
+      notifications.show({ message: `${rung.display_name} was deleted`, autoClose: 4000 });
+      return queryClient.invalidateQueries({ queryKey: keys.rungs });
+    },
+  });
+  const rungs = query.data?.items;
+  const add = (
+    <Button size="sm" onClick={() => setEditing('new')}>
+      Add a rung
+    </Button>
+  );
+  return (
+    <Section title="Rungs" acts={rungs?.length === 0 ? undefined : add} busy={query.isPending}>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {rungs?.length === 0 ? (
+        <EmptyState icon={IconStack2} title="No rungs yet" act={add}>
+          A rung is one way to encode: codec, size, frames per second and bitrate. Launch profiles are made of
+          them.
+        </EmptyState>
+      ) : (
+        <DataTable label="Rungs" columns={COLUMNS}>
+          {rungs === undefined && <SkeletonRows rows={6} columns={COLUMNS.length} />}
+          {rungs?.map((rung) => (
+            <tr key={rung.id}>
+              <td className={styles.nameCell}>
+                <button type="button" className={styles.nameLink} onClick={() => setEditing(rung)}>
+                  {rung.display_name}
+                </button>
+              </td>
+              <td className={`${styles.nameCell} ${styles.mono} ${styles.dim}`}>{rung.id}</td>
+              <td>{CODEC_WORDS[rung.codec]}</td>
+              <td className={styles.number}>
+                {rung.width} × {rung.height}
+              </td>
+              <td className={styles.number}>{rung.fps}</td>
+              <td className={styles.number}>{bitrateWords(rung.nominal_bitrate_kbps)}</td>
+              <td>
+                {rung.used_by === undefined ? (
+                  <span className={styles.dim}>no chain</span>
+                ) : (
+                  <span title={rung.used_by.map((profile) => profile.display_name).join(', ')}>
+                    {countWords(rung.used_by.length, 'chain')}
+                  </span>
+                )}
+              </td>
+              <td className={styles.number}>{rung.session_count ?? 0}</td>
+              <td className={styles.act}>
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  color="danger"
+                  aria-label={`Delete rung ${rung.display_name}`}
+                  onClick={() => setDeleting(rung)}
+                >
+                  Delete
+                </Button>
+              </td>
+            </tr>
+          ))}
+        </DataTable>
+      )}
+      <RungDialog
+        opened={editing !== null}
+        rung={editing === 'new' ? null : editing}
+        onClose={() => setEditing(null)}
+      />
+      <ConfirmDialog
+        opened={deleting !== null}
+        title={`Delete the rung ${deleting?.display_name ?? ''}?`}
+        act={`Delete ${deleting?.display_name ?? 'it'}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => deleting !== null && remove.mutate(deleting)}
+        onClose={() => {
+          setDeleting(null);
+          remove.reset();
+        }}
+      >
+        <p>No chain may list it, and no session may have used it.</p>
+      </ConfirmDialog>
+    </Section>
+  );
+}

@@ -1,0 +1,24 @@
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+
+/** Every rung, by id. */
+export function useRungs() {
+  return useQuery({ queryKey: keys.rungs, queryFn: ({ signal }) => call('streamProfiles.list', { signal }) });
+}
+
+/** Every launch profile, in the order of the lists. */
+export function useLaunchProfiles() {
+  return useQuery({
+    queryKey: keys.launchProfileList,
+    queryFn: ({ signal }) => call('launchProfiles.list', { signal }),
+  });
+}
+
+/** What holds for the instance where nobody chooses. */
+export function useProfilePolicy() {
+  return useQuery({
+    queryKey: keys.profilePolicy,
+    queryFn: ({ signal }) => call('profilePolicy.read', { signal }),
+  });
+}
