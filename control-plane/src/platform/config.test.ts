@@ -261,6 +261,16 @@ describe('configuration from the environment', () => {
     });
     expect(lines.find(({ name }) => name === 'DATABASE_URL')?.value).toContain('db.example');
   });
+
+  test.each([
+    'postgres://user:p@hunter2@db.example/footlight',
+    'postgres://user:p/hunter2@db.example/footlight',
+    'postgres://user:p?hunter2@db.example/footlight',
+    'postgres://user:p#hunter2@db.example/footlight',
+  ])('no part of a password that is not escaped is printed: %s', (url) => {
+    const line = readConfig({ DATABASE_URL: url }).lines.find(({ name }) => name === 'DATABASE_URL');
+    expect(line?.value).toBe('postgres://***@db.example/footlight');
+  });
 });
 
 describe('durations', () => {

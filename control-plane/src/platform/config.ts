@@ -184,8 +184,8 @@ function quoted(name: VariableName, text: string): string {
 function shown(name: VariableName, text: string | null): string | null {
   if (text === null) return null;
   if (!SECRET_VARIABLES.has(name)) return text;
-  // Where the database is may be shown; who signs in to it may not.
-  return name === 'DATABASE_URL' ? text.replace(/\/\/[^@/]*@/, '//***@').replace(/\?.*$/, '?***') : '***';
+  // Where the database is may be shown; who signs in to it may not. A password may hold any sign, `@` and `?` too.
+  return name === 'DATABASE_URL' ? text.replace(/\/\/.*@/s, '//***@').replace(/\?.*$/s, '?***') : '***';
 }
 
 /** What stands in for variables that are unset, in the words in which they would be set. */
