@@ -106,6 +106,8 @@ describeDatabases('launch profiles', (databases) => {
     test.each([
       ['no id', { id: undefined }],
       ['a blank id', { id: '  ' }],
+      ['an id that no address can name', { id: '..' }],
+      ['the other such id', { id: '.' }],
       ['no name', { display_name: undefined }],
       ['a blank name', { display_name: ' ' }],
       ['no rungs', { rungs: undefined }],

@@ -101,6 +101,8 @@ describeDatabases('rungs', (databases) => {
     test.each([
       ['an id missing', { id: undefined }],
       ['a blank id', { id: ' ' }],
+      ['an id that no address can name', { id: '..' }],
+      ['the other such id', { id: '.' }],
       ['an id over 128 characters', { id: 'x'.repeat(129) }],
       ['a blank name', { display_name: '\t' }],
       ['a name missing', { display_name: undefined }],

@@ -3,8 +3,12 @@ import { body, dateTime, idParams, notBlank, string } from './atoms.ts';
 import { operation } from './operation.ts';
 import { absolutePath, environment, network, texts } from './runtime-spec.ts';
 
+/** Longest name of a preset; the index that keeps names unique takes it in any script. */
+const MAX_NAME_LENGTH = 128;
+const presetName = notBlank.pipe(string({ max: MAX_NAME_LENGTH }));
+
 const about = {
-  name: 'Name of the preset. Unique, not blank.',
+  name: `Name of the preset. Unique, not blank, at most ${MAX_NAME_LENGTH} characters.`,
   description: 'A few sentences for administrators; "" is none.',
   image: 'Container image of apps that name none of their own; "" is none.',
   args: 'Arguments that come before those of the app.',
@@ -95,7 +99,7 @@ export const presetOperations = {
     path: '/v1/admin/runtime-presets',
     auth: 'admin',
     summary: 'Create a runtime preset',
-    body: { schema: body({ name: notBlank.describe(about.name), ...presetFields }) },
+    body: { schema: body({ name: presetName.describe(about.name), ...presetFields }) },
     responses: { 201: presetAnswer },
     refusals: { validation_failed: MOUNT_REFUSED, conflict: NAME_TAKEN },
     example: { body: exampleBody, response: { runtime_preset: { ...examplePreset, used_by: [] } } },
@@ -118,7 +122,7 @@ export const presetOperations = {
     auth: 'admin',
     summary: 'Change a runtime preset; sessions that start from then on follow it',
     params: idParams,
-    body: { schema: body({ name: notBlank.optional().describe(about.name), ...presetFields }) },
+    body: { schema: body({ name: presetName.optional().describe(about.name), ...presetFields }) },
     responses: { 200: presetAnswer },
     refusals: {
       validation_failed: MOUNT_REFUSED,

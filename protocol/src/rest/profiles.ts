@@ -12,7 +12,12 @@ export type RungCodec = z.output<typeof rungCodec>;
 
 const visibility = z.enum(['user', 'debug', 'internal']);
 
-const chosenId = notBlank.pipe(string({ max: MAX_ID_LENGTH }));
+/** Whoever reads an address takes these for the way to a folder, so what had such an id could never be asked for. */
+const FOLDERS: ReadonlySet<string> = new Set(['.', '..']);
+
+const chosenId = notBlank
+  .pipe(string({ max: MAX_ID_LENGTH }))
+  .refine((id) => !FOLDERS.has(id), { error: 'must not be . or ..' });
 
 /** The fields of a rung that a write may set, with the rules that need no lookup. */
 const rungFields = {

@@ -119,6 +119,19 @@ describeDatabases('runtime presets', (databases) => {
       expect(answer.body.error.message).toContain(field);
     });
 
+    test('a name of 128 characters of any script is taken, a longer one is 400 on either database', async () => {
+      // Random, so that no database can make it short enough for its index.
+      const characters = Array.from({ length: 9_000 }, () =>
+        String.fromCodePoint(0x20000 + Math.floor(Math.random() * 0xa000)),
+      );
+      const longest = characters.slice(0, 128).join('');
+      const { id } = await created({ name: longest });
+      for (const tooLong of [characters.slice(0, 129).join(''), characters.join('')]) {
+        refused(await create({ name: tooLong }), 400, 'validation_failed');
+        refused(await patch(id, { name: tooLong }), 400, 'validation_failed');
+      }
+    });
+
     test('a name that is taken: 409, for one of two at the same moment too; a refused mount comes first', async () => {
       const taken = await created({ name: name() });
       refused(await create({ name: taken.name }), 409, 'conflict');
