@@ -1,5 +1,5 @@
-import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import zlib, { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import { referenceText } from './document.ts';
 
@@ -29,6 +29,22 @@ describeDatabases('the published contract', ({ fresh }) => {
     expect(gunzipSync(answer.rawPayload).toString()).toBe(referenceText());
   });
 
+  test('costs no compression for each stranger who asks', async () => {
+    const streams = [vi.spyOn(zlib, 'createGzip'), vi.spyOn(zlib, 'createBrotliCompress')];
+    for (const url of ['/v1/openapi.json', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
+      for (const encodings of ['gzip, deflate, br', 'gzip', 'br']) {
+        const answer = await app.plane.inject({ url, headers: { 'accept-encoding': encodings } });
+        expect([url, answer.statusCode]).toEqual([url, 200]);
+        if (encodings.includes('gzip')) {
+          expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+          expect(gunzipSync(answer.rawPayload).toString()).toBe((await get(url)).text);
+        }
+      }
+    }
+    for (const stream of streams) expect(stream).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
+  });
+
   test('is not sent again to who has it', async () => {
     const etag = String((await get('/v1/openapi.json')).headers.etag);
     expect(etag).toMatch(/^W\/"[\w-]{43}"$/);
@@ -38,6 +54,10 @@ describeDatabases('the published contract', ({ fresh }) => {
     }
     const other = await get('/v1/openapi.json', { 'if-none-match': '"other"' });
     expect(other.status).toBe(200);
+    const file = '/docs/swagger-ui-bundle.js';
+    const fileTag = String((await get(file)).headers.etag);
+    const again = await get(file, { 'if-none-match': fileTag });
+    expect([again.status, again.text, again.headers.etag]).toEqual([304, '', fileTag]);
   });
 
   test('answers HEAD without a body', async () => {

@@ -1,42 +1,68 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import staticFiles from '@fastify/static';
 import { REFERENCE_PAGE, SWAGGER_UI } from '../install-location.ts';
 import { matchesEtag } from '../platform/http/etag.ts';
+import { KeptBody, sendKept } from '../platform/http/kept-body.ts';
 import type { Server } from '../platform/http/server.ts';
 import { referenceText } from './document.ts';
 
 /** Everything that the page loads; nothing of it comes from another server. */
-const PAGE_FILES = ['page.css', 'page.js', 'swagger-ui.css', 'swagger-ui-bundle.js'];
-const COMPRESSED = {
-  compress: {
-    encodings: ['br' as const, 'gzip' as const],
-    customTypes: /^(text|application)\/(javascript|css)/,
-  },
+const PAGE_FILES = [
+  { name: 'page.css', folder: REFERENCE_PAGE },
+  { name: 'page.js', folder: REFERENCE_PAGE },
+  { name: 'swagger-ui.css', folder: SWAGGER_UI },
+  { name: 'swagger-ui-bundle.js', folder: SWAGGER_UI },
+];
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
 };
+
+/**
+ * A text that anybody may ask for as often as he likes. It is made, and compressed, when somebody asks for the first
+ * time, and is the same for as long as this process runs.
+ */
+interface Published {
+  body: KeptBody;
+  /** Programs and browsers ask again each time, and get the text again only where it has changed. */
+  headers: { etag: string; 'cache-control': 'no-cache' };
+}
+
+/** @param load called until it has once worked */
+function publish(load: () => Promise<string>): () => Promise<Published> {
+  let published: Promise<Published> | null = null;
+  return () => {
+    published ??= load().then(
+      (text) => ({
+        body: new KeptBody(text),
+        headers: {
+          // Weak, since the same text travels compressed and not.
+          etag: `W/"${createHash('sha256').update(text).digest('base64url')}"`,
+          'cache-control': 'no-cache',
+        },
+      }),
+      (error: unknown) => {
+        published = null;
+        throw error;
+      },
+    );
+    return published;
+  };
+}
 
 /** Serves the contract: as a document for programs, and as a page for people. */
 export async function registerReference(server: Server): Promise<void> {
-  let document: { text: string; etag: string } | null = null;
-
-  /** Made when somebody asks for the first time; it is the same for as long as this process runs. */
-  function published(): { text: string; etag: string } {
-    if (document === null) {
-      const text = referenceText();
-      // Weak, since the same text travels compressed and not.
-      document = { text, etag: `W/"${createHash('sha256').update(text).digest('base64url')}"` };
-    }
-    return document;
-  }
-
-  server.handle('openapi.read', async ({ headers }) => {
-    const { text, etag } = published();
-    // Programs ask again each time, and get the text again only where it has changed.
-    const caching = { etag, 'cache-control': 'no-cache' };
-    if (matchesEtag(headers['if-none-match'], etag)) return { status: 304, headers: caching };
-    return { status: 200, raw: text, headers: caching };
-  });
+  const document = publish(async () => referenceText());
+  server.handle(
+    'openapi.read',
+    async (request) => {
+      const { body, headers } = await document();
+      if (matchesEtag(request.headers['if-none-match'], headers.etag)) return { status: 304, headers };
+      return { status: 200, kept: body, headers };
+    },
+    { compress: false },
+  );
 
   const page = await readFile(path.join(REFERENCE_PAGE, 'index.html'), 'utf8');
   server.handle('docs.read', async () => ({
@@ -44,9 +70,14 @@ export async function registerReference(server: Server): Promise<void> {
     raw: page,
     headers: { 'cache-control': 'no-cache' },
   }));
-  await server.fastify.register(async (scope) => {
-    await scope.register(staticFiles, { root: [REFERENCE_PAGE, SWAGGER_UI], serve: false, index: false });
-    for (const file of PAGE_FILES)
-      scope.get(`/docs/${file}`, COMPRESSED, (_request, reply) => reply.sendFile(file, { maxAge: 0 }));
-  });
+  for (const { name, folder } of PAGE_FILES) {
+    const file = publish(() => readFile(path.join(folder, name), 'utf8'));
+    const type = TYPES[path.extname(name)];
+    server.fastify.get(`/docs/${name}`, { compress: false }, async (request, reply) => {
+      const { body, headers } = await file();
+      reply.headers({ ...headers, 'content-type': type });
+      if (matchesEtag(request.headers['if-none-match'], headers.etag)) return reply.code(304).send();
+      return sendKept(body, reply);
+    });
+  }
 }

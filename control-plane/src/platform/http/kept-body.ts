@@ -1,5 +1,10 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import type { FastifyReply } from 'fastify';
+import { acceptsGzip } from './accept-encoding.ts';
+
+/** Shorter answers gain nothing by being compressed. */
+export const COMPRESS_FROM_BYTES = 1024;
 
 const compress = promisify(gzip);
 
@@ -21,4 +26,12 @@ export class KeptBody {
   get maxBytes(): number {
     return 2 * this.plain.length;
   }
+}
+
+/** Sends it as the client takes it, on a route that compresses nothing by itself. */
+export function sendKept(body: KeptBody, reply: FastifyReply): FastifyReply | Promise<FastifyReply> {
+  if (body.plain.length < COMPRESS_FROM_BYTES) return reply.send(body.plain);
+  reply.header('vary', 'accept-encoding');
+  if (!acceptsGzip(reply.request.raw.headers['accept-encoding'])) return reply.send(body.plain);
+  return body.compressed().then((bytes) => reply.header('content-encoding', 'gzip').send(bytes));
 }

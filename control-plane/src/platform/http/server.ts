@@ -12,7 +12,6 @@ import type { Config } from '../config.ts';
 import { ApiError, invalid } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Random } from '../random.ts';
-import { acceptsGzip } from './accept-encoding.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { readBody, readUpload } from './body.ts';
 import { createClientAddresses } from './client-address.ts';
@@ -25,7 +24,7 @@ import type {
   UpgradeHandler,
 } from './contract.ts';
 import { answerError } from './failures.ts';
-import type { KeptBody } from './kept-body.ts';
+import { COMPRESS_FROM_BYTES, sendKept } from './kept-body.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './listeners.ts';
 import { MethodTable } from './methods.ts';
 import { decidePlainRequest } from './redirect.ts';
@@ -40,7 +39,6 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_STREAM = 'text/event-stream';
 /** Node refuses a longer request line before it gets here; a path part of any length is judged by its schema. */
 const MAX_URL_LENGTH = 16 * 1024;
-const COMPRESS_FROM_BYTES = 1024;
 /** Above every limit that an upgrade sets for itself. */
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
 /** Marks the routes that a WebSocket may be opened on. */
@@ -358,11 +356,4 @@ function send<Id extends OperationId>(
   }
   if (answer.body === undefined) return reply.send();
   return reply.header('content-type', JSON_TYPE).send(JSON.stringify(answer.body));
-}
-
-function sendKept(body: KeptBody, reply: FastifyReply): FastifyReply | Promise<FastifyReply> {
-  if (body.plain.length < COMPRESS_FROM_BYTES) return reply.send(body.plain);
-  reply.header('vary', 'accept-encoding');
-  if (!acceptsGzip(reply.request.raw.headers['accept-encoding'])) return reply.send(body.plain);
-  return body.compressed().then((bytes) => reply.header('content-encoding', 'gzip').send(bytes));
 }
