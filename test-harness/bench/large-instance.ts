@@ -29,11 +29,15 @@ export interface LargeInstance {
   stop(): Promise<void>;
 }
 
-/** @param passwordHash of every user; left out: nobody can log in */
+/**
+ * @param passwordHash of every user; left out: nobody can log in
+ * @param core that the control plane runs on; null: any
+ */
 export async function startLargeInstance(
   dialect: Dialect,
   signedIn: number,
   passwordHash = 'none',
+  core: number | null = CORES.server,
 ): Promise<LargeInstance> {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
   let postgres: PostgresServer | null = null;
@@ -52,12 +56,14 @@ export async function startLargeInstance(
       CONTROL_PORT: String(port),
       LISTEN_ADDR: `127.0.0.1:${port}`,
       SERVICE_TLS: 'off',
+      // The generator is a proxy in front, so that one machine can be many clients.
+      SERVICE_TRUSTED_PROXIES: '127.0.0.1',
       SERVICE_DATA_DIR: dataDir,
       SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
       ...(postgres && { DATABASE_URL: (await postgres.createDatabase()).url }),
     };
     const catalog = await fill(env, signedIn, passwordHash);
-    program = startProgram('control-plane', [], env, path.join(directory, 'log'), CORES.server);
+    program = startProgram('control-plane', [], env, path.join(directory, 'log'), core);
     const url = `http://127.0.0.1:${port}`;
     await eventually('the control plane answers /health', 60_000, async () => {
       return (await fetch(`${url}/health`)).ok || null;

@@ -26,13 +26,14 @@ async function run(job: LoadJob): Promise<LoadFigures> {
   let wrong = 0;
   let answered = 0;
   const connections = job.connections.map((requests) =>
-    requests.map(({ method = 'GET', path, token, body, expectFile }): LoadRequest => {
+    requests.map(({ method = 'GET', path, token, forwardedFor, body, expectFile }): LoadRequest => {
       const expected = expectFile === undefined ? null : bodyOf(expectFile);
       return {
         method,
         path,
         headers: {
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }),
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body }),

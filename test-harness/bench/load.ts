@@ -14,6 +14,8 @@ export interface LoadRequestLine {
   method?: string;
   path: string;
   token?: string;
+  /** Address that a proxy would name. */
+  forwardedFor?: string;
   body?: string;
   /** File with the body that must come; left out: any. */
   expectFile?: string;
@@ -37,7 +39,7 @@ export interface LoadFigures {
   times: number[];
 }
 
-/** A child process of the bench, pinned to one core. */
+/** A child process of the bench. */
 export interface Worker {
   readonly pid: number;
   /** Next line of its standard output. @throws when it has ended */
@@ -46,9 +48,9 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Starts a TypeScript program of this repository on one core. */
+/** Starts a TypeScript program of this repository on one core; null: on any. */
 export function startWorker(
-  core: number,
+  core: number | null,
   file: string,
   words: string[] = [],
   env: Record<string, string> = {},
@@ -80,8 +82,8 @@ export function startWorker(
 }
 
 /** Should the bench be killed outright, the kernel takes its children along. */
-function spawnPinned(core: number, command: string[], env: Record<string, string>): ChildProcess {
-  const pin = PINNABLE ? ['taskset', '-c', String(core)] : [];
+function spawnPinned(core: number | null, command: string[], env: Record<string, string>): ChildProcess {
+  const pin = PINNABLE && core !== null ? ['taskset', '-c', String(core)] : [];
   const [program = '', ...words] = ['setpriv', '--pdeathsig', 'KILL', '--', ...pin, ...command];
   return spawn(program, words, {
     env: { ...process.env, ...env },

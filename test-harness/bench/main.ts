@@ -1,5 +1,6 @@
 /** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
 import { benchApi } from './api.ts';
+import { benchLogin } from './login.ts';
 import { benchLaunch, benchMedia } from './media.ts';
 
 const ROUNDS = 5;
@@ -7,6 +8,7 @@ const benches: Record<string, () => Promise<number>> = {
   api: () => benchApi(ROUNDS, ['sqlite', 'postgres']),
   'api-sqlite': () => benchApi(ROUNDS, ['sqlite']),
   'api-postgres': () => benchApi(ROUNDS, ['postgres']),
+  login: () => benchLogin(ROUNDS),
   launch: () => benchLaunch(20),
   connect: () => benchMedia(['connect'], ROUNDS),
   g2g: () => benchMedia(['g2g'], ROUNDS),

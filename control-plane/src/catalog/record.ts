@@ -49,8 +49,30 @@ export interface ListExtras {
   displayStream: AppListItem['display_stream'] | null;
 }
 
+/** The columns that people see, and no others: what an app runs with may be long. */
+export const LIST_COLUMNS = [
+  'id',
+  'name',
+  'description',
+  'cover_url',
+  'hero_url',
+  'kind',
+  'parent_app_id',
+  'external_source',
+  'external_id',
+  'default_width',
+  'default_height',
+  'default_fps',
+  'default_bitrate_kbps',
+  'default_profile_id',
+  'profile_policy',
+  'enabled',
+] as const;
+
+export type ListRow = Pick<AppRow, (typeof LIST_COLUMNS)[number]>;
+
 /** An app as people see it. */
-export function toListItem(row: AppRow, { favourite, displayStream }: ListExtras): AppListItem {
+export function toListItem(row: ListRow, { favourite, displayStream }: ListExtras): AppListItem {
   return {
     id: row.id,
     name: row.name,

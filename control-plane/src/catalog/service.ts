@@ -3,8 +3,9 @@ import { DAY_MS } from '../platform/clock.ts';
 import { flag, isUniqueViolation, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
-import { KeptBody } from '../platform/http/kept-body.ts';
+import type { KeptBody } from '../platform/http/kept-body.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createAppList } from './app-list.ts';
 import {
   type AppFields,
   type AppPatch,
@@ -22,7 +23,6 @@ import { holdsEntitlement, insertAdminEntitlement } from './entitlements/store.t
 import { createFavourites, type Favourites } from './favourites/service.ts';
 import { loadFavourites } from './favourites/store.ts';
 import { createHighlights, type Highlights } from './highlights/service.ts';
-import { createListCache } from './list-cache.ts';
 import { refuseMounts } from './mount-policy.ts';
 import { nextCursor, readCursor } from './paging.ts';
 import { createPresets, type Presets } from './presets/service.ts';
@@ -64,8 +64,7 @@ export interface Catalog {
 
 export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   const { database, clock, random, activity, config } = platform;
-  const cache = createListCache();
-  const loadVersion = store.versionReader(database);
+  const appList = createAppList(database, deps);
   const entitlements = createEntitlements(platform);
   const presets = createPresets(platform);
 
@@ -186,29 +185,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     favourites: createFavourites(platform),
     highlights: createHighlights(platform),
 
-    async listBody(userId, query) {
-      const page = { offset: readCursor(query.cursor), limit: query.limit };
-      // Read before the rows: a write in between makes the kept body older than its version says, never newer.
-      const version = await loadVersion();
-      const key = `${userId}/${page.offset}/${page.limit}`;
-      const kept = cache.find(key, version);
-      if (kept !== null) return kept;
-      const rows = await store.listEntitledApps(database.db, userId, page);
-      const favourites = await loadFavourites(database.db, userId);
-      const displayStreams = await deps.loadDisplayStreams(database.db);
-      const body = new KeptBody(
-        JSON.stringify({
-          items: rows
-            .slice(0, page.limit)
-            .map((row) =>
-              toListItem(row, { favourite: favourites.has(row.id), displayStream: displayStreams(row) }),
-            ),
-          next_cursor: nextCursor(page, rows.length),
-        }),
-      );
-      cache.keep(key, version, body);
-      return body;
-    },
+    listBody: appList.body,
 
     async read(caller, appId) {
       if (caller.role === 'admin') return loadAdminApp(appId, caller.userId);

@@ -2,7 +2,7 @@ import type { ExpressionBuilder, Insertable, Updateable } from 'kysely';
 import type { Database, Executor, Schema, Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
-import type { AppRow } from './record.ts';
+import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
 
 export interface Page {
   offset: number;
@@ -31,19 +31,39 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
   return row !== undefined;
 }
 
-/** One page of the apps that the user may launch, newest first; one row more than the limit when there is a next page. */
-export function listEntitledApps(db: Executor, userId: string, page: Page): Promise<AppRow[]> {
+/** The apps that the user may launch, newest first. */
+function entitledPage(db: Executor, { userId, limit, offset }: PageValues) {
   return db
     .selectFrom('apps')
-    .selectAll()
     .where('enabled', '=', 1)
     .where((eb) => eb('id', 'in', entitledIds(eb, userId)))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(page.limit + 1)
-    .offset(page.offset)
-    .execute();
+    .limit(limit)
+    .offset(offset);
 }
+
+type PageReader<Item> = (userId: string, page: Page) => Promise<Item[]>;
+
+/** One page of the apps that a user may launch, newest first; one more than the limit when there is a next page. */
+export function entitledAppsReader(database: Database): PageReader<ListRow> {
+  const load = database.prepare((db, values: PageValues) => entitledPage(db, values).select(LIST_COLUMNS));
+  return (userId, page) => load(pageValues(userId, page));
+}
+
+/** Same, the ids only. */
+export function entitledIdsReader(database: Database): PageReader<string> {
+  const load = database.prepare((db, values: PageValues) => entitledPage(db, values).select('id'));
+  return async (userId, page) => (await load(pageValues(userId, page))).map((row) => row.id);
+}
+
+type PageValues = { userId: string; limit: number; offset: number };
+
+const pageValues = (userId: string, { offset, limit }: Page): PageValues => ({
+  userId,
+  limit: limit + 1,
+  offset,
+});
 
 /** The app when it is enabled and the user is entitled to it. */
 export async function findEntitledApp(db: Executor, userId: string, appId: string): Promise<AppRow | null> {

@@ -20,14 +20,14 @@ export interface Program {
 /**
  * @param script below scripts/
  * @param env what the program gets besides PATH, HOME and the mark of the test run
- * @param core the only core that it may run on; left out: any
+ * @param core the only core that it may run on; null: any
  */
 export function startProgram(
   script: string,
   words: string[],
   env: Record<string, string>,
   logFile: string,
-  core?: number,
+  core: number | null = null,
 ): Program {
   const log = createWriteStream(logFile, { flags: 'a' });
   const inherited: Record<string, string> = {};
@@ -35,7 +35,7 @@ export function startProgram(
     const value = process.env[name];
     if (value !== undefined) inherited[name] = value;
   }
-  const pinned = core === undefined ? [] : ['taskset', '-c', String(core)];
+  const pinned = core === null ? [] : ['taskset', '-c', String(core)];
   // Should the test run be killed outright, the kernel takes its programs along.
   const child: ChildProcess = spawn(
     'setpriv',

@@ -1,0 +1,151 @@
+import { type CompiledQuery, type KyselyPlugin, CompiledQuery as Raw, sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findAccountByEmail, findLiveTokenExpiry, isAdminPage, liveTokenFinder } from './accounts/store.ts';
+import { listExpiredUsers, listUsers } from './accounts/users/store.ts';
+import { createAppList } from './catalog/app-list.ts';
+import { listEntitlements, listEntitlementsOfUser } from './catalog/entitlements/store.ts';
+import { loadCandidates } from './catalog/highlights/store.ts';
+import {
+  countSessionsSince,
+  findEntitledApp,
+  isEntitled,
+  listAllApps,
+  loadAllowLists,
+} from './catalog/store.ts';
+import { type Database, openDatabase } from './platform/database/index.ts';
+import { createLogger } from './platform/logger.ts';
+import { loadDisplayStreams } from './profiles/display-streams.ts';
+import { describeDatabases, TEST_EPOCH_MS } from './testing/index.ts';
+import { fillLargeCatalog, type LargeCatalog } from './testing/large-catalog.ts';
+
+/** Large enough for planners to prefer an index where there is one. */
+const SIZE = { users: 1_000, apps: 400, entitlements: 20_000, signedIn: 3 };
+
+describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
+  let database: Database;
+  let catalog: LargeCatalog;
+  beforeAll(async () => {
+    database = await openDatabase(await fresh(), { logger: createLogger('silent') });
+    catalog = await fillLargeCatalog(database, SIZE, 'none', TEST_EPOCH_MS);
+    await sql`analyze`.execute(database.db);
+  });
+  afterAll(() => database.close());
+
+  const user = () => catalog.users[1]?.id ?? '';
+  const app = () => catalog.apps[0]?.id ?? '';
+
+  /** The database, and every query that comes through it. */
+  function recorded(): { database: Database; queries: CompiledQuery[] } {
+    const queries: CompiledQuery[] = [];
+    const recorder: KyselyPlugin = {
+      transformQuery({ node, queryId }) {
+        queries.push(database.db.getExecutor().compileQuery(node, queryId));
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    const db = database.db.withPlugin(recorder);
+    return {
+      queries,
+      database: {
+        ...database,
+        db,
+        prepare: (build) => async (values) => (await db.executeQuery(build(db, values).compile())).rows,
+      },
+    };
+  }
+
+  /** What the database does for each query of `work`; a table that could be searched is not read from end to end. */
+  async function plansOf(work: (database: Database) => Promise<unknown>): Promise<string> {
+    const { database: observed, queries } = recorded();
+    await work(observed);
+    expect(queries.length).toBeGreaterThan(0);
+    return database.transaction(async (tx) => {
+      // A small table is read whole whatever its indexes; this shows whether there was another way.
+      if (dialect === 'postgres') await sql`set local enable_seqscan = off`.execute(tx);
+      const plans: string[] = [];
+      for (const { sql: text, parameters } of queries) {
+        const explain = dialect === 'sqlite' ? 'explain query plan' : 'explain';
+        const { rows } = await tx.executeQuery(Raw.raw(`${explain} ${text}`, [...parameters]));
+        const steps = rows.map((row) =>
+          String((row as Record<string, unknown>)[dialect === 'sqlite' ? 'detail' : 'QUERY PLAN']),
+        );
+        plans.push(text, ...steps);
+      }
+      return plans.join('\n');
+    });
+  }
+
+  const TABLES = 'users|entitlements|apps|auth_tokens|activity|devices|sessions|favourites';
+  const WHOLE = {
+    // An index that is walked in the order of the page stops with the page; a partial one holds only what is asked for.
+    sqlite: new RegExp(
+      `SCAN (${TABLES})(?! USING (COVERING )?INDEX (apps_by_created|users_by_created|entitlements_all))`,
+    ),
+    postgres: new RegExp(`Seq Scan on (${TABLES})`),
+  };
+
+  const first = { limit: 50, offset: 0 };
+  const list = (database: Database, limit: number) =>
+    createAppList(database, { loadDisplayStreams }).body(user(), { limit });
+
+  test.each<[string, (database: Database) => Promise<unknown>]>([
+    ['the app list', (database) => list(database, 50)],
+    ['a long app list', (database) => list(database, 500)],
+    [
+      'the app list of the second person after a write',
+      async (database) => {
+        const lists = createAppList(database, { loadDisplayStreams });
+        await lists.body(catalog.users[2]?.id ?? '', { limit: 50 });
+        await lists.body(user(), { limit: 50 });
+      },
+    ],
+    ['one app', ({ db }) => findEntitledApp(db, user(), app())],
+    ['the entitlement of one app', ({ db }) => isEntitled(db, user(), app())],
+    ['the highlights', ({ db }) => loadCandidates(db, user())],
+    ["the administrators' app list", ({ db }) => listAllApps(db, null, first)],
+    [
+      'its counts and allow-lists',
+      async ({ db }) => {
+        await countSessionsSince(db, [app()], TEST_EPOCH_MS);
+        await loadAllowLists(db, [app()]);
+      },
+    ],
+    ['the entitlements of an app', ({ db }) => listEntitlements(db, app())],
+    ['the entitlements of an account', ({ db }) => listEntitlementsOfUser(db, user())],
+    ['the list of accounts', ({ db }) => listUsers(db, undefined, null, 50)],
+    [
+      'a later page of the list of accounts',
+      ({ db }) => listUsers(db, undefined, { created_at: TEST_EPOCH_MS, id: user() }, 50),
+    ],
+    ['accounts that end by themselves', ({ db }) => listExpiredUsers(db, TEST_EPOCH_MS, 50)],
+    ['a bearer token', (database) => liveTokenFinder(database)('0'.repeat(64), TEST_EPOCH_MS)],
+    ['a token that outlives its request', ({ db }) => findLiveTokenExpiry(db, user(), TEST_EPOCH_MS)],
+    ['the page cookie', ({ db }) => isAdminPage(db, '0'.repeat(64), TEST_EPOCH_MS)],
+    ['a login', ({ db }) => findAccountByEmail(db, 'user5@example.test')],
+  ])('%s reads no table from end to end', async (_what, work) => {
+    expect(await plansOf(work)).not.toMatch(WHOLE[dialect]);
+  });
+
+  test('a search among accounts reads accounts, and nothing else, from end to end', async () => {
+    const plans = await plansOf(({ db }) => listUsers(db, 'user7', null, 50));
+    expect(plans.replace(/SCAN users|Seq Scan on users/g, '')).not.toMatch(WHOLE[dialect]);
+  });
+
+  if (dialect === 'sqlite') {
+    describe('a row that others refer to', () => {
+      test('is deleted without reading a table that may refer to it from end to end', async () => {
+        const { rows } = await sql<{ child: string; key: string }>`
+          select m.name as child, f."from" as key from sqlite_schema m, pragma_foreign_key_list(m.name) f
+          where m.type = 'table' and f."table" in ('users', 'apps', 'devices', 'hosts', 'sessions')
+          and m.name not in ('instance_settings', 'secrets', 'invites')`.execute(database.db);
+        expect(rows.length).toBeGreaterThan(10);
+        for (const { child, key } of rows) {
+          const plan = await sql<{ detail: string }>`explain query plan
+            select 1 from ${sql.table(child)} where ${sql.ref(key)} = ${user()}`.execute(database.db);
+          expect(`${child}.${key}: ${plan.rows[0]?.detail}`).toMatch(/: SEARCH /);
+        }
+      });
+    });
+  }
+});
