@@ -50,7 +50,7 @@ export function createBearerTokens(
 ): BearerTokens {
   const { clock, database, leader, logger } = platform;
   const { hasher, signIn, versionGate } = parts;
-  const findLiveToken = liveTokenFinder(database);
+  const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
 
   leader.register({
     id: 'auth.token_janitor',
@@ -69,9 +69,9 @@ export function createBearerTokens(
 
   return {
     async authenticate(bearer) {
-      const nowMs = clock.nowMs();
-      const token = await findLiveToken(sha256Hex(bearer), nowMs);
+      const token = await findLiveToken(sha256Hex(bearer));
       if (token === undefined) return null;
+      const nowMs = clock.nowMs();
       if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
         // The request does not wait for this note, nor fail with it: a busy database must not stop reads.
         touchToken(database.db, token.id, nowMs, TOUCH_EVERY_MS).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-import type { Database, Executor, Tx } from '../platform/database/index.ts';
+import { type Database, type Executor, keySlots, readTogether, type Tx } from '../platform/database/index.ts';
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
 
 /** An account as sign-in needs it. */
@@ -165,24 +165,44 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-/** The look-up that every signed-in request makes. */
+/**
+ * The look-up that every signed-in request makes: requests of one turn share a query.
+ * @param now epoch milliseconds, asked when the query begins
+ */
 export function liveTokenFinder(
   database: Database,
-): (tokenHash: string, nowMs: number) => Promise<LiveToken | undefined> {
-  const find = database.prepare((db, values: { tokenHash: string; nowMs: number }) =>
-    liveTokens(db, values.nowMs)
-      .select([
-        'auth_tokens.id',
-        'auth_tokens.user_id',
-        'auth_tokens.device_id',
-        'auth_tokens.last_used_at',
-        'users.role',
-        'users.username',
-        'users.email',
-      ])
-      .where('auth_tokens.token_hash', '=', values.tokenHash),
-  );
-  return async (tokenHash, nowMs) => (await find({ tokenHash, nowMs }))[0];
+  now: () => number,
+): (tokenHash: string) => Promise<LiveToken | undefined> {
+  const prepareFor = (slots: number) =>
+    database.prepare((db, values: { nowMs: number; [slot: `hash${number}`]: string }) =>
+      liveTokens(db, values.nowMs)
+        .select([
+          'auth_tokens.token_hash',
+          'auth_tokens.id',
+          'auth_tokens.user_id',
+          'auth_tokens.device_id',
+          'auth_tokens.last_used_at',
+          'users.role',
+          'users.username',
+          'users.email',
+        ])
+        .where(
+          'auth_tokens.token_hash',
+          'in',
+          Array.from({ length: slots }, (_, n) => values[`hash${n}`] as string),
+        ),
+    );
+  const bySlots = new Map<number, ReturnType<typeof prepareFor>>();
+  return readTogether(async (hashes) => {
+    const slots = keySlots(hashes.length);
+    const find = bySlots.get(slots) ?? prepareFor(slots);
+    bySlots.set(slots, find);
+    const values: { nowMs: number; [slot: `hash${number}`]: string } = { nowMs: now() };
+    // What is left over asks for the last one again.
+    for (let n = 0; n < slots; n++) values[`hash${n}`] = hashes[n] ?? (hashes.at(-1) as string);
+    const rows = await find(values);
+    return new Map(rows.map(({ token_hash, ...token }) => [token_hash, token]));
+  });
 }
 
 /** Expiry of a live token, epoch milliseconds; undefined when it is not in force any more. */

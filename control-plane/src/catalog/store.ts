@@ -1,5 +1,5 @@
 import type { ExpressionBuilder, Insertable, Updateable } from 'kysely';
-import type { Database, Executor, Schema, Tx } from '../platform/database/index.ts';
+import { type Database, type Executor, readOnce, type Schema, type Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
@@ -261,7 +261,7 @@ export function versionReader(database: Database): () => Promise<number> {
   const load = database.prepare((db) =>
     db.selectFrom('catalog_version').select('version').where('id', '=', 1),
   );
-  return async () => (await load({}))[0]?.version ?? 0;
+  return readOnce(async () => (await load({}))[0]?.version ?? 0);
 }
 
 /** Call in the transaction of the write, so that no reader sees the one without the other. */

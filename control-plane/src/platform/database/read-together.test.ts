@@ -1,0 +1,82 @@
+import { EventEmitter, once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { keySlots, readOnce, readTogether } from './read-together.ts';
+
+const values = new Map([
+  ['a', 1],
+  ['b', 2],
+]);
+
+describe('look-ups of one turn', () => {
+  test('share a query, each gets what its key names', async () => {
+    const asked: (readonly string[])[] = [];
+    const find = readTogether(async (keys: readonly string[]) => {
+      asked.push(keys);
+      return values;
+    });
+    expect(await Promise.all([find('a'), find('b'), find('a'), find('none')])).toEqual([1, 2, 1, undefined]);
+    expect(asked).toEqual([['a', 'b', 'none']]);
+  });
+
+  test('see what was written before they were asked for, even while an earlier one is under way', async () => {
+    let stored = 1;
+    const slow = new EventEmitter();
+    let reads = 0;
+    const find = readTogether(async () => {
+      reads += 1;
+      const seen = new Map([['a', stored]]);
+      if (reads === 1) await once(slow, 'over');
+      return seen;
+    });
+    const early = find('a');
+    await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    stored = 2;
+    const late = find('a');
+    expect(await late).toBe(2);
+    slow.emit('over');
+    expect(await early).toBe(1);
+  });
+
+  test('fail together with their query, and the next one is asked anew', async () => {
+    let broken = true;
+    const find = readTogether(async () => {
+      if (broken) throw new Error('away');
+      return values;
+    });
+    const both = await Promise.allSettled([find('a'), find('b')]);
+    expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    broken = false;
+    expect(await find('b')).toBe(2);
+  });
+
+  test('are cut into queries of at most 32 keys', async () => {
+    const sizes: number[] = [];
+    const find = readTogether(async (keys: readonly number[]) => {
+      sizes.push(keys.length);
+      return new Map(keys.map((key) => [key, key]));
+    });
+    const found = await Promise.all(Array.from({ length: 70 }, (_, key) => find(key)));
+    expect(found).toEqual(Array.from({ length: 70 }, (_, key) => key));
+    expect(sizes).toEqual([32, 32, 6]);
+  });
+
+  test('without a key share one read, and those after it make another', async () => {
+    let reads = 0;
+    const read = readOnce(async () => {
+      reads += 1;
+      return reads;
+    });
+    expect(await Promise.all([read(), read()])).toEqual([1, 1]);
+    expect(await read()).toBe(2);
+  });
+});
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [2, 2],
+  [3, 4],
+  [17, 32],
+  [32, 32],
+])('%i keys take %i slots', (count, slots) => expect(keySlots(count)).toBe(slots));
