@@ -1,4 +1,10 @@
-import { type Database, type Executor, keySlots, readTogether, type Tx } from '../platform/database/index.ts';
+import {
+  type Database,
+  type Executor,
+  prepareForKeys,
+  readTogether,
+  type Tx,
+} from '../platform/database/index.ts';
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
 
 /** An account as sign-in needs it. */
@@ -173,34 +179,22 @@ export function liveTokenFinder(
   database: Database,
   now: () => number,
 ): (tokenHash: string) => Promise<LiveToken | undefined> {
-  const prepareFor = (slots: number) =>
-    database.prepare((db, values: { nowMs: number; [slot: `hash${number}`]: string }) =>
-      liveTokens(db, values.nowMs)
-        .select([
-          'auth_tokens.token_hash',
-          'auth_tokens.id',
-          'auth_tokens.user_id',
-          'auth_tokens.device_id',
-          'auth_tokens.last_used_at',
-          'users.role',
-          'users.username',
-          'users.email',
-        ])
-        .where(
-          'auth_tokens.token_hash',
-          'in',
-          Array.from({ length: slots }, (_, n) => values[`hash${n}`] as string),
-        ),
-    );
-  const bySlots = new Map<number, ReturnType<typeof prepareFor>>();
+  const find = prepareForKeys(database, (db, hashes, values: { nowMs: number }) =>
+    liveTokens(db, values.nowMs)
+      .select([
+        'auth_tokens.token_hash',
+        'auth_tokens.id',
+        'auth_tokens.user_id',
+        'auth_tokens.device_id',
+        'auth_tokens.last_used_at',
+        'users.role',
+        'users.username',
+        'users.email',
+      ])
+      .where('auth_tokens.token_hash', 'in', hashes),
+  );
   return readTogether(async (hashes) => {
-    const slots = keySlots(hashes.length);
-    const find = bySlots.get(slots) ?? prepareFor(slots);
-    bySlots.set(slots, find);
-    const values: { nowMs: number; [slot: `hash${number}`]: string } = { nowMs: now() };
-    // What is left over asks for the last one again.
-    for (let n = 0; n < slots; n++) values[`hash${n}`] = hashes[n] ?? (hashes.at(-1) as string);
-    const rows = await find(values);
+    const rows = await find(hashes, { nowMs: now() });
     return new Map(rows.map(({ token_hash, ...token }) => [token_hash, token]));
   });
 }

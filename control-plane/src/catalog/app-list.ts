@@ -5,8 +5,8 @@ import { KeptBody } from '../platform/http/kept-body.ts';
 import type { CatalogDeps, DisplayStreams } from './deps.ts';
 import { favouritesReader } from './favourites/store.ts';
 import { nextCursor, readCursor } from './paging.ts';
-import { toListItem } from './record.ts';
-import { entitledAppsReader, entitledIdsReader, type Page, versionReader } from './store.ts';
+import { type ListRow, toListItem } from './record.ts';
+import { appsReader, entitledAppsReader, entitledIdsReader, type Page, versionReader } from './store.ts';
 
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -25,7 +25,12 @@ interface Shared {
   /** null until the first list needs them. */
   displayStreams: DisplayStreams | null;
   /** Apps as they stand in lists of those who have not marked them. */
-  readonly items: Map<string, { item: AppListItem; text: string }>;
+  readonly items: Map<string, Item>;
+}
+
+interface Item {
+  readonly item: AppListItem;
+  readonly text: string;
 }
 
 /**
@@ -35,7 +40,8 @@ interface Shared {
 export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadDisplayStreams'>): AppList {
   const loadVersion = versionReader(database);
   const loadIds = entitledIdsReader(database);
-  const loadApps = entitledAppsReader(database);
+  const loadPage = entitledAppsReader(database);
+  const loadApps = appsReader(database);
   const loadFavourites = favouritesReader(database);
   const bodies = new LRUCache<string, { version: number; body: KeptBody }>({
     max: MAX_BODIES,
@@ -53,20 +59,27 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
   /** Texts of the page's apps, and of one more where there is a next page. */
   async function loadTexts(userId: string, page: Page, shared: Shared): Promise<string[]> {
     const { items } = shared;
-    const favourites = await loadFavourites(userId);
-    const textOf = ({ item, text }: { item: AppListItem; text: string }) =>
-      favourites.has(item.id) ? JSON.stringify({ ...item, favourite: true }) : text;
-    if (items.size > 0) {
-      const known = (await loadIds(userId, page)).map((id) => items.get(id));
-      if (known.every((entry) => entry !== undefined)) return known.map(textOf);
-    }
     const displayStreams = shared.displayStreams ?? (await deps.loadDisplayStreams(database.db));
     shared.displayStreams = displayStreams;
-    return (await loadApps(userId, page)).map((row) => {
+    const favourites = await loadFavourites(userId);
+    const finished = (row: ListRow): Item => {
       const item = toListItem(row, { favourite: false, displayStream: displayStreams(row) });
       const entry = { item, text: JSON.stringify(item) };
       if (items.size < MAX_TEXTS) items.set(item.id, entry);
-      return textOf(entry);
+      return entry;
+    };
+    const textOf = ({ item, text }: Item) =>
+      favourites.has(item.id) ? JSON.stringify({ ...item, favourite: true }) : text;
+
+    if (items.size === 0) return (await loadPage(userId, page)).map((row) => textOf(finished(row)));
+    // Somebody's list of this version was made before, and most of the apps were in it.
+    const ids = await loadIds(userId, page);
+    const fresh = new Map<string, Item>();
+    for (const row of await loadApps(ids.filter((id) => !items.has(id)))) fresh.set(row.id, finished(row));
+    return ids.flatMap((id) => {
+      const entry = items.get(id) ?? fresh.get(id);
+      // An app that was deleted between the two reads; its own write makes the next list another.
+      return entry === undefined ? [] : [textOf(entry)];
     });
   }
 

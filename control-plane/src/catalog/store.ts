@@ -1,5 +1,12 @@
 import type { ExpressionBuilder, Insertable, Updateable } from 'kysely';
-import { type Database, type Executor, readOnce, type Schema, type Tx } from '../platform/database/index.ts';
+import {
+  type Database,
+  type Executor,
+  prepareForKeys,
+  readOnce,
+  type Schema,
+  type Tx,
+} from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
@@ -55,6 +62,14 @@ export function entitledAppsReader(database: Database): PageReader<ListRow> {
 export function entitledIdsReader(database: Database): PageReader<string> {
   const load = database.prepare((db, values: PageValues) => entitledPage(db, values).select('id'));
   return async (userId, page) => (await load(pageValues(userId, page))).map((row) => row.id);
+}
+
+/** The apps of these ids, in any order. */
+export function appsReader(database: Database): (ids: readonly string[]) => Promise<ListRow[]> {
+  const find = prepareForKeys(database, (db, ids) =>
+    db.selectFrom('apps').select(LIST_COLUMNS).where('id', 'in', ids),
+  );
+  return (ids) => find(ids, {});
 }
 
 type PageValues = { userId: string; limit: number; offset: number };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { createLogger } from '../logger.ts';
-import { type Database, openDatabase } from './index.ts';
+import { type Database, openDatabase, prepareForKeys } from './index.ts';
 
 describeDatabases('a prepared query', (databases) => {
   let database: Database;
@@ -39,6 +39,23 @@ describeDatabases('a prepared query', (databases) => {
     const leases = prepareLeases();
     await database.db.updateTable('leases').set({ expires_at: 30 }).where('name', '=', 'b').execute();
     expect(await leases({ holder: 'x', after: 30 })).toEqual([{ name: 'b', expires_at: 30 }]);
+  });
+
+  test('looks up as many keys as there are, none among them, each once', async () => {
+    const find = prepareForKeys(database, (db, names, values: { holder: string }) =>
+      db
+        .selectFrom('leases')
+        .select('name')
+        .where('name', 'in', names)
+        .where('holder', '=', values.holder)
+        .orderBy('name'),
+    );
+    const names = async (...keys: string[]) => (await find(keys, { holder: 'x' })).map(({ name }) => name);
+    expect(await names()).toEqual([]);
+    expect(await names('b')).toEqual(['b']);
+    expect(await names('c', 'none', 'a')).toEqual(['a', 'c']);
+    expect(await names('a', 'b', 'c', 'd', 'e')).toEqual(['a', 'b', 'c']);
+    expect(await find(['a'], { holder: 'y' })).toEqual([]);
   });
 
   test('is refused inside a transaction, whose writes it would not see', async () => {

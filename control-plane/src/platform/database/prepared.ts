@@ -1,4 +1,5 @@
 import type { Compilable, Kysely } from 'kysely';
+import type { Database } from './database.ts';
 import type { Schema } from './schema.ts';
 
 /** What a prepared query binds, by name. */
@@ -37,3 +38,35 @@ export function prepareSql<Bound extends Values>(
       parameters.map((parameter) => (parameter instanceof StandIn ? values[parameter.name] : parameter)),
   };
 }
+
+/**
+ * Makes a query that looks several keys up, in any number. It is prepared for few sizes only, and what is left over
+ * asks for the last key again.
+ */
+export function prepareForKeys<Bound extends Values, Row>(
+  database: Pick<Database, 'prepare'>,
+  build: (db: Kysely<Schema>, keys: readonly string[], values: Bound) => Compilable<Row>,
+): (keys: readonly string[], values: Bound) => Promise<Row[]> {
+  const bySlots = new Map<number, (values: Values) => Promise<Row[]>>();
+  return async (keys, values) => {
+    if (keys.length === 0) return [];
+    const slots = 2 ** Math.ceil(Math.log2(keys.length));
+    let find = bySlots.get(slots);
+    if (find === undefined) {
+      find = database.prepare<Values, Row>((db, standIns) =>
+        build(
+          db,
+          Array.from({ length: slots }, (_, n) => standIns[keyName(n)] as string),
+          standIns as Bound,
+        ),
+      );
+      bySlots.set(slots, find);
+    }
+    const bound: Record<string, Values[string]> = { ...values };
+    for (let n = 0; n < slots; n++) bound[keyName(n)] = keys[Math.min(n, keys.length - 1)] as string;
+    return find(bound);
+  };
+}
+
+/** No value of a query's own has such a name. */
+const keyName = (n: number): string => `key ${n}`;

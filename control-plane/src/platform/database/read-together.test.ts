@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { keySlots, readOnce, readTogether } from './read-together.ts';
+import { readOnce, readTogether } from './read-together.ts';
 
 const values = new Map([
   ['a', 1],
@@ -71,12 +71,3 @@ describe('look-ups of one turn', () => {
     expect(await read()).toBe(2);
   });
 });
-
-test.each([
-  [0, 1],
-  [1, 1],
-  [2, 2],
-  [3, 4],
-  [17, 32],
-  [32, 32],
-])('%i keys take %i slots', (count, slots) => expect(keySlots(count)).toBe(slots));

@@ -40,8 +40,3 @@ export function readOnce<Value>(load: () => Promise<Value>): () => Promise<Value
     return next;
   };
 }
-
-/** Sizes that lists of keys are filled up to, so that few different queries are prepared. */
-export function keySlots(count: number): number {
-  return 2 ** Math.ceil(Math.log2(Math.max(1, count)));
-}
