@@ -489,11 +489,13 @@ describeDatabases('artwork of a provider', (databases) => {
       await passing(on.plane.platform.leader.runNow('artwork.sweep'), on);
     }
     fake.broken = null;
-    // A title that carries it, where all else is right.
-    fake.games.push({ id: 15, name: `Sample ${KEY}`, tile: png(60, 90, 15) });
-    expect(codeOf(await call('POST', `${base}/search`))).toEqual([502, 'provider_unavailable']);
-    expect(codeOf(await call('PUT', base, { provider_ref: '15' }))).toEqual([502, 'provider_unavailable']);
-    fake.games.pop();
+    // A title that carries it, where all else is right: plain, and between signs that are taken out of names.
+    for (const name of [`Sample ${KEY}`, `Sample ${[...KEY].join('\u0007')}`]) {
+      fake.games.push({ id: 15, name, tile: png(60, 90, 15) });
+      expect(codeOf(await call('POST', `${base}/search`))).toEqual([502, 'provider_unavailable']);
+      expect(codeOf(await call('PUT', base, { provider_ref: '15' }))).toEqual([502, 'provider_unavailable']);
+      fake.games.pop();
+    }
     fake.files.set('/pictures/11/tile.png', (request, response) => {
       elsewhere.push(request.headers);
       file(png(60, 90, 11), 'image/png')(request, response);

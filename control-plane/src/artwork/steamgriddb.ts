@@ -100,13 +100,12 @@ export function createSteamGridDb(deps: {
     if (status === 404) return null;
     if (status === 401 || status === 403) throw new ProviderUnavailable('SteamGridDB refused the API key.');
     if (status !== 200) throw new ProviderUnavailable(`SteamGridDB answered ${status}.`);
-    // What repeats the key would carry it into records, answers and logs.
-    const data = bytes.includes(key)
-      ? undefined
-      : parse(bytes, z.object({ success: z.literal(true), data: schema }));
-    if (data === undefined)
+    const answer = parse(bytes, z.object({ success: z.literal(true), data: schema }));
+    // What repeats the key would carry it into records, answers and logs; also where JSON spells it in another way.
+    if (answer === undefined || bytes.includes(key) || repeats(answer.data, key)) {
       throw new ProviderUnavailable('SteamGridDB answered something that makes no sense.');
-    return data.data;
+    }
+    return answer.data;
   }
 
   return (key) => {
@@ -133,6 +132,10 @@ export function createSteamGridDb(deps: {
     };
   };
 }
+
+/** Whether a text within the value holds the key. */
+const repeats = (value: unknown, key: string): boolean =>
+  JSON.stringify(value).includes(JSON.stringify(key).slice(1, -1));
 
 /** undefined: it is no JSON, or not of this form. */
 function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
