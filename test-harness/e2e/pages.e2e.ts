@@ -5,13 +5,18 @@ import { type Browser, startBrowser } from '../src/browser/chromium.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
-const PAYLOAD = '<img src=x onerror="window.scriptRan=1"><script>window.scriptRan=1</script>';
+/** Short enough for a username. */
+const SHORT_PAYLOAD = '<img src=x onerror="window.scriptRan=1">';
+const PAYLOAD = `${SHORT_PAYLOAD}<script>window.scriptRan=1</script>`;
 
 describe('every page', () => {
   let stack: Stack;
   let token: string;
   let hostId: string;
   let endedSession: string;
+  let appId: string;
+  let userId: string;
+  let presetId: string;
 
   beforeAll(async () => {
     // What an app prints reaches the page of its ended session.
@@ -39,7 +44,47 @@ describe('every page', () => {
       if (body.session.state === 'failed') break;
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    appId = hostile.id;
     await stack.call('POST', '/v1/admin/enrollment-tokens', { token, body: { note: PAYLOAD } });
+    const send = async (method: string, path: string, body: object) => {
+      const answer = await stack.call(method, path, { token, body });
+      expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
+      return answer.body;
+    };
+    await send('PATCH', '/v1/admin/settings', { registration_mode: 'invite_only' });
+    const { invite } = await send('POST', '/v1/admin/invites', { note: PAYLOAD, max_uses: 2 });
+    const { user } = await send('POST', '/v1/auth/register', {
+      email: 'mallory@example.org',
+      username: SHORT_PAYLOAD,
+      password: 'a-long-enough-pass-phrase',
+      invite_code: invite.code,
+    });
+    userId = user.id;
+    await send('POST', `/v1/admin/apps/${appId}/entitlements`, { subject_type: 'user', subject_id: userId });
+    const { device } = await send('POST', '/v1/me/devices', { device_key: 'named' });
+    await send('PATCH', `/v1/me/devices/${device.id}`, { name: PAYLOAD });
+    await send('POST', '/v1/me/devices', { device_key: 'measured', capabilities: { platform: PAYLOAD } });
+    const preset = await send('POST', '/v1/admin/runtime-presets', { name: PAYLOAD, description: PAYLOAD });
+    presetId = preset.runtime_preset.id;
+    await send('POST', '/v1/admin/stream-profiles', {
+      id: PAYLOAD,
+      display_name: PAYLOAD,
+      codec: 'h264',
+      width: 640,
+      height: 360,
+      fps: 30,
+      nominal_bitrate_kbps: 1000,
+    });
+    await send('POST', '/v1/admin/launch-profiles', {
+      id: PAYLOAD,
+      display_name: PAYLOAD,
+      rungs: [PAYLOAD, '4k120-av1'],
+    });
+    await send('PATCH', `/v1/apps/${appId}`, {
+      default_profile_id: PAYLOAD,
+      profile_policy: 'prefer',
+      runtime_preset_id: presetId,
+    });
   });
 
   afterAll(() => stack?.stop());
@@ -69,23 +114,37 @@ describe('every page', () => {
 
     afterAll(() => browser?.close());
 
-    test.each([
-      ['the library', () => '/app'],
-      ['the account', () => '/app/account'],
-      ['an ended session', () => `/app/session/${endedSession}`],
-      ['the administrators’ overview', () => '/admin'],
+    test.each<[string, () => string, string?]>([
+      ['the library', () => '/app', PAYLOAD],
+      ['the account', () => '/app/account', PAYLOAD],
+      ['an ended session', () => `/app/session/${endedSession}`, PAYLOAD],
+      ['the administrators’ overview', () => '/admin', PAYLOAD],
       ['the set-up', () => '/admin/setup'],
-      ['hosts', () => '/admin/hosts'],
+      ['hosts', () => '/admin/hosts', PAYLOAD],
       ['a host', () => `/admin/hosts/${hostId}`],
-      ['sessions', () => '/admin/sessions'],
-      ['apps', () => '/admin/apps'],
-      ['a new app', () => '/admin/apps/new'],
+      ['sessions', () => '/admin/sessions?state=failed', PAYLOAD],
+      ['apps', () => '/admin/apps', PAYLOAD],
+      ['an app', () => `/admin/apps/${appId}`, PAYLOAD],
+      ['a new app', () => '/admin/apps/new', PAYLOAD],
+      ['presets', () => '/admin/presets', PAYLOAD],
+      ['a preset', () => `/admin/presets/${presetId}`, PAYLOAD],
+      ['a new preset', () => '/admin/presets/new'],
+      ['profiles', () => '/admin/profiles', PAYLOAD],
+      ['a launch profile', () => `/admin/profiles/${encodeURIComponent(PAYLOAD)}`, PAYLOAD],
+      ['a new launch profile', () => '/admin/new-profile', PAYLOAD],
+      ['users', () => '/admin/users', SHORT_PAYLOAD],
+      ['a user', () => `/admin/users/${userId}`, SHORT_PAYLOAD],
+      ['invites', () => '/admin/invites', PAYLOAD],
+      ['the activity', () => '/admin/activity', PAYLOAD],
+      ['settings', () => '/admin/settings'],
       ['a page that is not there', () => '/nowhere'],
     ])(
       '%s is usable without a mouse or a screen, runs no foreign script and breaks no policy',
-      async (_name, url) => {
+      async (_name, url, shown) => {
         await page.goto(`${stack.httpsUrl}${url()}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
+        // What others wrote stands there as they wrote it, once it has been loaded.
+        if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
         const result = await new AxeBuilder({ page }).analyze();
         expect(
           result.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`),
@@ -132,6 +191,16 @@ describe('every page', () => {
         '/admin/hosts',
         '/admin/sessions',
         '/admin/apps',
+        `/admin/apps/${appId}`,
+        '/admin/presets',
+        `/admin/presets/${presetId}`,
+        '/admin/profiles',
+        `/admin/profiles/${encodeURIComponent(PAYLOAD)}`,
+        '/admin/users',
+        `/admin/users/${userId}`,
+        '/admin/invites',
+        '/admin/activity',
+        '/admin/settings',
       ]) {
         await page.goto(`${stack.httpsUrl}${url}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
