@@ -6,12 +6,20 @@ import type { CatalogDeps, DisplayStreams } from './deps.ts';
 import { favouritesReader } from './favourites/store.ts';
 import { nextCursor, readCursor } from './paging.ts';
 import { type ListRow, toListItem } from './record.ts';
-import { appsReader, entitledAppsReader, entitledIdsReader, type Page, versionReader } from './store.ts';
+import {
+  appsReader,
+  entitledAppsReader,
+  entitledIdsReader,
+  grantsReader,
+  orderReader,
+  type Page,
+  versionReader,
+} from './store.ts';
 
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
-/** Apps whose text is kept for everybody; those of a larger catalog are read again for each person. */
-const MAX_TEXTS = 10_000;
+/** A catalog up to this many apps is kept for everybody; of a larger one only finished pages are. */
+const MAX_APPS = 10_000;
 
 /** The list of apps that people see, kept until something changed it. */
 export interface AppList {
@@ -19,18 +27,20 @@ export interface AppList {
   body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
 }
 
-/** What all lists of one version of the catalog have in common. */
+/** What all lists of one version of the catalog have in common; each part is read when it is first needed. */
 interface Shared {
   readonly version: number;
-  /** null until the first list needs them. */
   displayStreams: DisplayStreams | null;
+  /** Every enabled app, newest first, and those of everybody; 'large' for a catalog that is not kept. */
+  order: { ids: readonly string[]; everybodys: ReadonlySet<string> } | 'large' | null;
   /** Apps as they stand in lists of those who have not marked them. */
   readonly items: Map<string, Item>;
 }
 
 interface Item {
   readonly item: AppListItem;
-  readonly text: string;
+  /** Its JSON and a comma. */
+  readonly bytes: Buffer;
 }
 
 /**
@@ -39,9 +49,11 @@ interface Item {
  */
 export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadDisplayStreams'>): AppList {
   const loadVersion = versionReader(database);
-  const loadIds = entitledIdsReader(database);
   const loadPage = entitledAppsReader(database);
+  const loadIds = entitledIdsReader(database);
   const loadApps = appsReader(database);
+  const loadOrder = orderReader(database);
+  const loadGrants = grantsReader(database);
   const loadFavourites = favouritesReader(database);
   const bodies = new LRUCache<string, { version: number; body: KeptBody }>({
     max: MAX_BODIES,
@@ -52,34 +64,51 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
 
   function sharedOf(version: number): Shared {
     if (latest?.version === version) return latest;
-    latest = { version, displayStreams: null, items: new Map() };
+    latest = { version, displayStreams: null, order: null, items: new Map() };
     return latest;
   }
 
-  /** Texts of the page's apps, and of one more where there is a next page. */
-  async function loadTexts(userId: string, page: Page, shared: Shared): Promise<string[]> {
+  /** Ids of the page's apps, and of one more where there is a next page. */
+  async function idsOf(userId: string, page: Page, shared: Shared): Promise<string[]> {
+    shared.order ??= (await loadOrder(MAX_APPS)) ?? 'large';
+    if (shared.order === 'large') return loadIds(userId, page);
+    const { ids, everybodys } = shared.order;
+    const own = await loadGrants(userId);
+    const found: string[] = [];
+    let skipped = 0;
+    for (const id of ids) {
+      if (!everybodys.has(id) && !own.has(id)) continue;
+      if (skipped < page.offset) skipped += 1;
+      else found.push(id);
+      if (found.length > page.limit) break;
+    }
+    return found;
+  }
+
+  /** The page's apps as bytes, and one more where there is a next page. */
+  async function loadItems(userId: string, page: Page, shared: Shared): Promise<Buffer[]> {
     const { items } = shared;
     const displayStreams = shared.displayStreams ?? (await deps.loadDisplayStreams(database.db));
     shared.displayStreams = displayStreams;
     const favourites = await loadFavourites(userId);
-    const finished = (row: ListRow): Item => {
+    const finish = (row: ListRow): Item => {
       const item = toListItem(row, { favourite: false, displayStream: displayStreams(row) });
-      const entry = { item, text: JSON.stringify(item) };
-      if (items.size < MAX_TEXTS) items.set(item.id, entry);
-      return entry;
+      const finished = { item, bytes: bytesOf(item) };
+      if (items.size < MAX_APPS) items.set(item.id, finished);
+      return finished;
     };
-    const textOf = ({ item, text }: Item) =>
-      favourites.has(item.id) ? JSON.stringify({ ...item, favourite: true }) : text;
+    const shown = ({ item, bytes }: Item) =>
+      favourites.has(item.id) ? bytesOf({ ...item, favourite: true }) : bytes;
 
-    if (items.size === 0) return (await loadPage(userId, page)).map((row) => textOf(finished(row)));
-    // Somebody's list of this version was made before, and most of the apps were in it.
-    const ids = await loadIds(userId, page);
-    const fresh = new Map<string, Item>();
-    for (const row of await loadApps(ids.filter((id) => !items.has(id)))) fresh.set(row.id, finished(row));
+    // The first list after a write stands alone: one query has all of it.
+    if (items.size === 0) return (await loadPage(userId, page)).map((row) => shown(finish(row)));
+    const ids = await idsOf(userId, page, shared);
+    const missing = await loadApps(ids.filter((id) => !items.has(id)));
+    const fresh = new Map(missing.map((row) => [row.id, finish(row)]));
     return ids.flatMap((id) => {
-      const entry = items.get(id) ?? fresh.get(id);
-      // An app that was deleted between the two reads; its own write makes the next list another.
-      return entry === undefined ? [] : [textOf(entry)];
+      const found = items.get(id) ?? fresh.get(id);
+      // An app that went between two reads: its going makes the next list another.
+      return found === undefined ? [] : [shown(found)];
     });
   }
 
@@ -90,12 +119,19 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
       const key = `${userId}/${page.offset}/${page.limit}`;
       const kept = bodies.get(key);
       if (kept?.version === version) return kept.body;
-      const texts = await loadTexts(userId, page, sharedOf(version));
-      const items = texts.slice(0, page.limit).join(',');
-      const cursor = JSON.stringify(nextCursor(page, texts.length));
-      const body = new KeptBody(`{"items":[${items}],"next_cursor":${cursor}}`);
+      const items = await loadItems(userId, page, sharedOf(version));
+      const body = new KeptBody(listOf(items.slice(0, page.limit), nextCursor(page, items.length)));
       bodies.set(key, { version, body });
       return body;
     },
   };
+}
+
+const bytesOf = (item: AppListItem): Buffer => Buffer.from(`${JSON.stringify(item)},`);
+
+function listOf(items: readonly Buffer[], cursor: string | null): Buffer {
+  const last = items.at(-1);
+  const withoutComma = last === undefined ? [] : [...items.slice(0, -1), last.subarray(0, -1)];
+  const end = Buffer.from(`],"next_cursor":${JSON.stringify(cursor)}}`);
+  return Buffer.concat([Buffer.from('{"items":['), ...withoutComma, end]);
 }

@@ -72,6 +72,38 @@ export function appsReader(database: Database): (ids: readonly string[]) => Prom
   return (ids) => find(ids, {});
 }
 
+/** Apps that the user may launch beyond those of everybody. */
+export function grantsReader(database: Database): (userId: string) => Promise<Set<string>> {
+  const load = database.prepare((db, values: { userId: string }) =>
+    db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
+  );
+  return async (userId) => new Set((await load({ userId })).map((row) => row.app_id));
+}
+
+/** Every enabled app, newest first, and those of everybody; null where there are more apps than `max`. */
+export function orderReader(
+  database: Database,
+): (max: number) => Promise<{ ids: string[]; everybodys: Set<string> } | null> {
+  const loadIds = database.prepare((db, values: { limit: number }) =>
+    db
+      .selectFrom('apps')
+      .select('id')
+      .where('enabled', '=', 1)
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(values.limit),
+  );
+  const loadEverybodys = database.prepare((db) =>
+    db.selectFrom('entitlements').select('app_id').where('subject_id', 'is', null),
+  );
+  return async (max) => {
+    const rows = await loadIds({ limit: max + 1 });
+    if (rows.length > max) return null;
+    const everybodys = (await loadEverybodys({})).map((row) => row.app_id);
+    return { ids: rows.map((row) => row.id), everybodys: new Set(everybodys) };
+  };
+}
+
 type PageValues = { userId: string; limit: number; offset: number };
 
 const pageValues = (userId: string, { offset, limit }: Page): PageValues => ({

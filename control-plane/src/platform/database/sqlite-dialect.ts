@@ -146,12 +146,29 @@ class SqliteHandle implements DatabaseConnection {
   }
 }
 
+interface Prepared {
+  readonly statement: BetterSqlite3.Statement;
+  /** Names of what it answers, in order; null: it answers no rows. */
+  readonly columns: readonly string[] | null;
+}
+
+const CHANGES_SCHEMA = /^\s*(alter|create|drop)\b/i;
+
+/** Rows come from the driver as lists: naming their values here takes far less time than there. */
+function toRows<R>(columns: readonly string[], lists: readonly unknown[][]): R[] {
+  return lists.map((values) => {
+    const row: Record<string, unknown> = {};
+    for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n];
+    return row as R;
+  });
+}
+
 /** The one connection, and the queue of those who wait for it. */
 export class SharedFile {
   readonly #database: BetterSqlite3.Database;
   readonly #clock: Clock;
   readonly #onFull: () => boolean;
-  readonly #statements = new LRUCache<string, BetterSqlite3.Statement>({ max: STATEMENTS_KEPT });
+  readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_KEPT });
   readonly #waiting: (() => void)[] = [];
   #taken = false;
   /** While another process holds the lock, SQLite is told not to wait at all: one blocking wait is enough. */
@@ -176,13 +193,15 @@ export class SharedFile {
   }
 
   run(sql: string): void {
-    this.#statement(sql).run();
+    this.#prepared(sql).statement.run();
   }
 
   execute<R>(sql: string, parameters: readonly unknown[]): QueryResult<R> {
-    const statement = this.#statement(sql);
-    if (statement.reader) return { rows: statement.all(...parameters) as R[] };
+    const { statement, columns } = this.#prepared(sql);
+    if (columns !== null) return { rows: toRows<R>(columns, statement.all(...parameters) as unknown[][]) };
     const { changes, lastInsertRowid } = statement.run(...parameters);
+    // What `*` stands for, and what an index may be used for, can be another thing from now on.
+    if (CHANGES_SCHEMA.test(sql)) this.#statements.clear();
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
@@ -234,13 +253,15 @@ export class SharedFile {
     this.#taken = true;
   }
 
-  #statement(sql: string): BetterSqlite3.Statement {
-    let statement = this.#statements.get(sql);
-    if (!statement) {
-      statement = this.#database.prepare(sql);
-      this.#statements.set(sql, statement);
+  #prepared(sql: string): Prepared {
+    let prepared = this.#statements.get(sql);
+    if (!prepared) {
+      const statement = this.#database.prepare(sql);
+      const columns = statement.reader ? statement.columns().map(({ name }) => name) : null;
+      prepared = { statement: columns === null ? statement : statement.raw(true), columns };
+      this.#statements.set(sql, prepared);
     }
-    return statement;
+    return prepared;
   }
 
   #waitInside(wait: boolean): void {

@@ -13,8 +13,8 @@ export class KeptBody {
   readonly plain: Buffer;
   #compressed: Promise<Buffer> | null = null;
 
-  constructor(text: string) {
-    this.plain = Buffer.from(text);
+  constructor(body: string | Buffer) {
+    this.plain = typeof body === 'string' ? Buffer.from(body) : body;
   }
 
   compressed(): Promise<Buffer> {
