@@ -176,6 +176,13 @@ export const sessionStates = [
 export const sessionStateName = z.enum(sessionStates);
 export type SessionStateName = z.infer<typeof sessionStateName>;
 
+/** States that hold encode slots. */
+export const reservingStates = ['assigned', 'starting', 'running', 'stopping'] as const;
+/** States that are not final. */
+export const nonterminalStates = ['pending', ...reservingStates] as const;
+/** States that count for a user's quota and lock a home. */
+export const quotaStates = ['pending', 'assigned', 'starting', 'running'] as const;
+
 /** How far an app has come, as seen from its processes and windows. */
 export const appLaunchState = z.enum(['starting', 'client_only', 'game_running', 'game_exited']);
 export type AppLaunchState = z.infer<typeof appLaunchState>;

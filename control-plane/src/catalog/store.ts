@@ -1,3 +1,4 @@
+import { nonterminalStates } from '@footlight/protocol';
 import type { ExpressionBuilder, Insertable, Updateable } from 'kysely';
 import {
   type Database,
@@ -15,8 +16,6 @@ export interface Page {
   offset: number;
   limit: number;
 }
-
-const LIVE_STATES = ['pending', 'assigned', 'starting', 'running', 'stopping'] as const;
 
 /** What the user may see: driven from the entitlements, which are few, and not asked of each app. */
 export function entitledIds(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
@@ -190,7 +189,7 @@ export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('sessions')
     .select('id')
-    .where('state', 'in', LIVE_STATES)
+    .where('state', 'in', nonterminalStates)
     .where((eb) =>
       eb.or([
         eb('app_id', '=', appId),

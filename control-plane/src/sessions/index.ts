@@ -1,3 +1,2 @@
 export { registerSessionsRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './service.ts';
-export { NONTERMINAL } from './state.ts';

@@ -1,8 +1,7 @@
-import { encoderFamily } from '@footlight/protocol';
+import { encoderFamily, reservingStates } from '@footlight/protocol';
 import { sql } from 'kysely';
 import { type Executor, fromJson, type Tx } from '../platform/database/index.ts';
 import type { GpuFacts } from './admission.ts';
-import { RESERVING } from './state.ts';
 
 /** A GPU with what a placed session takes over from its host. */
 export interface PlacementRow extends GpuFacts {
@@ -45,7 +44,7 @@ export async function loadGpus(db: Executor, wanted: GpuQuery): Promise<Placemen
               'in_flight',
             ),
           )
-          .where('s.state', 'in', RESERVING)
+          .where('s.state', 'in', reservingStates)
           .groupBy('s.gpu_id')
           .as('load'),
       (join) => join.onRef('load.gpu_id', '=', 'gpus.id'),

@@ -1,7 +1,8 @@
+import { sessionStates } from '@footlight/protocol';
 import type { HeldSession } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
 import { planReconciliation, type Reconciled, type StoredSession } from './reconcile.ts';
-import { SESSION_STATES, type SessionStateName } from './state.ts';
+import type { SessionStateName } from './state.ts';
 
 const HOST = 'host-a';
 const held = (state: HeldSession['state'], more: Partial<HeldSession> = {}): HeldSession => ({
@@ -124,7 +125,7 @@ describe('listed and not ours', () => {
   });
 
   test("another host's session moves nothing, whatever is listed", () => {
-    for (const state of SESSION_STATES) {
+    for (const state of sessionStates) {
       expect(plan(stored(state, 'host-b'), held('running'))).toEqual([
         { kind: 'stop_unknown', session_id: 's1' },
       ]);

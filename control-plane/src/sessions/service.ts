@@ -1,3 +1,4 @@
+import { nonterminalStates } from '@footlight/protocol';
 import type { AdminSession, IceServer, Session } from '@footlight/protocol/rest';
 import type { Fleet } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -13,7 +14,7 @@ import { createLauncher, type LaunchRequest } from './launch.ts';
 import { LiveSessions } from './live.ts';
 import { registerReapers } from './reapers.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
-import { isTerminal, NONTERMINAL, type SessionStateName } from './state.ts';
+import { isTerminal, type SessionStateName } from './state.ts';
 import { listAllSessions, listOwnSessions, loadLiveSessions, loadOwnSession, loadSession } from './store.ts';
 import { createTransitions, type Transitions } from './transitions.ts';
 
@@ -62,7 +63,7 @@ type StopReason = 'user_requested' | 'device_revoked';
 const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
 const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
   ['all', null],
-  ['active', NONTERMINAL],
+  ['active', nonterminalStates],
   ['ended', ['stopped']],
   ['failed', ['failed']],
 ]);

@@ -1,3 +1,4 @@
+import { sessionStates } from '@footlight/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -7,7 +8,6 @@ import {
   isTerminal,
   mayMove,
   opensRelay,
-  SESSION_STATES,
   type SessionFacts,
   type SessionReport,
   type SessionStateName,
@@ -78,7 +78,7 @@ describe('agent reports move a session', () => {
   });
 
   test('every state and report has a row above, or agrees with the table of moves', () => {
-    for (const from of SESSION_STATES)
+    for (const from of sessionStates)
       for (const state of REPORTED) {
         const row = facts(from);
         const to = stateAfter(row, decideReport(row, { state }));
@@ -220,7 +220,7 @@ describe('ends that the control plane decides', () => {
   ];
 
   test.each(causes)('%o: final states stay, stopping stops without error, the others fail', (cause) => {
-    for (const state of SESSION_STATES) {
+    for (const state of sessionStates) {
       const ending = decideControlEnd(facts(state), cause);
       if (isTerminal(state)) expect(ending).toBeNull();
       else if (state === 'stopping')
@@ -282,7 +282,7 @@ describe('the relay opens', () => {
 });
 
 describe('invariants', () => {
-  const state = fc.constantFrom(...SESSION_STATES);
+  const state = fc.constantFrom(...sessionStates);
   const report = fc.record(
     {
       state: fc.constantFrom(...REPORTED),

@@ -9,7 +9,7 @@
  * Everything here is pure and never throws.
  */
 
-import { type SessionStateName, sessionStates } from '@footlight/protocol';
+import type { SessionStateName } from '@footlight/protocol';
 import { type HeldSession, LAUNCH_STEPS, type SessionState } from '@footlight/protocol/agent';
 
 export type { SessionStateName };
@@ -19,15 +19,6 @@ export type SessionReport = Pick<
   SessionState,
   'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes'
 >;
-
-export const SESSION_STATES = sessionStates;
-
-/** States that hold encode slots. */
-export const RESERVING = ['assigned', 'starting', 'running', 'stopping'] as const;
-/** States that are not final. */
-export const NONTERMINAL = ['pending', ...RESERVING] as const;
-/** States that count for a user's quota and lock a home. */
-export const QUOTA = ['pending', 'assigned', 'starting', 'running'] as const;
 
 export type TerminalState = Extract<SessionStateName, 'stopped' | 'failed'>;
 

@@ -1,17 +1,11 @@
+import { nonterminalStates, quotaStates, reservingStates } from '@footlight/protocol';
 import { sql } from 'kysely';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import type { AdminNames, SessionRow } from './record.ts';
-import {
-  type Ending,
-  type LateFields,
-  NONTERMINAL,
-  QUOTA,
-  RESERVING,
-  type SessionStateName,
-} from './state.ts';
+import type { Ending, LateFields, SessionStateName } from './state.ts';
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
@@ -37,7 +31,7 @@ export async function loadSessions(db: Executor, ids: readonly string[]): Promis
 }
 
 export async function loadLiveSessions(db: Executor): Promise<SessionRow[]> {
-  return db.selectFrom('sessions').selectAll().where('state', 'in', NONTERMINAL).execute();
+  return db.selectFrom('sessions').selectAll().where('state', 'in', nonterminalStates).execute();
 }
 
 export async function loadLiveSessionsOfHost(db: Executor, hostId: string): Promise<SessionRow[]> {
@@ -45,7 +39,7 @@ export async function loadLiveSessionsOfHost(db: Executor, hostId: string): Prom
     .selectFrom('sessions')
     .selectAll()
     .where('host_id', '=', hostId)
-    .where('state', 'in', NONTERMINAL)
+    .where('state', 'in', nonterminalStates)
     .orderBy('created_at')
     .orderBy('id')
     .execute();
@@ -56,7 +50,7 @@ export async function countLiveSessionsOfHost(db: Executor, hostId: string): Pro
     .selectFrom('sessions')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('host_id', '=', hostId)
-    .where('state', 'in', NONTERMINAL)
+    .where('state', 'in', nonterminalStates)
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }
@@ -70,7 +64,7 @@ export async function loadQuotaSessions(
     .selectFrom('sessions')
     .select(['id', 'home_app_id'])
     .where('user_id', '=', userId)
-    .where('state', 'in', QUOTA)
+    .where('state', 'in', quotaStates)
     .orderBy('created_at')
     .execute();
 }
@@ -190,7 +184,7 @@ export async function setDetailOfHost(
     .updateTable('sessions')
     .set({ state_detail: detail, updated_at: nowMs })
     .where('host_id', '=', hostId)
-    .where('state', 'in', NONTERMINAL);
+    .where('state', 'in', nonterminalStates);
   if (replaces !== null) query = query.where('state_detail', '=', replaces);
   const rows = await query.returning('id').execute();
   return rows.map((row) => row.id);
@@ -211,7 +205,7 @@ export async function loadLoads(
     .select(['host_id', 'gpu_id'])
     .select((eb) => eb.fn.countAll<number>().as('active_sessions'))
     .where('host_id', 'in', hostIds)
-    .where('state', 'in', RESERVING)
+    .where('state', 'in', reservingStates)
     .groupBy(['host_id', 'gpu_id'])
     .execute();
   return rows.map((row) => ({

@@ -1,5 +1,5 @@
 export { registerSettingsRoutes } from './routes.ts';
-export { createSecrets, type ResolvedSecret, type Secrets } from './secrets.ts';
+export { createSecrets, type Secrets } from './secrets.ts';
 export { createSettings, type OriginsInForce, type Settings } from './service.ts';
 export {
   completeSetup,

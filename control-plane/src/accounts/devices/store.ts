@@ -1,4 +1,4 @@
-import type { JsonObject } from '@footlight/protocol';
+import { type JsonObject, nonterminalStates } from '@footlight/protocol';
 import type { Device } from '@footlight/protocol/rest';
 import {
   bool,
@@ -10,8 +10,6 @@ import {
   type Tx,
 } from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
-
-const LIVE_STATES = ['pending', 'assigned', 'starting', 'running', 'stopping'] as const;
 
 /** Devices that one account keeps, those in use beyond it: more than anybody owns, and few enough to list. */
 const MAX_IDLE_DEVICES = 200;
@@ -105,7 +103,7 @@ async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Prom
           selectFrom('sessions')
             .select('sessions.id')
             .whereRef('sessions.device_id', '=', 'devices.id')
-            .where('sessions.state', 'in', LIVE_STATES),
+            .where('sessions.state', 'in', nonterminalStates),
         ),
       ),
     )
@@ -120,7 +118,7 @@ const devicesOf = (db: Executor, userId: string) =>
       selectFrom('sessions')
         .select('sessions.id')
         .whereRef('sessions.device_id', '=', 'devices.id')
-        .where('sessions.state', 'in', LIVE_STATES)
+        .where('sessions.state', 'in', nonterminalStates)
         .orderBy('sessions.created_at', 'desc')
         .orderBy('sessions.id', 'desc')
         .limit(1)
@@ -181,7 +179,7 @@ export async function listLiveSessions(tx: Tx, deviceId: string): Promise<string
     .selectFrom('sessions')
     .select('id')
     .where('device_id', '=', deviceId)
-    .where('state', 'in', LIVE_STATES)
+    .where('state', 'in', nonterminalStates)
     .execute();
   return rows.map((row) => row.id);
 }

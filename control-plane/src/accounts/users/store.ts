@@ -1,13 +1,13 @@
+import { nonterminalStates } from '@footlight/protocol';
 import { sql, type Updateable } from 'kysely';
 import type { Database, Executor, Tx } from '../../platform/database/index.ts';
 import { containsText } from '../../platform/database/search.ts';
 import type { UsersTable } from '../../platform/database/tables/accounts.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
-import { NONTERMINAL } from '../../sessions/index.ts';
 import type { UserRow } from './record.ts';
 
 /** As literals, so that an index over these states alone can answer. */
-const ACTIVE = NONTERMINAL.map((state) => sql.lit(state));
+const ACTIVE = nonterminalStates.map((state) => sql.lit(state));
 
 /** Accounts that administrators see, each with what its devices and sessions say about it. */
 const visibleUsers = (db: Executor) =>

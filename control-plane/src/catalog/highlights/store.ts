@@ -1,3 +1,4 @@
+import { quotaStates } from '@footlight/protocol';
 import { sql } from 'kysely';
 import type { Executor } from '../../platform/database/index.ts';
 import { entitledIds } from '../store.ts';
@@ -8,8 +9,6 @@ import {
   type PlayedSession,
   type PlayHistory,
 } from './ranking.ts';
-
-const LIVE_STATES = ['pending', 'assigned', 'starting', 'running'] as const;
 
 /**
  * Enabled apps that the user is entitled to and that can be among the highlights: those he has sessions of, and the
@@ -43,7 +42,7 @@ export function loadLiveSessions(db: Executor, userId: string): Promise<LiveSess
     .selectFrom('sessions')
     .select(['id', 'app_id', 'created_at', 'started_at'])
     .where('user_id', '=', userId)
-    .where('state', 'in', LIVE_STATES)
+    .where('state', 'in', quotaStates)
     .execute();
 }
 
