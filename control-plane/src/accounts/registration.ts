@@ -1,5 +1,5 @@
 import type { Body, User } from '@footlight/protocol/rest';
-import { instant, isUniqueViolation } from '../platform/database/index.ts';
+import { instant, refusingTaken } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { loadRegistrationMode } from '../settings/index.ts';
@@ -32,8 +32,10 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
       }
       const passwordHash = await hasher.hash(account.password);
       const userId = random.uuid();
-      try {
-        return await database.transaction(async (tx) => {
+      // Where it is refused, the rollback gives the invite its use back.
+      return refusingTaken(
+        duplicateAccount,
+        database.transaction(async (tx) => {
           const nowMs = clock.nowMs();
           const invite =
             codeHash === null ? { role: 'user' as const } : await redeemInvite(tx, codeHash, nowMs);
@@ -42,12 +44,8 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
           const user = { id: userId, email, username, role: invite.role };
           await insertAccount(tx, { ...user, password_hash: passwordHash }, nowMs);
           return { ...user, created_at: instant(nowMs) };
-        });
-      } catch (error) {
-        // The rollback gave the invite its use back.
-        if (isUniqueViolation(error)) throw duplicateAccount();
-        throw error;
-      }
+        }),
+      );
     },
   };
 }

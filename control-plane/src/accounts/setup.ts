@@ -1,5 +1,5 @@
 import type { Body, SetupStatus } from '@footlight/protocol/rest';
-import { isUniqueViolation } from '../platform/database/index.ts';
+import { refusingTaken } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { completeSetup, loadSetupCompletedAt } from '../settings/index.ts';
@@ -60,8 +60,9 @@ export function createSetup(
       const passwordHash = await hasher.hash(account.password);
       if (await isAccountTaken(database.db, account.email, account.username)) throw duplicateAccount();
       const userId = random.uuid();
-      const signedIn = await database
-        .transaction(async (tx) => {
+      const signedIn = await refusingTaken(
+        duplicateAccount,
+        database.transaction(async (tx) => {
           await database.advisoryLock(tx, 'admin_claim');
           if (await adminExists(tx)) throw new ApiError('setup_already_complete');
           const { email, username } = account;
@@ -69,10 +70,8 @@ export function createSetup(
           await insertAccount(tx, { ...user, password_hash: passwordHash }, clock.nowMs());
           await deps.grantFirstAdminApps(tx, userId);
           return signIn.issue(tx, user, { deviceKey: fields.device_key, userAgent });
-        })
-        .catch((error: unknown) => {
-          throw isUniqueViolation(error) ? duplicateAccount() : error;
-        });
+        }),
+      );
       await setupToken.discardFile();
       return signedIn;
     },

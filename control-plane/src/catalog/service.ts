@@ -1,6 +1,6 @@
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
 import { DAY_MS } from '../platform/clock.ts';
-import { flag, isUniqueViolation, type Tx } from '../platform/database/index.ts';
+import { flag, refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import type { KeptBody } from '../platform/http/kept-body.ts';
@@ -206,7 +206,8 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     },
 
     async create(actor, body) {
-      const id = await refusingDuplicates(
+      const id = await refusingTaken(
+        titleTaken,
         database.transaction((tx) =>
           insert(tx, body, { entitle: body.entitle ?? 'all', grantedBy: actor.userId }),
         ),
@@ -225,7 +226,8 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       const refusedMount = refuseMounts('runtime_spec.mounts', patch.runtime_spec?.mounts);
       if (refusedMount !== null) throw invalid(refusedMount);
       const keys = Object.keys(patch).sort();
-      await refusingDuplicates(
+      await refusingTaken(
+        titleTaken,
         database.transaction(async (tx) => {
           const row = await store.lockApp(database, tx, appId);
           if (!row) throw new ApiError('not_found');
@@ -321,14 +323,5 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   };
 }
 
-/** Two tiles of one parent cannot stand for the same title. */
-async function refusingDuplicates<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isUniqueViolation(error)) {
-      throw new ApiError('conflict', { message: 'The parent already has a tile for this title.' });
-    }
-    throw error;
-  }
-}
+const titleTaken = () =>
+  new ApiError('conflict', { message: 'The parent already has a tile for this title.' });

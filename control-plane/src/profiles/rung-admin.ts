@@ -1,6 +1,6 @@
 import type { Body, ChainWarning, ListedStreamProfile, StreamProfile } from '@footlight/protocol/rest';
 import { bumpCatalogVersion } from '../catalog/index.ts';
-import { isUniqueViolation, type Tx } from '../platform/database/index.ts';
+import { refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -59,8 +59,8 @@ export function createRungAdmin(platform: Platform): RungAdmin {
 
     async create(actor, body) {
       const now = clock.nowMs();
-      await refusingTakenId(
-        body.id,
+      await refusingTaken(
+        () => idTaken(body.id),
         database.transaction(async (tx) => {
           await store.lockProfiles(database, tx);
           await store.insertRung(tx, { ...toRungColumns(body), created_at: now, updated_at: now });
@@ -144,13 +144,5 @@ const listing = (chains: readonly Chained[], rungId: string): Chained[] =>
 const names = (chains: readonly Chained[]): string =>
   nameSome(chains.map(({ profile }) => `${profile.display_name} (${profile.id})`));
 
-async function refusingTakenId<T>(id: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (isUniqueViolation(error)) {
-      throw new ApiError('conflict', { message: `There is a stream profile ${JSON.stringify(id)} already.` });
-    }
-    throw error;
-  }
-}
+const idTaken = (id: string): ApiError =>
+  new ApiError('conflict', { message: `There is a stream profile ${JSON.stringify(id)} already.` });

@@ -1,5 +1,5 @@
 import type { Body, Entitlement, EntitlementMode } from '@footlight/protocol/rest';
-import { isUniqueViolation } from '../../platform/database/index.ts';
+import { refusingTaken } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -44,7 +44,8 @@ export function createEntitlements(platform: Platform): Entitlements {
     async grant(actor, appId, body) {
       const subjectId = body.subject_type === 'user' && body.subject_id ? body.subject_id : null;
       const id = random.uuid();
-      const row = await refusingSecondRow(
+      const row = await refusingTaken(
+        alreadyHeld,
         database.transaction(async (tx) => {
           if (!(await lockApp(database, tx, appId))) throw new ApiError('not_found');
           if (subjectId !== null && !(await store.holdUser(database, tx, subjectId))) {
@@ -126,12 +127,3 @@ export function createEntitlements(platform: Platform): Entitlements {
 }
 
 const alreadyHeld = () => new ApiError('conflict', { message: 'This entitlement is already held.' });
-
-/** Two grants at the same moment: the second finds the first only when it writes. */
-async function refusingSecondRow<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw isUniqueViolation(error) ? alreadyHeld() : error;
-  }
-}

@@ -1,5 +1,5 @@
 import type { Body, RuntimePreset } from '@footlight/protocol/rest';
-import { isUniqueViolation } from '../../platform/database/index.ts';
+import { refusingTaken } from '../../platform/database/index.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -63,7 +63,8 @@ export function createPresets(platform: Platform): Presets {
       refuseBadMounts(body.mounts);
       const id = random.uuid();
       const now = clock.nowMs();
-      await refusingTakenName(
+      await refusingTaken(
+        nameTaken,
         database.transaction((tx) =>
           store.insertPreset(tx, {
             ...toPresetColumns(applyPresetPatch({ ...NEW_PRESET, name: body.name }, body)),
@@ -87,7 +88,8 @@ export function createPresets(platform: Platform): Presets {
     async update(actor, presetId, patch) {
       refuseBadMounts(patch.mounts);
       const keys = Object.keys(patch).sort();
-      await refusingTakenName(
+      await refusingTaken(
+        nameTaken,
         database.transaction(async (tx) => {
           const row = await store.lockPreset(database, tx, presetId);
           if (row === null) throw new ApiError('not_found');
@@ -148,13 +150,4 @@ function stillUsed(names: readonly string[]): ApiError {
   return new ApiError('conflict', {
     message: `Apps use this preset: ${named}${more}. Give them another one first.`,
   });
-}
-
-/** Two presets that take a name at the same moment: the second finds the first only when it writes. */
-async function refusingTakenName<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    throw isUniqueViolation(error) ? nameTaken() : error;
-  }
 }

@@ -60,6 +60,18 @@ export function classifyFailure(error: unknown): Failure {
 /** True when a write met a row that already has this key. */
 export const isUniqueViolation = (error: unknown): boolean => classifyFailure(error) === 'unique';
 
+/**
+ * Waits for a write. Two that take one key at the same moment see each other only here.
+ * @throws `taken()` where a row has the key already; anything else as it came
+ */
+export async function refusingTaken<T>(taken: () => Error, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    throw isUniqueViolation(error) ? taken() : error;
+  }
+}
+
 /** True when the same request may work in a moment: the answer is 503 with Retry-After. */
 export function isUnavailable(error: unknown): boolean {
   const failure = classifyFailure(error);
