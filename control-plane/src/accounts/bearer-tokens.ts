@@ -1,6 +1,7 @@
 import type { Body, User } from '@footlight/protocol/rest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
 import { instant } from '../platform/database/index.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -19,7 +20,7 @@ import {
   revokeToken,
   touchToken,
 } from './store.ts';
-import { readPageCookie, sha256Hex } from './tokens.ts';
+import { readPageCookie } from './tokens.ts';
 
 /** last_used_at is not written more often than this for one token. */
 const TOUCH_EVERY_MS = MINUTE_MS;

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
 import { ApiError } from '../platform/errors.ts';
+import { createTally } from '../platform/tally.ts';
 
 /** Keys that one limiter remembers; the least recently used is forgotten first. */
 const MAX_KEYS = 4096;
@@ -77,35 +78,24 @@ export interface ClaimLimiter {
  */
 export function createClaimLimiter(limits: ClaimLimits, clock: Clock): ClaimLimiter {
   const rejected = new LRUCache<string, { count: number; lastMs: number }>({ max: MAX_KEYS });
-  // Bounded by inFlightTotal: an entry lives only while one of its attempts does.
-  const inFlight = new Map<string, number>();
-  let total = 0;
+  // Bounded by inFlightTotal.
+  const inFlight = createTally();
 
   return {
     admit(addressKey) {
       const nowMs = clock.monotonicMs();
-      const running = inFlight.get(addressKey) ?? 0;
-      if (running >= limits.inFlightPerAddress || total >= limits.inFlightTotal) throw limited(1);
+      const running = inFlight.of(addressKey);
+      if (running >= limits.inFlightPerAddress || inFlight.total >= limits.inFlightTotal) throw limited(1);
       const known = rejected.get(addressKey);
       const expired = known === undefined || nowMs - known.lastMs >= limits.pauseMs;
       const count = expired ? 0 : known.count;
       if (!expired && count >= limits.maxRejected) throw limited(known.lastMs + limits.pauseMs - nowMs);
       rejected.set(addressKey, { count: count + 1, lastMs: nowMs });
-      inFlight.set(addressKey, running + 1);
-      total += 1;
-      let open = true;
       return {
         accepted() {
           rejected.delete(addressKey);
         },
-        done() {
-          if (!open) return;
-          open = false;
-          total -= 1;
-          const left = (inFlight.get(addressKey) ?? 1) - 1;
-          if (left === 0) inFlight.delete(addressKey);
-          else inFlight.set(addressKey, left);
-        },
+        done: inFlight.begin(addressKey),
       };
     },
   };

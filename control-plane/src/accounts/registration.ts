@@ -1,5 +1,6 @@
 import type { Body, User } from '@footlight/protocol/rest';
 import { instant, refusingTaken } from '../platform/database/index.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { loadRegistrationMode } from '../settings/index.ts';
@@ -7,7 +8,6 @@ import { checkNewAccount } from './account-fields.ts';
 import { isInviteRedeemable, redeemInvite } from './invites/store.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { insertAccount } from './store.ts';
-import { sha256Hex } from './tokens.ts';
 
 /** Creates accounts for people who ask for one. */
 export interface Registration {

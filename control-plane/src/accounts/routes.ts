@@ -13,7 +13,7 @@ import { registerMeRoutes } from './me-routes.ts';
 import type { Accounts } from './service.ts';
 import { createSignInHeaders, isSecure } from './sign-in-headers.ts';
 import { clearedPageCookie, pageCookie } from './tokens.ts';
-import { registerUserRoutes } from './users/index.ts';
+import { registerUserRoutes } from './users/routes.ts';
 
 /** Registers the operations of sign-in, set-up and access, and those of the parts with folders of their own. */
 export function registerAccountsRoutes(

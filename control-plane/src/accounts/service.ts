@@ -22,7 +22,7 @@ import { createRegistration, type Registration } from './registration.ts';
 import { createSetup, type Setup } from './setup.ts';
 import { createSetupToken, type SetupToken } from './setup-token.ts';
 import { createSignIn } from './sign-in.ts';
-import { createUsers, type Users } from './users/index.ts';
+import { createUsers, type Users } from './users/service.ts';
 
 /** People: how they come to an account, how they sign in, and what a token of theirs opens. */
 export interface Accounts {

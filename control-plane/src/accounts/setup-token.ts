@@ -1,13 +1,13 @@
-import { timingSafeEqual } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { SECOND_MS, type Timer } from '../platform/clock.ts';
 import type { Tx } from '../platform/database/index.ts';
+import { NO_DIGEST, sameDigest, sha256Hex } from '../platform/digest.ts';
 import type { Fence } from '../platform/leader.ts';
 import type { Platform } from '../platform/platform.ts';
 import { loadSetupTokenDigest, storeSetupTokenDigest } from '../settings/index.ts';
 import { writeSecretFile } from './secret-file.ts';
 import { adminExists } from './store.ts';
-import { mintHexSecret, sha256Hex } from './tokens.ts';
+import { mintHexSecret } from './tokens.ts';
 
 const TASK = 'accounts.setup_token';
 const CHECK_EVERY_MS = 5 * SECOND_MS;
@@ -107,10 +107,7 @@ export function createSetupToken(platform: Platform): SetupToken {
 
     async matches(presented) {
       const digest = await loadSetupTokenDigest(database.db);
-      const offered = Buffer.from(sha256Hex(presented), 'hex');
-      // Zeros stand in while nothing is stored, so that both ways do the same work.
-      const expected = digest === null ? Buffer.alloc(offered.length) : Buffer.from(digest, 'hex');
-      return timingSafeEqual(offered, expected) && digest !== null;
+      return sameDigest(sha256Hex(presented), digest ?? NO_DIGEST) && digest !== null;
     },
 
     discardFile,

@@ -1,10 +1,11 @@
 import type { LoginResponse } from '@footlight/protocol/rest';
 import { instant, type Tx } from '../platform/database/index.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { VersionGate } from './client-version.ts';
 import { touchDevice } from './devices/store.ts';
 import { type AccountRow, insertToken } from './store.ts';
-import { mintToken, pageValue, sha256Hex } from './tokens.ts';
+import { mintToken, pageValue } from './tokens.ts';
 import { keptUserAgent } from './user-agent.ts';
 
 /** Who signs in from where. */

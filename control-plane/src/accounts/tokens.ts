@@ -1,13 +1,8 @@
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Random } from '../platform/random.ts';
 
 const TOKEN_BYTES = 32;
 const HEX_SECRET_BYTES = 32;
-
-/** SHA-256 in lower-case hex: the only form in which a token is stored. */
-export function sha256Hex(text: string): string {
-  return hash('sha256', text, 'hex');
-}
 
 /** A bearer token: 32 random bytes, base64url without padding (43 characters). */
 export function mintToken(random: Random): string {

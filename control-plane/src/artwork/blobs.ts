@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
+import { sha256Hex } from '../platform/digest.ts';
 import { unavailable } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Random } from '../platform/random.ts';
+import { createTally } from '../platform/tally.ts';
 import { type Asset, isAsset, type Sniffed } from './asset.ts';
 
 /** A blob that is kept until its writer has said where it is referred to. */
@@ -71,7 +72,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
   const sizeFileOf = (asset: Asset, width: ArtworkWidth) =>
     path.join(sizesFolder, asset.slice(0, 2), `${asset}.${width}`);
 
-  const pins = new Map<Asset, number>();
+  const pins = createTally();
   const removals = new Map<Asset, Promise<boolean>>();
   /** Names below `partial` that this process writes now. */
   const writing = new Set<string>();
@@ -139,9 +140,9 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
   }
 
   async function remove(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean> {
-    if (pins.has(asset) || (await isReferenced())) return false;
+    if (pins.of(asset) > 0 || (await isReferenced())) return false;
     // Nothing may be awaited between this look and the unlinking: whoever pins from now on waits for its end.
-    if (pins.has(asset)) return false;
+    if (pins.of(asset) > 0) return false;
     await rm(fileOf(asset), { force: true });
     const sizes = path.join(sizesFolder, asset.slice(0, 2));
     for (const name of await namesIn(sizes)) {
@@ -154,16 +155,8 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
     ensureUsable: () => orUnavailable(makeUsable()),
 
     async put(bytes, { extension }) {
-      const asset = `${createHash('sha256').update(bytes).digest('hex')}.${extension}`;
-      pins.set(asset, (pins.get(asset) ?? 0) + 1);
-      let released = false;
-      const release = () => {
-        if (released) return;
-        released = true;
-        const left = (pins.get(asset) ?? 1) - 1;
-        if (left === 0) pins.delete(asset);
-        else pins.set(asset, left);
-      };
+      const asset = `${sha256Hex(bytes)}.${extension}`;
+      const release = pins.begin(asset);
       try {
         await removals.get(asset)?.catch(() => undefined);
         await orUnavailable(writeWhole(fileOf(asset), bytes));

@@ -1,7 +1,8 @@
 import { NODE_NAME_PATTERN } from '@footlight/protocol/agent';
+import { sameDigest, sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { checkNodeSecret, digest, sameDigest } from './credentials.ts';
+import { checkNodeSecret } from './credentials.ts';
 import {
   decideEnrollment,
   type EnrollmentFacts,
@@ -59,7 +60,7 @@ export class AgentAdmission {
     this.#limits = limits;
     this.#names = names;
     const fixed = platform.config.fleet.enrollmentToken;
-    this.#fixedTokenDigest = fixed === null ? null : digest(fixed);
+    this.#fixedTokenDigest = fixed === null ? null : sha256Hex(fixed);
   }
 
   /**
@@ -132,7 +133,7 @@ export class AgentAdmission {
   }
 
   async #findToken(token: string): Promise<EnrollmentFacts['token']> {
-    const given = digest(token);
+    const given = sha256Hex(token);
     const row = await tokenByHash(this.#platform.database.db, given);
     if (this.#fixedTokenDigest !== null && sameDigest(given, this.#fixedTokenDigest))
       return { kind: 'fixed' };

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
+import { NO_DIGEST, sameDigest, sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readNodeCredential } from './enrollment.ts';
 import { hostByName } from './host-store.ts';
@@ -7,21 +7,6 @@ import { spendToken } from './token-store.ts';
 
 /** 32 random bytes, as agents and administrators get to see them. */
 export const SECRET_BYTES = 32;
-
-/** What is stored of a secret: SHA-256, hex. */
-export function digest(secret: string): string {
-  return createHash('sha256').update(secret, 'utf8').digest('hex');
-}
-
-/** Compares two digests in constant time. */
-export function sameDigest(a: string, b: string): boolean {
-  const left = Buffer.from(a, 'hex');
-  const right = Buffer.from(b, 'hex');
-  return left.length === right.length && timingSafeEqual(left, right);
-}
-
-/** Stands in for what an unknown node does not have, so that it costs the same work. */
-const NO_SECRET = '0'.repeat(64);
 
 /**
  * Checks the secret of a node. Both secrets are compared in every case, so that time says nothing about the name.
@@ -33,10 +18,10 @@ export async function checkNodeSecret(
   nodeName: string,
   secret: string,
 ): Promise<HostsTable | null> {
-  const given = digest(secret);
+  const given = sha256Hex(secret);
   const host = await hostByName(platform.database.db, nodeName);
-  const current = sameDigest(given, host?.secret_hash ?? NO_SECRET);
-  const next = sameDigest(given, host?.next_secret_hash ?? NO_SECRET);
+  const current = sameDigest(given, host?.secret_hash ?? NO_DIGEST);
+  const next = sameDigest(given, host?.next_secret_hash ?? NO_DIGEST);
   if (host === undefined || !(current || next)) return null;
   if (next) await firstUse(platform, host, given);
   else if (host.next_secret_hash === null && host.enrollment_token_id !== null) {

@@ -2,9 +2,10 @@ import type { Register } from '@footlight/protocol/agent';
 import { bool, toJson } from '../platform/database/codec.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import type { Random } from '../platform/random.ts';
 import type { Admission } from './admission.ts';
-import { digest, SECRET_BYTES } from './credentials.ts';
+import { SECRET_BYTES } from './credentials.ts';
 import { insertHost, lockHost, lockHostByName, resetGpus, updateHost } from './host-store.ts';
 import type { AgentHandlers } from './ports.ts';
 import { decideHostStatus } from './status.ts';
@@ -102,7 +103,7 @@ async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFa
       : { kind: 'claimed', host, secret: null, isNew: false };
   }
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
-  const secretHash = digest(secret);
+  const secretHash = sha256Hex(secret);
   const existing = await lockHostByName(deps.database, tx, admission.nodeName);
   if (existing === undefined) {
     const host = newHost(deps.random.uuid(), admission, secretHash, facts.nowMs);

@@ -1,9 +1,10 @@
 import type { EnrollmentToken } from '@footlight/protocol/rest';
 import { SECOND_MS } from '../platform/clock.ts';
 import { instant } from '../platform/database/codec.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { digest, SECRET_BYTES } from './credentials.ts';
+import { SECRET_BYTES } from './credentials.ts';
 import { tokenView } from './host-view.ts';
 import { deleteToken, insertToken, listTokens } from './token-store.ts';
 
@@ -40,7 +41,7 @@ export class TokenAdmin {
     const nodeName = request.node_name ?? null;
     await insertToken(database.db, {
       id,
-      token_hash: digest(token),
+      token_hash: sha256Hex(token),
       note: request.note ?? '',
       node_name: nodeName,
       bound_node_name: null,

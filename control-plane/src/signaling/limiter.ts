@@ -1,6 +1,7 @@
 /** Who may knock at the signaling socket how often. In memory, per process. */
 import { LRUCache } from 'lru-cache';
 import { type Clock, MINUTE_MS } from '../platform/clock.ts';
+import { createTally } from '../platform/tally.ts';
 
 export interface LimiterSettings {
   failuresPerMinute: number;
@@ -33,32 +34,19 @@ export function createHandshakeLimiter(
   /** Instants of the latest failures, at most as many as matter. */
   const failures = new LRUCache<string, number[]>({ max: settings.maxAddresses });
   /** Bounded by the handshakes in all. */
-  const inFlight = new Map<string, number>();
-  let total = 0;
+  const inFlight = createTally();
 
   return {
     admits(address) {
       const since = clock.monotonicMs() - MINUTE_MS;
       const recent = failures.get(address)?.filter((at) => at > since).length ?? 0;
       if (recent >= settings.failuresPerMinute) return false;
-      return total < settings.handshakesInAll && (inFlight.get(address) ?? 0) < settings.handshakesPerAddress;
+      return (
+        inFlight.total < settings.handshakesInAll && inFlight.of(address) < settings.handshakesPerAddress
+      );
     },
 
-    begin(address) {
-      total += 1;
-      inFlight.set(address, (inFlight.get(address) ?? 0) + 1);
-      let released = false;
-      return {
-        release() {
-          if (released) return;
-          released = true;
-          total -= 1;
-          const left = (inFlight.get(address) ?? 1) - 1;
-          if (left === 0) inFlight.delete(address);
-          else inFlight.set(address, left);
-        },
-      };
-    },
+    begin: (address) => ({ release: inFlight.begin(address) }),
 
     failed(address) {
       const latest = [...(failures.get(address) ?? []), clock.monotonicMs()];

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Executor, Tx } from '../platform/database/index.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 
 const TOKEN_BYTES = 32;
@@ -23,8 +23,6 @@ export interface SignalingTokens {
   sweep(tx: Tx): Promise<void>;
 }
 
-const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
-
 export function createSignalingTokens(
   platform: Pick<Platform, 'clock' | 'database' | 'random'>,
 ): SignalingTokens {
@@ -37,7 +35,7 @@ export function createSignalingTokens(
       await tx
         .insertInto('signaling_tokens')
         .values({
-          token_hash: hashOf(token),
+          token_hash: sha256Hex(token),
           session_id: sessionId,
           expires_at: expiresAt,
           created_at: nowMs,
@@ -51,7 +49,7 @@ export function createSignalingTokens(
       // The delete is the claim: of any number of parallel uses, one gets the row.
       const row = await database.db
         .deleteFrom('signaling_tokens')
-        .where('token_hash', '=', hashOf(token))
+        .where('token_hash', '=', sha256Hex(token))
         .returning(['session_id', 'expires_at'])
         .executeTakeFirst();
       return row === undefined || row.expires_at <= clock.nowMs() ? null : row.session_id;

@@ -1,7 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
+import { sameDigest, sha256Hex } from '../../platform/digest.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { writeSecretFile } from '../secret-file.ts';
-import { mintHexSecret, sha256Hex } from '../tokens.ts';
+import { mintHexSecret } from '../tokens.ts';
 
 /**
  * The key that opens developers' sessions. It is new with each start and exists in a file of the machine alone: whoever
@@ -35,7 +35,6 @@ export function createDevKey(platform: Pick<Platform, 'config' | 'logger' | 'ran
       }
     },
 
-    matches: (presented) =>
-      timingSafeEqual(Buffer.from(sha256Hex(presented), 'hex'), Buffer.from(digest, 'hex')),
+    matches: (presented) => sameDigest(sha256Hex(presented), digest),
   };
 }

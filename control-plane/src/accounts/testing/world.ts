@@ -6,6 +6,7 @@ import type { Kysely } from 'kysely';
 import { createInProcessBus } from '../../platform/bus.ts';
 import { loadConfig } from '../../platform/config.ts';
 import { type DatabaseTarget, openDatabase, type Schema } from '../../platform/database/index.ts';
+import { sha256Hex } from '../../platform/digest.ts';
 import { registerPages } from '../../platform/http/pages.ts';
 import { createServer } from '../../platform/http/server.ts';
 import { createLeader } from '../../platform/leader.ts';
@@ -16,7 +17,6 @@ import { createSettings } from '../../settings/index.ts';
 import { ManualClock } from '../../testing/index.ts';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../index.ts';
 import type { HashCost } from '../password-hasher.ts';
-import { sha256Hex } from '../tokens.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const ADMIN = { email: 'admin@example.org', username: 'admin', password: PASSWORD };

@@ -1,0 +1,14 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+
+/** SHA-256 in lower-case hex: the only form in which tokens and secrets of ours are stored. */
+export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
+
+/** Stands in where no digest is stored, so that a comparison costs the same work. */
+export const NO_DIGEST = '0'.repeat(64);
+
+/** Compares two digests in constant time. */
+export function sameDigest(a: string, b: string): boolean {
+  const left = Buffer.from(a, 'hex');
+  const right = Buffer.from(b, 'hex');
+  return left.length === right.length && timingSafeEqual(left, right);
+}

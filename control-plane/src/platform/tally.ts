@@ -1,0 +1,31 @@
+/** Counts what is under way, by key and in all. An entry lives only while something of its key does. */
+export interface Tally {
+  readonly total: number;
+  of(key: string): number;
+  /** Counts one more. @returns ends it; calling that again does nothing */
+  begin(key: string): () => void;
+}
+
+export function createTally(): Tally {
+  const counts = new Map<string, number>();
+  let total = 0;
+  return {
+    get total() {
+      return total;
+    },
+    of: (key) => counts.get(key) ?? 0,
+    begin(key) {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      total += 1;
+      let open = true;
+      return () => {
+        if (!open) return;
+        open = false;
+        total -= 1;
+        const left = (counts.get(key) ?? 1) - 1;
+        if (left === 0) counts.delete(key);
+        else counts.set(key, left);
+      };
+    },
+  };
+}
