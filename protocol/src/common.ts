@@ -64,6 +64,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value itself where it is an object; {} for everything else. */
+export const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
 /** Whether a JSON value nests at most `limit` levels. Iterative, so that no input can exhaust the stack. */
 export function isShallow(value: unknown, limit = MAX_JSON_DEPTH): boolean {
   let level: unknown[] = [value];

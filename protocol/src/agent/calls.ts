@@ -3,16 +3,7 @@
  * them, because either end may be newer.
  */
 import { z } from 'zod';
-import {
-  count,
-  humanText,
-  isJsonObject,
-  isShallow,
-  type JsonObject,
-  text,
-  utf8Length,
-  wireUuid,
-} from '../common.ts';
+import { count, humanText, type JsonObject, jsonObject, text, utf8Length, wireUuid } from '../common.ts';
 
 /** How often jobs/pending and scan-pending are polled, ± 10 %. */
 export const POLL_INTERVAL_MS = 60_000;
@@ -21,7 +12,7 @@ export const MAX_SUMMARY_BYTES = 4096;
 export const jobRunSchema = z.object({
   run_id: wireUuid,
   job_id: text(128),
-  params: z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value)),
+  params: jsonObject,
   /** what is left of the claim */
   deadline_secs: count,
 });
@@ -39,7 +30,7 @@ export const jobReportSchema = z.object({
   run_id: wireUuid,
   state: z.enum(['succeeded', 'failed', 'deferred', 'skipped']),
   /** absent is {} */
-  summary: z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value)).optional(),
+  summary: jsonObject.optional(),
   error: humanText(65536).nullable().optional(),
 });
 export type JobReport = z.infer<typeof jobReportSchema>;

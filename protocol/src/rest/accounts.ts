@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { body, dateTime, madeId, string } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 export const roles = ['user', 'admin'] as const;
@@ -161,24 +162,24 @@ export const accessCheck = z
   .meta({ id: 'AccessCheck', description: 'How the request that asked for it reached the service.' });
 export type AccessCheck = z.output<typeof accessCheck>;
 
-/** The header that an answer to an administrator carries when it signs him in or shows him himself. */
+/** The header that an answer to an administrator carries when it signs in or reads the own account. */
 export const PAGE_COOKIE =
   'For administrators: the page cookie `service_page`, which opens the pages below /admin and no operation.';
 
-const TOKEN_EXAMPLE = 'q2Zx0b1Vb3m7Kf8dT6nWJr4cYp9sLhGeAuXiMoQvN5E';
-const briefUserExample = {
-  id: '7f9c24e8-3b0a-4d1f-9c5e-2a6b8d40e713',
+const exampleToken = 'q2Zx0b1Vb3m7Kf8dT6nWJr4cYp9sLhGeAuXiMoQvN5E';
+const exampleBriefUser = {
+  id: exampleIds.alice,
   email: 'alice@example.com',
   username: 'alice',
   role: 'user',
 };
-const userExample = { ...briefUserExample, created_at: '2026-11-20T09:30:00.000Z' };
+const exampleUser = { ...exampleBriefUser, created_at: '2026-11-20T09:30:00.000Z' };
 /** What the examples of every operation that signs somebody in answer. */
-export const signedInExample = {
-  access_token: TOKEN_EXAMPLE,
+export const exampleSignedIn = {
+  access_token: exampleToken,
   token_type: 'Bearer',
   expires_at: '2026-12-20T09:30:00.000Z',
-  user: briefUserExample,
+  user: exampleBriefUser,
 };
 
 export const accountOperations = {
@@ -205,7 +206,7 @@ export const accountOperations = {
         password: 'a long walk by the sea',
         invite_code: 'K7QM-2XWD-9RTA',
       },
-      response: { user: userExample },
+      response: { user: exampleUser },
     },
   }),
   'auth.login': operation({
@@ -231,7 +232,7 @@ export const accountOperations = {
         device_key: '5d1f0c9ab27e4e63',
         client_version: '1.4.0',
       },
-      response: signedInExample,
+      response: exampleSignedIn,
     },
   }),
   'auth.logout': operation({
@@ -253,7 +254,7 @@ export const accountOperations = {
     summary: 'The account of the caller',
     headers: { 'Set-Cookie': PAGE_COOKIE },
     responses: { 200: z.object({ user }) },
-    example: { response: { user: userExample } },
+    example: { response: { user: exampleUser } },
   }),
   'access.check': operation({
     id: 'access.check',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { jsonObject, uuid } from '../common.ts';
 import { dateTime, string, zonedDateTime } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 export const severity = z.enum(['info', 'warn', 'err']);
@@ -95,12 +96,12 @@ export const activityOperations = {
         items: [
           {
             id: 1207,
-            actor_user_id: '4b0c1d7e-52a9-4f43-9d0a-6f0e3a1b2c3d',
-            actor_username: 'ada',
+            actor_user_id: exampleIds.admin,
+            actor_username: 'admin',
             action: 'app.delete',
             target_type: 'app',
-            target_id: '0d9f7a3e-6b1c-4b8e-8f53-2f1f5a7c9e10',
-            details: { name: 'Old game', delete_derived: false },
+            target_id: exampleIds.app,
+            details: { name: 'SuperTux', delete_derived: false },
             created_at: '2026-06-02T12:00:00.000Z',
             severity: 'warn',
           },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { body, bytes, dateTime, idParams, string } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 /** Cap of a picture in bytes, where the server was given no other. */
@@ -98,7 +99,6 @@ const setBody = body({
 );
 
 const KIB = 1024;
-const APP = '0b0e4c1e-8f0a-4f57-9d0f-3a52a5d3f6c1';
 const ASSET = `${'3f9a'.repeat(16)}.jpg`;
 const FOLDER = 'The folder of the pictures cannot be used (503); comes before the body is read.';
 const NO_APP = 'There is no such app.';
@@ -111,7 +111,7 @@ const exampleProvider = {
 };
 const exampleEnvelope = {
   artwork: {
-    app_id: APP,
+    app_id: exampleIds.app,
     source: 'manual' as const,
     provider: '',
     provider_ref: '',
@@ -162,7 +162,7 @@ export const artworkOperations = {
     params: idParams,
     responses: { 200: artworkEnvelope },
     refusals: { internal: FOLDER, not_found: NO_APP },
-    example: { params: { id: APP }, response: exampleEnvelope },
+    example: { params: { id: exampleIds.app }, response: exampleEnvelope },
   }),
   'artwork.set': operation({
     id: 'artwork.set',
@@ -181,7 +181,7 @@ export const artworkOperations = {
       provider_unavailable: PROVIDER_AWAY,
     },
     example: {
-      params: { id: APP },
+      params: { id: exampleIds.app },
       body: { tile_url: 'https://pictures.example/tile.jpg' },
       response: exampleEnvelope,
     },
@@ -195,7 +195,7 @@ export const artworkOperations = {
     params: idParams,
     responses: { 204: null },
     refusals: { internal: FOLDER, not_found: NO_APP },
-    example: { params: { id: APP } },
+    example: { params: { id: exampleIds.app } },
   }),
   'artwork.search': operation({
     id: 'artwork.search',
@@ -226,7 +226,7 @@ export const artworkOperations = {
       provider_unavailable: PROVIDER_AWAY,
     },
     example: {
-      params: { id: APP },
+      params: { id: exampleIds.app },
       body: { query: 'Sample Quest' },
       response: {
         candidates: [
@@ -256,7 +256,7 @@ export const artworkOperations = {
     upload: { mediaType: 'image/*', defaultMaxBytes: DEFAULT_ARTWORK_BYTES },
     responses: { 200: artworkEnvelope },
     refusals: { internal: FOLDER, not_found: NO_APP },
-    example: { params: { id: APP }, query: { crop: 'tile' }, response: exampleEnvelope },
+    example: { params: { id: exampleIds.app }, query: { crop: 'tile' }, response: exampleEnvelope },
   }),
   'artwork.reresolve': operation({
     id: 'artwork.reresolve',

@@ -12,6 +12,7 @@ import {
   searchText,
   string,
 } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 import { absolutePath, runtimeSpec } from './runtime-spec.ts';
 
@@ -228,11 +229,8 @@ const entitlementMode = z
   .meta({ id: 'EntitlementMode', description: "Who may use a library provider's app." });
 export type EntitlementMode = z.output<typeof entitlementMode>;
 
-const APP_ID = '5a4f3c52-9d0e-4c11-8a53-0d6c8f5f2a10';
-const ADMIN_ID = '0c2f5b0e-7a55-4b0e-9a3e-5d3c1f0a7b21';
-const PERSON_ID = 'b7a1d0c4-2f64-4f5b-8a0d-3f1f6f4f9e32';
 const exampleItem = {
-  id: APP_ID,
+  id: exampleIds.app,
   name: 'SuperTux',
   description: 'Jump and run',
   cover_url: null,
@@ -266,15 +264,15 @@ const exampleApp = {
   library_discovery_suspended: false,
   sessions_30d: 12,
 };
-const exampleEntitlement = {
-  id: '9c9d0c1c-5c3a-4a8e-b3f4-0b8f7f1d2e43',
+export const exampleEntitlement = {
+  id: exampleIds.entitlement,
   subject_type: 'user',
-  subject_id: PERSON_ID,
+  subject_id: exampleIds.alice,
   subject_username: 'alice',
-  app_id: APP_ID,
+  app_id: exampleIds.app,
   app_name: 'SuperTux',
   granted_by: 'admin',
-  granted_by_user: ADMIN_ID,
+  granted_by_user: exampleIds.admin,
   source_ref: '',
   created_at: '2026-11-20T12:00:00.000Z',
 };
@@ -328,7 +326,7 @@ export const catalogOperations = {
       }),
     },
     refusals: { not_found: 'There is no such app; for people also: it is disabled, or not theirs to use.' },
-    example: { params: { id: APP_ID }, response: { app: exampleItem } },
+    example: { params: { id: exampleIds.app }, response: { app: exampleItem } },
   }),
   'apps.update': operation({
     id: 'apps.update',
@@ -348,7 +346,7 @@ export const catalogOperations = {
         'An enabled library app would be the result of setting library_provider or enabled while discovery is off.',
     },
     example: {
-      params: { id: APP_ID },
+      params: { id: exampleIds.app },
       body: { default_fps: 30 },
       response: {
         app: { ...exampleApp, default_fps: 30, display_stream: { ...exampleApp.display_stream, fps: 30 } },
@@ -379,7 +377,7 @@ export const catalogOperations = {
       conflict:
         'The app has tiles and delete_derived is not true: they are listed in derived_tiles, by name, at most 200. Or a session of the app or of a tile has not ended.',
     },
-    example: { params: { id: APP_ID }, query: { delete_derived: 'true' } },
+    example: { params: { id: exampleIds.app }, query: { delete_derived: 'true' } },
   }),
   'admin.apps.list': operation({
     id: 'admin.apps.list',
@@ -406,7 +404,7 @@ export const catalogOperations = {
       }),
     },
     refusals: { not_found: 'There is no such app.' },
-    example: { params: { id: APP_ID }, response: { items: [exampleEntitlement] } },
+    example: { params: { id: exampleIds.app }, response: { items: [exampleEntitlement] } },
   }),
   'entitlements.grant': operation({
     id: 'entitlements.grant',
@@ -422,8 +420,8 @@ export const catalogOperations = {
       conflict: 'Everybody, or this account, has an entitlement to the app already.',
     },
     example: {
-      params: { id: APP_ID },
-      body: { subject_type: 'user', subject_id: PERSON_ID },
+      params: { id: exampleIds.app },
+      body: { subject_type: 'user', subject_id: exampleIds.alice },
       response: { entitlement: exampleEntitlement },
     },
   }),
@@ -436,7 +434,7 @@ export const catalogOperations = {
     params: entitlementParams,
     responses: { 204: null },
     refusals: { not_found: 'There is no such entitlement, or it is one of another app.' },
-    example: { params: { id: APP_ID, entitlement_id: exampleEntitlement.id } },
+    example: { params: { id: exampleIds.app, entitlement_id: exampleEntitlement.id } },
   }),
   'libraryProviders.setEntitlementMode': operation({
     id: 'libraryProviders.setEntitlementMode',
@@ -465,10 +463,15 @@ export const catalogOperations = {
       response: {
         entitlement_mode: {
           provider: 'steam',
-          app_id: APP_ID,
+          app_id: exampleIds.app,
           mode: 'user',
           items: [
-            { ...exampleEntitlement, subject_id: ADMIN_ID, subject_username: 'admin', app_name: 'Steam' },
+            {
+              ...exampleEntitlement,
+              subject_id: exampleIds.admin,
+              subject_username: 'admin',
+              app_name: 'Steam',
+            },
           ],
         },
       },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { body, dateTime, idParams, int32, madeId, page, pageQuery, string } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 export const hostStatus = z.enum(['online', 'offline', 'draining']);
@@ -142,8 +143,8 @@ const enrollmentTokenBody = body({
   node_name: nodeName.optional().describe('The only name that it may enrol; left out: any new one.'),
 });
 
-const hostExample = {
-  id: 'e30a6f9d-1c58-4b72-95de-84b1f7c2a603',
+const exampleHost = {
+  id: exampleIds.host,
   node_name: 'node-1',
   status: 'online',
   agent_version: '0.1.0',
@@ -173,8 +174,8 @@ const hostExample = {
     gpu_count: 1,
   },
 };
-const gpuExample = {
-  gpu_id: '51b7e2f4-8a06-4d9c-b3e5-f07c69d1a824',
+const exampleGpu = {
+  gpu_id: exampleIds.gpu,
   gpu_index: 0,
   vendor: 'nvidia',
   model: 'NVIDIA GeForce RTX 4080',
@@ -188,8 +189,8 @@ const gpuExample = {
   active_sessions: 1,
   render_node: '/dev/dri/renderD128',
 };
-const tokenExample = {
-  id: '9a4f0c83-27de-4b15-86fa-c1d95e7b3082',
+const exampleToken = {
+  id: exampleIds.enrollmentToken,
   note: 'the machine in the cellar',
   node_name: 'node-2',
   created_at: '2026-11-20T10:00:00.000Z',
@@ -197,7 +198,7 @@ const tokenExample = {
   used_at: null,
   host_id: null,
 };
-const byId = { id: hostExample.id };
+const byId = { id: exampleHost.id };
 const NO_HOST = 'There is no such host.';
 
 export const fleetOperations = {
@@ -209,7 +210,7 @@ export const fleetOperations = {
     summary: 'Hosts, newest first',
     query: pageQuery(50),
     responses: { 200: page(host) },
-    example: { query: { limit: '20' }, response: { items: [hostExample], next_cursor: null } },
+    example: { query: { limit: '20' }, response: { items: [exampleHost], next_cursor: null } },
   }),
   'hosts.read': operation({
     id: 'hosts.read',
@@ -220,7 +221,7 @@ export const fleetOperations = {
     params: idParams,
     responses: { 200: host },
     refusals: { not_found: NO_HOST },
-    example: { params: byId, response: hostExample },
+    example: { params: byId, response: exampleHost },
   }),
   'hosts.gpus': operation({
     id: 'hosts.gpus',
@@ -231,7 +232,7 @@ export const fleetOperations = {
     params: idParams,
     responses: { 200: z.object({ items: z.array(gpu).describe('The GPUs, by their index.') }) },
     refusals: { not_found: NO_HOST },
-    example: { params: byId, response: { items: [gpuExample] } },
+    example: { params: byId, response: { items: [exampleGpu] } },
   }),
   'hosts.drain': operation({
     id: 'hosts.drain',
@@ -248,7 +249,7 @@ export const fleetOperations = {
     },
     responses: { 200: host },
     refusals: { not_found: NO_HOST },
-    example: { params: byId, body: { force: false }, response: { ...hostExample, status: 'draining' } },
+    example: { params: byId, body: { force: false }, response: { ...exampleHost, status: 'draining' } },
   }),
   'hosts.uncordon': operation({
     id: 'hosts.uncordon',
@@ -259,7 +260,7 @@ export const fleetOperations = {
     params: idParams,
     responses: { 200: host },
     refusals: { not_found: NO_HOST },
-    example: { params: byId, response: hostExample },
+    example: { params: byId, response: exampleHost },
   }),
   'hosts.delete': operation({
     id: 'hosts.delete',
@@ -281,11 +282,11 @@ export const fleetOperations = {
     body: { schema: enrollmentTokenBody, optional: true },
     responses: { 201: mintedEnrollmentToken },
     example: {
-      body: { note: tokenExample.note, ttl_seconds: 3600, node_name: 'node-2' },
+      body: { note: exampleToken.note, ttl_seconds: 3600, node_name: 'node-2' },
       response: {
-        id: tokenExample.id,
+        id: exampleToken.id,
         token: 'Zk3vQm8sT1xLr6uYb0dWf5nCj9hPgEaViOo2KtXqN7M',
-        expires_at: tokenExample.expires_at,
+        expires_at: exampleToken.expires_at,
         command: '',
       },
     },
@@ -297,7 +298,7 @@ export const fleetOperations = {
     auth: 'admin',
     summary: 'Minted tokens, newest first',
     responses: { 200: z.object({ items: z.array(enrollmentToken).describe('The tokens.') }) },
-    example: { response: { items: [tokenExample] } },
+    example: { response: { items: [exampleToken] } },
   }),
   'enrollmentTokens.delete': operation({
     id: 'enrollmentTokens.delete',
@@ -308,7 +309,7 @@ export const fleetOperations = {
     params: idParams,
     responses: { 204: null },
     refusals: { not_found: 'There is no such token.' },
-    example: { params: { id: tokenExample.id } },
+    example: { params: { id: exampleToken.id } },
   }),
   'agent.connect': operation({
     id: 'agent.connect',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { role } from './accounts.ts';
 import { body, dateTime, idParams, int32, string, zonedDateTime } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 const MAX_NOTE_CHARACTERS = 1000;
@@ -24,7 +25,7 @@ export const invite = z
     revoked_at: dateTime.nullable().describe('When it was withdrawn; null: it was not.'),
     note: z.string().nullable().describe('What the administrator wrote about it; null: nothing.'),
     created_by_user_id: z.string().nullable().describe('Who minted it; null: not known.'),
-    created_by_username: z.string().nullable().describe('His name; null: not known.'),
+    created_by_username: z.string().nullable().describe('Name of that account; null: not known.'),
   })
   .meta({ id: 'Invite', description: 'An invite. Its code cannot be read again.' });
 export type Invite = z.output<typeof invite>;
@@ -49,9 +50,8 @@ const mintBody = body({
   note: string({ max: MAX_NOTE_CHARACTERS }).nullish().describe('For administrators; null or empty: none.'),
 });
 
-const exampleId = '3b2a1908-7f6e-4d5c-8b4a-392817f6e5d4';
 const exampleInvite = {
-  id: exampleId,
+  id: exampleIds.invite,
   role: 'user',
   max_uses: 5,
   used_count: 0,
@@ -89,7 +89,7 @@ export const inviteOperations = {
             code_prefix: '9f86d081',
             revoked_at: null,
             note: 'for the chess club',
-            created_by_user_id: 'a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d',
+            created_by_user_id: exampleIds.admin,
             created_by_username: 'admin',
           },
         ],
@@ -123,6 +123,6 @@ export const inviteOperations = {
     summary: 'Withdraw an invite at once; the first time counts, and an unknown one is as good as withdrawn',
     params: idParams,
     responses: { 204: null },
-    example: { params: { id: exampleId } },
+    example: { params: { id: exampleIds.invite } },
   }),
 } as const;

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject, jsonObject, uuid } from '../common.ts';
 import { body, dateTime, idParams, string, tolerantBody } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 const KIB = 1024;
-const ID = '3f2b7c52-9d2e-4b57-8a3e-0c1d5e6f7a80';
-const APP_ID = '7d0e4a1c-52f3-4c6e-9b1a-2f8e6d5c4b3a';
-const SESSION_ID = 'c2a91e04-6b7d-4f18-a5c3-9e8d7f6a5b4c';
 
 const passwordBody = body({
   current_password: string()
@@ -29,8 +27,8 @@ export const device = z
     device_key: z
       .string()
       .describe('Opaque id that the client made for itself; one device per person and key.'),
-    name: z.string().nullable().describe('Name that the owner gave it; null until he does.'),
-    trusted: z.boolean().describe('A mark of the owner for himself. It grants nothing.'),
+    name: z.string().nullable().describe('Name that the owner gave it; null: none yet.'),
+    trusted: z.boolean().describe('A mark that the owner makes. It grants nothing.'),
     first_seen_at: dateTime.describe('When it first signed in or posted a measurement.'),
     last_seen_at: dateTime.describe('When it last did.'),
     current: z.boolean().describe('The token of this very request is bound to it.'),
@@ -158,7 +156,7 @@ const highlight = z
       .nullable()
       .describe('When the live session started; null while it has not, and for every other reason.'),
     play_seconds: z.int().describe('Whole seconds that the caller played it within the window.'),
-    last_played_at: dateTime.nullable().describe('When he last stopped playing it; null where he never did.'),
+    last_played_at: dateTime.nullable().describe('When the caller last stopped playing it; null: never.'),
   })
   .meta({ id: 'Highlight', description: 'An app that the caller probably looks for.' });
 export type Highlight = z.output<typeof highlight>;
@@ -175,6 +173,18 @@ const windowDays = z
   .describe('Days back from now within which playing counts. Empty counts as left out.');
 
 const favouriteParams = z.object({ app_id: uuid.describe('Id of the app.') });
+
+const exampleDevice = {
+  id: exampleIds.device,
+  device_key: 'b1f0c9',
+  name: 'Living room',
+  trusted: true,
+  first_seen_at: '2026-05-01T09:30:00.000Z',
+  last_seen_at: '2026-06-02T12:00:00.000Z',
+  current: true,
+  active_session_id: null,
+  capabilities: { bandwidth_kbps: 48_000, rtt_ms: 7, measured_at: '2026-06-02T12:00:00.000Z' },
+};
 
 export const meOperations = {
   'me.password': operation({
@@ -205,19 +215,7 @@ export const meOperations = {
     responses: { 200: z.object({ devices: z.array(device).describe('All of them.') }) },
     example: {
       response: {
-        devices: [
-          {
-            id: ID,
-            device_key: 'b1f0c9',
-            name: 'Living room',
-            trusted: true,
-            first_seen_at: '2026-05-01T09:30:00.000Z',
-            last_seen_at: '2026-06-02T12:00:00.000Z',
-            current: true,
-            active_session_id: null,
-            capabilities: { bandwidth_kbps: 48_000, rtt_ms: 7, measured_at: '2026-06-02T12:00:00.000Z' },
-          },
-        ],
+        devices: [exampleDevice],
       },
     },
   }),
@@ -246,7 +244,7 @@ export const meOperations = {
       },
       response: {
         device: {
-          id: ID,
+          id: exampleIds.device,
           first_seen_at: '2026-05-01T09:30:00.000Z',
           last_seen_at: '2026-06-02T12:00:00.000Z',
         },
@@ -264,20 +262,10 @@ export const meOperations = {
     responses: { 200: z.object({ device }) },
     refusals: { forbidden: 'The caller has no device of this id.' },
     example: {
-      params: { id: ID },
+      params: { id: exampleIds.device },
       body: { name: 'Living room', trusted: true },
       response: {
-        device: {
-          id: ID,
-          device_key: 'b1f0c9',
-          name: 'Living room',
-          trusted: true,
-          first_seen_at: '2026-05-01T09:30:00.000Z',
-          last_seen_at: '2026-06-02T12:00:00.000Z',
-          current: false,
-          active_session_id: null,
-          capabilities: {},
-        },
+        device: exampleDevice,
       },
     },
   }),
@@ -290,7 +278,7 @@ export const meOperations = {
     params: idParams,
     responses: { 204: null },
     refusals: { forbidden: 'The caller has no device of this id.' },
-    example: { params: { id: ID } },
+    example: { params: { id: exampleIds.device } },
   }),
   'uiPreferences.read': operation({
     id: 'uiPreferences.read',
@@ -326,8 +314,8 @@ export const meOperations = {
       response: {
         items: [
           {
-            app_id: APP_ID,
-            app_name: 'Terminal',
+            app_id: exampleIds.app,
+            app_name: 'SuperTux',
             bytes_used: 73_400_320,
             last_used_at: '2026-06-02T12:00:00.000Z',
           },
@@ -350,9 +338,9 @@ export const meOperations = {
       response: {
         items: [
           {
-            app_id: APP_ID,
+            app_id: exampleIds.app,
             reason: 'live',
-            session_id: SESSION_ID,
+            session_id: exampleIds.session,
             session_started_at: '2026-06-02T11:40:00.000Z',
             play_seconds: 1200,
             last_played_at: null,
@@ -373,7 +361,7 @@ export const meOperations = {
       not_found: 'There is no such app, or it is disabled and the caller is no administrator.',
       forbidden: 'The caller is not entitled to the app; administrators need an entitlement too.',
     },
-    example: { params: { app_id: APP_ID } },
+    example: { params: { app_id: exampleIds.app } },
   }),
   'favourites.remove': operation({
     id: 'favourites.remove',
@@ -383,6 +371,6 @@ export const meOperations = {
     summary: 'Take the mark away, whether or not there was one',
     params: favouriteParams,
     responses: { 204: null },
-    example: { params: { app_id: APP_ID } },
+    example: { params: { app_id: exampleIds.app } },
   }),
 } as const;

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 
 /**
- * How the caller of an operation proves who he is.
+ * How callers of an operation prove who they are.
  * - public: no proof
  * - user, admin: `Authorization: Bearer <access token>`; admin also needs the role
  * - setup-token: header X-Service-Setup-Token

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { body, dateTime, idParams, notBlank, string } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 import { absolutePath, environment, network, texts } from './runtime-spec.ts';
 
@@ -53,9 +54,8 @@ const presetFields = {
   network: network.optional().describe(about.network),
 };
 
-const PRESET_ID = '2f1d7c60-58a5-4a0a-9d1f-6a2b9c4e7d54';
 const examplePreset = {
-  id: PRESET_ID,
+  id: exampleIds.preset,
   name: 'Retro games',
   description: 'What the emulators share',
   image: '',
@@ -65,7 +65,7 @@ const examplePreset = {
   managed_home: true,
   home_container_path: '/home/service',
   network: 'none',
-  used_by: [{ id: '5a4f3c52-9d0e-4c11-8a53-0d6c8f5f2a10', name: 'RetroArch' }],
+  used_by: [{ id: exampleIds.app, name: 'SuperTux' }],
   created_at: '2026-11-20T12:00:00.000Z',
   updated_at: '2026-11-20T12:00:00.000Z',
 };
@@ -113,7 +113,7 @@ export const presetOperations = {
     params: idParams,
     responses: { 200: presetAnswer },
     refusals: { not_found: UNKNOWN },
-    example: { params: { id: PRESET_ID }, response: { runtime_preset: examplePreset } },
+    example: { params: { id: exampleIds.preset }, response: { runtime_preset: examplePreset } },
   }),
   'runtimePresets.update': operation({
     id: 'runtimePresets.update',
@@ -132,7 +132,7 @@ export const presetOperations = {
         'An image of the catalog owns the preset, and the image that results is neither given by its digest nor built here for it.',
     },
     example: {
-      params: { id: PRESET_ID },
+      params: { id: exampleIds.preset },
       body: { network: 'bridge' },
       response: {
         runtime_preset: { ...examplePreset, network: 'bridge', updated_at: '2026-11-21T08:30:00.000Z' },
@@ -148,6 +148,6 @@ export const presetOperations = {
     params: idParams,
     responses: { 204: null },
     refusals: { not_found: UNKNOWN, conflict: 'An app uses the preset, if only a disabled one.' },
-    example: { params: { id: PRESET_ID } },
+    example: { params: { id: exampleIds.preset } },
   }),
 } as const;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { h264Profile, uuid } from '../common.ts';
 import { body, evenPixels, int32, notBlank, string, textIdParams } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 /** Longest id that an operator can choose; an index of either database takes it in any script. */
@@ -547,7 +548,7 @@ export const profileOperations = {
     responses: { 200: profileOffer },
     refusals: { not_found: 'The app is absent, disabled, or not for the caller.' },
     example: {
-      query: { app_id: '5b0a3c52-7c1e-4f6e-9b57-0f3f0f0d2a11' },
+      query: { app_id: exampleIds.app },
       response: {
         recommended_id: 'couch',
         confidence: 'low',

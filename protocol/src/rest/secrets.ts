@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { body, dateTime, string } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 /** What administrators see of a secret: everything but its value. */
@@ -57,7 +58,7 @@ const example = {
   env_set: false,
   origin: 'database',
   key_version: 1,
-  updated_by: '4b0c1d7e-52a9-4f43-9d0a-6f0e3a1b2c3d',
+  updated_by: exampleIds.admin,
   updated_at: '2026-06-02T12:00:00.000Z',
 };
 

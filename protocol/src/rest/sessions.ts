@@ -12,6 +12,7 @@ import {
   searchText,
   string,
 } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 /** The stream of a session. width and height are the launch size, whatever the picture has now; rates in kbit/s. */
@@ -231,7 +232,7 @@ const launchBody = body({
 export const adminSessionFilters = ['all', 'active', 'ended', 'failed'] as const;
 export type AdminSessionFilter = (typeof adminSessionFilters)[number];
 
-const streamExample = {
+const exampleStream = {
   width: 1920,
   height: 1080,
   fps: 60,
@@ -247,11 +248,11 @@ const streamExample = {
     [1280, 720],
   ],
 };
-const sessionExample = {
-  id: 'b4e1c7a0-5f2d-4c83-a6b9-0d7e31f8c254',
-  user_id: '7f9c24e8-3b0a-4d1f-9c5e-2a6b8d40e713',
-  app_id: '2c8d5b16-9e47-4a0b-8f31-6d5c7e92a048',
-  host_id: 'e30a6f9d-1c58-4b72-95de-84b1f7c2a603',
+const exampleSession = {
+  id: exampleIds.session,
+  user_id: exampleIds.alice,
+  app_id: exampleIds.app,
+  host_id: exampleIds.host,
   state: 'running',
   state_detail: 'app presented',
   error_message: null,
@@ -260,27 +261,27 @@ const sessionExample = {
   app_log_tail: null,
   profile_id: null,
   stream_profile_id: null,
-  stream: streamExample,
+  stream: exampleStream,
   codec_decision: null,
   negotiated_codec: 'h264',
   created_at: '2026-11-20T10:00:00.000Z',
   started_at: '2026-11-20T10:00:04.120Z',
   ended_at: null,
 };
-const assignedExample = {
-  ...sessionExample,
+const exampleAssigned = {
+  ...exampleSession,
   state: 'assigned',
   state_detail: null,
   negotiated_codec: null,
   started_at: null,
 };
-const signalingExample = {
+const exampleSignaling = {
   url: 'wss://stream.example.com/v1/signal',
   token: '4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce',
   expires_at: '2026-11-20T10:01:00.000Z',
   ice_servers: [{ urls: ['stun:stun.example.com:3478'] }],
 };
-const byId = { id: sessionExample.id };
+const byId = { id: exampleSession.id };
 const NOT_YOURS = 'There is no such session among those of the caller. Administrators reach all.';
 const GONE = 'The caller is an administrator, and there is no such session.';
 
@@ -303,15 +304,15 @@ export const sessionOperations = {
       profile_ineligible:
         'The profile is not for people, or does not suit the connection or device of the caller.',
       home_not_provisioned: 'The app shares the home of another one, which the caller has never started.',
-      session_quota_exceeded: 'The caller has as many sessions as he may.',
+      session_quota_exceeded: 'The caller has as many sessions as the account may.',
       home_in_use:
         'Another session of the caller uses the home of the app; `session_id` names it where it is known.',
       no_host_available: 'No GPU of the fleet could run the app, however idle.',
       capacity_exhausted: 'Every GPU that could run the app is taken.',
     },
     example: {
-      body: { app_id: sessionExample.app_id, stream: { width: 1920, height: 1080, fps: 60 } },
-      response: { session: assignedExample, signaling: signalingExample },
+      body: { app_id: exampleSession.app_id, stream: { width: 1920, height: 1080, fps: 60 } },
+      response: { session: exampleAssigned, signaling: exampleSignaling },
     },
   }),
   'sessions.list': operation({
@@ -322,7 +323,7 @@ export const sessionOperations = {
     summary: "The caller's sessions, newest first",
     query: pageQuery(50),
     responses: { 200: page(session) },
-    example: { query: { limit: '20' }, response: { items: [sessionExample], next_cursor: null } },
+    example: { query: { limit: '20' }, response: { items: [exampleSession], next_cursor: null } },
   }),
   'sessions.read': operation({
     id: 'sessions.read',
@@ -333,7 +334,7 @@ export const sessionOperations = {
     params: idParams,
     responses: { 200: z.object({ session }) },
     refusals: { forbidden: NOT_YOURS, not_found: GONE },
-    example: { params: byId, response: { session: sessionExample } },
+    example: { params: byId, response: { session: exampleSession } },
   }),
   'sessions.delete': operation({
     id: 'sessions.delete',
@@ -346,7 +347,7 @@ export const sessionOperations = {
     refusals: { forbidden: NOT_YOURS, not_found: GONE },
     example: {
       params: byId,
-      response: { session: { ...sessionExample, state: 'stopping', state_detail: 'stop requested' } },
+      response: { session: { ...exampleSession, state: 'stopping', state_detail: 'stop requested' } },
     },
   }),
   'sessions.events': operation({
@@ -363,7 +364,7 @@ export const sessionOperations = {
       rate_limited: 'The account has as many event streams open as it may.',
     },
     contentType: 'text/event-stream',
-    example: { params: byId, response: { session: sessionExample } },
+    example: { params: byId, response: { session: exampleSession } },
   }),
   'sessions.signalingToken': operation({
     id: 'sessions.signalingToken',
@@ -379,7 +380,7 @@ export const sessionOperations = {
       not_found: GONE,
       conflict: 'The session is not assigned, starting or running.',
     },
-    example: { params: byId, response: { signaling: signalingExample } },
+    example: { params: byId, response: { signaling: exampleSignaling } },
   }),
   'admin.sessions.list': operation({
     id: 'admin.sessions.list',
@@ -401,12 +402,12 @@ export const sessionOperations = {
       response: {
         items: [
           {
-            ...sessionExample,
+            ...exampleSession,
             latest_metrics: {
               agent: { source: 'agent', ts_unix_ms: 1795168860000, metrics: { fps: 60, bitrate_kbps: 7840 } },
             },
             username: 'alice',
-            app_name: 'Terminal',
+            app_name: 'SuperTux',
             host_name: 'node-1',
           },
         ],
@@ -432,6 +433,6 @@ export const sessionOperations = {
       validation_failed: 'The token is missing, or the request is no WebSocket upgrade.',
     },
     websocket: true,
-    example: { query: { token: signalingExample.token } },
+    example: { query: { token: exampleSignaling.token } },
   }),
 } as const;

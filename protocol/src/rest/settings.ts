@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { body, dateTime, int32 } from './atoms.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 /** What administrators decide for the whole instance, each value with its rule. */
@@ -95,7 +96,7 @@ const example = {
   image_update_policy: 'notify',
   flight_recorder_enabled: false,
   allowed_origins: ['https://play.example'],
-  updated_by: '4b0c1d7e-52a9-4f43-9d0a-6f0e3a1b2c3d',
+  updated_by: exampleIds.admin,
   updated_at: '2026-06-02T12:00:00.000Z',
 };
 

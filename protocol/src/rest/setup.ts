@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deviceKey, loginResponse, newAccount, PAGE_COOKIE, signedInExample } from './accounts.ts';
+import { deviceKey, exampleSignedIn, loginResponse, newAccount, PAGE_COOKIE } from './accounts.ts';
 import { body } from './atoms.ts';
 import { operation } from './operation.ts';
 
@@ -43,7 +43,7 @@ export const setupOperations = {
     },
     example: {
       body: { email: 'alice@example.com', username: 'alice', password: 'a long walk by the sea' },
-      response: { ...signedInExample, user: { ...signedInExample.user, role: 'admin' } },
+      response: { ...exampleSignedIn, user: { ...exampleSignedIn.user, role: 'admin' } },
     },
   }),
   'setup.complete': operation({

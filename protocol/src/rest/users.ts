@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { role } from './accounts.ts';
 import { dateTime, idParams, int32, page, pageQuery, searchText, tolerantBody } from './atoms.ts';
-import { entitlement } from './catalog.ts';
+import { entitlement, exampleEntitlement } from './catalog.ts';
+import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
 /** An account as administrators see it. */
@@ -44,10 +45,9 @@ const updateBody = tolerantBody({
 });
 
 const notFound = 'No account has this id.';
-const exampleId = '6f1a2b3c-4d5e-4f60-8a7b-9c0d1e2f3a4b';
 const exampleUser = {
-  id: exampleId,
-  email: 'alice@example.org',
+  id: exampleIds.alice,
+  email: 'alice@example.com',
   username: 'alice',
   role: 'user',
   disabled: false,
@@ -88,7 +88,7 @@ export const userOperations = {
       conflict: 'No enabled administrator would be left.',
     },
     example: {
-      params: { id: exampleId },
+      params: { id: exampleIds.alice },
       body: { max_concurrent_sessions: 5 },
       response: { user: { ...exampleUser, max_concurrent_sessions: 5 } },
     },
@@ -106,7 +106,7 @@ export const userOperations = {
         'The account is your own; or, after the look-up, it is the last enabled administrator, or one of its sessions has not ended.',
       not_found: notFound,
     },
-    example: { params: { id: exampleId } },
+    example: { params: { id: exampleIds.alice } },
   }),
   'users.entitlements': operation({
     id: 'users.entitlements',
@@ -122,22 +122,9 @@ export const userOperations = {
     },
     refusals: { not_found: notFound },
     example: {
-      params: { id: exampleId },
+      params: { id: exampleIds.alice },
       response: {
-        items: [
-          {
-            id: '0d9c8b7a-6f5e-4d3c-8b2a-1f0e9d8c7b6a',
-            subject_type: 'user',
-            subject_id: exampleId,
-            subject_username: 'alice',
-            app_id: '5e4d3c2b-1a09-4f8e-8d7c-6b5a4f3e2d1c',
-            app_name: 'Space Game',
-            granted_by: 'admin',
-            granted_by_user: 'a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d',
-            source_ref: '',
-            created_at: '2026-06-03T09:00:00.000Z',
-          },
-        ],
+        items: [exampleEntitlement],
       },
     },
   }),

@@ -3,7 +3,7 @@
  * optional, and a value of the wrong type counts as not measured.
  * Source: docs/accounts.md, "Devices".
  */
-import { isJsonObject, type JsonObject } from '@footlight/protocol';
+import { type JsonObject, objectOrEmpty } from '@footlight/protocol';
 import { DAY_MS } from '../../platform/clock.ts';
 
 /** Networks and screens change: an older measurement says nothing about today. */
@@ -59,8 +59,6 @@ function readFacts(capabilities: JsonObject): ProbeFacts {
     h264_profiles: strings(objectOrEmpty(objectOrEmpty(capabilities.decode).h264).profiles),
   };
 }
-
-const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
 const finite = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;

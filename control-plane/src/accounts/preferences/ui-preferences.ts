@@ -2,7 +2,7 @@
  * The document of the web client's settings. Pure.
  * Source: docs/accounts.md, "Preferences".
  */
-import { fitsUtf8, isJsonObject, type JsonObject } from '@footlight/protocol';
+import { fitsUtf8, type JsonObject, objectOrEmpty } from '@footlight/protocol';
 import type { UiPreferences } from '@footlight/protocol/rest';
 import { toJson } from '../../platform/database/index.ts';
 
@@ -30,5 +30,3 @@ export function encodeUiPreferences(document: UiPreferences): string | null {
   const text = toJson(document);
   return fitsUtf8(text, MAX_DOCUMENT_BYTES) ? text : null;
 }
-
-const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
