@@ -19,6 +19,7 @@ import {
   dumpDatabase,
   type Person,
   type TestApp,
+  UNKNOWN_ID,
 } from './testing/index.ts';
 import {
   bytesBelow,
@@ -29,7 +30,6 @@ import {
 
 const BOOTSTRAP_ENV = 'canary-Passw0rd-of-the-environment';
 const SECRET_URL = '/v1/admin/secrets/artwork.steamgriddb.api_key';
-const NOWHERE = '00000000-0000-0000-0000-000000000000';
 
 const ENVIRONMENT = {
   SERVICE_ENROLLMENT_TOKEN: 'canary-fixed-enrollment-token',
@@ -306,7 +306,7 @@ async function stumble(evening: Evening): Promise<void> {
     // One would end the administrator's token, and one keeps on answering; free bodies are kept on purpose.
     if (['auth.logout', 'sessions.events'].includes(operation.id)) continue;
     if (operation.body?.unknownKeys === 'kept') continue;
-    const path = operation.path.replace(/\{\w+\}/g, NOWHERE);
+    const path = operation.path.replace(/\{\w+\}/g, UNKNOWN_ID);
     const query = `?token=${admin.token}&limit=${stray}`;
     const wrongTypes = Object.keys(Object(operation.example?.body)).map((key) => [key, [{ [key]: stray }]]);
     const bodies =

@@ -21,6 +21,7 @@ import {
   describeDatabases,
   type Person,
   type TestApp,
+  UNKNOWN_ID,
 } from './testing/index.ts';
 
 const all = Object.entries(operations) as [OperationId, Operation][];
@@ -42,14 +43,13 @@ const SECRETS: Partial<Record<AuthKind, { header: string; file: string }>> = {
 };
 
 const ENROLLMENT_TOKEN = 'a-fixed-enrollment-token';
-const NOWHERE = '00000000-0000-0000-0000-000000000000';
 const MALFORMED_IDS = [
   'x',
   '%00',
-  `${NOWHERE}0`,
-  NOWHERE.slice(1),
-  NOWHERE.replaceAll('-', ''),
-  `{${NOWHERE}}`,
+  `${UNKNOWN_ID}0`,
+  UNKNOWN_ID.slice(1),
+  UNKNOWN_ID.replaceAll('-', ''),
+  `{${UNKNOWN_ID}}`,
   '..%2f',
   '1 or 1=1',
 ];
@@ -69,7 +69,7 @@ const PICTURE: CallOptions = {
   headers: { 'content-type': 'image/png' },
 };
 
-const urlOf = (operation: Operation, id = NOWHERE): string =>
+const urlOf = (operation: Operation, id = UNKNOWN_ID): string =>
   operation.path.replace(/\{\w+\}/g, encodeURI(id));
 
 /** Holds an answer to what is declared: the envelope, a declared code, and that code's status. */
@@ -146,14 +146,14 @@ describeDatabases('every declared operation', ({ fresh }) => {
     await app.close();
   });
 
-  /** Somebody who may call the operation; a person of his own, since logging out ends his token. */
+  /** Somebody who may call the operation; a new person each time, since logging out ends the token. */
   async function callerOf(operation: Operation): Promise<Person | null> {
     if (operation.auth === 'admin') return app.people.admin;
     if (operation.id === 'auth.logout') return app.addPerson(`leaver-${crypto.randomUUID()}`);
     return operation.auth === 'user' ? app.people.alice : null;
   }
 
-  async function callWell(operation: Operation, options: CallOptions = {}, id = NOWHERE): Promise<Answer> {
+  async function callWell(operation: Operation, options: CallOptions = {}, id = UNKNOWN_ID): Promise<Answer> {
     const headers = { ...(operation.auth in SECRETS && secrets), ...options.headers };
     return app.call(await callerOf(operation), operation.method, urlOf(operation, id), {
       ...options,
@@ -222,7 +222,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     test.each(adminOnes)(
       '%s: 403 for a user, before the path, the body or any lookup',
       async (_, operation) => {
-        for (const id of [NOWHERE, 'x']) {
+        for (const id of [UNKNOWN_ID, 'x']) {
           const answer = await app.call(app.people.alice, operation.method, urlOf(operation, id), {
             body: '{',
           });
@@ -301,7 +301,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
         const expected = (code: ErrorCode | undefined, answer: Answer) =>
           code === undefined ? expectSuccess(operation, answer) : expectRefusal(operation, answer, code);
         const upper = 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF';
-        for (const id of [NOWHERE, upper]) {
+        for (const id of [UNKNOWN_ID, upper]) {
           expected(asked[0], await callWell(operation, options, id));
           const asAdmin = await app.call(app.people.admin, operation.method, urlOf(operation, id), options);
           expected(asked.find((code) => code === 'not_found') ?? asked[0], asAdmin);
@@ -398,7 +398,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
       'none',
       '',
       '\0',
-      NOWHERE,
+      UNKNOWN_ID,
       '\ud800',
       'x'.repeat(300),
       2147483648,

@@ -8,9 +8,8 @@ import {
   dumpDatabase,
   type Person,
   type TestApp,
+  UNKNOWN_ID,
 } from './testing/index.ts';
-
-const NOWHERE = '00000000-0000-0000-0000-000000000000';
 
 /** Makes something that only its owner may have to do with. @returns its id */
 type Make = (app: TestApp, owner: Person) => Promise<string>;
@@ -101,7 +100,7 @@ describeDatabases('what belongs to one person', (databases) => {
       expect(await stored()).toBe(before);
       if (owned.ownAnswer) return;
       expect([403, 404]).toContain(answer.status);
-      const nowhere = await callOf(app, other, operation, NOWHERE);
+      const nowhere = await callOf(app, other, operation, UNKNOWN_ID);
       expect([answer.status, answer.text]).toEqual([nowhere.status, nowhere.text]);
       // The owner is let in, so that the refusal says something. A stream of events would not end.
       if (operation.contentType === undefined)

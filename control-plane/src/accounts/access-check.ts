@@ -21,7 +21,7 @@ export interface RequestFacts {
 }
 
 /**
- * Explains to an administrator how his browser reached the server: which certificate it saw, whether pages count as
+ * Explains to administrators how their browser reached the server: which certificate it saw, whether pages count as
  * secure, and whether their origin may use the signaling socket. Pure.
  */
 export function describeAccess(

@@ -16,7 +16,7 @@ export interface CertificateInForce {
 /** What the accounts need from other parts of the service. */
 export interface AccountsDeps {
   settings: Settings;
-  /** Adds the rows for apps that were kept for the first administrator, in the transaction that makes him. */
+  /** Adds the rows for apps that were kept for the first administrator, in the transaction that makes that account. */
   grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
   /** What an account may use by rows of its own, by app name. */
   listEntitlementsOfUser(userId: string): Promise<Entitlement[]>;

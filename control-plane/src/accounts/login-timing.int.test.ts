@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, PASSWORD } from '../testing/index.ts';
 import { HASH_COST } from './password-hasher.ts';
-import { type AccountsWorld, openAccountsWorld, PASSWORD, type WorldOptions } from './testing/world.ts';
+import { type AccountsWorld, openAccountsWorld, type WorldOptions } from './testing/world.ts';
 
 const PAIRS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 15;
 /** Chance alone gives a smaller value once in a hundred rounds, a leak in every one. */

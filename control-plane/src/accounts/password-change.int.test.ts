@@ -1,23 +1,22 @@
-import type { ErrorCode } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SECOND_MS } from '../platform/clock.ts';
 import {
   type Answer,
   addSession,
-  CHEAP_HASHES,
   createTestApp,
   describeDatabases,
+  FREE_SIGN_IN,
   OPEN_REGISTRATION,
   openEventStream,
   PASSWORD,
   type Person,
+  refused,
   signIn,
   signUp,
   type TestApp,
 } from '../testing/index.ts';
 
 const NEW_PASSWORD = 'violet lantern parade';
-const RAISED = { capacity: 100_000, refillEveryMs: 1 };
 
 describeDatabases('POST /v1/me/password', ({ fresh }) => {
   let app: TestApp;
@@ -27,7 +26,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
   beforeAll(async () => {
     app = await createTestApp(await fresh(), {
       env: OPEN_REGISTRATION,
-      overrides: { accountLimits: { signIn: RAISED, perUser: RAISED, hashCost: CHEAP_HASHES } },
+      overrides: { accountLimits: FREE_SIGN_IN },
     });
     origin = (await app.plane.listen()).http;
   });
@@ -37,8 +36,6 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
     alice = await signUp(app, `alice${number}`);
   });
 
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code], answer.text).toEqual([status, code]);
   const change = (as: Person, body: unknown) => app.call(as, 'POST', '/v1/me/password', { body });
   const good = { current_password: PASSWORD, new_password: NEW_PASSWORD };
   const isSignedIn = async (as: Person) => (await app.call(as, 'GET', '/v1/me')).status === 200;
@@ -101,7 +98,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
       const busy = await createTestApp(await fresh(), {
         env: OPEN_REGISTRATION,
         overrides: {
-          accountLimits: { hashCost: CHEAP_HASHES, perUser: RAISED, hashQueue: { parallel: 1, waiting: 1 } },
+          accountLimits: { ...FREE_SIGN_IN, hashQueue: { parallel: 1, waiting: 1 } },
         },
       });
       try {

@@ -124,10 +124,10 @@ describeDatabases('sign-in is limited per client address', ({ fresh }) => {
     for (const statuses of innocent) expect(statuses).toEqual([PASSES, PASSES, PASSES, 429]);
   });
 
-  it('what a client behind the proxy writes to the left buys him nothing', async () => {
+  it('what a client behind the proxy writes to the left buys nothing', async () => {
     const statuses = await burst(20, (index) => login(`203.0.113.${index}, x, 198.51.100.7, 10.1.2.3`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
-    // Nor can he use up the bucket of somebody whom he names.
+    // Nor does it use up the bucket of somebody whom it names.
     expect(await login('203.0.113.3')).toBe(PASSES);
   });
 

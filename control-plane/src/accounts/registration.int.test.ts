@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, PASSWORD } from '../testing/index.ts';
 import { HASH_COST } from './password-hasher.ts';
-import { type AccountsWorld, addInvite, openAccountsWorld, PASSWORD, worldsOn } from './testing/world.ts';
+import { type AccountsWorld, addInvite, openAccountsWorld, worldsOn } from './testing/world.ts';
 
 const OPEN = { REGISTRATION_MODE: 'open' };
 

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Writes one line that only the owner of the process reads, in a folder that only he enters. @throws when it cannot */
+/** Writes one line that only the owner of the process reads, in a folder that nobody else enters. @throws when it cannot */
 export async function writeSecretFile(file: string, secret: string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   // Never into what is there already: somebody may hold it open, own it, or have put a link in its place.

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished, test } from 'vitest';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, PASSWORD } from '../testing/index.ts';
 import { HASH_COST } from './password-hasher.ts';
-import { type AccountsWorld, ADMIN, openAccountsWorld, PASSWORD, worldsOn } from './testing/world.ts';
+import { type AccountsWorld, ADMIN, openAccountsWorld, worldsOn } from './testing/world.ts';
 
 describeDatabases('the way to the first administrator', ({ fresh: database, dialect }) => {
   const withWorld = worldsOn(database);

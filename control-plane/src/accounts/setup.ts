@@ -22,7 +22,7 @@ import {
 export interface Setup {
   status(): Promise<SetupStatus>;
   /**
-   * Creates the first administrator and signs him in. The token was checked before.
+   * Creates the first administrator, signed in. The token was checked before.
    * @throws ApiError validation_failed, setup_already_complete, rate_limited (hash queue), conflict; in this order
    */
   claim(fields: Body<'setup.claim'>, userAgent: string | undefined): Promise<SignedIn>;

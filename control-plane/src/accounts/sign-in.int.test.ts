@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, it, test } from 'vitest';
-import { describeDatabases } from '../testing/index.ts';
+import { describeDatabases, PASSWORD } from '../testing/index.ts';
 import { HASH_COST } from './password-hasher.ts';
-import { type AccountsWorld, ADMIN, addInvite, PASSWORD, worldsOn } from './testing/world.ts';
+import { type AccountsWorld, ADMIN, addInvite, worldsOn } from './testing/world.ts';
 
 const OPEN = { REGISTRATION_MODE: 'open' };
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

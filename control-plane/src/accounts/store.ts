@@ -150,7 +150,7 @@ export async function insertToken(tx: Tx, token: NewToken, nowMs: number): Promi
     .execute();
 }
 
-/** A token that is in force, with its owner as he is now. */
+/** A token that is in force, with its owner as stored now. */
 export interface LiveToken {
   id: string;
   user_id: string;

@@ -1,6 +1,12 @@
 import { CompiledQuery, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { createTestApp, describeDatabases, TEST_EPOCH_MS, type TestApp } from '../testing/index.ts';
+import {
+  createTestApp,
+  describeDatabases,
+  TEST_EPOCH_MS,
+  type TestApp,
+  UNKNOWN_ID,
+} from '../testing/index.ts';
 import { selectEntries } from './store.ts';
 
 describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
@@ -132,7 +138,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
 
     it('actor_user_id, in either case', async () => {
       expect(await found({ actor_user_id: app.people.admin.id.toUpperCase() })).toEqual([6, 5, 1, 0]);
-      expect(await found({ actor_user_id: '00000000-0000-0000-0000-000000000000' })).toEqual([]);
+      expect(await found({ actor_user_id: UNKNOWN_ID })).toEqual([]);
     });
 
     it('target_type: exactly', async () => {
@@ -199,7 +205,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     });
   });
 
-  it('finds what somebody did by a part of his name in any letters and any case', async () => {
+  it('finds what somebody did by a part of their name in any letters and any case', async () => {
     const person = await app.addPerson('Jörg');
     const { activity } = app.plane.platform;
     await activity.record({ actorUserId: person.id, action: 'letter.sent', targetType: 'x', targetId: null });

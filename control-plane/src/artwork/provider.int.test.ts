@@ -7,7 +7,9 @@ import {
   createTestApp,
   describeDatabases,
   dumpDatabase,
+  loggedActivity,
   type TestApp,
+  UNKNOWN_ID,
 } from '../testing/index.ts';
 import {
   type FakeProvider,
@@ -19,7 +21,6 @@ import {
 } from './testing/fake-provider.ts';
 import { GIF, HTML, JPEG, png, SVG } from './testing/pictures.ts';
 
-const NOWHERE = '00000000-0000-0000-0000-000000000000';
 const ATTRIBUTION = 'Artwork via SteamGridDB';
 const pathOf = (bytes: Buffer, extension = 'png') =>
   `/v1/artwork/${createHash('sha256').update(bytes).digest('hex')}.${extension}`;
@@ -85,8 +86,7 @@ describeDatabases('artwork of a provider', (databases) => {
       body: bytes,
       headers: { 'content-type': 'image/png' },
     });
-  const activities = (action: string, on = app) =>
-    on.plane.platform.database.db.selectFrom('activity').selectAll().where('action', '=', action).execute();
+  const activities = (action: string, on = app) => loggedActivity(on, { action });
   const codeOf = ({ status, body }: Answer) => [status, body?.error?.code];
 
   /** What a provider may do instead of answering. */
@@ -210,7 +210,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect((await activities('app.artwork.set')).at(-1)).toMatchObject({
         target_type: 'app',
         target_id: id,
-        details: '{}',
+        details: {},
       });
       fake.calls.length = 0;
       await upload(id, png(60, 90, 99));
@@ -341,7 +341,7 @@ describeDatabases('artwork of a provider', (databases) => {
     test.each([{}, { rematch: false }, { force: true }, { tile_url: '' }, { provider_ref: ' ' }])(
       'or another intent must be there: %j is 400, before the app is looked up',
       async (body) => {
-        expect(codeOf(await set(NOWHERE, body))).toEqual([400, 'validation_failed']);
+        expect(codeOf(await set(UNKNOWN_ID, body))).toEqual([400, 'validation_failed']);
       },
     );
   });
@@ -360,7 +360,7 @@ describeDatabases('artwork of a provider', (databases) => {
       });
       const counts = { total: 4, resolved: 1, skipped_locked: 1, failed: 0 };
       expect((await reresolve()).body).toEqual(counts);
-      expect(JSON.parse((await activities('app.artwork.reresolve', on)).at(-1)?.details ?? '')).toEqual({
+      expect((await activities('app.artwork.reresolve', on)).at(-1)?.details).toEqual({
         force: false,
         total: 4,
         count: 1,
@@ -418,7 +418,7 @@ describeDatabases('artwork of a provider', (databases) => {
       await on.plane.platform.leader.runNow('artwork.sweep');
       expect(fake.requests).toEqual([]);
       // An app that is not there comes before the provider that is not there.
-      const gone = await admin('POST', `/v1/admin/apps/${NOWHERE}/artwork/search`, {}, on);
+      const gone = await admin('POST', `/v1/admin/apps/${UNKNOWN_ID}/artwork/search`, {}, on);
       expect(codeOf(gone)).toEqual([404, 'not_found']);
       fake.files.set('/a.jpg', file(JPEG, 'image/jpeg'));
       expect((await admin('PUT', base, { tile_url: `${fake.origin}/a.jpg` }, on)).status).toBe(200);

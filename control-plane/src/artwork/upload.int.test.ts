@@ -4,11 +4,17 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { type Answer, createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
+import {
+  type Answer,
+  createTestApp,
+  describeDatabases,
+  loggedActivity,
+  type TestApp,
+  UNKNOWN_ID,
+} from '../testing/index.ts';
 import { claimingPng, GIF, HTML, JPEG, POLYGLOT, png, SVG, WEBP } from './testing/pictures.ts';
 
 const MAX_BYTES = 64 * 1024;
-const NOWHERE = '00000000-0000-0000-0000-000000000000';
 const nameOf = (bytes: Buffer, extension: string) =>
   `${createHash('sha256').update(bytes).digest('hex')}.${extension}`;
 
@@ -40,13 +46,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   const admin = (method: string, path: string, body?: unknown) =>
     app.call(app.people.admin, method, path, body === undefined ? {} : { body });
   const listed = async (id = appId) => (await admin('GET', `/v1/apps/${id}`)).body.app;
-  const lastActivity = () =>
-    app.plane.platform.database.db
-      .selectFrom('activity')
-      .selectAll()
-      .orderBy('id', 'desc')
-      .limit(1)
-      .executeTakeFirstOrThrow();
+  const lastActivity = async () => (await loggedActivity(app)).at(-1);
   const blobFile = (asset: string) => join(app.dir, 'artwork', asset.slice(0, 2), asset);
 
   describe('upload', () => {
@@ -85,7 +85,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
         target_type: 'app',
         target_id: appId,
         actor_user_id: app.people.admin.id,
-        details: '{"crop":"tile"}',
+        details: { crop: 'tile' },
       });
     });
 
@@ -100,7 +100,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect(answer.body.artwork).toMatchObject(expected);
       expect(await listed()).toMatchObject({ cover_url: expected.tile_url, hero_url: expected.hero_url });
       expect((await admin('GET', `/v1/admin/apps/${appId}/artwork`)).body).toEqual(answer.body);
-      expect((await lastActivity()).details).toBe('{"crop":"hero"}');
+      expect(await lastActivity()).toMatchObject({ details: { crop: 'hero' } });
     });
 
     test.each([
@@ -175,7 +175,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
     });
 
     it('checks in the order: crop, type, size, bytes, app', async () => {
-      const gone = { id: NOWHERE };
+      const gone = { id: UNKNOWN_ID };
       const statuses = [
         await upload(Buffer.alloc(MAX_BYTES + 1), 'text/plain', { ...gone, query: '?crop=face' }),
         await upload(Buffer.alloc(MAX_BYTES + 1), 'text/plain', gone),
@@ -252,10 +252,10 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       const asset = `${'0'.repeat(64)}.png`;
       const answers = [
         await app.call(null, 'GET', `/v1/artwork/${asset}`),
-        await admin('GET', `/v1/admin/apps/${NOWHERE}/artwork`),
-        await admin('PUT', `/v1/admin/apps/${NOWHERE}/artwork`, {}),
-        await admin('DELETE', `/v1/admin/apps/${NOWHERE}/artwork`),
-        await admin('POST', `/v1/admin/apps/${NOWHERE}/artwork/search`),
+        await admin('GET', `/v1/admin/apps/${UNKNOWN_ID}/artwork`),
+        await admin('PUT', `/v1/admin/apps/${UNKNOWN_ID}/artwork`, {}),
+        await admin('DELETE', `/v1/admin/apps/${UNKNOWN_ID}/artwork`),
+        await admin('POST', `/v1/admin/apps/${UNKNOWN_ID}/artwork/search`),
         await upload(png(4, 4)),
         await admin('POST', '/v1/admin/artwork/reresolve'),
       ];

@@ -1,4 +1,4 @@
-import { type AdminApp, appListItem, type ErrorCode } from '@footlight/protocol/rest';
+import { type AdminApp, appListItem } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Answer,
@@ -6,10 +6,10 @@ import {
   createTestApp,
   describeDatabases,
   type Person,
+  refused,
   type TestApp,
+  UNKNOWN_ID,
 } from '../testing/index.ts';
-
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('reading apps', (databases) => {
   let app: TestApp;
@@ -29,8 +29,6 @@ describeDatabases('reading apps', (databases) => {
     expect([answer.status, answer.body.error]).toEqual([201, undefined]);
     return answer.body.app;
   };
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code]).toEqual([status, code]);
   const session = (appId: string, state: 'pending' | 'stopped', ageDays = 0) =>
     addSession(app, { appId, userId: alice.id, state, ageDays });
 
@@ -69,8 +67,9 @@ describeDatabases('reading apps', (databases) => {
 
     test.each(['abc', '-1', '1.5', '99999999999', '1e3', 'x'.repeat(2_000)])(
       'cursor %s: 400',
-      async (cursor) =>
-        refused(await app.call(alice, 'GET', `/v1/apps?cursor=${cursor}`), 400, 'validation_failed'),
+      async (cursor) => {
+        refused(await app.call(alice, 'GET', `/v1/apps?cursor=${cursor}`), 400, 'validation_failed');
+      },
     );
 
     test.each(['0', '-5', 'many', '', '1001', '99999999999999999999'])(

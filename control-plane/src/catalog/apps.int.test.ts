@@ -1,16 +1,16 @@
-import { type AdminApp, adminApp, type ErrorCode } from '@footlight/protocol/rest';
+import { type AdminApp, adminApp } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
-  type Answer,
   addSession,
   createTestApp,
   describeDatabases,
+  loggedActivity,
   type Person,
+  refused,
   type TestApp,
+  UNKNOWN_ID,
 } from '../testing/index.ts';
-
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('apps', (databases) => {
   let app: TestApp;
@@ -31,17 +31,7 @@ describeDatabases('apps', (databases) => {
     expect([answer.status, answer.body.error]).toEqual([201, undefined]);
     return answer.body.app;
   };
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code]).toEqual([status, code]);
-  const activity = async (action: string) => {
-    const rows = await app.plane.platform.database.db
-      .selectFrom('activity')
-      .selectAll()
-      .where('action', '=', action)
-      .orderBy('id', 'desc')
-      .execute();
-    return rows.map((row) => ({ ...row, details: JSON.parse(row.details) }));
-  };
+  const activity = (action: string) => loggedActivity(app, { action });
 
   const session = (appId: string, state: 'pending' | 'stopped', ageDays = 0) =>
     addSession(app, { appId, userId: alice.id, state, ageDays });
@@ -237,7 +227,7 @@ describeDatabases('apps', (databases) => {
       ]);
       const { body } = await app.call(alice, 'GET', '/v1/apps');
       expect(body.items[0]).toMatchObject({ id: record.id, name: 'After' });
-      expect((await activity('app.update'))[0]).toMatchObject({
+      expect((await activity('app.update')).at(-1)).toMatchObject({
         actor_user_id: admin.id,
         target_id: record.id,
         details: { keys: ['default_fps', 'name'] },
@@ -438,7 +428,7 @@ describeDatabases('apps', (databases) => {
       expect((await remove(record.id)).status).toBe(204);
       refused(await app.call(admin, 'GET', `/v1/apps/${record.id}`), 404, 'not_found');
       refused(await remove(record.id), 404, 'not_found');
-      expect((await activity('app.delete'))[0]).toMatchObject({
+      expect((await activity('app.delete')).at(-1)).toMatchObject({
         target_id: record.id,
         details: { name: 'Doomed', delete_derived: false },
       });

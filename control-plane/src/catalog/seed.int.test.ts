@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { DatabaseTarget } from '../platform/database/index.ts';
-import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
+import { createTestApp, describeDatabases, loggedActivity, type TestApp } from '../testing/index.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footlight-seed-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -33,8 +33,8 @@ describeDatabases('the seed file', (databases) => {
     const { db } = app.plane.platform.database;
     const rows = await db.selectFrom('entitlements').selectAll().execute();
     expect(rows).toMatchObject([{ subject_type: 'all', granted_by: 'admin', granted_by_user: null }]);
-    const audit = await db.selectFrom('activity').selectAll().where('action', '=', 'app.create').execute();
-    expect(audit.map(({ actor_user_id, details }) => [actor_user_id, JSON.parse(details)])).toEqual(
+    const audit = await loggedActivity(app, { action: 'app.create' });
+    expect(audit.map(({ actor_user_id, details }) => [actor_user_id, details])).toEqual(
       SEED.map(({ name }) => [null, { name, seed: true }]),
     );
 

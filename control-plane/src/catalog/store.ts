@@ -26,7 +26,7 @@ export function entitledIds(eb: ExpressionBuilder<Schema, 'apps'>, userId: strin
     .unionAll(eb.selectFrom('entitlements').select('app_id').where('subject_id', '=', userId));
 }
 
-/** Whether the user may see the app, by everybody's row or his own; administrators have no other way. */
+/** Whether the user may see the app, by everybody's row or a personal one; administrators have no other way. */
 export async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
   const row = await db
     .selectFrom('entitlements')

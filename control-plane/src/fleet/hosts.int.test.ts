@@ -1,6 +1,6 @@
 import { type FakeAgent, type FakeAgentOptions, gpuCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { describeDatabases, ManualClock } from '../testing/index.ts';
+import { describeDatabases, ManualClock, UNKNOWN_ID } from '../testing/index.ts';
 import { ADMIN_ID, type FleetWorld, openFleetWorld } from './testing/world.ts';
 
 interface HostItem {
@@ -9,8 +9,6 @@ interface HostItem {
   status: string;
   capacity: Record<string, number> | null;
 }
-
-const UNKNOWN = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('hosts and enrollment tokens of administrators', (databases) => {
   let world: FleetWorld;
@@ -157,11 +155,11 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
 
     test.each(['', '/gpus'])('GET /v1/hosts/{id}%s: malformed 400, unknown 404', async (suffix) => {
       expect((await world.call('GET', `/v1/hosts/not-a-uuid${suffix}`)).status).toBe(400);
-      expect((await world.call('GET', `/v1/hosts/${UNKNOWN}${suffix}`)).status).toBe(404);
+      expect((await world.call('GET', `/v1/hosts/${UNKNOWN_ID}${suffix}`)).status).toBe(404);
     });
 
     test('everybody else is refused before anything is looked up', async () => {
-      for (const path of ['/v1/hosts', `/v1/hosts/${UNKNOWN}`, '/v1/admin/enrollment-tokens']) {
+      for (const path of ['/v1/hosts', `/v1/hosts/${UNKNOWN_ID}`, '/v1/admin/enrollment-tokens']) {
         expect((await world.call('GET', path, undefined, '')).status).toBe(401);
         expect((await world.call('GET', path, undefined, 'user')).status).toBe(403);
       }
@@ -219,7 +217,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
     ] as const)('%s with %o: %i', async (suffix, body, status) => {
       const [, id] = await connect('hosta');
       expect((await world.call('POST', `/v1/hosts/${id}${suffix}`, body)).status).toBe(status);
-      expect((await world.call('POST', `/v1/hosts/${UNKNOWN}${suffix}`)).status).toBe(404);
+      expect((await world.call('POST', `/v1/hosts/${UNKNOWN_ID}${suffix}`)).status).toBe(404);
     });
   });
 

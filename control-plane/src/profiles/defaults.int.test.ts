@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
-import { type ProfileWorld, profileWorld, refused } from './testing/world.ts';
+import { createTestApp, describeDatabases, refused, type TestApp } from '../testing/index.ts';
+import { type ProfileWorld, profileWorld } from './testing/world.ts';
 
 const POLICY = '/v1/admin/profile-policy';
 const PREFERENCES = '/v1/me/profile-preferences';

@@ -1,7 +1,7 @@
 import { launchProfile } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
-import { type ProfileWorld, profileWorld, refused } from './testing/world.ts';
+import { createTestApp, describeDatabases, refused, type TestApp } from '../testing/index.ts';
+import { type ProfileWorld, profileWorld } from './testing/world.ts';
 
 const PATH = '/v1/admin/launch-profiles';
 

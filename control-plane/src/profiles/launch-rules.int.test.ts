@@ -49,12 +49,12 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
     const read = await inTransaction(async (tx) => ({
       policy: await loadPolicy(tx),
       hers: await loadPreference(tx, app.people.alice.id),
-      his: await loadPreference(tx, app.people.bob.id),
+      bobs: await loadPreference(tx, app.people.bob.id),
       all: await listLaunchProfiles(tx),
       none: await findLaunchProfile(tx, 'nowhere'),
     }));
     expect(read.policy).toEqual({ globalDefaultProfileId: '1080p90', userOverridesAllowed: true });
-    expect([read.hers, read.his, read.none]).toEqual(['720p60', null, null]);
+    expect([read.hers, read.bobs, read.none]).toEqual(['720p60', null, null]);
     expect(profileWithoutChoice(APP, read.policy.globalDefaultProfileId)).toBe('1080p90');
     const judged = read.all
       .filter(({ profile }) => permits(APP, ['4k60', '720p60'], profile.id))

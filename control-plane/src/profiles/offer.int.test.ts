@@ -3,8 +3,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vit
 import { DAY_MS } from '../platform/clock.ts';
 import { instant } from '../platform/database/index.ts';
 import type { ClientFailuresTable } from '../platform/database/tables/profiles.ts';
-import { createTestApp, describeDatabases, type Person, type TestApp } from '../testing/index.ts';
-import { type ProfileWorld, profileWorld, refused } from './testing/world.ts';
+import {
+  createTestApp,
+  describeDatabases,
+  type Person,
+  refused,
+  type TestApp,
+  UNKNOWN_ID,
+} from '../testing/index.ts';
+import { type ProfileWorld, profileWorld } from './testing/world.ts';
 
 const GOOD = {
   bandwidth_kbps: 50_000,
@@ -268,7 +275,7 @@ describeDatabases('what a person is offered', (databases) => {
       const ask = (person: Person, id: string) => app.call(person, 'GET', `/v1/me/profiles?app_id=${id}`);
       for (const person of [carol, app.people.admin]) {
         refused(await ask(person, 'x'), 400, 'validation_failed');
-        for (const id of [hidden.id, disabled.id, '00000000-0000-0000-0000-000000000000'])
+        for (const id of [hidden.id, disabled.id, UNKNOWN_ID])
           refused(await ask(person, id), 404, 'not_found');
       }
     });

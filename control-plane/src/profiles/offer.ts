@@ -14,7 +14,7 @@ export interface Offers {
   /**
    * Launch profiles for people as the caller's latest device can play them.
    * @param appId only those that this app may be launched with; undefined: all
-   * @throws 404 for an app that is absent, disabled, or not for the caller, whatever his role
+   * @throws 404 for an app that is absent, disabled, or not for the caller, whatever the role
    */
   offer(userId: string, appId: string | undefined): Promise<ProfileOffer>;
 }

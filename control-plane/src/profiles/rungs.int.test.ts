@@ -1,7 +1,7 @@
 import { listedStreamProfile, streamProfile } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { addSession, createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
-import { type ProfileWorld, profileWorld, RUNG_BODY, refused } from './testing/world.ts';
+import { addSession, createTestApp, describeDatabases, refused, type TestApp } from '../testing/index.ts';
+import { type ProfileWorld, profileWorld, RUNG_BODY } from './testing/world.ts';
 
 const PATH = '/v1/admin/stream-profiles';
 

@@ -280,7 +280,7 @@ export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolea
   return numUpdatedRows > 0n;
 }
 
-/** The launch profile that the user made his default; null: none. */
+/** The launch profile that the user made the default; null: none. */
 export async function loadPreference(db: Executor, userId: string): Promise<string | null> {
   const row = await db
     .selectFrom('profile_preferences')

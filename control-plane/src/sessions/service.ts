@@ -193,7 +193,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async mintToken(caller, id) {
       const row = await loadOwnSession(database.db, id, caller.userId);
       if (row === undefined) {
-        // An administrator may know which ids exist; nobody but the owner may look over his shoulder.
+        // An administrator may know which ids exist; nobody but the owner may watch.
         if (caller.role === 'admin' && (await loadSession(database.db, id)) === undefined)
           throw new ApiError('not_found', { message: 'There is no such session.' });
         throw notYours();

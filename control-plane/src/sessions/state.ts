@@ -116,7 +116,7 @@ export type Step =
   | { kind: 'late'; fields: LateFields }
   | { kind: 'ignore'; why: 'terminal' | 'illegal' | 'repeat' };
 
-/** Errors that only say that a link broke; they explain nothing to a person who stopped the session himself. */
+/** Errors that only say that a link broke; they explain nothing to a person who stopped the session. */
 const TRANSPORT_ERROR = /\b(?:socket|connection|transport|link|websocket)\b/i;
 
 /**

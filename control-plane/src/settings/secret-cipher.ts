@@ -74,7 +74,7 @@ export function openValue(
 const MIN_HINTED = 12;
 const HINT_LENGTH = 4;
 
-/** What reminds an administrator of which value he stored: its last four characters; "" when there are few. */
+/** What tells administrators which value is stored: its last four characters; "" when there are few. */
 export function hintOf(value: string): string {
   const characters = [...value];
   return characters.length < MIN_HINTED ? '' : characters.slice(-HINT_LENGTH).join('');

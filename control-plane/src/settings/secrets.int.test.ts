@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
+import { createTestApp, describeDatabases, loggedActivity, type TestApp } from '../testing/index.ts';
 import { createSecrets, type Secrets } from './index.ts';
 import { sealValue } from './secret-cipher.ts';
 
@@ -40,10 +40,7 @@ describeDatabases('secrets', ({ fresh }) => {
     createSecrets(on.plane.platform).resolve(NAME);
   const row = () =>
     app.plane.platform.database.db.selectFrom('secrets').selectAll().executeTakeFirstOrThrow();
-  const actions = async () =>
-    (await app.plane.platform.database.db.selectFrom('activity').selectAll().orderBy('id').execute()).filter(
-      ({ target_type }) => target_type === 'secret',
-    );
+  const actions = () => loggedActivity(app, { target_type: 'secret' });
 
   it('are listed by name with nothing stored: no value, no hint, no origin', async () => {
     expect(await list()).toEqual({
@@ -93,7 +90,7 @@ describeDatabases('secrets', ({ fresh }) => {
         action: 'instance.secret.set',
         actor_user_id: app.people.admin.id,
         target_id: NAME,
-        details: '{}',
+        details: {},
       });
     });
 
@@ -223,7 +220,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect((await clear(keyless)).status).toBe(204);
       expect(await status()).toMatchObject({ configured: false, key_version: 0, updated_by: null });
       expect((await actions()).slice(before)).toEqual([
-        expect.objectContaining({ action: 'instance.secret.cleared', target_id: NAME, details: '{}' }),
+        expect.objectContaining({ action: 'instance.secret.cleared', target_id: NAME, details: {} }),
       ]);
       expect((await clear()).status).toBe(204);
       expect(await actions()).toHaveLength(before + 1);

@@ -1,3 +1,5 @@
+export { type LoggedEntry, loggedActivity } from './activity-log.ts';
+export { refused, UNKNOWN_ID } from './answers.ts';
 export {
   type Answer,
   type CallOptions,
@@ -10,4 +12,4 @@ export { describeDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
 export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
 export { addHost, addSession, type SessionFacts } from './sessions.ts';
-export { CHEAP_HASHES, OPEN_REGISTRATION, PASSWORD, signIn, signUp } from './sign-in.ts';
+export { CHEAP_HASHES, FREE_SIGN_IN, OPEN_REGISTRATION, PASSWORD, signIn, signUp } from './sign-in.ts';

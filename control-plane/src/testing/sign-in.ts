@@ -5,6 +5,9 @@ export const PASSWORD = 'correct horse battery';
 /** Settings of an app in which people sign up, at little cost. */
 export const OPEN_REGISTRATION = { REGISTRATION_MODE: 'open' };
 export const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
+const BOTTOMLESS = { capacity: 1_000_000, refillEveryMs: 1 };
+/** Account limits under which signing in and changing passwords is never slowed down. */
+export const FREE_SIGN_IN = { signIn: BOTTOMLESS, perUser: BOTTOMLESS, hashCost: CHEAP_HASHES };
 
 /** Makes an account with a password, and signs it in. */
 export async function signUp(app: TestApp, username: string, device_key?: string): Promise<Person> {

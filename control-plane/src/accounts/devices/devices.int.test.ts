@@ -1,23 +1,21 @@
-import type { Device, ErrorCode } from '@footlight/protocol/rest';
+import type { Device } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS, SECOND_MS } from '../../platform/clock.ts';
 import {
-  type Answer,
   addSession,
-  CHEAP_HASHES,
   createTestApp,
   describeDatabases,
+  FREE_SIGN_IN,
   OPEN_REGISTRATION,
   openEventStream,
   type Person,
+  refused,
   signIn,
   signUp,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
 import { loadLatestProbe } from './store.ts';
-
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
-const RAISED = { capacity: 100_000, refillEveryMs: 1 };
 
 describeDatabases('devices', ({ fresh }) => {
   let app: TestApp;
@@ -29,7 +27,7 @@ describeDatabases('devices', ({ fresh }) => {
   beforeAll(async () => {
     app = await createTestApp(await fresh(), {
       env: OPEN_REGISTRATION,
-      overrides: { accountLimits: { signIn: RAISED, perUser: RAISED, hashCost: CHEAP_HASHES } },
+      overrides: { accountLimits: FREE_SIGN_IN },
     });
     origin = (await app.plane.listen()).http;
     const made = await app.call(app.people.admin, 'POST', '/v1/apps', { body: { name: 'Demo' } });
@@ -42,8 +40,6 @@ describeDatabases('devices', ({ fresh }) => {
     alice = await signUp(app, `alice${number}`);
   });
 
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code], answer.text).toEqual([status, code]);
   const now = (): string => new Date(app.clock.nowMs()).toISOString();
   const list = async (as: Person): Promise<Device[]> => {
     const answer = await app.call(as, 'GET', '/v1/me/devices');
@@ -135,8 +131,8 @@ describeDatabases('devices', ({ fresh }) => {
 
     test('keeps one device per person and key', async () => {
       const mine = await device(alice, 'shared');
-      const his = await device(app.people.bob, 'shared');
-      expect(his).not.toBe(mine);
+      const bobs = await device(app.people.bob, 'shared');
+      expect(bobs).not.toBe(mine);
       expect(await device(alice, 'shared')).toBe(mine);
     });
 
@@ -371,14 +367,14 @@ describeDatabases('devices', ({ fresh }) => {
     });
 
     test('answers 403 for an unknown id and for another person’s alike, and touches nothing', async () => {
-      const his = await signIn(app, alice.username, 'his');
-      const [{ id }] = (await list(his)) as [Device];
+      const second = await signIn(app, alice.username, 'second');
+      const [{ id }] = (await list(second)) as [Device];
       const answers = [];
       for (const as of [app.people.bob, app.people.admin])
         for (const other of [id, UNKNOWN_ID]) answers.push(await remove(as, other));
       for (const answer of answers) refused(answer, 403, 'forbidden');
       expect(new Set(answers.map((answer) => answer.text)).size).toBe(1);
-      expect(await isSignedIn(his)).toBe(true);
+      expect(await isSignedIn(second)).toBe(true);
     });
 
     test('a launch that was under way from the device is refused', async () => {

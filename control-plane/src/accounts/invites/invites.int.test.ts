@@ -7,12 +7,14 @@ import {
   createTestApp,
   describeDatabases,
   dumpDatabase,
+  FREE_SIGN_IN,
+  loggedActivity,
   type Person,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
 
 const PASSWORD = 'correct horse battery';
-const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('invites', ({ fresh }) => {
   let app: TestApp;
@@ -21,11 +23,7 @@ describeDatabases('invites', ({ fresh }) => {
     app = await createTestApp(await fresh(), {
       env: { REGISTRATION_MODE: 'invite_only', PUBLIC_BASE_URL: 'https://play.example.org/base//' },
       overrides: {
-        accountLimits: {
-          signIn: { capacity: 1_000_000, refillEveryMs: 1 },
-          hashQueue: { parallel: 2, waiting: 1_000 },
-          hashCost: { memoryCost: 64, timeCost: 1, parallelism: 1 },
-        },
+        accountLimits: { ...FREE_SIGN_IN, hashQueue: { parallel: 2, waiting: 1_000 } },
       },
     });
     admin = app.people.admin;
@@ -45,14 +43,8 @@ describeDatabases('invites', ({ fresh }) => {
       body: { email, username, password: PASSWORD, invite_code: code },
     });
   const audits = async (targetId: string) => {
-    const rows = await app.plane.platform.database.db
-      .selectFrom('activity')
-      .selectAll()
-      .where('target_type', '=', 'invite')
-      .where('target_id', '=', targetId)
-      .orderBy('id')
-      .execute();
-    return rows.map((row) => [row.actor_user_id, row.action, JSON.parse(row.details)]);
+    const rows = await loggedActivity(app, { target_type: 'invite', target_id: targetId });
+    return rows.map((row) => [row.actor_user_id, row.action, row.details]);
   };
 
   describe('minting', () => {
@@ -202,8 +194,8 @@ describeDatabases('invites', ({ fresh }) => {
     });
 
     test('an invite that nobody knows is 204 and leaves no record', async () => {
-      expect((await revoke(NOBODY)).status).toBe(204);
-      expect(await audits(NOBODY)).toEqual([]);
+      expect((await revoke(UNKNOWN_ID)).status).toBe(204);
+      expect(await audits(UNKNOWN_ID)).toEqual([]);
     });
   });
 

@@ -22,7 +22,7 @@ describeDatabases('the settings of the web client', ({ fresh }) => {
     return answer.body;
   };
 
-  test('are an empty overlay at first, and each person has his own', async () => {
+  test('are an empty overlay at first, and each person has their own', async () => {
     expect(await stored()).toEqual({ session_overlay: {} });
     await patch({ session_overlay: { strip_position: 'left' } });
     expect(await stored()).toEqual({ session_overlay: { strip_position: 'left' } });

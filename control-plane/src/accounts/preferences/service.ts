@@ -5,7 +5,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { loadUiPreferences, lockUiPreferences, storeUiPreferences } from './store.ts';
 import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
 
-/** What a person set for himself. */
+/** What a person set for the web client. */
 export interface Preferences {
   readUi(userId: string): Promise<UiPreferences>;
   /** @throws ApiError validation_failed when the whole document would be too long; nothing is written then */

@@ -14,15 +14,10 @@ import { createLogger } from '../../platform/logger.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { systemRandom } from '../../platform/random.ts';
 import { createSettings } from '../../settings/index.ts';
-import { ManualClock } from '../../testing/index.ts';
+import { CHEAP_HASHES, ManualClock, PASSWORD } from '../../testing/index.ts';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../index.ts';
-import type { HashCost } from '../password-hasher.ts';
 
-export const PASSWORD = 'correct horse battery';
 export const ADMIN = { email: 'admin@example.org', username: 'admin', password: PASSWORD };
-
-/** Passwords are not what most tests are about. */
-const CHEAP: HashCost = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 
 export interface WorldOptions {
   env?: Record<string, string>;
@@ -79,7 +74,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
       for (const id of ids) stopped.push({ id, reason });
     },
     certificate: options.certificate ?? (() => null),
-    limits: { hashCost: CHEAP, ...options.limits },
+    limits: { hashCost: CHEAP_HASHES, ...options.limits },
   };
   const accounts = createAccounts(platform, deps);
   const server = await createServer({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type Person, type TestApp } from '../../testing/index.ts';
 
 /** How often each race is run: who comes first differs. */
-const ROUNDS = 5;
+const ROUNDS = 3;
 
 describeDatabases('the last enabled administrator', ({ fresh }) => {
   let app: TestApp;
@@ -56,7 +56,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
       'both, with the quota in the same request',
       { role: 'user', disabled: true, max_concurrent_sessions: 9 },
     ],
-  ])('cannot be %s, not even by himself; nothing changes and nothing is recorded', async (_, body) => {
+  ])('cannot be %s, not even by their own hand; nothing changes and nothing is recorded', async (_, body) => {
     const [sole] = (await onlyAdmins(1)) as [Person];
     const before = await audited();
     const answer = await patch(sole, sole.id, body);
@@ -64,7 +64,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     const user = (await app.call(sole, 'GET', `/v1/users?q=${sole.username}`)).body.items[0];
     expect(user).toMatchObject({ role: 'admin', disabled: false, max_concurrent_sessions: 3 });
     expect(await audited()).toBe(before);
-    // What does not touch his standing goes through, and so does saying what is so already.
+    // What does not touch that standing goes through, and so does saying what is so already.
     expect((await patch(sole, sole.id, { max_concurrent_sessions: 4 })).status).toBe(200);
     expect((await patch(sole, sole.id, { role: 'admin', disabled: false })).status).toBe(200);
   });

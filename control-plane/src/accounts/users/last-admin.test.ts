@@ -13,7 +13,7 @@ describe('the last enabled administrator', () => {
     ['disabled', ADMIN, SHUT_ADMIN, true],
     ['demoted and disabled', ADMIN, SHUT_USER, true],
     ['deleted', ADMIN, null, true],
-    ['left as he is', ADMIN, ADMIN, false],
+    ['left as it is', ADMIN, ADMIN, false],
     ['a user, disabled', USER, SHUT_USER, false],
     ['a user, deleted', USER, null, false],
     ['a disabled administrator, who does not count, demoted', SHUT_ADMIN, SHUT_USER, false],

@@ -8,11 +8,11 @@ import {
   createTestApp,
   describeDatabases,
   dumpDatabase,
+  loggedActivity,
   type Person,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
-
-const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('users', ({ fresh }) => {
   let app: TestApp;
@@ -55,15 +55,9 @@ describeDatabases('users', ({ fresh }) => {
   }
 
   async function audits(targetId: string): Promise<[string, unknown][]> {
-    const rows = await db()
-      .selectFrom('activity')
-      .selectAll()
-      .where('target_id', '=', targetId)
-      .where('target_type', '=', 'user')
-      .orderBy('id')
-      .execute();
+    const rows = await loggedActivity(app, { target_type: 'user', target_id: targetId });
     for (const row of rows) expect(row.actor_user_id).toBe(admin.id);
-    return rows.map(({ action, details }) => [action, JSON.parse(details)]);
+    return rows.map(({ action, details }) => [action, details]);
   }
 
   /** An account that the bench uses: nobody signs in to it, and administrators do not see it. */
@@ -173,7 +167,7 @@ describeDatabases('users', ({ fresh }) => {
       for (const body of [
         {},
         { role: null, disabled: null, max_concurrent_sessions: null },
-        { email: 'x@example.org', username: 'x', password: 'correct horse battery', id: NOBODY },
+        { email: 'x@example.org', username: 'x', password: 'correct horse battery', id: UNKNOWN_ID },
         '{"__proto__":{"role":"admin"},"constructor":1}',
       ]) {
         const answer = await patch(app.people.bob.id, body);
@@ -194,7 +188,7 @@ describeDatabases('users', ({ fresh }) => {
     ])('refuses %j before it looks for the account, and changes nothing', async (body) => {
       const before = await only('bob');
       expect((await patch(app.people.bob.id, body)).body.error.code).toBe('validation_failed');
-      expect((await patch(NOBODY, body)).body.error.code).toBe('validation_failed');
+      expect((await patch(UNKNOWN_ID, body)).body.error.code).toBe('validation_failed');
       expect(await only('bob')).toEqual(before);
     });
 
@@ -207,7 +201,7 @@ describeDatabases('users', ({ fresh }) => {
     });
 
     test('of an unknown or internal account is 404', async () => {
-      for (const id of [NOBODY, await addInternal()])
+      for (const id of [UNKNOWN_ID, await addInternal()])
         expect((await patch(id, { disabled: true })).body.error.code).toBe('not_found');
     });
 
@@ -251,7 +245,7 @@ describeDatabases('users', ({ fresh }) => {
     });
 
     test('of an unknown or internal account is 404, and so is a repeat', async () => {
-      for (const id of [NOBODY, await addInternal()])
+      for (const id of [UNKNOWN_ID, await addInternal()])
         expect((await remove(id)).body.error.code).toBe('not_found');
       const once = await app.addPerson('once');
       expect((await remove(once.id)).status).toBe(204);
@@ -317,7 +311,7 @@ describeDatabases('users', ({ fresh }) => {
       const left = (await dumpDatabase(app.plane.platform.database))
         .split('\n')
         .filter((line) => line.includes(leaver.id) || line.includes(deviceId));
-      // What he did and what was done to him stays on record, and nothing else.
+      // What the account did and what was done to it stays on record, and nothing else.
       expect(left.filter((line) => !line.startsWith('activity '))).toEqual([]);
       expect(left.length).toBeGreaterThan(0);
       expect((await audits(leaver.id)).at(-1)).toEqual(['user.deleted', { username: 'leaver' }]);
@@ -376,7 +370,7 @@ describeDatabases('users', ({ fresh }) => {
     });
 
     test('of an unknown or internal account are 404', async () => {
-      for (const id of [NOBODY, await addInternal()]) {
+      for (const id of [UNKNOWN_ID, await addInternal()]) {
         const answer = await app.call(admin, 'GET', `/v1/admin/users/${id}/entitlements`);
         expect(answer.body.error.code).toBe('not_found');
       }

@@ -1,14 +1,14 @@
-import { type ErrorCode, entitlement } from '@footlight/protocol/rest';
+import { entitlement } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  type Answer,
   createTestApp,
   describeDatabases,
+  loggedActivity,
   type Person,
+  refused,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
-
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('entitlements', (databases) => {
   let app: TestApp;
@@ -21,8 +21,6 @@ describeDatabases('entitlements', (databases) => {
   });
   afterAll(() => app.close());
 
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code]).toEqual([status, code]);
   const newApp = async (): Promise<string> =>
     (await app.call(admin, 'POST', '/v1/apps', { body: { name: 'App', entitle: 'none' } })).body.app.id;
   const grant = (id: string, body: unknown) =>
@@ -53,14 +51,8 @@ describeDatabases('entitlements', (databases) => {
     expect((await revoke(id, answer.body.entitlement.id)).status).toBe(204);
     expect(await sees(alice, id)).toBe(false);
     refused(await revoke(id, answer.body.entitlement.id), 404, 'not_found');
-    const { database } = app.plane.platform;
-    const rows = await database.db
-      .selectFrom('activity')
-      .selectAll()
-      .where('target_id', '=', id)
-      .orderBy('id')
-      .execute();
-    expect(rows.map(({ action, details }) => [action, JSON.parse(details)]).slice(1)).toEqual([
+    const rows = await loggedActivity(app, { target_id: id });
+    expect(rows.map(({ action, details }) => [action, details]).slice(1)).toEqual([
       [
         'app.entitlement.grant',
         { entitlement_id: answer.body.entitlement.id, subject_type: 'user', subject_id: alice.id },
@@ -93,7 +85,9 @@ describeDatabases('entitlements', (databases) => {
     [{ subject_type: 'user', subject_id: '' }],
     [{ subject_type: 'user', subject_id: 'alice' }],
     [{ subject_type: 'all', granted_by: 'provider' }],
-  ])('400 for %j', async (body) => refused(await grant(await newApp(), body), 400, 'validation_failed'));
+  ])('400 for %j', async (body) => {
+    refused(await grant(await newApp(), body), 400, 'validation_failed');
+  });
 
   test('an unknown app or account: 404', async () => {
     refused(await grant(UNKNOWN_ID, { subject_type: 'all' }), 404, 'not_found');
@@ -242,15 +236,8 @@ describeDatabases('entitlements', (databases) => {
       });
       expect(await sees(alice, oldest)).toBe(false);
       expect(await items(newer)).toEqual(others);
-      const rows = await database.db
-        .selectFrom('activity')
-        .selectAll()
-        .where('action', '=', 'app.entitlement.set_mode')
-        .orderBy('id')
-        .execute();
-      expect(
-        rows.map((row) => [row.actor_user_id, row.target_type, row.target_id, JSON.parse(row.details)]),
-      ).toEqual(
+      const rows = await loggedActivity(app, { action: 'app.entitlement.set_mode' });
+      expect(rows.map((row) => [row.actor_user_id, row.target_type, row.target_id, row.details])).toEqual(
         [
           ['user', 1],
           ['all', 1],

@@ -1,14 +1,12 @@
-import type { ErrorCode } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
-  type Answer,
   createTestApp,
   describeDatabases,
   type Person,
+  refused,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
-
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 
 describeDatabases('favourites', ({ fresh }) => {
   let app: TestApp;
@@ -31,8 +29,6 @@ describeDatabases('favourites', ({ fresh }) => {
   }
   const add = (as: Person, id: string) => app.call(as, 'PUT', `/v1/me/favourites/${id}`);
   const remove = (as: Person, id: string) => app.call(as, 'DELETE', `/v1/me/favourites/${id}`);
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code]).toEqual([status, code]);
   /** The mark as the person's list shows it. */
   const listed = async (as: Person, id: string): Promise<boolean | undefined> => {
     const { body } = await app.call(as, 'GET', '/v1/apps?limit=1000');
@@ -74,7 +70,7 @@ describeDatabases('favourites', ({ fresh }) => {
     refused(await add(admin, hidden), 403, 'forbidden');
   });
 
-  test('403 without an entitlement, for administrators too; one of his own is enough', async () => {
+  test('403 without an entitlement, for administrators too; a personal one is enough', async () => {
     const hidden = await create({ entitle: 'none' });
     for (const person of [alice, admin]) refused(await add(person, hidden), 403, 'forbidden');
     await app.call(admin, 'POST', `/v1/admin/apps/${hidden}/entitlements`, {
@@ -84,7 +80,7 @@ describeDatabases('favourites', ({ fresh }) => {
     refused(await add(app.people.bob, hidden), 403, 'forbidden');
   });
 
-  test('an administrator may mark a disabled app that he is entitled to', async () => {
+  test('an administrator may mark a disabled app that they are entitled to', async () => {
     const disabled = await create({ enabled: false });
     expect((await add(admin, disabled)).status).toBe(204);
     refused(await add(alice, disabled), 404, 'not_found');

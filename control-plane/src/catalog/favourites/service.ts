@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { bumpCatalogVersion, isEntitled, lockApp } from '../store.ts';
 import { deleteFavourite, insertFavourite } from './store.ts';
 
-/** Apps that a person has marked for himself. Reads of apps show the mark. */
+/** Apps that a person has marked. Reads of apps show the mark. */
 export interface Favourites {
   /** @throws ApiError not_found, forbidden; in this order. A repeat changes nothing. */
   add(caller: Caller, appId: string): Promise<void>;

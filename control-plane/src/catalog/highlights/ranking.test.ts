@@ -83,7 +83,7 @@ describe('the highlights', () => {
     expect(rank(facts)[0]?.play_seconds).toBe((8 * HOUR_MS) / SECOND_MS);
   });
 
-  it('leave out what the person may not have, whatever he played', () => {
+  it('leave out what the person may not have, whatever was played', () => {
     const facts = {
       apps: apps('a'),
       live: [live('x', HOUR_MS)],

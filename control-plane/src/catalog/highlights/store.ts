@@ -11,7 +11,7 @@ import {
 } from './ranking.ts';
 
 /**
- * Enabled apps that the user is entitled to and that can be among the highlights: those he has sessions of, and the
+ * Enabled apps that the user is entitled to and that can be among the highlights: those with sessions of the user, and the
  * newest. More of the new ones are never needed, since every other card comes before them.
  */
 export async function loadCandidates(db: Executor, userId: string): Promise<CandidateApp[]> {

@@ -1,15 +1,16 @@
-import { type ErrorCode, type RuntimePreset, runtimePreset } from '@footlight/protocol/rest';
+import { type RuntimePreset, runtimePreset } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
-  type Answer,
   createTestApp,
   describeDatabases,
+  loggedActivity,
   type Person,
+  refused,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
 
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 const PATH = '/v1/admin/runtime-presets';
 
 describeDatabases('runtime presets', (databases) => {
@@ -21,8 +22,6 @@ describeDatabases('runtime presets', (databases) => {
   });
   afterAll(() => app.close());
 
-  const refused = (answer: Answer, status: number, code: ErrorCode) =>
-    expect([answer.status, answer.body?.error?.code], answer.text).toEqual([status, code]);
   const create = (body: unknown) => app.call(admin, 'POST', PATH, { body });
   const created = async (fields: object): Promise<RuntimePreset> => {
     const answer = await create(fields);
@@ -38,13 +37,8 @@ describeDatabases('runtime presets', (databases) => {
     return answer.body.app.id;
   };
   const audit = async (id: string) => {
-    const rows = await app.plane.platform.database.db
-      .selectFrom('activity')
-      .selectAll()
-      .where('target_id', '=', id)
-      .orderBy('id')
-      .execute();
-    return rows.map((row) => [row.action, row.target_type, row.actor_user_id, JSON.parse(row.details)]);
+    const rows = await loggedActivity(app, { target_id: id });
+    return rows.map((row) => [row.action, row.target_type, row.actor_user_id, row.details]);
   };
   let serial = 0;
   const name = () => {

@@ -103,7 +103,7 @@ describe('the client address', () => {
     );
   });
 
-  it('is a peer that is no proxy, whatever list of hops he sends', () => {
+  it('is a peer that is no proxy, whatever list of hops it sends', () => {
     fc.assert(
       fc.property(fc.array(hop), fc.constantFrom('203.0.113.1', '2001:db8::1'), (hops, stranger) => {
         const header = hops.map(([text]) => text).join(',');

@@ -1,7 +1,7 @@
 import { type Operation, operations } from '@footlight/protocol/rest';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
+import { createTestApp, describeDatabases, type TestApp, UNKNOWN_ID } from '../../testing/index.ts';
 
 // A million bodies in the long run, one per cent of it otherwise, shared by both databases.
 const BODIES = process.env.FOOTLIGHT_LONG === '1' ? 500_000 : 2_000;
@@ -54,7 +54,7 @@ const VALUES = [
   'x'.repeat(5_000),
   '../..',
   'correct horse battery',
-  '00000000-0000-0000-0000-000000000000',
+  UNKNOWN_ID,
   0,
   -1,
   1,
@@ -100,7 +100,7 @@ describeDatabases('bodies of every shape', (databases) => {
   test('are answered below 500, and the service goes on', { timeout: 3_600_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...WITH_BODY), body, async (operation, payload) => {
-        const url = operation.path.replace(/\{[^}]+\}/g, '00000000-0000-0000-0000-000000000000');
+        const url = operation.path.replace(/\{[^}]+\}/g, UNKNOWN_ID);
         const answer = await app.call(app.people.admin, operation.method, url, { body: payload });
         expect([
           operation.id,

@@ -12,13 +12,13 @@ import {
   describeDatabases,
   dumpDatabase,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
 
 const ENROLLMENT_TOKEN = 'a-fixed-enrollment-token';
 const PAYLOAD = '</script><script>alert(1)</script><img src=x onerror=alert(2)>"\'`{{7*7}}';
 const all: Operation[] = Object.values(operations);
-const urlOf = ({ path }: Operation): string =>
-  path.replace(/\{\w+\}/g, '00000000-0000-0000-0000-000000000000');
+const urlOf = ({ path }: Operation): string => path.replace(/\{\w+\}/g, UNKNOWN_ID);
 
 describeDatabases('a page of somebody else, in the browser of an administrator', (databases) => {
   let folder: string;
@@ -120,7 +120,7 @@ describeDatabases('a page of somebody else, in the browser of an administrator',
   test('every answer, whatever it is, may neither be framed, sniffed nor opened', async () => {
     const answers: [string, Answer][] = [];
     for (const operation of all) {
-      // Somebody of his own for each, since one of them signs out.
+      // A person for each, since one of them signs out.
       const caller = await app.addPerson(`caller-of-${operation.id}`, 'admin');
       answers.push([operation.id, await app.call(caller, operation.method, urlOf(operation), { body: {} })]);
       answers.push([`${operation.id} as nobody`, await app.call(null, operation.method, urlOf(operation))]);

@@ -10,9 +10,8 @@ import {
   describeDatabases,
   type Person,
   type TestApp,
+  UNKNOWN_ID,
 } from '../../testing/index.ts';
-
-const UNKNOWN_ID = '00000000-0000-0000-0000-000000000000';
 
 function expectRefusal(answer: Answer, status: number, code: ErrorCode): void {
   expect([answer.status, answer.body?.error?.code]).toEqual([status, code]);

@@ -1,6 +1,6 @@
-import type { ErrorCode, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
+import type { LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
 import { expect } from 'vitest';
-import type { Answer, TestApp } from '../../testing/index.ts';
+import { type Answer, loggedActivity, type TestApp } from '../../testing/index.ts';
 
 /** What suites about profiles do again and again. */
 export interface ProfileWorld {
@@ -25,11 +25,6 @@ export const RUNG_BODY = {
   nominal_bitrate_kbps: 4000,
 } as const;
 
-export function refused(answer: Answer, status: number, code: ErrorCode): string {
-  expect([answer.status, answer.body?.error?.code], answer.text).toEqual([status, code]);
-  return answer.body.error.message;
-}
-
 export function profileWorld(app: TestApp): ProfileWorld {
   const { db } = app.plane.platform.database;
   const ask = (method: string, url: string, body?: unknown) =>
@@ -46,14 +41,10 @@ export function profileWorld(app: TestApp): ProfileWorld {
       created('/v1/admin/launch-profiles', { id, display_name: `Profile ${id}`, rungs, ...fields }),
     app: async (fields) => (await created('/v1/apps', { name: 'An app', ...fields })).app,
     async audited(action) {
-      const row = await db
-        .selectFrom('activity')
-        .select(['actor_user_id', 'target_type', 'target_id', 'details'])
-        .where('action', '=', action)
-        .orderBy('id', 'desc')
-        .limit(1)
-        .executeTakeFirst();
-      return row && { ...row, details: JSON.parse(row.details) };
+      const entry = (await loggedActivity(app, { action })).at(-1);
+      if (entry === undefined) return undefined;
+      const { id: _, action: __, created_at: ___, ...facts } = entry;
+      return facts;
     },
     async version() {
       const row = await db.selectFrom('catalog_version').select('version').executeTakeFirstOrThrow();

@@ -2,7 +2,13 @@ import type { AdminSession, Session, Signaling } from '@footlight/protocol/rest'
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import type { DatabaseTarget } from '../../platform/database/index.ts';
-import { type Answer, createTestApp, type Person, type TestApp } from '../../testing/index.ts';
+import {
+  type Answer,
+  createTestApp,
+  loggedActivity,
+  type Person,
+  type TestApp,
+} from '../../testing/index.ts';
 
 const TOKEN = 'a-fixed-enrollment-token';
 /** How often an agent speaks while a test lets time pass. */
@@ -119,13 +125,8 @@ export async function openSessionsWorld(
       }
     },
     async audit(action) {
-      const rows = await db
-        .selectFrom('activity')
-        .select(['target_id', 'actor_user_id', 'details'])
-        .where('action', '=', action)
-        .orderBy('id')
-        .execute();
-      return rows.map((row) => ({ ...row, details: JSON.parse(row.details) as unknown }));
+      const rows = await loggedActivity(app, { action });
+      return rows.map(({ target_id, actor_user_id, details }) => ({ target_id, actor_user_id, details }));
     },
     async close() {
       await Promise.all(agents.map((agent) => agent.drop()));

@@ -72,7 +72,7 @@ export interface ProfilePolicyTable {
   shipped_catalog_at: number | null;
 }
 
-/** A row exists only while the user has a default of his own. */
+/** A row exists only while the user has a default of their own. */
 export interface ProfilePreferencesTable {
   user_id: string;
   default_profile_id: string;
