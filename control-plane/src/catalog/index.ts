@@ -1,3 +1,4 @@
+export type { DisplayStreams } from './deps.ts';
 export { registerCatalogRoutes } from './routes.ts';
 export { type Catalog, createCatalog } from './service.ts';
 export { bumpCatalogVersion, findEntitledApp, loadAllowLists } from './store.ts';

@@ -1,9 +1,7 @@
+import type { DisplayStreams } from '../catalog/index.ts';
 import type { Executor } from '../platform/database/index.ts';
-import { type AppChoice, profileWithoutChoice } from './app-choice.ts';
-import { loadFirstRungs, loadPolicy, type StreamNumbers } from './store.ts';
-
-/** Numbers of the first rung that a launch without a choice would stream; null: the app's own apply. */
-export type DisplayStreams = (app: AppChoice) => StreamNumbers | null;
+import { profileWithoutChoice } from './app-choice.ts';
+import { loadFirstRungs, loadPolicy } from './store.ts';
 
 /** Reads once what every app of a list is shown with. */
 export async function loadDisplayStreams(db: Executor): Promise<DisplayStreams> {

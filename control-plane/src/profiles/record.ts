@@ -45,6 +45,10 @@ export function changeRung(rung: StreamProfile, patch: RungPatch): StreamProfile
   return { ...rung, ...Object.fromEntries(named) };
 }
 
+/** By the text of the ids, in one order on every database. */
+export const byId = (a: { id: string }, b: { id: string }): number =>
+  a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+
 /** A launch profile with its chain, best rung first. */
 export interface Chained {
   profile: LaunchProfileRow;
@@ -65,12 +69,4 @@ export function toLaunchProfile({ profile, rungs }: Chained, usedBy: LaunchProfi
     used_by: usedBy,
     warnings: warnAbout(rungs),
   };
-}
-
-const MAX_NAMED = 10;
-
-/** Names for a sentence; of many, the first ones and how many more there are. */
-export function nameSome(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_NAMED).join(', ');
-  return names.length > MAX_NAMED ? `${shown} and ${names.length - MAX_NAMED} more` : shown;
 }

@@ -3,9 +3,10 @@ import { bumpCatalogVersion } from '../catalog/index.ts';
 import { refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
+import { nameSome } from '../platform/name-some.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hasFloor, warnAbout } from './chain.ts';
-import { type Chained, changeRung, nameSome, toRungColumns } from './record.ts';
+import { byId, type Chained, changeRung, toRungColumns } from './record.ts';
 import * as store from './store.ts';
 
 type CreateBody = Body<'streamProfiles.create'>;
@@ -47,7 +48,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
       return rungs.map((rung) => {
         const usedBy = listing(chains, rung.id)
           .map(({ profile: { id, display_name } }) => ({ id, display_name }))
-          .sort((a, b) => (a.id < b.id ? -1 : 1));
+          .sort(byId);
         const sessionCount = sessions.get(rung.id) ?? 0;
         return {
           ...rung,

@@ -1,7 +1,8 @@
+import type { DisplayStreams } from '../catalog/index.ts';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createDefaults, type Defaults } from './defaults.ts';
-import { type DisplayStreams, loadDisplayStreams } from './display-streams.ts';
+import { loadDisplayStreams } from './display-streams.ts';
 import { createLaunchProfileAdmin, type LaunchProfileAdmin } from './launch-profile-admin.ts';
 import { createOffers, type Offers } from './offer.ts';
 import { createRungAdmin, type RungAdmin } from './rung-admin.ts';

@@ -1,4 +1,4 @@
-import type { StreamProfile } from '@footlight/protocol/rest';
+import type { AppListItem, StreamProfile } from '@footlight/protocol/rest';
 import type { Insertable, Updateable } from 'kysely';
 import { bool, type Database, type Executor, type Tx } from '../platform/database/index.ts';
 import type {
@@ -7,9 +7,12 @@ import type {
   StreamProfilesTable,
 } from '../platform/database/tables/profiles.ts';
 import type { ClientFailure } from './eligibility.ts';
-import { type Chained, type LaunchProfileRow, toRung } from './record.ts';
+import { byId, type Chained, type LaunchProfileRow, toRung } from './record.ts';
 
 const POLICY_ROW = 1;
+
+/** Numbers of a rung as lists show them. */
+type DisplayStream = AppListItem['display_stream'];
 
 /**
  * Rungs, launch profiles and the policy are written one after the other, since each rule looks at several of their
@@ -17,9 +20,6 @@ const POLICY_ROW = 1;
  */
 export const lockProfiles = (database: Database, tx: Tx): Promise<void> =>
   database.advisoryLock(tx, 'profiles');
-
-/** By the text of the ids, in one order on every database. */
-const byId = (a: { id: string }, b: { id: string }): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 /** Every rung, by id. */
 export async function listRungs(db: Executor): Promise<StreamProfile[]> {
@@ -223,16 +223,8 @@ export async function lockUserProfiles(
   return new Set((await database.forUpdate(query).execute()).map((row) => row.id));
 }
 
-/** Numbers of a rung as lists show them. */
-export interface StreamNumbers {
-  width: number;
-  height: number;
-  fps: number;
-  bitrate_kbps: number;
-}
-
 /** The first rung of every launch profile that has one. */
-export async function loadFirstRungs(db: Executor): Promise<Map<string, StreamNumbers>> {
+export async function loadFirstRungs(db: Executor): Promise<Map<string, DisplayStream>> {
   const rows = await db
     .selectFrom('launch_profile_rungs')
     .innerJoin('stream_profiles', 'stream_profiles.id', 'launch_profile_rungs.stream_profile_id')

@@ -1,7 +1,7 @@
 import type { TestApp } from './app.ts';
 
 /** What the activity log says, with details as they were recorded. */
-export interface LoggedEntry {
+interface LoggedEntry {
   id: number;
   actor_user_id: string | null;
   action: string;

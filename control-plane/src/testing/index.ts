@@ -1,4 +1,4 @@
-export { type LoggedEntry, loggedActivity } from './activity-log.ts';
+export { loggedActivity } from './activity-log.ts';
 export { refused, UNKNOWN_ID } from './answers.ts';
 export {
   type Answer,

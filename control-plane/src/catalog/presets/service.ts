@@ -2,6 +2,7 @@ import type { Body, RuntimePreset } from '@footlight/protocol/rest';
 import { refusingTaken } from '../../platform/database/index.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
+import { nameSome } from '../../platform/name-some.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { refuseMounts } from '../mount-policy.ts';
 import { isManagedImage } from './managed-image.ts';
@@ -145,9 +146,7 @@ function refuseBadMounts(mounts: readonly string[] | undefined): void {
 const nameTaken = () => new ApiError('conflict', { message: 'name: another preset has this name.' });
 
 function stillUsed(names: readonly string[]): ApiError {
-  const named = names.slice(0, MAX_NAMED_APPS).join(', ');
-  const more = names.length > MAX_NAMED_APPS ? ` and ${names.length - MAX_NAMED_APPS} more` : '';
   return new ApiError('conflict', {
-    message: `Apps use this preset: ${named}${more}. Give them another one first.`,
+    message: `Apps use this preset: ${nameSome(names, MAX_NAMED_APPS)}. Give them another one first.`,
   });
 }
