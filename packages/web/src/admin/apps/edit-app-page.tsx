@@ -7,11 +7,10 @@ import { useState } from 'react';
 import { ApiFailure, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { Problem } from '../../components/problem.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import { changesOf } from '../frame/changes.ts';
 import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import { AbsentRecord } from '../frame/record-page.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, formOf } from './app-form-model.ts';
 import { Artwork } from './artwork.tsx';
@@ -27,22 +26,9 @@ export function EditAppPage({ id }: { id: string }) {
   });
   const app = query.data?.app;
   usePageTitle(app?.name ?? 'App');
-  if (query.isError) {
-    return (
-      <>
-        <PageHead title="App" back={BACK} />
-        <Problem error={query.error} retry={() => void query.refetch()} />
-      </>
-    );
-  }
   // Administrators get the full record; without it this person lost the role meanwhile, and the next act says so.
-  if (app === undefined || !('runtime_spec' in app)) {
-    return (
-      <>
-        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
-        <Skeleton height={480} radius={14} />
-      </>
-    );
+  if (query.isError || app === undefined || !('runtime_spec' in app)) {
+    return <AbsentRecord words="App" back={BACK} query={query} />;
   }
   return <LoadedApp app={app} />;
 }

@@ -3,18 +3,15 @@ import { Button, NativeSelect, NumberInput, Switch } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { readUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-parts.module.css';
 import { countWords, PageHead, Section } from '../frame/parts.tsx';
+import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PersonalApps } from './personal-apps.tsx';
 import { readAccount } from './user-lookup.ts';
 import { UserChip } from './users-page.tsx';
@@ -34,21 +31,8 @@ export function UserPage({ id }: { id: string }) {
   });
   const user = query.data;
   usePageTitle(user?.username ?? 'User');
-  if (query.isError) {
-    return (
-      <>
-        <PageHead title="User" back={BACK} />
-        <Problem error={query.error} retry={() => void query.refetch()} />
-      </>
-    );
-  }
-  if (user === undefined) {
-    return (
-      <>
-        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
-        <Skeleton height={320} radius={14} />
-      </>
-    );
+  if (query.isError || user === undefined) {
+    return <AbsentRecord words="User" back={BACK} query={query} />;
   }
   return <LoadedUser key={user.id} user={user} />;
 }
@@ -163,42 +147,20 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
 }
 
 function DeleteUser({ user }: { user: AdminUser }) {
-  const [asking, setAsking] = useState(false);
-  const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => call('users.delete', { params: { id: user.id } }),
-    onSuccess: async () => {
-      notifications.show({ message: `${user.username} was deleted`, autoClose: 4000 });
-      await navigate({ to: '/admin/users' });
-      await queryClient.invalidateQueries({ queryKey: keys.users });
-    },
-  });
   return (
-    <>
-      <Button color="danger" onClick={() => setAsking(true)}>
-        Delete
-      </Button>
-      <ConfirmDialog
-        opened={asking}
-        title={`Delete ${user.username}?`}
-        act={`Delete ${user.username}`}
-        pending={remove.isPending}
-        error={remove.error}
-        onConfirm={() => remove.mutate()}
-        onClose={() => {
-          setAsking(false);
-          remove.reset();
-        }}
-      >
-        <p>
-          Their devices, favourites, past sessions and invites go at once. Their files on the hosts are
-          collected a day later. What they did stays in the activity.
-        </p>
-        {user.active_session_count > 0 && (
-          <p>{countWords(user.active_session_count, 'session')} of theirs must have ended first.</p>
-        )}
-      </ConfirmDialog>
-    </>
+    <DeleteRecord
+      name={user.username}
+      back={BACK}
+      remove={() => call('users.delete', { params: { id: user.id } })}
+      stale={[keys.users]}
+    >
+      <p>
+        Their devices, favourites, past sessions and invites go at once. Their files on the hosts are
+        collected a day later. What they did stays in the activity.
+      </p>
+      {user.active_session_count > 0 && (
+        <p>{countWords(user.active_session_count, 'session')} of theirs must have ended first.</p>
+      )}
+    </DeleteRecord>
   );
 }

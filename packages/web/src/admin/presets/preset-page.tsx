@@ -1,19 +1,15 @@
 import type { RuntimePreset } from '@footlight/protocol/rest';
-import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-parts.module.css';
 import { changesOf } from '../frame/changes.ts';
 import { PageHead } from '../frame/parts.tsx';
+import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { PresetFields } from './preset-form.tsx';
 import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
 
@@ -27,21 +23,8 @@ export function PresetPage({ id }: { id: string }) {
   });
   const preset = query.data?.runtime_preset;
   usePageTitle(preset?.name ?? 'Preset');
-  if (query.isError) {
-    return (
-      <>
-        <PageHead title="Preset" back={BACK} />
-        <Problem error={query.error} retry={() => void query.refetch()} />
-      </>
-    );
-  }
-  if (preset === undefined) {
-    return (
-      <>
-        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
-        <Skeleton height={480} radius={14} />
-      </>
-    );
+  if (query.isError || preset === undefined) {
+    return <AbsentRecord words="Preset" back={BACK} query={query} />;
   }
   return <LoadedPreset preset={preset} />;
 }
@@ -103,36 +86,14 @@ function LoadedPreset({ preset }: { preset: RuntimePreset }) {
 }
 
 function DeletePreset({ preset }: { preset: RuntimePreset }) {
-  const [asking, setAsking] = useState(false);
-  const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => call('runtimePresets.delete', { params: { id: preset.id } }),
-    onSuccess: async () => {
-      notifications.show({ message: `${preset.name} was deleted`, autoClose: 4000 });
-      await navigate({ to: '/admin/presets' });
-      await queryClient.invalidateQueries({ queryKey: keys.presetList });
-    },
-  });
   return (
-    <>
-      <Button color="danger" onClick={() => setAsking(true)}>
-        Delete
-      </Button>
-      <ConfirmDialog
-        opened={asking}
-        title={`Delete ${preset.name}?`}
-        act={`Delete ${preset.name}`}
-        pending={remove.isPending}
-        error={remove.error}
-        onConfirm={() => remove.mutate()}
-        onClose={() => {
-          setAsking(false);
-          remove.reset();
-        }}
-      >
-        <p>No app may use it, not even one that is disabled. Sessions that run go on.</p>
-      </ConfirmDialog>
-    </>
+    <DeleteRecord
+      name={preset.name}
+      back={BACK}
+      remove={() => call('runtimePresets.delete', { params: { id: preset.id } })}
+      stale={[keys.presetList]}
+    >
+      <p>No app may use it, not even one that is disabled. Sessions that run go on.</p>
+    </DeleteRecord>
   );
 }

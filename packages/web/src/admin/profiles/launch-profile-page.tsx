@@ -1,18 +1,16 @@
 import type { LaunchProfile } from '@footlight/protocol/rest';
-import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-parts.module.css';
 import { changesOf } from '../frame/changes.ts';
 import { countWords, PageHead } from '../frame/parts.tsx';
+import { AbsentRecord, DeleteRecord } from '../frame/record-page.tsx';
 import { ChainWarnings } from './chain-warnings.tsx';
 import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, chainOf, formOf, type LaunchProfileForm } from './launch-profile-model.ts';
@@ -28,21 +26,8 @@ export function LaunchProfilePage({ id }: { id: string }) {
   });
   const profile = query.data;
   usePageTitle(profile?.display_name ?? 'Launch profile');
-  if (query.isError) {
-    return (
-      <>
-        <PageHead title="Launch profile" back={BACK} />
-        <Problem error={query.error} retry={() => void query.refetch()} />
-      </>
-    );
-  }
-  if (profile === undefined) {
-    return (
-      <>
-        <PageHead title={<Skeleton width={200} height={31} />} back={BACK} />
-        <Skeleton height={480} radius={14} />
-      </>
-    );
+  if (query.isError || profile === undefined) {
+    return <AbsentRecord words="Launch profile" back={BACK} query={query} />;
   }
   return <LoadedProfile profile={profile} />;
 }
@@ -120,42 +105,17 @@ function Uses({ usedBy }: { usedBy: LaunchProfile['used_by'] }) {
 }
 
 function DeleteProfile({ profile }: { profile: LaunchProfile }) {
-  const [asking, setAsking] = useState(false);
-  const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const remove = useMutation({
-    mutationFn: () => call('launchProfiles.delete', { params: { id: profile.id } }),
-    onSuccess: async () => {
-      notifications.show({ message: `${profile.display_name} was deleted`, autoClose: 4000 });
-      await navigate({ to: '/admin/profiles' });
-      await Promise.all([
-        queryClient.invalidateQueries({ queryKey: keys.launchProfileList }),
-        queryClient.invalidateQueries({ queryKey: keys.rungs }),
-      ]);
-    },
-  });
   return (
-    <>
-      <Button color="danger" onClick={() => setAsking(true)}>
-        Delete
-      </Button>
-      <ConfirmDialog
-        opened={asking}
-        title={`Delete ${profile.display_name}?`}
-        act={`Delete ${profile.display_name}`}
-        pending={remove.isPending}
-        error={remove.error}
-        onConfirm={() => remove.mutate()}
-        onClose={() => {
-          setAsking(false);
-          remove.reset();
-        }}
-      >
-        <p>
-          Its rungs stay. It goes from the lists of apps that allow it, and an app that allowed nothing else
-          can then be launched with any launch profile.
-        </p>
-      </ConfirmDialog>
-    </>
+    <DeleteRecord
+      name={profile.display_name}
+      back={BACK}
+      remove={() => call('launchProfiles.delete', { params: { id: profile.id } })}
+      stale={[keys.launchProfileList, keys.rungs]}
+    >
+      <p>
+        Its rungs stay. It goes from the lists of apps that allow it, and an app that allowed nothing else can
+        then be launched with any launch profile.
+      </p>
+    </DeleteRecord>
   );
 }

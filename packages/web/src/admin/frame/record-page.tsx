@@ -1,0 +1,84 @@
+import { Button } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type LinkProps, useNavigate } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { PageHead } from './parts.tsx';
+
+/** Where the list of such records is. */
+interface Back {
+  to: NonNullable<LinkProps['to']>;
+  words: string;
+}
+
+/** The page of a record that is still being read, or cannot be. @param props.words names such a record */
+export function AbsentRecord(props: {
+  words: string;
+  back: Back;
+  query: { isError: boolean; error: unknown; refetch: () => unknown };
+}) {
+  const { words, back, query } = props;
+  if (query.isError) {
+    return (
+      <>
+        <PageHead title={words} back={back} />
+        <Problem error={query.error} retry={() => void query.refetch()} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHead title={<Skeleton width={200} height={31} />} back={back} />
+      <Skeleton height={480} radius={14} />
+    </>
+  );
+}
+
+/**
+ * Deletes the record of a page after asking, and leads back to its list.
+ * @param props.stale what was read and is not so any more
+ * @param props.children what goes with it
+ */
+export function DeleteRecord(props: {
+  name: string;
+  back: Back;
+  remove: () => Promise<unknown>;
+  stale: readonly QueryKey[];
+  children: ReactNode;
+}) {
+  const [asking, setAsking] = useState(false);
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const remove = useMutation({
+    mutationFn: props.remove,
+    onSuccess: async () => {
+      notifications.show({ message: `${props.name} was deleted`, autoClose: 4000 });
+      await navigate({ to: props.back.to });
+      await Promise.all(props.stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
+    },
+  });
+  return (
+    <>
+      <Button color="danger" onClick={() => setAsking(true)}>
+        Delete
+      </Button>
+      <ConfirmDialog
+        opened={asking}
+        title={`Delete ${props.name}?`}
+        act={`Delete ${props.name}`}
+        pending={remove.isPending}
+        error={remove.error}
+        onConfirm={() => remove.mutate()}
+        onClose={() => {
+          setAsking(false);
+          remove.reset();
+        }}
+      >
+        {props.children}
+      </ConfirmDialog>
+    </>
+  );
+}
