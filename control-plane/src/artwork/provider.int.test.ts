@@ -153,7 +153,10 @@ describeDatabases('artwork of a provider', (databases) => {
     it('calls at least 500 ms apart, whoever asks', async () => {
       const id = await addApp('Sample Quest');
       fake.calls.length = 0;
-      await Promise.all([search(id), search(id)]);
+      // One clock for both: two that run it on beside each other would overtake the answers.
+      const ask = () => app.call(app.people.admin, 'POST', `/v1/admin/apps/${id}/artwork/search`);
+      const answers = await passing(Promise.all([ask(), ask()]));
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
       expect(fake.calls.length).toBeGreaterThan(6);
       for (let n = 1; n < fake.calls.length; n += 1) {
         const [before, after] = [fake.calls[n - 1], fake.calls[n]];
