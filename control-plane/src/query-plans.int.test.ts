@@ -27,7 +27,6 @@ describeDatabases('query plans on a large instance', ({ dialect, fresh }) => {
   beforeAll(async () => {
     database = await openDatabase(await fresh(), { logger: createLogger('silent') });
     catalog = await fillLargeCatalog(database, SIZE, 'none', TEST_EPOCH_MS);
-    await sql`analyze`.execute(database.db);
   });
   afterAll(() => database.close());
 

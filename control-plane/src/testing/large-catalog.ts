@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Insertable, InsertObject } from 'kysely';
+import { type Insertable, type InsertObject, sql } from 'kysely';
 import { DAY_MS, MINUTE_MS } from '../platform/clock.ts';
 import { type Database, flag, type Schema, type Tx } from '../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../platform/database/tables/catalog.ts';
@@ -118,6 +118,8 @@ export async function fillLargeCatalog(
       ),
     );
   });
+  // What Postgres does by itself within a minute, and SQLite never.
+  if (database.dialect === 'postgres') await sql`analyze`.execute(database.db);
   return { apps, users };
 }
 

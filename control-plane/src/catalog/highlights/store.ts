@@ -1,7 +1,7 @@
 import { quotaStates } from '@footlight/protocol';
 import { sql } from 'kysely';
 import type { Executor } from '../../platform/database/index.ts';
-import { entitledIds } from '../store.ts';
+import { holdsApp } from '../store.ts';
 import {
   type CandidateApp,
   type LiveSession,
@@ -19,7 +19,7 @@ export async function loadCandidates(db: Executor, userId: string): Promise<Cand
     .selectFrom('apps')
     .select(['id', 'created_at'])
     .where('enabled', '=', 1)
-    .where((eb) => eb('id', 'in', entitledIds(eb, userId)));
+    .where((eb) => holdsApp(eb, userId));
   const played = await entitled
     .where((eb) =>
       eb(

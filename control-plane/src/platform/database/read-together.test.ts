@@ -50,15 +50,34 @@ describe('look-ups of one turn', () => {
     expect(await find('b')).toBe(2);
   });
 
-  test('are cut into queries of at most 32 keys', async () => {
+  test('gather behind two queries that are under way', async () => {
+    const slow = new EventEmitter();
+    const asked: (readonly string[])[] = [];
+    const find = readTogether(async (keys: readonly string[]) => {
+      asked.push(keys);
+      if (asked.length <= 2) await once(slow, 'over');
+      return new Map(keys.map((key) => [key, key]));
+    });
+    const found: Promise<string | undefined>[] = [];
+    for (const key of ['a', 'b', 'c', 'd', 'c']) {
+      found.push(find(key));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(asked).toEqual([['a'], ['b']]);
+    slow.emit('over');
+    expect(await Promise.all(found)).toEqual(['a', 'b', 'c', 'd', 'c']);
+    expect(asked).toEqual([['a'], ['b'], ['c', 'd']]);
+  });
+
+  test('are cut into queries of at most 256 keys', async () => {
     const sizes: number[] = [];
     const find = readTogether(async (keys: readonly number[]) => {
       sizes.push(keys.length);
       return new Map(keys.map((key) => [key, key]));
     });
-    const found = await Promise.all(Array.from({ length: 70 }, (_, key) => find(key)));
-    expect(found).toEqual(Array.from({ length: 70 }, (_, key) => key));
-    expect(sizes).toEqual([32, 32, 6]);
+    const found = await Promise.all(Array.from({ length: 600 }, (_, key) => find(key)));
+    expect(found).toEqual(Array.from({ length: 600 }, (_, key) => key));
+    expect(sizes).toEqual([256, 256, 88]);
   });
 
   test('without a key share one read, and those after it make another', async () => {

@@ -1,42 +1,74 @@
 /** Most keys of one query. */
-const MAX_KEYS = 32;
+const MAX_KEYS = 256;
+/** Most queries of one kind under way: behind them look-ups gather, so the more there are, the less each costs. */
+const MAX_UNDER_WAY = 2;
+
+interface Waiter<Value> {
+  resolve(value: Value | undefined): void;
+  reject(error: unknown): void;
+}
 
 /**
- * Answers look-ups by key that are asked for in one turn of the event loop by one query: under load a query for each
- * would cost more than everything else that a request needs. A read begins only after whoever asked for it, so it
- * sees whatever was committed before.
+ * Answers look-ups by key that come together by one query: under load a query for each would cost more than
+ * everything else that a request needs. A read begins only after whoever asked for it, so it sees whatever was
+ * committed before.
  * @param load what the keys name; keys of nothing are missing
+ * @param soon calls back when everybody who asks now has asked; left out: once all sockets of this turn were read
  */
 export function readTogether<Key, Value>(
   load: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
+  soon: (begin: () => void) => void = setImmediate,
 ): (key: Key) => Promise<Value | undefined> {
-  let gathering: { keys: Set<Key>; answer: Promise<ReadonlyMap<Key, Value>> } | null = null;
+  const waiting = new Map<Key, Waiter<Value>[]>();
+  let underWay = 0;
+  let announced = false;
 
-  function gather(): NonNullable<typeof gathering> {
-    const keys = new Set<Key>();
-    const answer = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      if (gathering?.keys === keys) gathering = null;
-      return load([...keys]);
-    });
-    gathering = { keys, answer };
-    return gathering;
+  function begin(): void {
+    announced = false;
+    while (waiting.size > 0 && underWay < MAX_UNDER_WAY) void run(take());
   }
 
-  return async (key) => {
-    const batch = gathering !== null && gathering.keys.size < MAX_KEYS ? gathering : gather();
-    batch.keys.add(key);
-    return (await batch.answer).get(key);
-  };
+  function take(): Map<Key, Waiter<Value>[]> {
+    const batch = new Map<Key, Waiter<Value>[]>();
+    for (const [key, waiters] of waiting) {
+      if (batch.size === MAX_KEYS) break;
+      batch.set(key, waiters);
+      waiting.delete(key);
+    }
+    return batch;
+  }
+
+  async function run(batch: ReadonlyMap<Key, Waiter<Value>[]>): Promise<void> {
+    underWay += 1;
+    try {
+      const found = await load([...batch.keys()]);
+      for (const [key, waiters] of batch) for (const { resolve } of waiters) resolve(found.get(key));
+    } catch (error) {
+      for (const waiters of batch.values()) for (const { reject } of waiters) reject(error);
+    }
+    underWay -= 1;
+    begin();
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      const waiters = waiting.get(key);
+      if (waiters) waiters.push({ resolve, reject });
+      else waiting.set(key, [{ resolve, reject }]);
+      if (announced) return;
+      announced = true;
+      soon(begin);
+    });
 }
 
 /** Same for a read without a key, among those whose turn has come at the same time. */
 export function readOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let next: Promise<Value> | null = null;
-  return () => {
-    next ??= new Promise<void>((resolve) => process.nextTick(resolve)).then(() => {
-      next = null;
-      return load();
-    });
-    return next;
-  };
+  const read = readTogether(
+    async (keys: readonly null[]) => {
+      const value = await load();
+      return new Map(keys.map((key) => [key, value]));
+    },
+    (begin) => process.nextTick(begin),
+  );
+  return async () => (await read(null)) as Value;
 }
