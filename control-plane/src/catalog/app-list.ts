@@ -5,7 +5,7 @@ import { KeptBody } from '../platform/http/kept-body.ts';
 import type { CatalogDeps, DisplayStreams } from './deps.ts';
 import { favouritesReader } from './favourites/store.ts';
 import { nextCursor, readCursor } from './paging.ts';
-import { type ListRow, toListItem } from './record.ts';
+import { LIST_COLUMNS, type ListRow, ownStream, toListItem } from './record.ts';
 import {
   appsReader,
   entitledAppsReader,
@@ -18,7 +18,7 @@ import {
 
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
-/** A catalog up to this many apps is kept for everybody; of a larger one only finished pages are. */
+/** A catalog up to this many apps is kept for everybody. */
 const MAX_APPS = 10_000;
 
 /** The list of apps that people see, kept until something changed it. */
@@ -33,14 +33,18 @@ interface Shared {
   displayStreams: DisplayStreams | null;
   /** Every enabled app, newest first, and those of everybody; 'large' for a catalog that is not kept. */
   order: { ids: readonly string[]; everybodys: ReadonlySet<string> } | 'large' | null;
-  /** Apps as they stand in lists of those who have not marked them. */
-  readonly items: Map<string, Item>;
+  /** Whether a list of this version was made. */
+  begun: boolean;
 }
 
+/** An app as it stands in lists of those who have not marked it. */
 interface Item {
+  readonly row: ListRow;
   readonly item: AppListItem;
-  /** Its JSON and a comma. */
+  /** JSON of the item, and a comma. */
   readonly bytes: Buffer;
+  /** The last version for which it is known to hold. */
+  version: number;
 }
 
 /**
@@ -60,11 +64,12 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
     maxSize: MAX_BODY_BYTES,
     sizeCalculation: ({ body }) => body.maxBytes,
   });
+  const items = new LRUCache<string, Item>({ max: MAX_APPS });
   let latest: Shared | null = null;
 
   function sharedOf(version: number): Shared {
     if (latest?.version === version) return latest;
-    latest = { version, displayStreams: null, order: null, items: new Map() };
+    latest = { version, displayStreams: null, order: null, begun: false };
     return latest;
   }
 
@@ -85,30 +90,51 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
     return found;
   }
 
+  /** What a row looks like now; nothing is made again for one that is as it was. */
+  function finish(row: ListRow, { version }: Shared, displayStreams: DisplayStreams): Item {
+    const displayStream = displayStreams(row);
+    const kept = items.get(row.id);
+    if (
+      kept &&
+      isSame(kept.row, row) &&
+      isStream(kept.item.display_stream, displayStream ?? ownStream(row))
+    ) {
+      kept.version = version;
+      return kept;
+    }
+    const item = toListItem(row, { favourite: false, displayStream });
+    const made = { row, item, bytes: bytesOf(item), version };
+    items.set(row.id, made);
+    return made;
+  }
+
   /** The page's apps as bytes, and one more where there is a next page. */
   async function loadItems(userId: string, page: Page, shared: Shared): Promise<Buffer[]> {
-    const { items } = shared;
     const displayStreams = shared.displayStreams ?? (await deps.loadDisplayStreams(database.db));
     shared.displayStreams = displayStreams;
     const favourites = await loadFavourites(userId);
-    const finish = (row: ListRow): Item => {
-      const item = toListItem(row, { favourite: false, displayStream: displayStreams(row) });
-      const finished = { item, bytes: bytesOf(item) };
-      if (items.size < MAX_APPS) items.set(item.id, finished);
-      return finished;
-    };
     const shown = ({ item, bytes }: Item) =>
       favourites.has(item.id) ? bytesOf({ ...item, favourite: true }) : bytes;
 
     // The first list after a write stands alone: one query has all of it.
-    if (items.size === 0) return (await loadPage(userId, page)).map((row) => shown(finish(row)));
+    if (!shared.begun) {
+      const rows = await loadPage(userId, page);
+      shared.begun = true;
+      return rows.map((row) => shown(finish(row, shared, displayStreams)));
+    }
     const ids = await idsOf(userId, page, shared);
-    const missing = await loadApps(ids.filter((id) => !items.has(id)));
-    const fresh = new Map(missing.map((row) => [row.id, finish(row)]));
+    const found = new Map<string, Item>();
+    for (const id of ids) {
+      const kept = items.get(id);
+      if (kept?.version === shared.version) found.set(id, kept);
+    }
+    for (const row of await loadApps(ids.filter((id) => !found.has(id)))) {
+      found.set(row.id, finish(row, shared, displayStreams));
+    }
     return ids.flatMap((id) => {
-      const found = items.get(id) ?? fresh.get(id);
+      const item = found.get(id);
       // An app that went between two reads: its going makes the next list another.
-      return found === undefined ? [] : [shown(found)];
+      return item === undefined ? [] : [shown(item)];
     });
   }
 
@@ -119,13 +145,20 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
       const key = `${userId}/${page.offset}/${page.limit}`;
       const kept = bodies.get(key);
       if (kept?.version === version) return kept.body;
-      const items = await loadItems(userId, page, sharedOf(version));
-      const body = new KeptBody(listOf(items.slice(0, page.limit), nextCursor(page, items.length)));
+      const apps = await loadItems(userId, page, sharedOf(version));
+      const body = new KeptBody(listOf(apps.slice(0, page.limit), nextCursor(page, apps.length)));
       bodies.set(key, { version, body });
       return body;
     },
   };
 }
+
+const isSame = (a: ListRow, b: ListRow): boolean => LIST_COLUMNS.every((column) => a[column] === b[column]);
+
+type Stream = AppListItem['display_stream'];
+
+const isStream = (a: Stream, b: Stream): boolean =>
+  a.width === b.width && a.height === b.height && a.fps === b.fps && a.bitrate_kbps === b.bitrate_kbps;
 
 const bytesOf = (item: AppListItem): Buffer => Buffer.from(`${JSON.stringify(item)},`);
 

@@ -71,6 +71,16 @@ export const LIST_COLUMNS = [
 
 export type ListRow = Pick<AppRow, (typeof LIST_COLUMNS)[number]>;
 
+/** What an app streams where no launch profile applies. */
+export function ownStream(row: ListRow): AppListItem['display_stream'] {
+  return {
+    width: row.default_width,
+    height: row.default_height,
+    fps: row.default_fps,
+    bitrate_kbps: row.default_bitrate_kbps,
+  };
+}
+
 /** An app as people see it. */
 export function toListItem(row: ListRow, { favourite, displayStream }: ListExtras): AppListItem {
   return {
@@ -90,12 +100,7 @@ export function toListItem(row: ListRow, { favourite, displayStream }: ListExtra
     default_bitrate_kbps: row.default_bitrate_kbps,
     default_profile_id: row.default_profile_id,
     profile_policy: row.profile_policy,
-    display_stream: displayStream ?? {
-      width: row.default_width,
-      height: row.default_height,
-      fps: row.default_fps,
-      bitrate_kbps: row.default_bitrate_kbps,
-    },
+    display_stream: displayStream ?? ownStream(row),
     enabled: bool(row.enabled),
   };
 }

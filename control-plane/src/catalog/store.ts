@@ -1,5 +1,5 @@
 import { nonterminalStates } from '@footlight/protocol';
-import type { ExpressionBuilder, Insertable, Updateable } from 'kysely';
+import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'kysely';
 import {
   type Database,
   type Executor,
@@ -18,14 +18,16 @@ export interface Page {
 }
 
 /**
- * What the user may see. Both sets are read once, from their indexes, and each app is held against them; one set of
- * both would lead Postgres to compare every app with every member of it.
+ * Whether the user may see the app. Both sets are read once, from their indexes, and apps are held against them in the
+ * order of the list, so that a page ends when it is full. As one set of both, Postgres would compare every app with
+ * every member of it; by the bare column, SQLite would look all members up and sort them.
  */
 export function holdsApp(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
   const granted = eb.selectFrom('entitlements').select('app_id');
+  const id = eb.fn.coalesce('apps.id', sql.lit(''));
   return eb.or([
-    eb('id', 'in', granted.where('subject_id', 'is', null)),
-    eb('id', 'in', granted.where('subject_id', '=', userId)),
+    eb(id, 'in', granted.where('subject_id', 'is', null)),
+    eb(id, 'in', granted.where('subject_id', '=', userId)),
   ]);
 }
 
