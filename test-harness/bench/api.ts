@@ -23,9 +23,9 @@ type Figure = (typeof FIGURES)[number];
 const MARKS: Record<Figure, number> = { cached: 0.8, first: 0.15, herd: 0.15 };
 
 const CACHED_SECONDS = 2;
-const CONNECTIONS = 16;
+const CONNECTIONS = 64;
 const FIRST_WRITES = 60;
-const HERD_EACH = 10;
+const HERD_EACH = 3;
 const HERD_WRITES = 4;
 const USERS = CONNECTIONS * HERD_EACH;
 

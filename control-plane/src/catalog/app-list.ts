@@ -110,17 +110,19 @@ export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadD
 
   /** The page's apps as bytes, and one more where there is a next page. */
   async function loadItems(userId: string, page: Page, shared: Shared): Promise<Buffer[]> {
-    const displayStreams = shared.displayStreams ?? (await deps.loadDisplayStreams(database.db));
+    // The first list after a write stands alone: one query has all of it.
+    const [displayStreams, favourites, whole] = await Promise.all([
+      shared.displayStreams ?? deps.loadDisplayStreams(database.db),
+      loadFavourites(userId),
+      shared.begun ? null : loadPage(userId, page),
+    ]);
     shared.displayStreams = displayStreams;
-    const favourites = await loadFavourites(userId);
     const shown = ({ item, bytes }: Item) =>
       favourites.has(item.id) ? bytesOf({ ...item, favourite: true }) : bytes;
 
-    // The first list after a write stands alone: one query has all of it.
-    if (!shared.begun) {
-      const rows = await loadPage(userId, page);
+    if (whole !== null) {
       shared.begun = true;
-      return rows.map((row) => shown(finish(row, shared, displayStreams)));
+      return whole.map((row) => shown(finish(row, shared, displayStreams)));
     }
     const ids = await idsOf(userId, page, shared);
     const found = new Map<string, Item>();

@@ -5,7 +5,6 @@ import { loadFirstRungs, loadPolicy } from './store.ts';
 
 /** Reads once what every app of a list is shown with. */
 export async function loadDisplayStreams(db: Executor): Promise<DisplayStreams> {
-  const firstRungs = await loadFirstRungs(db);
-  const { globalDefaultProfileId } = await loadPolicy(db);
+  const [firstRungs, { globalDefaultProfileId }] = await Promise.all([loadFirstRungs(db), loadPolicy(db)]);
   return (app) => firstRungs.get(profileWithoutChoice(app, globalDefaultProfileId) ?? '') ?? null;
 }

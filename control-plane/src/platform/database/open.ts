@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { type Clock, SECOND_MS, systemClock } from '../clock.ts';
+import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
 import { classifyFailure } from './failures.ts';
@@ -105,6 +105,8 @@ function openPostgres(url: string, logger: Logger): Database {
     connectionString: url,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5 * SECOND_MS,
+    // A new connection has to sign in and to prepare every statement again.
+    idleTimeoutMillis: 5 * MINUTE_MS,
     statement_timeout: STATEMENT_LIMIT_MS,
     idle_in_transaction_session_timeout: 3 * STATEMENT_LIMIT_MS,
     // A half-open link gives no error of its own: the client has to stop waiting.

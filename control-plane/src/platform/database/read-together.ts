@@ -1,7 +1,9 @@
+import { systemClock } from '../clock.ts';
+
 /** Most keys of one query. */
 const MAX_KEYS = 256;
-/** Most queries of one kind under way: behind them look-ups gather, so the more there are, the less each costs. */
-const MAX_UNDER_WAY = 2;
+/** So long look-ups gather behind the query that is under way; one that takes longer is not waited for. */
+const PATIENCE_MS = 5;
 
 interface Waiter<Value> {
   resolve(value: Value | undefined): void;
@@ -20,12 +22,12 @@ export function readTogether<Key, Value>(
   soon: (begin: () => void) => void = setImmediate,
 ): (key: Key) => Promise<Value | undefined> {
   const waiting = new Map<Key, Waiter<Value>[]>();
-  let underWay = 0;
+  let busy = false;
   let announced = false;
 
   function begin(): void {
     announced = false;
-    while (waiting.size > 0 && underWay < MAX_UNDER_WAY) void run(take());
+    if (waiting.size > 0 && !busy) void run(take());
   }
 
   function take(): Map<Key, Waiter<Value>[]> {
@@ -39,15 +41,23 @@ export function readTogether<Key, Value>(
   }
 
   async function run(batch: ReadonlyMap<Key, Waiter<Value>[]>): Promise<void> {
-    underWay += 1;
+    let waitedFor = true;
+    busy = true;
+    const goOn = (): void => {
+      if (!waitedFor) return;
+      waitedFor = false;
+      busy = false;
+      begin();
+    };
+    const patience = systemClock.setTimeout(goOn, PATIENCE_MS);
     try {
       const found = await load([...batch.keys()]);
       for (const [key, waiters] of batch) for (const { resolve } of waiters) resolve(found.get(key));
     } catch (error) {
       for (const waiters of batch.values()) for (const { reject } of waiters) reject(error);
     }
-    underWay -= 1;
-    begin();
+    patience.cancel();
+    goOn();
   }
 
   return (key) =>
