@@ -109,14 +109,14 @@ describe('an administrator invites somebody and gives the library its pictures',
       body: { email: GRACE.email, password: GRACE.password },
     });
     await grace.goto(`${stack.httpsUrl}/app/account`);
-    await grace.getByText('This device').waitFor();
+    await grace.getByText('This device', { exact: true }).waitFor();
     await grace.getByRole('button', { name: 'Change password' }).click();
     await grace.getByLabel('Current password').fill(GRACE.password);
     await grace.getByLabel('New password').fill(NEXT_PASSWORD);
     await grace.getByRole('button', { name: 'Change password' }).click();
     await grace.getByText('Your password was changed').waitFor();
     await grace.reload();
-    await grace.getByText('This device').waitFor();
+    await grace.getByText('This device', { exact: true }).waitFor();
     const old = await stack.call('GET', '/v1/me', { token: elsewhere.body.access_token });
     expect(old.status).toBe(401);
     const wrong = await stack.call('POST', '/v1/auth/login', {
