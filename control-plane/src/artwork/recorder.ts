@@ -1,4 +1,4 @@
-import { bumpCatalogVersion } from '../catalog/index.ts';
+import { noteCatalogChange } from '../catalog/index.ts';
 import type { Tx } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -66,7 +66,7 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
             hero_url: fields.hero_url,
             updated_at: row.updated_at,
           });
-          await bumpCatalogVersion(tx);
+          await noteCatalogChange(tx, { appId });
           return row;
         });
       } finally {
@@ -79,7 +79,7 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
         await lockApp(tx, appId);
         await store.deleteRecord(tx, appId);
         await store.setAppPictures(tx, appId, { cover_url: null, hero_url: null, updated_at: clock.nowMs() });
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, { appId });
       });
     },
   };

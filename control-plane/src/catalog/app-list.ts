@@ -1,25 +1,21 @@
-import type { AppListItem } from '@footlight/protocol/rest';
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../platform/database/index.ts';
+import { type Database, readOnce, readTogether } from '../platform/database/index.ts';
 import { KeptBody } from '../platform/http/kept-body.ts';
-import type { CatalogDeps, DisplayStreams } from './deps.ts';
+import { changesReader, versionReader } from './changes.ts';
+import type { CatalogDeps } from './deps.ts';
 import { favouritesReader } from './favourites/store.ts';
+import { bytesOf, ListedCatalog, type Reader } from './listed-catalog.ts';
 import { nextCursor, readCursor } from './paging.ts';
-import { LIST_COLUMNS, type ListRow, ownStream, toListItem } from './record.ts';
-import {
-  appsReader,
-  entitledAppsReader,
-  entitledIdsReader,
-  grantsReader,
-  orderReader,
-  type Page,
-  versionReader,
-} from './store.ts';
+import { toListItem } from './record.ts';
+import { entitledAppsReader, grantsReader, listedAppReader, listedAppsReader, type Page } from './store.ts';
 
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
-/** A catalog up to this many apps is kept for everybody. */
+const MAX_READERS = 10_000;
+/** A catalog up to this many enabled apps is kept for everybody; of a larger one each page is read by itself. */
 const MAX_APPS = 10_000;
+/** How often one request begins again because everything changed under it. */
+const MAX_STARTS = 4;
 
 /** The list of apps that people see, kept until something changed it. */
 export interface AppList {
@@ -27,142 +23,120 @@ export interface AppList {
   body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
 }
 
-/** What all lists of one version of the catalog have in common; each part is read when it is first needed. */
-interface Shared {
-  readonly version: number;
-  displayStreams: DisplayStreams | null;
-  /** Every enabled app, newest first, and those of everybody; 'large' for a catalog that is not kept. */
-  order: { ids: readonly string[]; everybodys: ReadonlySet<string> } | 'large' | null;
-  /** Whether a list of this version was made. */
-  begun: boolean;
-}
-
-/** An app as it stands in lists of those who have not marked it. */
-interface Item {
-  readonly row: ListRow;
-  readonly item: AppListItem;
-  /** JSON of the item, and a comma. */
-  readonly bytes: Buffer;
-  /** The last version for which it is known to hold. */
-  version: number;
-}
-
 /**
- * Keeps finished pages by user, and what they are made of for everybody. The version of the catalog is read for each
- * request and before anything else: a write in between makes what is kept older than its version says, never newer.
+ * Keeps finished pages by user, and what they are made of for everybody. What changed is asked for with each request and
+ * before anything else: what is kept may be newer than a request, never older.
+ * @param maxApps so many enabled apps are kept; left out: as many as a process can hold with ease
  */
-export function createAppList(database: Database, deps: Pick<CatalogDeps, 'loadDisplayStreams'>): AppList {
-  const loadVersion = versionReader(database);
-  const loadPage = entitledAppsReader(database);
-  const loadIds = entitledIdsReader(database);
-  const loadApps = appsReader(database);
-  const loadOrder = orderReader(database);
-  const loadGrants = grantsReader(database);
-  const loadFavourites = favouritesReader(database);
-  const bodies = new LRUCache<string, { version: number; body: KeptBody }>({
+export function createAppList(
+  database: Database,
+  deps: Pick<CatalogDeps, 'loadDisplayStreams'>,
+  maxApps = MAX_APPS,
+): AppList {
+  let kept: ListedCatalog | null = null;
+  const readers = new LRUCache<string, Reader>({ max: MAX_READERS });
+  const bodies = new LRUCache<string, KeptPage>({
     max: MAX_BODIES,
     maxSize: MAX_BODY_BYTES,
     sizeCalculation: ({ body }) => body.maxBytes,
   });
-  const items = new LRUCache<string, Item>({ max: MAX_APPS });
-  let latest: Shared | null = null;
+  const loadVersion = versionReader(database);
+  const loadChanges = changesReader(database, () => kept?.version ?? 0);
+  const loadApps = listedAppsReader(database);
+  const loadApp = readTogether(listedAppReader(database), (begin) => process.nextTick(begin));
+  const loadGrants = grantsReader(database);
+  const loadFavourites = favouritesReader(database);
+  const loadPage = entitledAppsReader(database);
 
-  function sharedOf(version: number): Shared {
-    if (latest?.version === version) return latest;
-    latest = { version, displayStreams: null, order: null, begun: false };
-    return latest;
-  }
-
-  /** Ids of the page's apps, and of one more where there is a next page. */
-  async function idsOf(userId: string, page: Page, shared: Shared): Promise<string[]> {
-    shared.order ??= (await loadOrder(MAX_APPS)) ?? 'large';
-    if (shared.order === 'large') return loadIds(userId, page);
-    const { ids, everybodys } = shared.order;
-    const own = await loadGrants(userId);
-    const found: string[] = [];
-    let skipped = 0;
-    for (const id of ids) {
-      if (!everybodys.has(id) && !own.has(id)) continue;
-      if (skipped < page.offset) skipped += 1;
-      else found.push(id);
-      if (found.length > page.limit) break;
-    }
-    return found;
-  }
-
-  /** What a row looks like now; nothing is made again for one that is as it was. */
-  function finish(row: ListRow, { version }: Shared, displayStreams: DisplayStreams): Item {
-    const displayStream = displayStreams(row);
-    const kept = items.get(row.id);
-    if (
-      kept &&
-      isSame(kept.row, row) &&
-      isStream(kept.item.display_stream, displayStream ?? ownStream(row))
-    ) {
-      kept.version = version;
-      return kept;
-    }
-    const item = toListItem(row, { favourite: false, displayStream });
-    const made = { row, item, bytes: bytesOf(item), version };
-    items.set(row.id, made);
-    return made;
-  }
-
-  /** The page's apps as bytes, and one more where there is a next page. */
-  async function loadItems(userId: string, page: Page, shared: Shared): Promise<Buffer[]> {
-    // The first list after a write stands alone: one query has all of it.
-    const [displayStreams, favourites, whole] = await Promise.all([
-      shared.displayStreams ?? deps.loadDisplayStreams(database.db),
-      loadFavourites(userId),
-      shared.begun ? null : loadPage(userId, page),
+  const start = readOnce(async () => {
+    const version = await loadVersion();
+    const [apps, displayStreams] = await Promise.all([
+      loadApps(maxApps),
+      deps.loadDisplayStreams(database.db),
     ]);
-    shared.displayStreams = displayStreams;
-    const shown = ({ item, bytes }: Item) =>
-      favourites.has(item.id) ? bytesOf({ ...item, favourite: true }) : bytes;
+    const catalog = new ListedCatalog(version, apps, displayStreams, maxApps);
+    // Whose list changed is not told for what came before.
+    readers.clear();
+    kept = catalog;
+    return catalog;
+  });
 
-    if (whole !== null) {
-      shared.begun = true;
-      return whole.map((row) => shown(finish(row, shared, displayStreams)));
+  /** The catalog with every change that was committed before this was asked. */
+  async function current(): Promise<ListedCatalog> {
+    for (let starts = 0; kept !== null && starts < MAX_STARTS; starts++) {
+      const catalog: ListedCatalog = kept;
+      const changes = await loadChanges();
+      if (catalog !== kept) continue;
+      if (changes !== null && catalog.advance(changes, (userId) => readers.delete(userId))) return catalog;
+      kept = null;
     }
-    const ids = await idsOf(userId, page, shared);
-    const found = new Map<string, Item>();
-    for (const id of ids) {
-      const kept = items.get(id);
-      if (kept?.version === shared.version) found.set(id, kept);
-    }
-    for (const row of await loadApps(ids.filter((id) => !found.has(id)))) {
-      found.set(row.id, finish(row, shared, displayStreams));
-    }
-    return ids.flatMap((id) => {
-      const item = found.get(id);
-      // An app that went between two reads: its going makes the next list another.
-      return item === undefined ? [] : [shown(item)];
-    });
+    return start();
+  }
+
+  async function readerOf(userId: string, catalog: ListedCatalog): Promise<Reader> {
+    const known = readers.get(userId);
+    if (known !== undefined) return known;
+    const { version } = catalog;
+    const [grants, favourites] = await Promise.all([loadGrants(userId), loadFavourites(userId)]);
+    const reader = { grants, favourites };
+    // A change in between may have been of this user's.
+    if (catalog === kept && catalog.version === version) readers.set(userId, reader);
+    return reader;
+  }
+
+  /** Reads again what changed of apps. */
+  async function refresh(catalog: ListedCatalog): Promise<void> {
+    if (catalog.outdated.size === 0) return;
+    await Promise.all(
+      [...catalog.outdated].map(async ([appId, seen]) => catalog.bring(appId, seen, await loadApp(appId))),
+    );
+  }
+
+  async function itemsOf(
+    userId: string,
+    reader: Reader,
+    page: Page,
+    catalog: ListedCatalog,
+  ): Promise<Buffer[]> {
+    if (!catalog.large) return catalog.page(reader, page);
+    const rows = await loadPage(userId, page);
+    return rows.map((row) =>
+      bytesOf(
+        toListItem(row, {
+          favourite: reader.favourites.has(row.id),
+          displayStream: catalog.displayStreams(row),
+        }),
+      ),
+    );
   }
 
   return {
     async body(userId, query) {
       const page = { offset: readCursor(query.cursor), limit: query.limit };
-      const version = await loadVersion();
+      const catalog = await current();
       const key = `${userId}/${page.offset}/${page.limit}`;
-      const kept = bodies.get(key);
-      if (kept?.version === version) return kept.body;
-      const apps = await loadItems(userId, page, sharedOf(version));
-      const body = new KeptBody(listOf(apps.slice(0, page.limit), nextCursor(page, apps.length)));
-      bodies.set(key, { version, body });
+      const had = bodies.get(key);
+      if (had?.catalog === catalog && had.version >= catalog.appsChangedAt) {
+        if (had.reader === readers.get(userId)) return had.body;
+      }
+      const { version } = catalog;
+      const [reader] = await Promise.all([readerOf(userId, catalog), refresh(catalog)]);
+      const items = await itemsOf(userId, reader, page, catalog);
+      const body = new KeptBody(listOf(items.slice(0, page.limit), nextCursor(page, items.length)));
+      bodies.set(key, { catalog, version, reader, body });
       return body;
     },
   };
 }
 
-const isSame = (a: ListRow, b: ListRow): boolean => LIST_COLUMNS.every((column) => a[column] === b[column]);
-
-type Stream = AppListItem['display_stream'];
-
-const isStream = (a: Stream, b: Stream): boolean =>
-  a.width === b.width && a.height === b.height && a.fps === b.fps && a.bitrate_kbps === b.bitrate_kbps;
-
-const bytesOf = (item: AppListItem): Buffer => Buffer.from(`${JSON.stringify(item)},`);
+/** A finished page, and what it was made of; it holds as long as that does. */
+interface KeptPage {
+  readonly catalog: ListedCatalog;
+  /** Of the catalog, before the page was read. */
+  readonly version: number;
+  readonly reader: Reader;
+  readonly body: KeptBody;
+}
 
 function listOf(items: readonly Buffer[], cursor: string | null): Buffer {
   const last = items.at(-1);

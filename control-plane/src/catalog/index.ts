@@ -1,4 +1,5 @@
+export { noteCatalogChange } from './changes.ts';
 export type { DisplayStreams } from './deps.ts';
 export { registerCatalogRoutes } from './routes.ts';
 export { type Catalog, createCatalog } from './service.ts';
-export { bumpCatalogVersion, findEntitledApp, loadAllowLists } from './store.ts';
+export { findEntitledApp, loadAllowLists } from './store.ts';

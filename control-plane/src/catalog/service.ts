@@ -17,6 +17,7 @@ import {
   needsDiscovery,
   refuseFields,
 } from './app-rules.ts';
+import { noteCatalogChange } from './changes.ts';
 import type { CatalogDeps } from './deps.ts';
 import { createEntitlements, type Entitlements } from './entitlements/service.ts';
 import { holdsEntitlement, insertAdminEntitlement } from './entitlements/store.ts';
@@ -169,7 +170,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
         nowMs: now,
       });
     }
-    await store.bumpCatalogVersion(tx);
+    await noteCatalogChange(tx, { appId: id });
     return id;
   }
 
@@ -255,7 +256,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
             updated_at: clock.nowMs(),
           });
           if (list !== 'keep') await store.replaceAllowList(tx, appId, list.ids);
-          await store.bumpCatalogVersion(tx);
+          await noteCatalogChange(tx, { appId });
         }),
       );
       if (keys.length > 0) {
@@ -290,7 +291,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
         }
         await store.releaseHomes(tx, appId, clock.nowMs());
         await store.deleteApp(tx, appId);
-        await store.bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
         return row.name;
       });
       await activity.record({
@@ -316,7 +317,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
         });
       }
       await store.clearFirstAdminApps(tx);
-      await store.bumpCatalogVersion(tx);
+      await noteCatalogChange(tx, { userId });
     },
 
     plantSeed: () => plantSeedFile(platform, config.catalog.seedFile, insert),

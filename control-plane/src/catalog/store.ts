@@ -4,7 +4,6 @@ import {
   type Database,
   type Executor,
   prepareForKeys,
-  readOnce,
   type Schema,
   type Tx,
 } from '../platform/database/index.ts';
@@ -42,56 +41,38 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
   return row !== undefined;
 }
 
-/** The apps that the user may launch, newest first. */
-function entitledPage(db: Executor, { userId, limit, offset }: PageValues) {
-  return db
-    .selectFrom('apps')
-    .where('enabled', '=', 1)
-    .where((eb) => holdsApp(eb, userId))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .offset(offset);
-}
-
-type PageReader<Item> = (userId: string, page: Page) => Promise<Item[]>;
-
 /** One page of the apps that a user may launch, newest first; one more than the limit when there is a next page. */
-export function entitledAppsReader(database: Database): PageReader<ListRow> {
-  const load = database.prepare((db, values: PageValues) => entitledPage(db, values).select(LIST_COLUMNS));
-  return (userId, page) => load(pageValues(userId, page));
-}
-
-/** Same, the ids only. */
-export function entitledIdsReader(database: Database): PageReader<string> {
-  const load = database.prepare((db, values: PageValues) => entitledPage(db, values).select('id'));
-  return async (userId, page) => (await load(pageValues(userId, page))).map((row) => row.id);
-}
-
-/** The apps of these ids, in any order. */
-export function appsReader(database: Database): (ids: readonly string[]) => Promise<ListRow[]> {
-  const find = prepareForKeys(database, (db, ids) =>
-    db.selectFrom('apps').select(LIST_COLUMNS).where('id', 'in', ids),
-  );
-  return (ids) => find(ids, {});
-}
-
-/** Apps that the user may launch beyond those of everybody. */
-export function grantsReader(database: Database): (userId: string) => Promise<Set<string>> {
-  const load = database.prepare((db, values: { userId: string }) =>
-    db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
-  );
-  return async (userId) => new Set((await load({ userId })).map((row) => row.app_id));
-}
-
-/** Every enabled app, newest first, and those of everybody; null where there are more apps than `max`. */
-export function orderReader(
-  database: Database,
-): (max: number) => Promise<{ ids: string[]; everybodys: Set<string> } | null> {
-  const loadIds = database.prepare((db, values: { limit: number }) =>
+export function entitledAppsReader(database: Database): (userId: string, page: Page) => Promise<ListRow[]> {
+  const load = database.prepare((db, values: { userId: string; limit: number; offset: number }) =>
     db
       .selectFrom('apps')
-      .select('id')
+      .select(LIST_COLUMNS)
+      .where('enabled', '=', 1)
+      .where((eb) => holdsApp(eb, values.userId))
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(values.limit)
+      .offset(values.offset),
+  );
+  return (userId, { offset, limit }) => load({ userId, limit: limit + 1, offset });
+}
+
+/** What decides where an app stands in lists, and in whose. */
+export interface ListingFacts {
+  createdAtMs: number;
+  /** Whether everybody may launch it. */
+  everybodys: boolean;
+}
+
+/** Every enabled app, newest first; null where there are more than `max`. */
+export function listedAppsReader(
+  database: Database,
+): (max: number) => Promise<{ row: ListRow; facts: ListingFacts }[] | null> {
+  const load = database.prepare((db, values: { limit: number }) =>
+    db
+      .selectFrom('apps')
+      .select(LIST_COLUMNS)
+      .select('created_at')
       .where('enabled', '=', 1)
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
@@ -101,20 +82,54 @@ export function orderReader(
     db.selectFrom('entitlements').select('app_id').where('subject_id', 'is', null),
   );
   return async (max) => {
-    const rows = await loadIds({ limit: max + 1 });
+    const rows = await load({ limit: max + 1 });
     if (rows.length > max) return null;
-    const everybodys = (await loadEverybodys({})).map((row) => row.app_id);
-    return { ids: rows.map((row) => row.id), everybodys: new Set(everybodys) };
+    const everybodys = new Set((await loadEverybodys({})).map((row) => row.app_id));
+    return rows.map(({ created_at, ...row }) => ({
+      row,
+      facts: { createdAtMs: created_at, everybodys: everybodys.has(row.id) },
+    }));
   };
 }
 
-type PageValues = { userId: string; limit: number; offset: number };
+/** Those of the apps that are there and enabled. */
+export function listedAppReader(
+  database: Database,
+): (ids: readonly string[]) => Promise<Map<string, { row: ListRow; facts: ListingFacts }>> {
+  const find = prepareForKeys(database, (db, ids) =>
+    db
+      .selectFrom('apps')
+      .select(LIST_COLUMNS)
+      .select('created_at')
+      .select((eb) =>
+        eb
+          .selectFrom('entitlements')
+          .select((count) => count.fn.countAll<number>().as('rows'))
+          .whereRef('entitlements.app_id', '=', 'apps.id')
+          .where('subject_id', 'is', null)
+          .as('everybodys'),
+      )
+      .where('id', 'in', ids)
+      .where('enabled', '=', 1),
+  );
+  return async (ids) => {
+    const rows = await find(ids, {});
+    return new Map(
+      rows.map(({ created_at, everybodys, ...row }) => [
+        row.id,
+        { row, facts: { createdAtMs: created_at, everybodys: (everybodys ?? 0) > 0 } },
+      ]),
+    );
+  };
+}
 
-const pageValues = (userId: string, { offset, limit }: Page): PageValues => ({
-  userId,
-  limit: limit + 1,
-  offset,
-});
+/** Apps that the user may launch beyond those of everybody. */
+export function grantsReader(database: Database): (userId: string) => Promise<Set<string>> {
+  const load = database.prepare((db, values: { userId: string }) =>
+    db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
+  );
+  return async (userId) => new Set((await load({ userId })).map((row) => row.app_id));
+}
 
 /** The app when it is enabled and the user is entitled to it. */
 export async function findEntitledApp(db: Executor, userId: string, appId: string): Promise<AppRow | null> {
@@ -302,24 +317,4 @@ export async function listFirstAdminApps(tx: Tx): Promise<string[]> {
 
 export async function clearFirstAdminApps(tx: Tx): Promise<void> {
   await tx.updateTable('apps').set({ entitle_first_admin: 0 }).where('entitle_first_admin', '=', 1).execute();
-}
-
-/**
- * Reads the number that counts up with every write that can change what somebody's app list shows. Asked with each
- * list.
- */
-export function versionReader(database: Database): () => Promise<number> {
-  const load = database.prepare((db) =>
-    db.selectFrom('catalog_version').select('version').where('id', '=', 1),
-  );
-  return readOnce(async () => (await load({}))[0]?.version ?? 0);
-}
-
-/** Call in the transaction of the write, so that no reader sees the one without the other. */
-export async function bumpCatalogVersion(tx: Tx): Promise<void> {
-  await tx
-    .updateTable('catalog_version')
-    .set((eb) => ({ version: eb('version', '+', 1) }))
-    .where('id', '=', 1)
-    .execute();
 }

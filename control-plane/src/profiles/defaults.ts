@@ -1,5 +1,5 @@
 import type { Body, InstanceProfilePolicy, ProfilePreferences } from '@footlight/protocol/rest';
-import { bumpCatalogVersion } from '../catalog/index.ts';
+import { noteCatalogChange } from '../catalog/index.ts';
 import { flag, type Tx } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
@@ -55,7 +55,7 @@ export function createDefaults(platform: Platform): Defaults {
           ...(profileId !== undefined && { global_default_profile_id: profileId }),
           ...(overrides !== undefined && { user_overrides_allowed: flag(overrides) }),
         });
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
       });
       if (keys.length > 0) {
         await activity.record({

@@ -1,5 +1,5 @@
 import type { Body, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
-import { bumpCatalogVersion } from '../catalog/index.ts';
+import { noteCatalogChange } from '../catalog/index.ts';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
@@ -65,7 +65,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         }
         await store.insertLaunchProfile(tx, { ...fields, created_at: now, updated_at: now });
         await store.replaceChain(tx, fields.id, rungs);
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
       });
       await record(actor, 'launch_profile.create', fields.id, { name: fields.display_name });
       return read(fields.id);
@@ -81,7 +81,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         if (keys.length === 0) return;
         await store.updateLaunchProfile(tx, id, { ...fields, updated_at: clock.nowMs() });
         if (rungs) await store.replaceChain(tx, id, rungs);
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
       });
       if (keys.length > 0) await record(actor, 'launch_profile.update', id, { keys });
       return read(id);
@@ -98,7 +98,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         }
         const widened = await store.listAppsLimitedTo(tx, id);
         await store.deleteLaunchProfile(tx, id);
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
         return { name: profile.display_name, widened };
       });
       await record(actor, 'launch_profile.delete', id, {

@@ -1,5 +1,5 @@
 import type { Body, ChainWarning, ListedStreamProfile, StreamProfile } from '@footlight/protocol/rest';
-import { bumpCatalogVersion } from '../catalog/index.ts';
+import { noteCatalogChange } from '../catalog/index.ts';
 import { refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
@@ -65,7 +65,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
         database.transaction(async (tx) => {
           await store.lockProfiles(database, tx);
           await store.insertRung(tx, { ...toRungColumns(body), created_at: now, updated_at: now });
-          await bumpCatalogVersion(tx);
+          await noteCatalogChange(tx, 'everything');
         }),
       );
       await record(actor, 'stream_profile.create', body.id, { name: body.display_name });
@@ -82,7 +82,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
         const warnings = rung.codec === stored.codec ? [] : await judgeNewCodec(tx, rung);
         if (keys.length > 0) {
           await store.updateRung(tx, id, { ...toRungColumns(rung), updated_at: clock.nowMs() });
-          await bumpCatalogVersion(tx);
+          await noteCatalogChange(tx, 'everything');
         }
         return { rung, warnings };
       });
@@ -107,7 +107,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
           });
         }
         await store.deleteRung(tx, id);
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
         return rung.display_name;
       });
       await record(actor, 'stream_profile.delete', id, { name });

@@ -1,4 +1,4 @@
-import { bumpCatalogVersion } from '../catalog/index.ts';
+import { noteCatalogChange } from '../catalog/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import { toRungColumns } from './record.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
@@ -15,7 +15,7 @@ export async function plantShippedCatalog({ database, clock, logger }: Platform)
       await store.insertLaunchProfile(tx, { ...fields, ...stamps });
       await store.replaceChain(tx, fields.id, rungs);
     }
-    await bumpCatalogVersion(tx);
+    await noteCatalogChange(tx, 'everything');
     return true;
   });
   if (!planted) return;

@@ -3,7 +3,8 @@ import { refusingTaken } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { bumpCatalogVersion, findApp, lockApp } from '../store.ts';
+import { noteCatalogChange } from '../changes.ts';
+import { findApp, lockApp } from '../store.ts';
 import { toEntitlement } from './record.ts';
 import * as store from './store.ts';
 
@@ -59,7 +60,7 @@ export function createEntitlements(platform: Platform): Entitlements {
             grantedBy: actor.userId,
             nowMs: clock.nowMs(),
           });
-          await bumpCatalogVersion(tx);
+          await noteCatalogChange(tx, subjectId === null ? { appId } : { userId: subjectId });
           return store.loadEntitlement(tx, id);
         }),
       );
@@ -78,7 +79,7 @@ export function createEntitlements(platform: Platform): Entitlements {
         const found = await store.findEntitlement(tx, entitlementId);
         if (found?.app_id !== appId) throw new ApiError('not_found');
         if (!(await store.deleteEntitlement(tx, entitlementId))) throw new ApiError('not_found');
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, found.subject_id === null ? { appId } : { userId: found.subject_id });
         return found;
       });
       await activity.record({
@@ -111,7 +112,7 @@ export function createEntitlements(platform: Platform): Entitlements {
             nowMs: clock.nowMs(),
           });
         }
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, 'everything');
         return { appId: app.id, rows: await store.listEntitlements(tx, app.id) };
       });
       await activity.record({

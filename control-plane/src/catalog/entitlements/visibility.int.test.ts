@@ -8,7 +8,8 @@ import {
   type Person,
   type TestApp,
 } from '../../testing/index.ts';
-import { bumpCatalogVersion } from '../store.ts';
+import { type AppList, createAppList } from '../app-list.ts';
+import { noteCatalogChange } from '../changes.ts';
 
 const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 3;
 const MAX_STEPS = 40;
@@ -39,6 +40,8 @@ interface Model {
   apps: ModelApp[];
   rows: ModelRow[];
   people: Person[];
+  /** Lists of other processes over the same database: one that keeps the catalog, one that finds it too large for that. */
+  elsewhere: readonly AppList[];
 }
 
 type Step = fc.AsyncCommand<Model, TestApp>;
@@ -221,7 +224,7 @@ const steps: fc.Arbitrary<Step>[] = [
             created_at: clock.nowMs(),
           })
           .execute();
-        await bumpCatalogVersion(tx);
+        await noteCatalogChange(tx, { userId: subjectId });
       });
       model.rows.push({ id, appId: target.id, subjectId, grantedBy: 'provider', grantedByUser: null });
     }),
@@ -261,6 +264,12 @@ async function listed(app: TestApp, person: Person): Promise<AppListItem[]> {
   return items;
 }
 
+/** The first page as another process answers it. */
+async function listedBy(list: AppList, person: Person): Promise<string[]> {
+  const { plain } = await list.body(person.id, { limit: PAGE });
+  return JSON.parse(plain.toString()).items.map(({ id }: AppListItem) => id);
+}
+
 /** What a launch answers while there is no host: 503 for those who may. */
 function launchStatus(model: Model, person: Person, target: ModelApp): number {
   if (!target.enabled) return 404;
@@ -281,6 +290,8 @@ async function expectAgreement(model: Model, app: TestApp): Promise<void> {
     expect((await listed(app, person)).map(({ id, name }) => [id, name])).toEqual(
       visible.sort(newestFirst).map(({ id, name }) => [id, name]),
     );
+    const firstPage = visible.slice(0, PAGE).map(({ id }) => id);
+    for (const list of model.elsewhere) expect(await listedBy(list, person)).toEqual(firstPage);
     // One app in turn, by its id and by a launch.
     serial += 1;
     const one = pick(model.apps, serial);
@@ -303,8 +314,13 @@ const watched = (inner: Step): Step => ({
 
 describeDatabases('who sees which apps', (databases) => {
   let app: TestApp;
+  let elsewhere: AppList[];
   beforeAll(async () => {
     app = await createTestApp(await databases.fresh());
+    const profiles = { loadDisplayStreams: async () => () => null };
+    elsewhere = [undefined, 1].map((maxApps) =>
+      createAppList(app.plane.platform.database, profiles, maxApps),
+    );
     await app.plane.platform.database.db
       .updateTable('instance_settings')
       .set({ library_discovery_enabled: 1 })
@@ -318,11 +334,11 @@ describeDatabases('who sees which apps', (databases) => {
     await app.plane.platform.database.transaction(async (tx) => {
       await tx.deleteFrom('apps').execute();
       await tx.deleteFrom('users').where('id', '!=', admin.id).execute();
-      await bumpCatalogVersion(tx);
+      await noteCatalogChange(tx, 'everything');
     });
     serial += 1;
     const people = [admin, await app.addPerson(`alice${serial}`), await app.addPerson(`bob${serial}`)];
-    const model: Model = { apps: [], rows: [], people };
+    const model: Model = { apps: [], rows: [], people, elsewhere };
     await create(model, app, {}, 'all');
     await create(model, app, { library_provider: 'steam' }, 'all');
     await create(model, app, {}, 'none');

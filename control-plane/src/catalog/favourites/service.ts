@@ -1,7 +1,8 @@
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { bumpCatalogVersion, isEntitled, lockApp } from '../store.ts';
+import { noteCatalogChange } from '../changes.ts';
+import { isEntitled, lockApp } from '../store.ts';
 import { deleteFavourite, insertFavourite } from './store.ts';
 
 /** Apps that a person has marked. Reads of apps show the mark. */
@@ -24,12 +25,13 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
           throw new ApiError('forbidden', { message: 'You are not entitled to this app.' });
         }
         const mark = { user_id: caller.userId, app_id: appId, created_at: clock.nowMs() };
-        if (await insertFavourite(tx, mark)) await bumpCatalogVersion(tx);
+        if (await insertFavourite(tx, mark)) await noteCatalogChange(tx, { userId: caller.userId });
       }),
 
     remove: (caller, appId) =>
       database.transaction(async (tx) => {
-        if (await deleteFavourite(tx, caller.userId, appId)) await bumpCatalogVersion(tx);
+        if (await deleteFavourite(tx, caller.userId, appId))
+          await noteCatalogChange(tx, { userId: caller.userId });
       }),
   };
 }

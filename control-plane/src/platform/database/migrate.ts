@@ -10,6 +10,7 @@ import { profilesMigration } from './migrations/0006-profiles.ts';
 import { secretsMigration } from './migrations/0007-secrets.ts';
 import { artworkMigration } from './migrations/0008-artwork.ts';
 import { indexesMigration } from './migrations/0009-indexes.ts';
+import { catalogChangesMigration } from './migrations/0010-catalog-changes.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -24,6 +25,7 @@ const STEPS: readonly SchemaStep[] = [
   secretsMigration,
   artworkMigration,
   indexesMigration,
+  catalogChangesMigration,
 ];
 
 /**

@@ -7,6 +7,7 @@ export interface CatalogTables {
   favourites: FavouritesTable;
   runtime_presets: RuntimePresetsTable;
   catalog_version: CatalogVersionTable;
+  catalog_changes: CatalogChangesTable;
 }
 
 export interface AppsTable {
@@ -84,4 +85,13 @@ export interface RuntimePresetsTable {
 export interface CatalogVersionTable {
   id: number;
   version: number;
+}
+
+/** What the newest versions of the catalog changed. Both null: anything. */
+export interface CatalogChangesTable {
+  version: number;
+  /** The app that lists show otherwise, or no more. */
+  app_id: string | null;
+  /** The user whose list it is. */
+  user_id: string | null;
 }
