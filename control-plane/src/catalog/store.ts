@@ -213,6 +213,7 @@ export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
     .where((eb) =>
       eb.or([
         eb('app_id', '=', appId),
+        eb('swap_app_id', '=', appId),
         eb('app_id', 'in', eb.selectFrom('apps').select('id').where('parent_app_id', '=', appId)),
       ]),
     )

@@ -5,18 +5,20 @@
  * holds shows when it registers again. stop is told, and where the answer fails the session stays stopping until the
  * agent reports, registers, or the sweep for stuck sessions ends it.
  */
-import type { SessionAssign } from '@footlight/protocol/agent';
+import type { AppSpec, SessionAssign } from '@footlight/protocol/agent';
 import type { CommandResult, Fleet } from '../fleet/index.ts';
 import type { Timer } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { LiveSessions } from './live.ts';
 import type { ControlEnd, SessionStateName } from './state.ts';
+import { noteSwapTaken } from './store.ts';
 import {
   ASSIGN_ACK_MS,
   decideStuck,
   type HostTimes,
   START_ACK_MS,
   STOP_ACK_MS,
+  SWAP_ACK_MS,
   startDeadline,
 } from './timeouts.ts';
 import type { Transitions } from './transitions.ts';
@@ -35,6 +37,11 @@ export interface Driver {
   start(hostId: string, sessionId: string): Promise<void>;
   /** Tells the agent to stop a session. Never rejects; resolves with the answer. */
   stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
+  /**
+   * Tells the agent to change the app of a session that is stored as swapping; one that does not take it leaves the old
+   * app. Never rejects.
+   */
+  swap(hostId: string, sessionId: string, target: { app_id: string; app: AppSpec }): Promise<void>;
   hostTimes(hostId: string): HostTimes;
   close(): void;
 }
@@ -43,7 +50,7 @@ export function createDriver(
   platform: Platform,
   deps: { fleet: Fleet; live: LiveSessions; transitions: Transitions; bootAt: number },
 ): Driver {
-  const { clock, logger } = platform;
+  const { clock, database, logger } = platform;
   const { fleet, live, transitions, bootAt } = deps;
   /** Waits for running, one per launching session at most. */
   const waits = new Map<string, Timer>();
@@ -130,6 +137,31 @@ export function createDriver(
     await fail(hostId, sessionId, end);
   }
 
+  async function swap(
+    hostId: string,
+    sessionId: string,
+    { app_id, app }: { app_id: string; app: AppSpec },
+  ): Promise<void> {
+    const registeredAt = fleet.registeredMonotonicMs(hostId);
+    // An agent that does not know the command answers nothing useful; what it registered with says so at once.
+    const result: CommandResult =
+      fleet.isConnected(hostId) && !fleet.features(hostId).has('swap')
+        ? { kind: 'refused', code: 'unsupported', error: 'the host cannot change apps' }
+        : await fleet.command(
+            hostId,
+            { type: 'session_swap_app', session_id: sessionId, app_id, app },
+            SWAP_ACK_MS,
+          );
+    if (result.kind === 'ok') {
+      await noteSwapTaken(database.db, sessionId, app_id);
+      return;
+    }
+    logger.info({ event: 'session.swap_failed', session_id: sessionId, host_id: hostId, result });
+    // A link that broke leaves it open: what the agent lists when it registers tells.
+    if (!isVerdict(result, hostId, registeredAt)) return;
+    await transitions.rejectSwap(sessionId, app_id, result.kind === 'timeout');
+  }
+
   /** Waits until running or the deadline, which every report of the agent moves. */
   function watchStart(hostId: string, sessionId: string): void {
     waits.get(sessionId)?.cancel();
@@ -171,6 +203,13 @@ export function createDriver(
         if (await assign(hostId, assignment)) await start(hostId, assignment.session_id);
       } catch (error) {
         logFailure(assignment.session_id, error);
+      }
+    },
+    async swap(hostId, sessionId, target) {
+      try {
+        await swap(hostId, sessionId, target);
+      } catch (error) {
+        logFailure(sessionId, error);
       }
     },
     close() {

@@ -83,6 +83,7 @@ export function createHandlers(
         const opens = entry.step.kind === 'move' && entry.step.to === 'running';
         const change = await transitions.applyStep(tx, row, entry.step, opens);
         const state = change?.state ?? row.state;
+        if (entry.swap !== null) await transitions.applyStep(tx, row, entry.swap, false);
         await setDetail(tx, row.id, state, DETAIL.host_reconnected, opens, nowMs);
         return [{ id: row.id, host_id: row.host_id, state, moved: true, failure: null }];
       }

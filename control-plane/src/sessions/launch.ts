@@ -182,7 +182,8 @@ export function createLauncher(
     const held = await loadQuotaSessions(tx, caller.userId);
     if (held.length >= user.max_concurrent_sessions) throw new ApiError('session_quota_exceeded');
     const homeAppId = admitted.runtime.managed_home ? admitted.owner.id : null;
-    const holder = homeAppId === null ? undefined : held.find((session) => session.home_app_id === homeAppId);
+    const holder =
+      homeAppId === null ? undefined : held.find((session) => session.home_app_ids.includes(homeAppId));
     if (holder !== undefined) throw new ApiError('home_in_use', { session_id: holder.id });
 
     const gpu = await place(tx, admitted.demand, wait);
@@ -301,6 +302,9 @@ function sessionRow(
     codec_decision: null,
     negotiated_codec: null,
     relay_ready: 0,
+    swap_app_id: null,
+    swap_home_app_id: null,
+    swap_state: null,
     created_at: nowMs,
     started_at: null,
     ended_at: null,

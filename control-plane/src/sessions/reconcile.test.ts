@@ -23,6 +23,9 @@ const stored = (state: SessionStateName, host_id: string | null = HOST): StoredS
   failure_code: null,
   app_log_tail: null,
   home_bytes: null,
+  swap_app_id: null,
+  swap_home_app_id: null,
+  swap_state: null,
 });
 const plan = (row: StoredSession | null, there: HeldSession | null, sameBoot = true): Reconciled[] =>
   planReconciliation(HOST, row === null ? [] : [row], there === null ? [] : [there], sameBoot);

@@ -5,26 +5,36 @@
 import type { HeldSession } from '@footlight/protocol/agent';
 import {
   type ControlEnd,
+  decideHeldSwap,
   decideReport,
   isTerminal,
   reportOfHeld,
   type SessionFacts,
   type Step,
+  type SwapStep,
 } from './state.ts';
 
 export interface StoredSession extends SessionFacts {
   id: string;
   host_id: string | null;
+  swap_state: 'asked' | 'taken' | null;
 }
 
 /**
  * What happens to one session.
- * kept: it goes on; `step` is what the agent's state changes (ignore: nothing), `command` what is sent again.
+ * kept: it goes on; `step` is what the agent's state changes (ignore: nothing), `swap` how a change of app came out
+ * (null: nothing to say), `command` what is sent again.
  * ended_there: it ended while the link was away. lost: the agent no longer has it. stop_unknown: the agent has
  * something that is not to run. nothing: the confirmation of the report is all the agent needs.
  */
 export type Reconciled =
-  | { kind: 'kept'; session_id: string; step: Step; command: 'session_start' | 'session_stop' | null }
+  | {
+      kind: 'kept';
+      session_id: string;
+      step: Step;
+      swap: SwapStep | null;
+      command: 'session_start' | 'session_stop' | null;
+    }
   | { kind: 'ended_there'; session_id: string; step: Step }
   | { kind: 'lost'; session_id: string; end: ControlEnd }
   | { kind: 'stop_unknown'; session_id: string }
@@ -84,8 +94,15 @@ function planStored(
   const step: Step = report === null ? { kind: 'ignore', why: 'repeat' } : decideReport(session, report);
   if (!isLive(there)) return { kind: 'ended_there', session_id, step };
   if (session.state === 'stopping')
-    return { kind: 'kept', session_id, step: { kind: 'ignore', why: 'repeat' }, command: 'session_stop' };
+    return {
+      kind: 'kept',
+      session_id,
+      step: { kind: 'ignore', why: 'repeat' },
+      swap: null,
+      command: 'session_stop',
+    };
   const unstarted =
     there.state === 'assigned' && (session.state === 'assigned' || session.state === 'starting');
-  return { kind: 'kept', session_id, step, command: unstarted ? 'session_start' : null };
+  const swap = there.state === 'running' ? decideHeldSwap(session, there.app_id) : null;
+  return { kind: 'kept', session_id, step, swap, command: unstarted ? 'session_start' : null };
 }

@@ -72,6 +72,11 @@ export function registerSessionsRoutes(
     return { hijacked: true };
   });
 
+  server.handle('sessions.swap', async ({ caller, params, body }) => ({
+    status: 200,
+    body: { session: await sessions.swap(caller, params.id, body.app_id) },
+  }));
+
   server.handle('admin.sessions.list', async ({ query }) => ({
     status: 200,
     body: await sessions.listAll({ state: query.state, q: query.q }, query.limit, query.cursor),

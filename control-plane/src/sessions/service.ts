@@ -16,6 +16,7 @@ import { registerReapers } from './reapers.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
 import { isTerminal, type SessionStateName } from './state.ts';
 import { listAllSessions, listOwnSessions, loadLiveSessions, loadOwnSession, loadSession } from './store.ts';
+import { beginSwapTo } from './swap.ts';
 import { createTransitions, type Transitions } from './transitions.ts';
 
 export interface SessionsDeps {
@@ -49,6 +50,8 @@ export interface Sessions extends SessionDirectory {
   record(row: SessionRow): Session;
   /** @returns ended: it had already ended, nothing was done */
   stop(caller: Caller, id: string): Promise<{ session: Session; ended: boolean }>;
+  /** Begins to change the app. @throws ApiError with the first refusal */
+  swap(caller: Caller, id: string, appId: string): Promise<Session>;
   /** Ends what somebody may not go on with, for a reason that the rows keep. Never rejects: failures are logged. */
   stopAll(ids: readonly string[], reason: StopReason): Promise<void>;
   /** To the owner only. @throws ApiError 403, 404, 409 */
@@ -178,6 +181,14 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
           details: { already_terminal: ended },
         });
       return { session: record(row), ended };
+    },
+
+    async swap(caller, id, appId) {
+      await read(caller, id);
+      const { row, hostId, target } = await beginSwapTo(platform, settings, id, appId);
+      transitions.announce({ id, host_id: hostId, state: row.state, moved: true, failure: null });
+      void driver.swap(hostId, id, target);
+      return record(row);
     },
 
     async stopAll(ids, reason) {

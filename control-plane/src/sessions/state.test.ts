@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type ControlEnd,
   decideControlEnd,
+  decideHeldSwap,
   decideReport,
   isTerminal,
   mayMove,
@@ -23,6 +24,8 @@ const facts = (state: SessionStateName, more: Partial<SessionFacts> = {}): Sessi
   failure_code: null,
   app_log_tail: null,
   home_bytes: null,
+  swap_app_id: null,
+  swap_home_app_id: null,
   ...more,
 });
 
@@ -343,5 +346,62 @@ describe('invariants', () => {
         if (step.kind === 'end') expect(step.ending.end_reason).not.toBeNull();
       }),
     );
+  });
+});
+
+describe('a report tells how a change of app came out', () => {
+  const waiting = { swap_app_id: 'new', swap_home_app_id: 'home' };
+  const report = (swap: SessionReport['swap'], state: SessionReport['state'] = 'running') => ({
+    state,
+    swap,
+  });
+
+  test('complete: the new app and its home, "swap complete"', () => {
+    expect(decideReport(facts('running', waiting), report({ app_id: 'new', result: 'complete' }))).toEqual({
+      kind: 'swap',
+      target: 'new',
+      app: { app_id: 'new', home_app_id: 'home' },
+      may_complete: false,
+      state_detail: 'swap complete',
+    });
+  });
+
+  test.each([
+    ['no window', 'swap rolled back: no window'],
+    [undefined, 'swap rolled back'],
+  ])('rolled back with %s: the old app stays', (error, state_detail) => {
+    const step = decideReport(
+      facts('running', waiting),
+      report({ app_id: 'new', result: 'rolled_back', error }),
+    );
+    expect(step).toMatchObject({ kind: 'swap', app: null, state_detail });
+  });
+
+  test.each([
+    ['another app than the one asked for', facts('running', waiting), 'other'],
+    ['none was asked for', facts('running'), 'new'],
+    ['the session is stopping', facts('stopping', waiting), 'new'],
+    ['it has not run yet', facts('starting', waiting), 'new'],
+  ] as const)('%s: no app changes', (_what, row, app_id) => {
+    expect(decideReport(row, report({ app_id, result: 'complete' })).kind).not.toBe('swap');
+  });
+});
+
+describe('a registration tells how a change of app came out', () => {
+  const row = (swap_state: 'asked' | 'taken' | null, state: SessionStateName = 'running') => ({
+    state,
+    swap_app_id: 'new',
+    swap_home_app_id: null,
+    swap_state,
+  });
+  test.each([
+    ['the new app runs', row('asked'), 'new', 'swap complete'],
+    ['the new app runs though it counts as rejected', row(null), 'new', 'swap complete'],
+    ['the old app runs, and the host never answered', row('asked'), 'old', 'swap rejected'],
+    ['the old app runs, and the host is at it', row('taken'), 'old', null],
+    ['the old app runs, and it was rejected', row(null), 'old', null],
+    ['the session is stopping', row('asked', 'stopping'), 'new', null],
+  ] as const)('%s', (_what, facts_, heldApp, detail) => {
+    expect(decideHeldSwap(facts_, heldApp)?.state_detail ?? null).toBe(detail);
   });
 });

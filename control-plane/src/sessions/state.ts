@@ -17,7 +17,7 @@ export type { SessionStateName };
 /** The part of an agent's report that can change a row. */
 export type SessionReport = Pick<
   SessionState,
-  'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes'
+  'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes' | 'swap'
 >;
 
 export type TerminalState = Extract<SessionStateName, 'stopped' | 'failed'>;
@@ -61,6 +61,9 @@ export const DETAIL = {
   start_timed_out: 'start timed out',
   assign_timed_out: 'assign timed out',
   stop_timed_out: 'stop timed out',
+  swapping: 'swapping',
+  swap_complete: 'swap complete',
+  swap_rejected: 'swap rejected',
 } as const;
 
 /** Steps of a launch from which on the agent can negotiate with a viewer, as the agent words them. */
@@ -85,6 +88,21 @@ export interface SessionFacts {
   failure_code: string | null;
   app_log_tail: string | null;
   home_bytes: number | null;
+  /** The app that the session was last asked to change to, and the owner of its home. */
+  swap_app_id: string | null;
+  swap_home_app_id: string | null;
+}
+
+/** How a change of app came out. */
+export interface SwapStep {
+  kind: 'swap';
+  /** The app that was asked for; it must still be the one that the row waits for. */
+  target: string;
+  /** What runs from now on; null: the old app goes on. */
+  app: { app_id: string; home_app_id: string | null } | null;
+  /** Nobody knows whether the agent has the command: should it complete it all the same, that is taken. */
+  may_complete: boolean;
+  state_detail: string;
 }
 
 /** Columns that an ending writes; null members are stored as null. */
@@ -107,13 +125,15 @@ export type LateFields = Partial<
 /**
  * What to do with a report.
  * move: to a state that is not final; detail null leaves the text.
- * detail: same state, another text. late: a final row takes what it misses. ignore: nothing.
+ * detail: same state, another text. swap: the end of a change of app. late: a final row takes what it misses.
+ * ignore: nothing.
  */
 export type Step =
   | { kind: 'move'; to: 'starting' | 'running' | 'stopping'; state_detail: string | null }
   | { kind: 'end'; ending: Ending }
   | { kind: 'detail'; state_detail: string }
   | { kind: 'late'; fields: LateFields }
+  | SwapStep
   | { kind: 'ignore'; why: 'terminal' | 'illegal' | 'repeat' };
 
 /** Errors that only say that a link broke; they explain nothing to a person who stopped the session. */
@@ -142,6 +162,8 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
       },
     };
   }
+  const swap = decideSwap(facts, report);
+  if (swap !== null) return swap;
   if (from === report.state) {
     const detail = report.detail;
     return detail === undefined || detail === facts.state_detail
@@ -152,6 +174,60 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   if (report.state === 'stopped' || report.state === 'failed')
     return { kind: 'end', ending: endingOf(facts, report, report.state) };
   return { kind: 'move', to: report.state, state_detail: report.detail ?? null };
+}
+
+/** Longest reason of a roll-back that the text of a session repeats, in characters. */
+const MAX_SWAP_ERROR = 256;
+
+/** The end of a change of app, where a report tells of the one that was asked for last. */
+function decideSwap(facts: SessionFacts, report: SessionReport): SwapStep | null {
+  const { swap } = report;
+  if (swap === undefined || facts.state !== 'running' || report.state !== 'running') return null;
+  if (facts.swap_app_id === null || swap.app_id !== facts.swap_app_id) return null;
+  if (swap.result === 'complete') return swapCompleted(facts, swap.app_id);
+  const why = swap.error === undefined ? '' : `: ${swap.error.slice(0, MAX_SWAP_ERROR)}`;
+  return {
+    kind: 'swap',
+    target: swap.app_id,
+    app: null,
+    may_complete: false,
+    state_detail: `swap rolled back${why}`,
+  };
+}
+
+function swapCompleted(facts: Pick<SessionFacts, 'swap_home_app_id'>, target: string): SwapStep {
+  return {
+    kind: 'swap',
+    target,
+    app: { app_id: target, home_app_id: facts.swap_home_app_id },
+    may_complete: false,
+    state_detail: DETAIL.swap_complete,
+  };
+}
+
+/** @param may_complete false: the agent said no; true: it said nothing, and may have the command */
+export const swapRejected = (target: string, may_complete: boolean): SwapStep => ({
+  kind: 'swap',
+  target,
+  app: null,
+  may_complete,
+  state_detail: DETAIL.swap_rejected,
+});
+
+/**
+ * What a registration says about a change of app: the agent lists the app that runs.
+ * @returns null when the session waits for none, or the agent took it and will report how it came out
+ */
+export function decideHeldSwap(
+  facts: Pick<SessionFacts, 'state' | 'swap_app_id' | 'swap_home_app_id'> & {
+    swap_state: 'asked' | 'taken' | null;
+  },
+  heldAppId: string,
+): SwapStep | null {
+  const target = facts.swap_app_id;
+  if (facts.state !== 'running' || target === null) return null;
+  if (heldAppId === target) return swapCompleted(facts, target);
+  return facts.swap_state === 'asked' ? swapRejected(target, true) : null;
 }
 
 /** An end that the agent reports, outside of a stop that failed. */

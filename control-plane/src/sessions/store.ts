@@ -1,11 +1,11 @@
 import { nonterminalStates, quotaStates, reservingStates } from '@footlight/protocol';
 import { sql } from 'kysely';
-import type { Executor, Tx } from '../platform/database/index.ts';
+import { type Executor, fromJson, type Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import type { AdminNames, SessionRow } from './record.ts';
-import type { Ending, LateFields, SessionStateName } from './state.ts';
+import { DETAIL, type Ending, type LateFields, type SessionStateName, type SwapStep } from './state.ts';
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
@@ -55,18 +55,92 @@ export async function countLiveSessionsOfHost(db: Executor, hostId: string): Pro
   return Number(row.count);
 }
 
+export interface QuotaSession {
+  id: string;
+  home_app_id: string | null;
+  /** Whose homes it holds: its own, and the one of the app that it is changing to. */
+  home_app_ids: string[];
+}
+
 /** Sessions of a user that count for the quota and lock homes. */
-export async function loadQuotaSessions(
-  db: Executor,
-  userId: string,
-): Promise<{ id: string; home_app_id: string | null }[]> {
-  return db
+export async function loadQuotaSessions(db: Executor, userId: string): Promise<QuotaSession[]> {
+  const rows = await db
     .selectFrom('sessions')
-    .select(['id', 'home_app_id'])
+    .select(['id', 'home_app_id', 'swap_state', 'swap_home_app_id'])
     .where('user_id', '=', userId)
     .where('state', 'in', quotaStates)
     .orderBy('created_at')
     .execute();
+  return rows.map(({ id, home_app_id, swap_state, swap_home_app_id }) => ({
+    id,
+    home_app_id,
+    home_app_ids: [home_app_id, swap_state === null ? null : swap_home_app_id].filter(
+      (home) => home !== null,
+    ),
+  }));
+}
+
+/** Writes that a change of app is under way, if the session still runs and none is. @returns whether it did */
+export async function beginSwap(
+  tx: Tx,
+  id: string,
+  target: { app_id: string; home_app_id: string | null },
+  nowMs: number,
+): Promise<boolean> {
+  const result = await tx
+    .updateTable('sessions')
+    .set({
+      swap_app_id: target.app_id,
+      swap_home_app_id: target.home_app_id,
+      swap_state: 'asked',
+      state_detail: DETAIL.swapping,
+      updated_at: nowMs,
+    })
+    .where('id', '=', id)
+    .where('state', '=', 'running')
+    .where('swap_state', 'is', null)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Notes that the agent took the change of app, unless that is over already. */
+export async function noteSwapTaken(db: Executor, id: string, appId: string): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ swap_state: 'taken' })
+    .where('id', '=', id)
+    .where('swap_app_id', '=', appId)
+    .where('swap_state', '=', 'asked')
+    .execute();
+}
+
+/** Writes how a change of app came out, if that is still open. @returns whether it did */
+export async function settleSwap(tx: Tx, id: string, step: SwapStep, nowMs: number): Promise<boolean> {
+  const result = await tx
+    .updateTable('sessions')
+    .set({
+      ...(step.app !== null && { app_id: step.app.app_id, home_app_id: step.app.home_app_id }),
+      ...(!step.may_complete && { swap_app_id: null, swap_home_app_id: null }),
+      swap_state: null,
+      state_detail: step.state_detail,
+      updated_at: nowMs,
+    })
+    .where('id', '=', id)
+    .where('state', '=', 'running')
+    .where('swap_app_id', '=', step.target)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/** Where homes lie on a host, as its agent reported it; null: it did not. */
+export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('hosts')
+    .select('effective_settings')
+    .where('id', '=', hostId)
+    .executeTakeFirst();
+  if (row === undefined || row.effective_settings === null) return null;
+  return fromJson<Record<string, string>>(row.effective_settings).home_root ?? null;
 }
 
 export async function insertSession(tx: Tx, row: SessionsTable): Promise<void> {
@@ -127,6 +201,9 @@ export async function endSession(tx: Tx, row: SessionRow, ending: Ending, nowMs:
       failure_code: ending.failure_code,
       end_reason: ending.end_reason,
       app_log_tail: ending.app_log_tail,
+      swap_app_id: null,
+      swap_home_app_id: null,
+      swap_state: null,
       ...(ending.home_bytes !== null && { home_bytes: ending.home_bytes }),
       ended_at: nowMs,
       updated_at: nowMs,

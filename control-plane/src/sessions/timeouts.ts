@@ -8,6 +8,8 @@ import type { ControlEnd, SessionStateName } from './state.ts';
 export const ASSIGN_ACK_MS = 10 * SECOND_MS;
 export const START_ACK_MS = 10 * SECOND_MS;
 export const STOP_ACK_MS = 10 * SECOND_MS;
+export const SWAP_ACK_MS = 10 * SECOND_MS;
+export const DISPLAY_ACK_MS = 5 * SECOND_MS;
 /** From the acknowledged start to running: since the agent last spoke of the session, and in all. */
 const START_SILENCE_MS = 90 * SECOND_MS;
 const START_TOTAL_MS = 15 * MINUTE_MS;

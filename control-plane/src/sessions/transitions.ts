@@ -20,8 +20,9 @@ import {
   type SessionReport,
   type SessionStateName,
   type Step,
+  swapRejected,
 } from './state.ts';
-import { endSession, loadSession, moveSession, setDetail, setLateFields } from './store.ts';
+import { endSession, loadSession, moveSession, setDetail, setLateFields, settleSwap } from './store.ts';
 
 /** How often a decision is taken anew when the row changed underneath; states only go forward, so few are enough. */
 const MAX_DECISIONS = 8;
@@ -54,6 +55,11 @@ export interface Transitions {
   ): Promise<boolean>;
   /** Moves a session towards its stop. @returns the row afterwards, and whether this call moved it */
   stop(sessionId: string, reason: string): Promise<{ row: SessionRow; moved: boolean } | null>;
+  /**
+   * Gives a change of app up that the agent did not take.
+   * @param mayComplete it may have the command all the same
+   */
+  rejectSwap(sessionId: string, target: string, mayComplete: boolean): Promise<void>;
   /** Writes one step inside somebody's transaction. @returns null when the row was no longer as decided upon */
   applyStep(tx: Tx, row: SessionRow, step: Step, opens: boolean): Promise<Change | null>;
   applyEnd(tx: Tx, row: SessionRow, end: ControlEnd): Promise<Change | null>;
@@ -97,6 +103,10 @@ export function createTransitions(platform: Platform, live: LiveSessions): Trans
         return applyEnding(tx, row, step.ending, 'agent');
       case 'detail':
         return (await setDetail(tx, row.id, row.state, step.state_detail, opens, nowMs))
+          ? { ...change, state: row.state, moved: true }
+          : null;
+      case 'swap':
+        return (await settleSwap(tx, row.id, step, nowMs))
           ? { ...change, state: row.state, moved: true }
           : null;
       case 'late':
@@ -204,6 +214,15 @@ export function createTransitions(platform: Platform, live: LiveSessions): Trans
       if (change === undefined || change === 'none') return false;
       announce(change);
       return true;
+    },
+
+    async rejectSwap(sessionId, target, mayComplete) {
+      const change = await decideUntilWritten<Change | 'none'>(sessionId, (tx, row) =>
+        row.state === 'running' && row.swap_state !== null && row.swap_app_id === target
+          ? applyStep(tx, row, swapRejected(target, mayComplete), false)
+          : Promise.resolve('none'),
+      );
+      if (change !== undefined && change !== 'none') announce(change);
     },
 
     async stop(sessionId, reason) {

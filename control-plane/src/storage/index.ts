@@ -1,3 +1,3 @@
 export { registerStorageRoutes } from './routes.ts';
 export { claimHome } from './service.ts';
-export { loadNewestHomeHost, orphanHomes, storeHomeSize } from './store.ts';
+export { hasHome, loadNewestHomeHost, orphanHomes, storeHomeSize } from './store.ts';

@@ -15,6 +15,15 @@ export async function loadHome(
     .executeTakeFirst();
 }
 
+/** Whether a user has a home of this app on this host that was not given up. */
+export async function hasHome(
+  db: Executor,
+  key: { userId: string; appId: string; hostId: string },
+): Promise<boolean> {
+  const home = await loadHome(db, key);
+  return home !== undefined && home.gc_after === null;
+}
+
 /** Marks a home as used now, which also revives one that was given up. */
 export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<void> {
   await tx

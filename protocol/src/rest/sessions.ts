@@ -382,6 +382,35 @@ export const sessionOperations = {
     },
     example: { params: byId, response: { signaling: exampleSignaling } },
   }),
+  'sessions.swap': operation({
+    id: 'sessions.swap',
+    method: 'POST',
+    path: '/v1/sessions/{id}/swap',
+    auth: 'user',
+    summary: 'Change the app inside a running session',
+    description:
+      'The picture goes on: the new app starts on the same display and takes over once it has drawn. `state_detail` then says `swap complete`, and `app_id` is the new one. It says `swap rejected` where the host did not take the change, and `swap rolled back: …` where the new app failed and the old one goes on.',
+    params: idParams,
+    body: { schema: body({ app_id: uuid.describe('Id of the app to change to.') }) },
+    responses: { 200: z.object({ session }) },
+    refusals: {
+      forbidden: `${NOT_YOURS} Or the owner of the session has no entitlement to the app.`,
+      session_not_swappable: 'The session does not run, is changing its app already, or has no host.',
+      not_found: `${GONE} Or there is no such app, or it is disabled.`,
+      parent_app_disabled: 'The app belongs to another one, and that is disabled; the message names it.',
+      swap_exceeds_reservation: 'The app needs more encode slots than the session has reserved.',
+      home_in_use:
+        'Another session of the owner uses the home of the app; `session_id` names it where it is known.',
+      home_not_provisioned:
+        'The app shares the home of another one, and the owner has none of that on the host of the session.',
+      conflict: 'The app cannot be run as it is set up.',
+    },
+    example: {
+      params: byId,
+      body: { app_id: exampleSession.app_id },
+      response: { session: { ...exampleSession, state_detail: 'swapping' } },
+    },
+  }),
   'admin.sessions.list': operation({
     id: 'admin.sessions.list',
     method: 'GET',

@@ -24,6 +24,8 @@ export interface Behaviour {
   ackDelayMs: number;
   /** What a started session reports. Default: the way to running with a presented app. */
   launch: readonly LaunchStep[];
+  /** How a change of app comes out; null: nothing is ever said about it. */
+  swap: 'complete' | { rolled_back: string } | null;
   /** Sends every report twice. */
   duplicate: boolean;
   /** Holds each report back until the next one, and sends them in reverse. */
@@ -46,6 +48,7 @@ export const honest: Behaviour = {
     { state: 'running', detail: 'app booting' },
     { state: 'running', detail: 'app presented' },
   ],
+  swap: 'complete',
   duplicate: false,
   reorder: false,
   swallow: false,

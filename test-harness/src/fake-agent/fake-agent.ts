@@ -220,6 +220,23 @@ export class FakeAgent {
     if (state === 'stopped' || state === 'failed') this.sessions.delete(sessionId);
   }
 
+  /** Reports how a change of app came out, and notes what runs then. */
+  endSwap(sessionId: string, app_id: string, outcome = this.behaviour.swap): void {
+    const session = this.sessions.get(sessionId);
+    if (session === undefined || outcome === null) return;
+    const complete = outcome === 'complete';
+    if (complete) session.app_id = app_id;
+    this.report({
+      type: 'session_state',
+      session_id: sessionId,
+      ts: Date.now(),
+      state: 'running',
+      swap: complete
+        ? { app_id, result: 'complete' }
+        : { app_id, result: 'rolled_back', error: outcome.rolled_back },
+    });
+  }
+
   /** Holds a session as if it had been launched here. */
   hold(session: Partial<HeldSession> & { session_id: string; app_id: string }): void {
     this.sessions.set(session.session_id, {
@@ -339,6 +356,9 @@ export class FakeAgent {
         return;
       case 'session_start':
         return this.#launch(command.session_id);
+      case 'session_swap_app':
+        this.endSwap(command.session_id, command.app_id);
+        return;
       case 'session_stop':
         if (this.sessions.has(command.session_id)) this.reportState(command.session_id, 'stopping');
         this.reportState(command.session_id, 'stopped', { reason: command.reason });

@@ -54,6 +54,12 @@ export interface SessionsTable {
   negotiated_codec: string | null;
   /** 1 once the agent said that its encoder starts: from then on viewers can be attached. */
   relay_ready: Flag;
+  /** The app that the session was last asked to change to; kept until the agent says what became of that. */
+  swap_app_id: string | null;
+  /** Owner of the home of that app; null for an app without a managed home. */
+  swap_home_app_id: string | null;
+  /** asked: the agent has not answered yet. taken: it has, and is at it. null: no change of app is under way. */
+  swap_state: 'asked' | 'taken' | null;
   created_at: number;
   started_at: number | null;
   ended_at: number | null;
