@@ -173,7 +173,7 @@ export class Agent {
   #handler(): LinkHandler {
     return {
       register: () => ({
-        features: ['tune', ...(this.#config.processRuntime ? ['process_runtime'] : [])],
+        features: ['tune', 'swap', ...(this.#config.processRuntime ? ['process_runtime'] : [])],
         sessions: this.#supervisor.held(),
       }),
       capacity: async () => {

@@ -9,11 +9,13 @@ import type { AppSpec, SessionAssign } from '@footlight/protocol/agent';
 import type { CommandResult, Fleet } from '../fleet/index.ts';
 import type { Timer } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { DisplayChange } from './display.ts';
 import type { LiveSessions } from './live.ts';
 import type { ControlEnd, SessionStateName } from './state.ts';
 import { noteSwapTaken } from './store.ts';
 import {
   ASSIGN_ACK_MS,
+  DISPLAY_ACK_MS,
   decideStuck,
   type HostTimes,
   START_ACK_MS,
@@ -37,6 +39,8 @@ export interface Driver {
   start(hostId: string, sessionId: string): Promise<void>;
   /** Tells the agent to stop a session. Never rejects; resolves with the answer. */
   stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
+  /** Asks for another size, and waits for the answer. Never rejects. */
+  display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult>;
   /**
    * Tells the agent to change the app of a session that is stored as swapping; one that does not take it leaves the old
    * app. Never rejects.
@@ -188,9 +192,23 @@ export function createDriver(
     logger.error({ event: 'session.drive_failed', session_id: sessionId, err: error });
   }
 
+  function display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult> {
+    const features = fleet.features(hostId);
+    const knows =
+      features.has('display') && (change.stream_width === undefined || features.has('stream_resize'));
+    if (fleet.isConnected(hostId) && !knows)
+      return Promise.resolve({ kind: 'refused', code: 'unsupported', error: 'the host cannot change sizes' });
+    return fleet.command(
+      hostId,
+      { type: 'session_display_update', session_id: sessionId, ...change },
+      DISPLAY_ACK_MS,
+    );
+  }
+
   return {
     hostTimes,
     stop,
+    display,
     async start(hostId, sessionId) {
       try {
         await start(hostId, sessionId);

@@ -4,6 +4,7 @@
  */
 import type { AppLaunchState } from '@footlight/protocol';
 import type { SessionMetrics } from '@footlight/protocol/agent';
+import { displayOf } from './display.ts';
 import type { Observed, SessionRow } from './record.ts';
 import { isTerminal } from './state.ts';
 import type { SessionTimes } from './timeouts.ts';
@@ -80,6 +81,7 @@ export class LiveSessions {
     const before: AppLaunchState | undefined = session.observed.app_launch_state;
     const now = sample.app_launch_state ?? before;
     session.observed = {
+      display: displayOf(sample.metrics),
       metrics: { ts: sample.ts, metrics: sample.metrics },
       ...(now !== undefined && { app_launch_state: now }),
     };

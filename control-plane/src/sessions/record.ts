@@ -6,6 +6,7 @@ import type { AdminSession, Session } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
+import { displayRecord, type ObservedDisplay } from './display.ts';
 import { rungsOf } from './stream.ts';
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -13,6 +14,8 @@ export type SessionRow = Selectable<SessionsTable>;
 /** What only this process knows about a session that runs. */
 export interface Observed {
   app_launch_state?: AppLaunchState;
+  /** What the agent said last about the size of the picture. */
+  display?: ObservedDisplay;
   /** Newest sample of the agent. */
   metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
 }
@@ -44,6 +47,7 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
       mic: bool(row.stream_mic),
       recording: bool(row.stream_recording),
       rungs: rungsOf(row.stream_width, row.stream_height),
+      ...displayRecord(row, observed?.display),
     },
     codec_decision: row.codec_decision === null ? null : fromJson(row.codec_decision),
     negotiated_codec: row.negotiated_codec,

@@ -77,6 +77,11 @@ export function registerSessionsRoutes(
     body: { session: await sessions.swap(caller, params.id, body.app_id) },
   }));
 
+  server.handle('sessions.display', async ({ caller, params, body }) => ({
+    status: 202,
+    body: { session: await sessions.updateDisplay(caller, params.id, body) },
+  }));
+
   server.handle('admin.sessions.list', async ({ query }) => ({
     status: 200,
     body: await sessions.listAll({ state: query.state, q: query.q }, query.limit, query.cursor),

@@ -1,12 +1,13 @@
 import { nonterminalStates } from '@footlight/protocol';
 import type { AdminSession, IceServer, Session } from '@footlight/protocol/rest';
 import type { Fleet } from '../fleet/index.ts';
-import { ApiError } from '../platform/errors.ts';
+import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
+import { type DisplayChange, decideDisplay, pictureAfter } from './display.ts';
 import { createDriver } from './driver.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createHandlers } from './handlers.ts';
@@ -50,6 +51,8 @@ export interface Sessions extends SessionDirectory {
   record(row: SessionRow): Session;
   /** @returns ended: it had already ended, nothing was done */
   stop(caller: Caller, id: string): Promise<{ session: Session; ended: boolean }>;
+  /** Changes a size on the host, and waits for it. @throws ApiError with the first refusal */
+  updateDisplay(caller: Caller, id: string, change: DisplayChange): Promise<Session>;
   /** Begins to change the app. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
   /** Ends what somebody may not go on with, for a reason that the rows keep. Never rejects: failures are logged. */
@@ -189,6 +192,30 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       transitions.announce({ id, host_id: hostId, state: row.state, moved: true, failure: null });
       void driver.swap(hostId, id, target);
       return record(row);
+    },
+
+    async updateDisplay(caller, id, change) {
+      const row = await read(caller, id);
+      if (row.state !== 'running' || row.host_id === null) throw new ApiError('session_not_running');
+      const display = live.get(id)?.observed.display;
+      const asksForStream = change.stream_width !== undefined || change.stream_height !== undefined;
+      if (asksForStream && display?.external_resize_supported === false)
+        throw new ApiError('external_resize_unsupported');
+      const problem = decideDisplay(row, change);
+      if (problem !== null) throw invalid(problem);
+      const result = await driver.display(row.host_id, id, change);
+      if (result.kind !== 'ok') {
+        logger.info({ event: 'session.display_failed', session_id: id, host_id: row.host_id, result });
+        throw new ApiError('display_update_rejected');
+      }
+      // The next figures of the agent say the same; whoever reads in between sees what was just done.
+      const session = live.get(id);
+      if (session !== undefined && asksForStream)
+        session.observed = {
+          ...session.observed,
+          display: { ...session.observed.display, ...pictureAfter(row, change) },
+        };
+      return record((await loadSession(database.db, id)) ?? row);
     },
 
     async stopAll(ids, reason) {

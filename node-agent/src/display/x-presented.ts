@@ -38,13 +38,16 @@ export class XPresented {
   readonly #onPresented: () => void;
   readonly #candidates = new Map<number, Candidate>();
   readonly #seen = new Set<number>();
+  /** Windows of others, which never count. */
+  readonly #others: ReadonlySet<number>;
   readonly #timer: NodeJS.Timeout;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
   #scanning = false;
   #scanAgain = false;
   #done = false;
 
-  private constructor(x: XConnection, damage: XDamage, onPresented: () => void) {
+  private constructor(x: XConnection, damage: XDamage, onPresented: () => void, others: Set<number>) {
+    this.#others = others;
     this.#x = x;
     this.#damage = damage;
     this.#onPresented = onPresented;
@@ -57,7 +60,15 @@ export class XPresented {
   /** @throws when the display has no DAMAGE */
   static async open(x: XConnection, onPresented: () => void): Promise<XPresented> {
     const damage = await x.ask<XDamage>((callback) => x.client.require('damage', callback));
-    return new XPresented(x, damage, onPresented);
+    return new XPresented(x, damage, onPresented, new Set());
+  }
+
+  /** The same for windows that are made from now on: those that stand already belong to somebody else. */
+  static async openForNew(x: XConnection, onPresented: () => void): Promise<XPresented> {
+    const damage = await x.ask<XDamage>((callback) => x.client.require('damage', callback));
+    const standing = new Set<number>();
+    await collect(x, x.root, DEPTH, standing);
+    return new XPresented(x, damage, onPresented, standing);
   }
 
   close(): void {
@@ -110,6 +121,7 @@ export class XPresented {
   }
 
   async #consider(window: number): Promise<void> {
+    if (this.#others.has(window)) return;
     if (this.#seen.has(window) || this.#seen.size >= MAX_CANDIDATES * 8) return;
     if (this.#candidates.size >= MAX_CANDIDATES) return;
     const attributes = await this.#x.ask<WindowAttributes>((callback) =>
@@ -190,5 +202,15 @@ export class XPresented {
     if (this.#done) return;
     this.close();
     this.#onPresented();
+  }
+}
+
+/** Every window down to that depth. */
+async function collect(x: XConnection, parent: number, levels: number, into: Set<number>): Promise<void> {
+  const tree = await x.ask<{ children: number[] }>((callback) => x.client.QueryTree(parent, callback));
+  for (const window of tree.children) {
+    into.add(window);
+    // A window that went away meanwhile has none below it.
+    if (levels > 1) await collect(x, window, levels - 1, into).catch(() => undefined);
   }
 }

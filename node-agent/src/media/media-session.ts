@@ -120,7 +120,7 @@ export class MediaSession {
       this.#input.connect(await XInput.open(this.#display));
       this.#desk = await SessionDesk.open(this.#display, {
         forEachViewer: (visit) => this.#peers.forEach(visit),
-        onPresented: () => this.#options.send({ type: 'app_presented' }),
+        onPresented: (watch) => this.#options.send({ type: 'app_presented', watch }),
       });
     } catch (error) {
       throw new MediaFailure('display_failed', text(error));
@@ -167,6 +167,9 @@ export class MediaSession {
         if (message.bitrate_kbps !== undefined) this.#setBitrate(message.bitrate_kbps);
         if (message.keyframe) this.#video?.forceKeyframe();
         break;
+      case 'watch_app':
+        this.#watchApp(message.watch, message.only_new);
+        break;
       case 'app_state':
         this.#desk?.setAppState(message.state);
         break;
@@ -207,6 +210,13 @@ export class MediaSession {
       } as const;
       this.#options.send({ type: 'signal', conn: message.conn, msg });
     }
+  }
+
+  #watchApp(watch: number, onlyNew: boolean): void {
+    this.#desk?.watchApp(watch, onlyNew).then(
+      () => this.#options.send({ type: 'watching', watch }),
+      (error: unknown) => this.#fail('display_failed', text(error)),
+    );
   }
 
   #onSignal(conn: number, msg: BrowserSignal): void {

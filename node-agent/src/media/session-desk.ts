@@ -14,39 +14,52 @@ import type { AppState } from './worker-messages.ts';
 
 export interface SessionDeskEvents {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
-  /** A mapped app window drew for the first time. */
-  onPresented(): void;
+  /** A mapped app window drew for the first time. @param watch number of the watch that saw it; the first is 0 */
+  onPresented(watch: number): void;
 }
 
 export class SessionDesk {
+  readonly #x: XConnection;
   readonly #events: SessionDeskEvents;
   #cursor: XCursor | null = null;
   #clipboard: XClipboard | null = null;
   #presented: XPresented | null = null;
   #pointerMode: XPointerMode | null = null;
   #appState: AppState = 'starting';
+  #closed = false;
 
-  private constructor(events: SessionDeskEvents) {
+  private constructor(x: XConnection, events: SessionDeskEvents) {
+    this.#x = x;
     this.#events = events;
   }
 
   /** @throws when the display lacks an extension that every server has */
   static async open(x: XConnection, events: SessionDeskEvents): Promise<SessionDesk> {
-    const desk = new SessionDesk(events);
+    const desk = new SessionDesk(x, events);
     desk.#cursor = await XCursor.open(x, (shape) =>
       desk.#tell((channels) => channels.cursor(cursorMessage(shape))),
     );
     desk.#clipboard = await XClipboard.open(x, (text) => desk.#tell((channels) => channels.clipboard(text)));
-    desk.#presented = await XPresented.open(x, () => {
-      desk.setAppState('presented');
-      events.onPresented();
-    });
+    desk.#presented = await XPresented.open(x, () => desk.#sawWindow(0));
     desk.#pointerMode = new XPointerMode(
       x,
       () => desk.#cursor?.shape === null,
       (relative) => desk.#tell((channels) => channels.control({ type: 'pointer_mode', relative })),
     );
     return desk;
+  }
+
+  /**
+   * Looks for an app's first window anew, in place of the watch before.
+   * @param onlyNew windows that stand already do not count
+   */
+  async watchApp(watch: number, onlyNew: boolean): Promise<void> {
+    this.#presented?.close();
+    this.#presented = null;
+    const seen = () => this.#sawWindow(watch);
+    const presented = await (onlyNew ? XPresented.openForNew(this.#x, seen) : XPresented.open(this.#x, seen));
+    if (this.#closed) presented.close();
+    else this.#presented = presented;
   }
 
   setAppState(state: AppState): void {
@@ -68,10 +81,16 @@ export class SessionDesk {
   }
 
   close(): void {
+    this.#closed = true;
     this.#presented?.close();
     this.#pointerMode?.close();
     this.#clipboard?.close();
     this.#cursor?.close();
+  }
+
+  #sawWindow(watch: number): void {
+    this.setAppState('presented');
+    this.#events.onPresented(watch);
   }
 
   #tell(visit: (channels: ViewerChannels) => void): void {

@@ -14,7 +14,7 @@ import { z } from 'zod';
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
  * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0.
- * attach, detach, signal and tune are legal from `prepared` on, so that ICE and DTLS run beside the app's
+ * attach, detach, signal, tune and watch_app are legal from `prepared` on, so that ICE and DTLS run beside the app's
  * start. A `failure` is final: the worker stops its pipeline, waits for `stop`, and exits 1 when the channel
  * goes away. Both directions are validated, because the worker runs with the session's uid and speaks to the
  * network: the agent trusts nothing that comes out of it.
@@ -92,6 +92,17 @@ const appStateValue = z.enum(['starting', 'client_only', 'game_running', 'game_e
 /** Passed on to the viewer as the control channel's `app` message; the last one is repeated on connect. */
 const appState = z.object({ type: z.literal('app_state'), state: appStateValue });
 
+/**
+ * Looks for the first window of another app, in place of the one before; answered with `watching` when windows that
+ * are made from then on are seen. The watch that runs from `prepared` on has the number 0.
+ */
+const watchApp = z.object({
+  type: z.literal('watch_app'),
+  watch: z.number().int().nonnegative(),
+  /** Windows that stand already do not count. */
+  only_new: z.boolean(),
+});
+
 const notice = z.object({
   type: z.literal('notice'),
   code: z.string().max(64),
@@ -113,6 +124,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   browserSignal,
   tune,
   appState,
+  watchApp,
   notice,
   stop,
 ]);
@@ -131,7 +143,12 @@ const prepared = z.object({ type: z.literal('prepared') });
 /** The first encoded frame left the encoder. */
 const encoding = z.object({ type: z.literal('encoding') });
 /** A mapped app window drew for the first time. */
-const appPresented = z.object({ type: z.literal('app_presented') });
+const appPresented = z.object({
+  type: z.literal('app_presented'),
+  /** Number of the watch that saw it. */
+  watch: z.number().int().nonnegative(),
+});
+const watching = z.object({ type: z.literal('watching'), watch: z.number().int().nonnegative() });
 /** Whether at least one peer connection is connected; sent on each change. */
 const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
 
@@ -180,6 +197,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   prepared,
   encoding,
   appPresented,
+  watching,
   viewer,
   signal,
   metrics,

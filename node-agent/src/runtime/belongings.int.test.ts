@@ -81,7 +81,7 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
     spawnSync('setpriv', [...asUser, 'ipcmk', '-M', '4096', '-S', '1', '-Q']);
     try {
       expect(objectsOf(UID)).toBe(3);
-      await removeBelongings(UID, home);
+      await removeBelongings(UID, [home]);
       expect(left.filter((path) => existsSync(path))).toEqual([]);
       expect(objectsOf(UID)).toBe(0);
       expect(existsSync(join(home, 'deep'))).toBe(true);

@@ -18,9 +18,9 @@ const SYSTEM_V = [
 /**
  * Removes what a session's user left outside the session's directories: System V objects, and files where anybody
  * may put some. Otherwise whoever gets the uid next could read them. Call it when the user has no process any more.
- * @param keep a path that stays whatever it lies in: the session's home; null = none
+ * @param keep paths that stay whatever they lie in: the session's homes
  */
-export async function removeBelongings(uid: number, keep: string | null): Promise<void> {
+export async function removeBelongings(uid: number, keep: readonly string[]): Promise<void> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
   );
@@ -28,7 +28,9 @@ export async function removeBelongings(uid: number, keep: string | null): Promis
   const files = OPEN_TO_ALL.flatMap((directory) =>
     names(directory)
       .map((name) => join(directory, name))
-      .filter((path) => isOwnedBy(path, uid) && !(keep === path || keep?.startsWith(`${path}/`))),
+      .filter(
+        (path) => isOwnedBy(path, uid) && !keep.some((kept) => kept === path || kept.startsWith(`${path}/`)),
+      ),
   );
   for (const file of files) await removeTree(file);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface CgroupLimits {
@@ -96,10 +96,13 @@ function ownLegacyGroups(): Map<string, string> {
   return groups;
 }
 
-/** Removes the groups of a session whose maker was killed. */
-export function removeSessionCgroups(name: string): void {
-  const dirs = [join(ROOT, 'footlight', name)];
-  for (const [controller, path] of ownLegacyGroups())
-    dirs.push(join(ROOT, controller, path, `footlight-${name}`));
-  removeCgroupDirs(dirs);
+/** Removes the groups of a session whose maker was killed, those of every app that it had. */
+export function removeSessionCgroups(sessionId: string): void {
+  const parents = [join(ROOT, 'footlight')];
+  for (const [controller, path] of ownLegacyGroups()) parents.push(join(ROOT, controller, path));
+  for (const parent of parents) {
+    if (!existsSync(parent)) continue;
+    const names = readdirSync(parent).filter((name) => name.endsWith(sessionId));
+    removeCgroupDirs(names.map((name) => join(parent, name)));
+  }
 }

@@ -1,20 +1,20 @@
 #!/bin/sh
 # Head of the process group of a session's app, where the app has no process namespace of its own.
 #
-# usage: guard-session.sh SESSION COMMAND...
+# usage: guard-session.sh INSTANCE COMMAND...
 #
 # Descriptor 3 is a pipe that only the agent holds. When the agent is gone the read ends; then everything that the
 # app started is killed, also what has left the group, and the guard with it. The command gets its arguments as
 # they are: no word of it is read by this shell.
 set -eu
 
-session=$1
+instance=$1
 shift
 
-# Processes of the session's app outside this group, found by the variable that they were started with.
+# Processes of the app outside this group, found by the variable that they were started with.
 kill_strays() {
   for dir in /proc/[0-9]*; do
-    grep -qszxF "FOOTLIGHT_APP=$session" "$dir/environ" || continue
+    grep -qszxF "FOOTLIGHT_APP=$instance" "$dir/environ" || continue
     read -r line <"$dir/stat" || continue
     # The name is in parentheses and may hold anything; state, parent and group follow it.
     set -- ${line##*) }

@@ -54,7 +54,7 @@ export function pidNamespace(pid: number): string | null {
 
 /** Variable in the environment of every process of a session: its id. Leftovers are found by it. */
 export const SESSION_VARIABLE = 'FOOTLIGHT_SESSION';
-/** The same for the app and what it starts, but not for the helpers around it. */
+/** What names the app (AppSurroundings.instance), for the app and what it starts and not for the helpers around it. */
 export const APP_VARIABLE = 'FOOTLIGHT_APP';
 
 /** A variable of the environment that a process was started with; null for none, or when it may not be read. */

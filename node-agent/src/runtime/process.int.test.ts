@@ -33,6 +33,7 @@ describe.each([
         { image: '', args: ['/bin/sh', '-c', script], env: {}, mounts: [], gpu: false, label: 'who am I' },
         {
           sessionId: SESSION,
+          instance: SESSION,
           user: USER,
           dirs,
           home: dirs.home,

@@ -51,7 +51,7 @@ export class ProcessRuntime implements Runtime {
       // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
       const command = surroundings.user === null ? withBus : app.args;
       const argv = [
-        ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.sessionId],
+        ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.instance],
         ...this.#asUser(surroundings.user, command),
       ];
       const child = await startChild(argv, {
@@ -62,7 +62,7 @@ export class ProcessRuntime implements Runtime {
       });
       return new PlainApp(child, log, surroundings, this.#clock);
     }
-    const cgroup = makeCgroup(surroundings.sessionId, {
+    const cgroup = makeCgroup(surroundings.instance, {
       memoryBytes: this.#options.memoryMb * 1024 * 1024,
       cpus: this.#options.cpus,
     });
@@ -81,10 +81,11 @@ export class ProcessRuntime implements Runtime {
     cgroup: SessionCgroup | null,
     command: readonly string[],
   ): Promise<string[]> {
-    const { dirs, user } = surroundings;
+    const { dirs, user, instance } = surroundings;
     const staging = join(dirs.mounts, 'tmp');
-    const passwd = join(dirs.mounts, 'passwd');
-    const group = join(dirs.mounts, 'group');
+    // A former app may still have its own mounted.
+    const passwd = join(dirs.mounts, `passwd-${instance}`);
+    const group = join(dirs.mounts, `group-${instance}`);
     await mkdir(staging, { recursive: true });
     await Promise.all([
       writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${surroundings.home}:/bin/sh`)),
@@ -164,7 +165,7 @@ export function appEnvironment(
     // Without a sound server the address leads nowhere on purpose: the app must not find somebody else's.
     PULSE_SERVER: surroundings.pulseServer ?? `unix:${join(dirs.run, 'no-sound')}`,
     [SESSION_VARIABLE]: surroundings.sessionId,
-    [APP_VARIABLE]: surroundings.sessionId,
+    [APP_VARIABLE]: surroundings.instance,
   };
 }
 
@@ -265,18 +266,18 @@ class PlainApp extends ChildApp {
   }
 
   #members(): number[] {
-    const { sessionId } = this.#surroundings;
+    const { instance } = this.#surroundings;
     return listProcesses()
       .filter(
-        (row) => row.pgrp === this.child.pid || (row.pgrp !== process.pid && isStray(row.pid, sessionId)),
+        (row) => row.pgrp === this.child.pid || (row.pgrp !== process.pid && isStray(row.pid, instance)),
       )
       .map((row) => row.pid);
   }
 }
 
-/** A process of this session's app that left its group. */
-function isStray(pid: number, sessionId: string): boolean {
-  return startVariable(pid, APP_VARIABLE) === sessionId;
+/** A process of this app that left its group. */
+function isStray(pid: number, instance: string): boolean {
+  return startVariable(pid, APP_VARIABLE) === instance;
 }
 
 /** Whether this process may make the namespaces that isolation needs. */

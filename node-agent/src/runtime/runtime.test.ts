@@ -51,6 +51,7 @@ describe('the log ring', () => {
 
 const SURROUNDINGS: AppSurroundings = {
   sessionId: 'the-session',
+  instance: 'the-session',
   user: { uid: 70_001, gid: 70_001, groups: [] },
   dirs: {
     root: '/s',

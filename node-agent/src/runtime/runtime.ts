@@ -28,6 +28,8 @@ export interface SessionDirs {
 /** The screen and sound that an app is given. */
 export interface AppSurroundings {
   sessionId: string;
+  /** Names this app among those of all sessions: the session's id, with a number before it after a change of app. */
+  instance: string;
   user: SessionUser | null;
   dirs: SessionDirs;
   /** HOME of the app. */

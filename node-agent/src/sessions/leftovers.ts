@@ -9,7 +9,7 @@ import { removeSessionCgroups } from '../runtime/cgroups.ts';
 import { sendSignal } from '../runtime/child.ts';
 import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 import { closeHome } from './home.ts';
-import { leftSessions, removeSessionDirs, sessionDirs } from './record.ts';
+import { homesOf, leftSessions, removeSessionDirs, sessionDirs } from './record.ts';
 
 const KILL_ROUNDS = 100;
 const KILL_PERIOD_MS = 10;
@@ -18,11 +18,11 @@ const KILL_PERIOD_MS = 10;
  * Kills what still runs of a session: everything of its own user, or, where sessions share the agent's user,
  * everything that was started with its variable. Comes back when nothing of it is left, after 1 s at most; then what
  * its user left outside the session's directories goes as well.
- * @param home stays, wherever it lies
+ * @param homes stay, wherever they lie
  */
 export async function killSessionProcesses(
   sessionId: string,
-  { uid, home }: { uid: number | null; home: string | null },
+  { uid, homes }: { uid: number | null; homes: readonly string[] },
   clock: Clock,
 ): Promise<void> {
   for (let round = 0; round < KILL_ROUNDS; round++) {
@@ -33,7 +33,7 @@ export async function killSessionProcesses(
     if (left.length === 0) break;
     await delay(clock, KILL_PERIOD_MS);
   }
-  if (uid !== null) await removeBelongings(uid, home);
+  if (uid !== null) await removeBelongings(uid, homes);
 }
 
 /**
@@ -50,11 +50,12 @@ export async function removeLeftovers(
     try {
       // A uid outside our range is somebody else's: the range was changed meanwhile.
       const uid = record?.uid ?? null;
-      const tenant = { uid: uid !== null && deps.ownsUid(uid) ? uid : null, home: record?.home ?? null };
+      const homes = record === null ? [] : homesOf(record);
+      const tenant = { uid: uid !== null && deps.ownsUid(uid) ? uid : null, homes };
       await killSessionProcesses(sessionId, tenant, clock);
       if (record?.display) removeDisplayFiles(record.display);
-      if (record?.home && uid !== null) {
-        await closeHome(record.home, { uid, gid: uid, groups: [] }).catch(() => undefined);
+      if (uid !== null) {
+        for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);
       }
       removeSessionCgroups(sessionId);
       await removeSessionDirs(sessionDirs(stateDir, sessionId));

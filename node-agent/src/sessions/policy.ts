@@ -1,4 +1,4 @@
-import type { EncoderInfo, NackCode, SessionAssign } from '@footlight/protocol/agent';
+import type { AppSpec, EncoderInfo, NackCode, SessionAssign } from '@footlight/protocol/agent';
 import { isBelow } from './home.ts';
 
 /** What of the host decides whether an assignment is taken. */
@@ -25,11 +25,17 @@ export interface Refusal {
  * @returns null when nothing speaks against it
  */
 export function decideAssign(assign: SessionAssign, host: HostFacts): Refusal | null {
-  return appRefusal(assign, host) ?? homeRefusal(assign, host) ?? streamRefusal(assign, host);
+  if (assign.video_topology !== 'stream_only')
+    return refuse('unsupported', 'this host has no console display');
+  return decideApp(assign.app, host) ?? streamRefusal(assign, host);
 }
 
-function appRefusal({ app, video_topology }: SessionAssign, host: HostFacts): Refusal | null {
-  if (video_topology !== 'stream_only') return refuse('unsupported', 'this host has no console display');
+/** Whether this host may and can run an app. Pure. @returns null when nothing speaks against it */
+export function decideApp(app: AppSpec, host: HostFacts): Refusal | null {
+  return appRefusal(app, host) ?? homeRefusal(app, host);
+}
+
+function appRefusal(app: AppSpec, host: HostFacts): Refusal | null {
   if (app.image !== '') {
     const pinned = /@sha256:[0-9a-f]{64}$/.test(app.image);
     if (!host.containerEngine) {
@@ -51,7 +57,7 @@ function appRefusal({ app, video_topology }: SessionAssign, host: HostFacts): Re
   return null;
 }
 
-function homeRefusal({ app }: SessionAssign, host: HostFacts): Refusal | null {
+function homeRefusal(app: AppSpec, host: HostFacts): Refusal | null {
   if (!app.home) return null;
   const { provider, ref } = app.home;
   if (provider === 'volume')

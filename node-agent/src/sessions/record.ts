@@ -8,6 +8,8 @@ const recordSchema = z.object({
   session_id: z.string(),
   uid: z.number().int().nullable(),
   home: z.string().nullable(),
+  /** The home of an app that is to come; left out while there is none. */
+  next_home: z.string().optional(),
   display: z
     .object({
       number: z.number().int(),
@@ -22,6 +24,10 @@ const recordSchema = z.object({
  * all away.
  */
 export type SessionRecord = z.infer<typeof recordSchema>;
+
+export function homesOf({ home, next_home }: SessionRecord): string[] {
+  return [home, next_home].filter((path) => typeof path === 'string');
+}
 
 export function sessionsDir(stateDir: string): string {
   return join(stateDir, 'sessions');
@@ -73,6 +79,12 @@ export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | nul
   const inner = [dirs.home, dirs.tmp, dirs.run];
   await Promise.all(inner.map((dir) => mkdir(dir, { mode: 0o700 })));
   if (user) await Promise.all([dirs.scratch, ...inner].map((dir) => chown(dir, user.uid, user.gid)));
+}
+
+/** An empty home for one app of a session, in the scratch directory. */
+export async function makeScratchHome(path: string, user: SessionUser | null): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  if (user) await chown(path, user.uid, user.gid);
 }
 
 export async function removeSessionDirs(dirs: SessionDirs): Promise<void> {

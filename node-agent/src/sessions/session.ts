@@ -1,13 +1,17 @@
+import { join } from 'node:path';
 import { cutUtf8 } from '@footlight/protocol';
 import {
+  type AppSpec,
   agentSignal,
   type ControlSignaling,
   type HeldSession,
   type SessionAssign,
   type SessionState,
+  type SessionSwapApp,
   type SessionTune,
 } from '@footlight/protocol/agent';
 import type { DisplayRecord } from '../display/xvfb.ts';
+import type { Verdict } from '../link/ack-store.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
 import { type Clock, delay, type Timer, within } from '../platform/clock.ts';
@@ -15,10 +19,12 @@ import type { Logger } from '../platform/logger.ts';
 import type { Random } from '../platform/random.ts';
 import { errorText, plainText } from '../platform/text.ts';
 import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
+import { swapApps } from './app-swap.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { killSessionProcesses } from './leftovers.ts';
 import {
+  makeScratchHome,
   makeSessionDirs,
   removeSessionDirs,
   type SessionRecord,
@@ -101,6 +107,19 @@ export class Session {
   #stage: Stage | null = null;
   #worker: MediaWorker | null = null;
   #app: RunningApp | null = null;
+  /** What runs, and which app of the catalog that is. */
+  #spec: AppSpec;
+  #appId: string;
+  /** Apps that were started here (count); it names each of them. */
+  #apps = 0;
+  /** HOME of the app that runs, where it has none of its own. */
+  #scratchHome: string;
+  /** The change of app under way. */
+  #swap: { appId: string; over: Promise<void> } | null = null;
+  /** Changes of app that were begun (count). */
+  #swaps = 0;
+  /** Watches for an app's first window that were asked for (count); the first has the number 0. */
+  #watches = 0;
   #bootTimer: Timer | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;
@@ -119,6 +138,9 @@ export class Session {
     this.#tenancy = new Tenancy({ ...plan, home: assign.app.home }, deps.homes, deps.uids);
     this.#logger = deps.logger.child({ session_id: assign.session_id });
     this.#dirs = sessionDirs(deps.stateDir, assign.session_id);
+    this.#spec = assign.app;
+    this.#appId = assign.app_id;
+    this.#scratchHome = this.#dirs.home;
     this.#relay = new Relay((message) => this.#worker?.send(message));
     this.#events = new TraceEvents(assign.session_id, deps.link, deps.clock);
     this.#idle = new IdleTimer(deps.clock, assign.bench ? 0 : assign.idle_timeout_secs * 1000, () =>
@@ -157,6 +179,16 @@ export class Session {
     });
   }
 
+  /** Changes the app of a session that runs. A repeat of the same change has no second effect. */
+  swapApp({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
+    if (this.#machine.phase !== 'running') return busy('the session does not run yet');
+    if (this.#swap !== null)
+      return this.#swap.appId === app_id ? { ok: true } : busy('the app of the session is being changed');
+    if (app_id === this.#appId) this.#reportSwap(app_id, null);
+    else this.#swap = { appId: app_id, over: this.#changeApp(app_id, app) };
+    return { ok: true };
+  }
+
   signaling(frame: ControlSignaling): void {
     this.#relay.deliver(frame);
   }
@@ -172,7 +204,7 @@ export class Session {
     return {
       session_id: this.id,
       state: heldState(this.#machine),
-      app_id: this.#plan.assign.app_id,
+      app_id: this.#appId,
       started_at: this.#startedAtMs,
       viewer: this.#viewer,
       ...(failed ? { error: cutUtf8(failed.error, 512), failure_code: failed.failure_code } : {}),
@@ -343,7 +375,9 @@ export class Session {
       this.#apply({ kind: 'worker_ready' });
     });
     worker.on('encoding', () => this.#apply({ kind: 'encoding' }));
-    worker.on('app_presented', () => this.#apply({ kind: 'presented' }));
+    worker.on('app_presented', ({ watch }) => {
+      if (watch === 0) this.#apply({ kind: 'presented' });
+    });
     worker.on('viewer', ({ connected }) => {
       this.#viewer = connected;
       this.#idle.viewer = connected;
@@ -407,30 +441,150 @@ export class Session {
   }
 
   async #launchApp(): Promise<void> {
-    const { app, app_boot_timeout_secs } = this.#plan.assign;
     const stage = this.#stage;
     if (!stage || this.isEnding) return;
-    if (app_boot_timeout_secs > 0) {
-      this.#bootTimer = this.#deps.clock.setTimeout(
-        () => this.#apply({ kind: 'boot_timeout', afterSecs: app_boot_timeout_secs }),
-        app_boot_timeout_secs * 1000,
-      );
-    }
+    this.#armBootTimer();
     try {
-      this.#app = await this.#deps.runtime.start(app, {
-        sessionId: this.id,
-        user: this.#tenancy.user,
-        dirs: this.#dirs,
-        home: this.#tenancy.home ?? this.#dirs.home,
-        display: stage.display.name,
-        displaySocket: stage.display.socket,
-        pulseServer: stage.audio?.server ?? null,
-      });
+      this.#adoptApp(await this.#startApp(stage, this.#spec, this.#tenancy.home ?? this.#scratchHome));
     } catch (error) {
       this.#fail('app_exited_early', error);
+    }
+  }
+
+  #armBootTimer(): void {
+    const { app_boot_timeout_secs } = this.#plan.assign;
+    if (app_boot_timeout_secs === 0) return;
+    this.#bootTimer = this.#deps.clock.setTimeout(
+      () => this.#apply({ kind: 'boot_timeout', afterSecs: app_boot_timeout_secs }),
+      app_boot_timeout_secs * 1000,
+    );
+  }
+
+  /** @throws when it cannot be started at all */
+  #startApp(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
+    this.#apps += 1;
+    return this.#deps.runtime.start(spec, {
+      sessionId: this.id,
+      instance: this.#apps === 1 ? this.id : `${this.#apps}-${this.id}`,
+      user: this.#tenancy.user,
+      dirs: this.#dirs,
+      home,
+      display: stage.display.name,
+      displaySocket: stage.display.socket,
+      pulseServer: stage.audio?.server ?? null,
+    });
+  }
+
+  /** From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing. */
+  #adoptApp(app: RunningApp): void {
+    this.#app = app;
+    void app.exited.then(({ status }) => {
+      if (this.#app !== app || this.isEnding) return;
+      if (this.#swap === null) this.#apply({ kind: 'app_exited', status });
+      else this.#events.send('app.exited', { status, policy: 'keep' });
+    });
+  }
+
+  /** Never throws: what fails leaves the old app, or ends the session. */
+  async #changeApp(appId: string, spec: AppSpec): Promise<void> {
+    const stage = this.#stage;
+    const old = this.#app;
+    if (!stage || !old) return;
+    const from = { app: this.#appId, spec: this.#spec, home: this.#tenancy.home ?? this.#scratchHome };
+    const ref = spec.home?.ref;
+    const sharedHome = ref !== undefined && ref === this.#tenancy.home;
+    this.#swaps += 1;
+    const scratchHome = join(this.#dirs.scratch, `home-${this.#swaps}`);
+    const newHome = ref ?? scratchHome;
+    this.#bootTimer?.cancel();
+    const outcome = await swapApps({
+      clock: this.#deps.clock,
+      ended: this.#abort.signal,
+      old,
+      sharedHome,
+      bootTimeoutMs: this.#plan.assign.app_boot_timeout_secs * 1000,
+      prepare: async () => {
+        if (ref === undefined) await makeScratchHome(scratchHome, this.#tenancy.user);
+        else if (!sharedHome)
+          await this.#tenancy.takeNext(ref, this.#abort.signal, () => this.#writeRecord());
+      },
+      watch: () => this.#watchForWindow(),
+      startNew: () => this.#startApp(stage, spec, newHome),
+      startOld: () => this.#startApp(stage, from.spec, from.home),
+    });
+    // The session's own teardown gives both homes back.
+    if (outcome.kind === 'ended' || this.isEnding) return;
+    if (outcome.kind === 'lost') {
+      this.#swap = null;
+      this.#fail('app_crashed', outcome.error);
       return;
     }
-    void this.#app.exited.then(({ status }) => this.#apply({ kind: 'app_exited', status }));
+    await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
+    // What came meanwhile ends the session with everything that it has.
+    if (this.isEnding) {
+      this.#app = outcome.app;
+      return;
+    }
+    this.#swap = null;
+    this.#adoptApp(outcome.app);
+    if (outcome.kind === 'rolled_back') {
+      this.#logger.info({ app_id: appId, error: outcome.error }, 'swap.rolled_back');
+      if (!this.#machine.presented) this.#watchOldAppAgain();
+      this.#reportSwap(appId, outcome.error);
+      return;
+    }
+    this.#spec = spec;
+    this.#appId = appId;
+    this.#scratchHome = scratchHome;
+    this.#apply({ kind: 'presented' });
+    this.#events.send('pipeline.source_swapped', { from_app: from.app, to_app: appId });
+    this.#reportSwap(appId, null);
+  }
+
+  /** @param moved the new app has its home; otherwise the home that was taken for it goes back */
+  async #settleHomes(moved: boolean): Promise<void> {
+    try {
+      await (moved ? this.#tenancy.moveToNext() : this.#tenancy.dropNext());
+      await this.#writeRecord();
+    } catch (error) {
+      this.#logger.error({ error: errorText(error) }, 'swap.home_not_given_back');
+    }
+  }
+
+  /** The first window of an app that is to start now. @returns when windows that come from now on are seen */
+  async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
+    const worker = this.#worker;
+    if (!worker) throw new Error('the media worker is gone');
+    this.#watches += 1;
+    const number = this.#watches;
+    const offs: (() => void)[] = [];
+    const drawn = new Promise<void>((resolve) => {
+      offs.push(worker.on('app_presented', ({ watch }) => watch === number && resolve()));
+    });
+    const watching = new Promise<void>((resolve) => {
+      offs.push(worker.on('watching', ({ watch }) => watch === number && resolve()));
+    });
+    void Promise.race([drawn, worker.exited]).then(() => {
+      for (const off of offs) off();
+    });
+    worker.send({ type: 'watch_app', watch: number, only_new: true });
+    await Promise.race([watching, this.#aborted()]);
+    return { drawn };
+  }
+
+  /** The old app had not drawn yet when it was to be changed: its window is waited for again. */
+  #watchOldAppAgain(): void {
+    this.#worker?.send({ type: 'watch_app', watch: 0, only_new: false });
+    this.#armBootTimer();
+  }
+
+  /** @param error null: the session has that app now */
+  #reportSwap(app_id: string, error: string | null): void {
+    const swap: SessionState['swap'] =
+      error === null
+        ? { app_id, result: 'complete' }
+        : { app_id, result: 'rolled_back', error: cutUtf8(plainText(error), 256) };
+    this.#report({ state: 'running', swap });
   }
 
   async #tearDown(reason: string, graceMs: number): Promise<void> {
@@ -449,14 +603,17 @@ export class Session {
   async #endEverything(graceMs: number): Promise<void> {
     try {
       await this.#launch;
-      await Promise.all([this.#app?.stop(graceMs), this.#endWorker()]);
+      await Promise.all([this.#app?.stop(graceMs), this.#swap?.over, this.#endWorker()]);
+      // A change of app that was just over may have left another one.
+      await this.#app?.stop(graceMs);
       this.#logTail = this.#app?.logTail() ?? '';
       // The app and the worker may have been started by a preparation that was still under way.
       await this.#preparation;
       await this.#endWorker();
       const [bytes] = await Promise.all([this.#tenancy.bytes(this.#deps.clock), this.#stage?.close()]);
       this.#homeBytes = bytes;
-      await killSessionProcesses(this.id, this.#tenancy, this.#deps.clock);
+      const { uid, homes } = this.#tenancy;
+      await killSessionProcesses(this.id, { uid, homes }, this.#deps.clock);
       await removeSessionDirs(this.#dirs);
     } finally {
       // Whatever could not be removed: the next session of this home must not wait for ever.
@@ -478,13 +635,19 @@ export class Session {
     this.#apply({ kind: 'failure', failure_code, error: errorText(error) });
   }
 
-  async #writeRecord(display: DisplayRecord | null = null): Promise<void> {
+  async #writeRecord(display: DisplayRecord | null = this.#screen?.display.record ?? null): Promise<void> {
+    const [home, next] = this.#tenancy.homes;
     const record: SessionRecord = {
       session_id: this.id,
       uid: this.#tenancy.uid,
-      home: this.#plan.assign.app.home?.ref ?? null,
+      home: home ?? null,
+      ...(next === undefined ? {} : { next_home: next }),
       display,
     };
     await writeRecord(this.#dirs, record);
   }
+}
+
+function busy(error: string): Verdict {
+  return { ok: false, code: 'busy', error };
 }

@@ -5,13 +5,14 @@ import {
   MAX_HOST_SESSIONS,
   type SessionAssign,
   type SessionCommand,
+  type SessionSwapApp,
   STOP_GRACE_DEFAULT_MS,
 } from '@footlight/protocol/agent';
 import type { Verdict } from '../link/ack-store.ts';
 import { type Clock, type Timer, within } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { lastOwner } from './home.ts';
-import { decideAssign, type HostFacts } from './policy.ts';
+import { decideApp, decideAssign, type HostFacts } from './policy.ts';
 import { Session, type SessionDeps, type SessionPlan } from './session.ts';
 
 /** What a launch takes from the host's configuration at that moment. */
@@ -155,13 +156,21 @@ export class Supervisor {
       else this.#reportUnknown(command.session_id, command.reason);
       return OK;
     }
-    if (command.type !== 'session_start' && command.type !== 'session_tune') return unknownCommand(command);
+    if (!isKnown(command)) return unknownCommand(command);
     if (!session || session.isEnding) {
       return { ok: false, code: 'no_such_session', error: 'this host does not hold the session' };
     }
+    if (command.type === 'session_swap_app') return this.#swap(session, command);
     if (command.type === 'session_start') session.start();
     else session.tune(command);
     return OK;
+  }
+
+  #swap(session: Session, command: SessionSwapApp): Verdict {
+    const refusal = decideApp(command.app, this.#options.context());
+    if (refusal === null) return session.swapApp(command);
+    this.#logger.warn({ session_id: session.id, ...refusal }, 'swap.refused');
+    return { ok: false, ...refusal };
   }
 
   async #assign(assign: SessionAssign): Promise<Verdict> {
@@ -222,6 +231,14 @@ export class Supervisor {
       reason,
     });
   }
+}
+
+/** Commands about a session that is held, besides its assignment and its stop. */
+function isKnown(
+  command: SessionCommand,
+): command is Extract<SessionCommand, { type: 'session_start' | 'session_tune' | 'session_swap_app' }> {
+  const { type } = command;
+  return type === 'session_start' || type === 'session_tune' || type === 'session_swap_app';
 }
 
 /** The answer to commands that belong to features which `register` does not list. */

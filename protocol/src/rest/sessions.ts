@@ -33,16 +33,16 @@ export const sessionStream = z
     external_width: z
       .int()
       .optional()
-      .describe("Width of the app's own display, in pixels; left out until the agent reports it."),
+      .describe('Width of the picture now, in pixels; left out until the agent reports it.'),
     external_height: z
       .int()
       .optional()
-      .describe("Height of the app's own display, in pixels; left out until the agent reports it."),
+      .describe('Height of the picture now, in pixels; left out until the agent reports it.'),
     external_owner: z
       .enum(['auto', 'pinned'])
       .optional()
       .describe(
-        'Who sets that size: the window of the viewer or a pin; left out until the agent reports it.',
+        'Who sets that size: `pinned` by a request, or `auto`, the rate control; left out until the agent reports it.',
       ),
     external_resize_supported: z
       .boolean()
@@ -228,6 +228,27 @@ const launchBody = body({
   stream: streamRequest.optional().describe('Wishes for the stream; left out: none.'),
 });
 
+/** Bounds are not part of the schema: they are judged after the state of the session. */
+const displayBody = body({
+  render_width: z
+    .number()
+    .optional()
+    .describe('Width of the display that the app draws on, in pixels: even, from 16 to the launch width.'),
+  render_height: z
+    .number()
+    .optional()
+    .describe('Height of that display, in pixels: even, from 16 to the launch height; only with its width.'),
+  ui_scale: z
+    .number()
+    .optional()
+    .describe('How large texts and controls are drawn, from 1.0 to 3.0; left out: as it is.'),
+  stream_width: z
+    .number()
+    .optional()
+    .describe('Width of the picture, in pixels: with its height one of `stream.rungs`.'),
+  stream_height: z.number().optional().describe('Height of the picture, in pixels; only with its width.'),
+});
+
 /** Values of `state` on the administrators' list. Another value is refused with its own code by the handler. */
 export const adminSessionFilters = ['all', 'active', 'ended', 'failed'] as const;
 export type AdminSessionFilter = (typeof adminSessionFilters)[number];
@@ -409,6 +430,44 @@ export const sessionOperations = {
       params: byId,
       body: { app_id: exampleSession.app_id },
       response: { session: { ...exampleSession, state_detail: 'swapping' } },
+    },
+  }),
+  'sessions.display': operation({
+    id: 'sessions.display',
+    method: 'PATCH',
+    path: '/v1/sessions/{id}/display',
+    auth: 'user',
+    summary: 'Change the size of the display or of the picture while the session runs',
+    description:
+      'Answered once the host has done it. Nothing of it is kept: the next session begins at its launch size.',
+    params: idParams,
+    body: { schema: displayBody },
+    responses: { 202: z.object({ session }) },
+    refusals: {
+      forbidden: NOT_YOURS,
+      not_found: GONE,
+      session_not_running: 'The session does not run.',
+      external_resize_unsupported:
+        'A stream size is asked for, and the host has said that it cannot change the size of this stream.',
+      validation_failed:
+        'A value is out of its bounds, one of a pair is missing, or nothing is asked for. Judged only now; malformed bodies are refused first.',
+      display_update_rejected: 'The host refused, does not know how, or said nothing within 5 s.',
+    },
+    example: {
+      params: byId,
+      body: { stream_width: 1280, stream_height: 720 },
+      response: {
+        session: {
+          ...exampleSession,
+          stream: {
+            ...exampleStream,
+            external_width: 1280,
+            external_height: 720,
+            external_owner: 'pinned',
+            external_resize_supported: true,
+          },
+        },
+      },
     },
   }),
   'admin.sessions.list': operation({

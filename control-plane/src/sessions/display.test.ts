@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decideDisplay, displayOf, displayRecord, pictureAfter } from './display.ts';
+
+const LAUNCH = { stream_width: 1920, stream_height: 1080 };
+
+describe('the values of a display change', () => {
+  test.each([
+    ['both render dimensions', { render_width: 1280, render_height: 720 }],
+    ['the smallest display', { render_width: 16, render_height: 16 }],
+    ['the launch size', { render_width: 1920, render_height: 1080 }],
+    ['a stream size of the rungs', { stream_width: 1280, stream_height: 720 }],
+    ['a scale alone', { ui_scale: 1 }],
+    ['the largest scale', { ui_scale: 3 }],
+  ])('%s: taken', (_what, change) => {
+    expect(decideDisplay(LAUNCH, change)).toBeNull();
+  });
+
+  test.each([
+    ['nothing at all', {}, 'nothing'],
+    ['a render width alone', { render_width: 1280 }, 'belong together'],
+    ['a render height alone', { render_height: 720 }, 'belong together'],
+    ['a stream width alone', { stream_width: 1280 }, 'belong together'],
+    ['an odd width', { render_width: 1281, render_height: 720 }, 'render_width'],
+    ['half a pixel', { render_width: 1280.5, render_height: 720 }, 'render_width'],
+    ['less than 16', { render_width: 16, render_height: 14 }, 'render_height'],
+    ['more than at launch', { render_width: 1922, render_height: 1080 }, 'render_width'],
+    ['higher than at launch', { render_width: 1920, render_height: 1082 }, 'render_height'],
+    ['a stream size that is no rung', { stream_width: 1280, stream_height: 800 }, '1920×1080'],
+    ['a scale below 1', { ui_scale: 0.99 }, 'ui_scale'],
+    ['a scale above 3', { ui_scale: 3.01 }, 'ui_scale'],
+  ])('%s: refused', (_what, change, words) => {
+    expect(decideDisplay(LAUNCH, change)).toContain(words);
+  });
+
+  test('what passes is within the launch size and even, whatever was asked for', () => {
+    const number = fc.option(fc.oneof(fc.integer(), fc.double()), { nil: undefined });
+    fc.assert(
+      fc.property(number, number, (render_width, render_height) => {
+        const change = { ui_scale: 1, render_width, render_height };
+        if (decideDisplay(LAUNCH, change) !== null || render_width === undefined) return;
+        expect([render_width % 2, (render_height ?? 1) % 2]).toEqual([0, 0]);
+        expect(render_width <= 1920 && (render_height ?? 0) <= 1080).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the owner of the picture', () => {
+  test.each([
+    [{ stream_width: 1280, stream_height: 720 }, 'pinned'],
+    [{ stream_width: 1920, stream_height: 1080 }, 'auto'],
+  ] as const)('%j: %s', (change, owner) => {
+    expect(pictureAfter(LAUNCH, change)).toMatchObject({ owner });
+  });
+});
+
+describe('what the agent reports of it', () => {
+  test('nothing reported: nothing shown', () => {
+    expect(displayRecord(LAUNCH, undefined)).toEqual({});
+    expect(displayRecord(LAUNCH, displayOf({}))).toEqual({});
+  });
+
+  test('a size that is left out is the launch size', () => {
+    expect(
+      displayRecord(LAUNCH, displayOf({ external_owner: 'auto', external_resize_supported: false })),
+    ).toEqual({
+      external_width: 1920,
+      external_height: 1080,
+      external_owner: 'auto',
+      external_resize_supported: false,
+    });
+  });
+
+  test('a pinned size', () => {
+    const metrics = { external_owner: 'pinned', stream_width: 1280, stream_height: 720 };
+    expect(displayRecord(LAUNCH, displayOf(metrics))).toEqual({
+      external_width: 1280,
+      external_height: 720,
+      external_owner: 'pinned',
+    });
+  });
+
+  test('other kinds of values are left out', () => {
+    const metrics = { external_owner: 'mine', external_resize_supported: 1, stream_width: 'wide' };
+    expect(displayRecord(LAUNCH, displayOf(metrics))).toEqual({});
+  });
+});
