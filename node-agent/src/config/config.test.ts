@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KNOBS } from '@footlight/protocol/agent';
+import { KNOBS, type KnobValue } from '@footlight/protocol/agent';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from './environment.ts';
-import { knobBaseline, overlayKnobs } from './knobs.ts';
+import { knobBaseline, overlayKnobs, rateModeInForce } from './knobs.ts';
 
 const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
 let dir: string;
@@ -125,5 +125,22 @@ describe('knobs', () => {
     expect(values.get('idle_timeout_secs')).toBe(0);
     expect(rejected).toEqual(['slices: expected a whole number from 1']);
     expect(overlayKnobs(baseline, {}).values.get('gop')).toBe(120);
+  });
+});
+
+describe('rate control mode in force', () => {
+  const mode = (environment: Record<string, KnobValue>, overrides: Record<string, unknown>) =>
+    rateModeInForce(overlayKnobs(knobBaseline(environment), overrides).values, environment, overrides);
+
+  const cases: [Record<string, KnobValue>, Record<string, unknown>, string, string][] = [
+    [{}, {}, 'smooth', 'nothing set'],
+    [{ abr_enabled: false }, {}, 'off', 'adaptation is off and no mode is set'],
+    [{}, { abr_enabled: false }, 'off', 'the same by an override'],
+    [{ abr_enabled: false, abr_mode: 'protective' }, {}, 'protective', 'a mode set by hand wins'],
+    [{ abr_enabled: false }, { abr_mode: 'smooth' }, 'smooth', 'even the default one, when it is named'],
+    [{ abr_enabled: false }, { abr_mode: 'nonsense' }, 'off', 'a bad mode sets nothing'],
+  ];
+  test.each(cases)('%o and %o → %s: %s', (environment, overrides, expected) => {
+    expect(mode(environment, overrides)).toBe(expected);
   });
 });

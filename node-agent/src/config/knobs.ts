@@ -54,3 +54,18 @@ export function knobBaseline(fromEnvironment: Readonly<Record<string, KnobValue>
     ]),
   );
 }
+
+/**
+ * The rate control mode in force: abr_mode where the environment or an override sets it, else off while abr_enabled
+ * is false.
+ */
+export function rateModeInForce(
+  values: KnobValues,
+  fromEnvironment: Readonly<Record<string, KnobValue>>,
+  overrides: Readonly<Record<string, unknown>>,
+): KnobValue {
+  const mode = values.get('abr_mode') ?? null;
+  // A bad override was refused: then the value in force is another one.
+  const isSet = Object.hasOwn(fromEnvironment, 'abr_mode') || overrides.abr_mode === mode;
+  return isSet || values.get('abr_enabled') !== false ? mode : 'off';
+}

@@ -2,8 +2,10 @@ import type { AgentSignal } from '@footlight/protocol/agent';
 import { XConnection } from '../display/x-connection.ts';
 import { XInput } from '../display/x-input.ts';
 import { AudioPipeline } from './audio-pipeline.ts';
+import { effortSteps } from './encoder-effort.ts';
 import { DropWatch, EncoderWatch, type WatchFinding } from './encoder-watch.ts';
 import { type EncoderRow, type EncodeTarget, encoderRow } from './encoders.ts';
+import { KeyframeLimit } from './keyframe-limit.ts';
 import { createLocalNameResolver, type LocalNameResolver } from './mdns.ts';
 import type { MediaClock } from './media-clock.ts';
 import { type MediaSettings, readMediaSettings } from './media-settings.ts';
@@ -11,6 +13,7 @@ import { MetricsCollector } from './metrics-window.ts';
 import { Peers } from './peers.ts';
 import { SessionDesk } from './session-desk.ts';
 import { SessionInput } from './session-input.ts';
+import { SessionRate } from './session-rate.ts';
 import { type EncodedFrame, VideoPipeline } from './video-pipeline.ts';
 import type {
   AttachMessage,
@@ -63,13 +66,15 @@ export class MediaSession {
   readonly #peers: Peers;
   readonly #metrics: MetricsCollector;
   readonly #drops = new DropWatch();
+  readonly #rate: SessionRate;
+  readonly #keyframes = new KeyframeLimit();
+  #keyframeTimer: NodeJS.Timeout | null = null;
   #display: XConnection | null = null;
   #desk: SessionDesk | null = null;
   #video: VideoPipeline | null = null;
   #audio: AudioPipeline | null = null;
   #watch: EncoderWatch | null = null;
   #timers: NodeJS.Timeout[] = [];
-  #bitrateKbps: number;
   #encoding = false;
   #audioDegraded = false;
   #failed = false;
@@ -84,10 +89,20 @@ export class MediaSession {
     if (!row) throw new MediaFailure('encoder_unavailable', `${encoder.family} has no ${stream.codec}`);
     this.#row = row;
     this.#settings = readMediaSettings(prepare.settings);
-    this.#bitrateKbps = stream.bitrate_kbps;
     this.#resolver = createLocalNameResolver();
     this.#input = new SessionInput({ width: stream.width, height: stream.height });
     this.#metrics = new MetricsCollector(clock.monotonicMs());
+    this.#rate = new SessionRate({
+      settings: this.#settings,
+      stream,
+      effortSteps: effortSteps(row, this.#settings),
+      clock,
+      setBitrate: (kbps) => this.#setBitrate(kbps),
+      setPicture: (picture) => this.#video?.setPicture(picture),
+      forceKeyframe: () => this.#forceKeyframe(),
+      path: { hold: () => this.#peers.hold(), probe: (kbps) => this.#peers.probe(kbps) },
+      event: (event, payload) => this.#event(event, payload),
+    });
     this.#peers = new Peers({
       stream,
       addresses: prepare.media.addresses,
@@ -101,11 +116,13 @@ export class MediaSession {
         signal: (conn, msg: AgentSignal) => options.send({ type: 'signal', conn, msg }),
         event: (event, payload) => this.#event(event, payload),
         onViewer: (connected) => options.send({ type: 'viewer', connected }),
-        onKeyframeWanted: () => this.#video?.forceKeyframe(),
+        onKeyframeWanted: () => this.#forceKeyframe(),
         onClipboard: (text) => this.#desk?.setClipboard(text),
         onViewerReady: (channels) => this.#desk?.greet(channels),
         onPointerDrawn: (drawn) => this.#video?.setPointerShown(!drawn),
         onFirstOffer: () => this.#reportEffectiveMedia(),
+        onPathChanged: () => this.#rate.pathChanged(),
+        path: this.#rate,
       },
     });
   }
@@ -164,8 +181,8 @@ export class MediaSession {
         this.#onSignal(message.conn, message.msg);
         break;
       case 'tune':
-        if (message.bitrate_kbps !== undefined) this.#setBitrate(message.bitrate_kbps);
-        if (message.keyframe) this.#video?.forceKeyframe();
+        if (message.bitrate_kbps !== undefined) this.#rate.tune(message.bitrate_kbps);
+        if (message.keyframe) this.#forceKeyframe();
         break;
       case 'watch_app':
         this.#watchApp(message.watch, message.only_new);
@@ -186,6 +203,8 @@ export class MediaSession {
     if (this.#stopped) return;
     this.#stopped = true;
     for (const timer of this.#timers) clearInterval(timer);
+    if (this.#keyframeTimer) clearTimeout(this.#keyframeTimer);
+    this.#rate.close();
     const said = reason === 'idle_timeout' ? 'idle_timeout' : this.#failed ? 'error' : 'session_ended';
     await this.#peers.close(said);
     this.#desk?.close();
@@ -234,7 +253,7 @@ export class MediaSession {
       width: stream.width,
       height: stream.height,
       fps: stream.fps,
-      bitrateKbps: this.#bitrateKbps,
+      bitrateKbps: this.#rate.setpointKbps,
       h264Profile: stream.h264_profile,
       renderNode: encoder.render_node,
       settings: this.#settings,
@@ -271,6 +290,7 @@ export class MediaSession {
   #onFrame(frame: EncodedFrame): void {
     this.#peers.sendFrame(frame);
     this.#metrics.encoded(frame.bytes, frame.encodeMs);
+    this.#rate.encoded(frame.encodeMs);
     if (frame.ptsMs !== null) this.#metrics.queueDropped(this.#drops.output(frame.ptsMs));
     this.#onFinding(this.#watch?.output(this.#options.clock.monotonicMs()) ?? null);
     if (this.#encoding) return;
@@ -309,32 +329,30 @@ export class MediaSession {
     }
   }
 
-  #setBitrate(wantedKbps: number): void {
-    const { stream } = this.#options.prepare;
-    const bitrateKbps = Math.min(stream.bitrate_kbps, Math.max(this.#floorKbps(), wantedKbps));
-    if (bitrateKbps === this.#bitrateKbps) return;
-    const from_kbps = this.#bitrateKbps;
-    this.#bitrateKbps = bitrateKbps;
+  #setBitrate(bitrateKbps: number): void {
     this.#video?.setBitrate(bitrateKbps);
     this.#peers.setRate(bitrateKbps);
-    this.#event('abr.retarget', { from_kbps, to_kbps: bitrateKbps, reason: 'operator' });
   }
 
-  #floorKbps(): number {
-    const { stream } = this.#options.prepare;
-    if (this.#settings.abr_floor_kbps !== null)
-      return Math.min(this.#settings.abr_floor_kbps, stream.bitrate_kbps);
-    if (stream.abr_floor_kbps > 0) return Math.min(stream.abr_floor_kbps, stream.bitrate_kbps);
-    return Math.round(this.#settings.abr_floor_ratio * stream.bitrate_kbps);
+  /** Now, or as soon as the limit allows. */
+  #forceKeyframe(): void {
+    if (this.#keyframeTimer || this.#stopped) return;
+    const waitMs = this.#keyframes.ask(this.#options.clock.monotonicMs());
+    if (waitMs === 0) {
+      this.#video?.forceKeyframe();
+      return;
+    }
+    this.#keyframeTimer = setTimeout(() => {
+      this.#keyframeTimer = null;
+      this.#forceKeyframe();
+    }, waitMs);
   }
 
   #reportMetrics(): void {
     const { clock, send } = this.#options;
     for (const { frames, bytes } of this.#peers.takeCounts()) this.#metrics.sent(frames, bytes);
     const { window_ms, metrics } = this.#metrics.takeWindow(clock.monotonicMs());
-    const estimate = this.#peers.active?.media.rembKbps;
-    if (estimate) metrics.gcc_estimate_kbps = Math.round(estimate);
-    metrics.abr_mode = 'off';
+    Object.assign(metrics, this.#rate.metrics());
     send({ type: 'metrics', ts: Math.round(clock.wallMs()), window_ms, metrics });
   }
 
@@ -353,7 +371,7 @@ export class MediaSession {
     this.#event('session.effective_media', {
       configured: media,
       resolved: media,
-      actual: { ...media, bitrate_kbps: this.#bitrateKbps },
+      actual: { ...media, bitrate_kbps: this.#rate.setpointKbps },
       audio: this.#audio ? { codec: 'opus', channels: 2, bitrate_kbps: 128 } : null,
       mic: 'off',
     });

@@ -2,8 +2,8 @@
  * Packets kept for retransmission, and the budget within which they are sent again.
  *
  * A stock responder answers every NACK and makes congestion worse. Here an answer costs tokens that refill with
- * a share of the stream's rate, a packet is not sent again while its last copy may still be on the way, and none
- * that is too old to be of use.
+ * a share of what the path carries, a packet is not sent again while its last copy may still be on the way, none
+ * that is too old to be of use, and none at all while a queue stands on the path.
  */
 
 export interface KeptPacket {
@@ -16,12 +16,14 @@ export interface KeptPacket {
 
 /** Packets kept (count): a second of 10 Mbit/s; a power of two so that sequence numbers index it over the wrap. */
 const RING_PACKETS = 1024;
-/** Share of the stream's rate that retransmissions may take. */
+/** Share of the path's rate that retransmissions may take. */
 const BUDGET_SHARE = 0.1;
 /** The budget's depth as time of refilling, so that one lost burst can be answered at once. */
 const BUDGET_DEPTH_MS = 2_000;
 /** Added to the round trip: a packet older than both is of no use to a receiver without a buffer. */
 const AGE_MARGIN_MS = 50;
+/** Where the queue delays this much, one more packet only lengthens it. */
+const MAX_QUEUEING_MS = 100;
 /** Oldest packet answered while no round trip is known yet, milliseconds. */
 const AGE_UNKNOWN_RTT_MS = 500;
 
@@ -62,10 +64,15 @@ export class RetransmitRing {
 
   /**
    * @param rttMs last known round trip, 0 when unknown
+   * @param queueingDelayMs of the path, now
    * @returns the packets to send again now, in the order asked for
    */
-  answer(lost: readonly number[], nowMs: number, rttMs: number): KeptPacket[] {
+  answer(lost: readonly number[], nowMs: number, rttMs: number, queueingDelayMs = 0): KeptPacket[] {
     this.#refill(nowMs);
+    if (queueingDelayMs > MAX_QUEUEING_MS) {
+      this.#refused += lost.length;
+      return [];
+    }
     const maxAgeMs = rttMs > 0 ? rttMs + AGE_MARGIN_MS : AGE_UNKNOWN_RTT_MS;
     const packets: KeptPacket[] = [];
     for (const sequence of lost) {

@@ -6,7 +6,11 @@ import { type MediaClock, wallTimeOf } from './media-clock.ts';
 import { RetransmitRing } from './nack-ring.ts';
 import { Pacer } from './pacer.ts';
 import { type PlayoutChange, PlayoutDelay } from './playout-delay.ts';
-import { type ReceptionReport, type RtcpFeedback, readRtcp, roundTripMs, writeSenderReport } from './rtcp.ts';
+import { Drain } from './rate/drain.ts';
+import { BandwidthEstimate, type PathView } from './rate/estimate.ts';
+import { type ProbeResult, ProbeRun } from './rate/probe.ts';
+import { PROBE_MS } from './rate/rate-control.ts';
+import { type PacketArrival, type ReceptionReport, type RtcpFeedback, readRtcp, roundTripMs, writeSenderReport } from './rtcp.ts';
 import type { ExtensionName } from './rtp-extensions.ts';
 import { RtpSender, TransportSequence } from './rtp-sender.ts';
 import { AUDIO_CLOCK_HZ, AUDIO_PAYLOAD_TYPE, VIDEO_CLOCK_HZ, VIDEO_PAYLOAD_TYPE } from './sdp-offer.ts';
@@ -19,6 +23,9 @@ import type { EncodedFrame } from './video-pipeline.ts';
  * States: idle → ready (a path is found, keys are not) → running → idle. From ready on the picture is kept from a
  * keyframe, which start() sends at once; nothing else is sent before it, and no picture before a keyframe, since a
  * viewer could not decode it.
+ *
+ * hold() stops everything until the queue on the path is empty: what waits is dropped, before it has a number, so that
+ * numbers stay contiguous; then onDrained() is told, and the next picture that leaves is a keyframe.
  */
 
 interface OwnedTrack {
@@ -34,6 +41,14 @@ export interface PeerMediaOptions {
   video: OwnedTrack;
   audio: OwnedTrack | null;
   onKeyframeWanted(): void;
+}
+
+/** What the owner hears of the path; set once, by the owner. */
+export interface PathListener {
+  /** With every feedback, and a few times a second. */
+  onPath(path: PathView, nowMs: number): void;
+  onDrained(nowMs: number): void;
+  onProbed(result: ProbeResult, nowMs: number): void;
 }
 
 /** What went out and came in since the last call of takeCounts(). */
@@ -58,8 +73,13 @@ const REPORT_MS = 1_000;
 const KEYFRAME_AGAIN_MS = [150, 600] as const;
 /** Frames kept for a connection that is about to have its keys; that takes two round trips. */
 const MAX_KEPT_FRAMES = 12;
-/** At most two keyframes a second for a viewer that asks. */
-const KEYFRAME_INTERVAL_MS = 500;
+/** How often a drain, a probe and a silent path are looked at. */
+const PATH_TICK_MS = 10;
+const SILENT_PATH_MS = 100;
+/** Padding of one tick: enough for 8 Mbit/s, and no burst of its own. */
+const MAX_PADDING_PER_TICK = 40;
+/** Kept out of the estimate for sound before its own rate is known, kbit/s. */
+const SOUND_KBPS = 160;
 
 export class PeerMedia {
   readonly #options: PeerMediaOptions;
@@ -76,8 +96,11 @@ export class PeerMedia {
   #awaitingKeyframe = true;
   #rttMs = 0;
   #jitterMs = 0;
-  #rembKbps: number | null = null;
-  #keyframeAskedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #estimate: BandwidthEstimate;
+  #drain: Drain | null = null;
+  #probe: { run: ProbeRun; kbps: number } | null = null;
+  #pathTimer: NodeJS.Timeout | null = null;
+  #pathToldAtMs = 0;
   #reports: NodeJS.Timeout | null = null;
   #repeats: NodeJS.Timeout[] = [];
   /** Whether any RTCP came from the viewer. */
@@ -87,6 +110,8 @@ export class PeerMedia {
   #counts: PeerMediaCounts = { frames: 0, bytes: 0, resent: 0, malformedRtcp: 0 };
   /** Told of each change of the playout delay; set by the owner. */
   onPlayoutChanged: (change: PlayoutChange) => void = () => undefined;
+  /** Told of the path; set by the owner. */
+  path: PathListener = { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined };
 
   constructor(options: PeerMediaOptions) {
     this.#options = options;
@@ -103,13 +128,14 @@ export class PeerMedia {
     this.#video = new RtpSender(identity(video.ssrc, VIDEO_PAYLOAD_TYPE), transport, this.#ring);
     this.#audio = audio ? new RtpSender(identity(audio.ssrc, AUDIO_PAYLOAD_TYPE), transport, null) : null;
     this.#playout = new PlayoutDelay(stream.playout0_ms);
+    this.#estimate = new BandwidthEstimate(stream.bitrate_kbps + (audio ? SOUND_KBPS : 0));
     this.#pacer = new Pacer<PacedPacket>({
       rateKbps: stream.bitrate_kbps,
       monotonicMs: () => clock.monotonicMs(),
       send: (paced) => this.#sendVideo(paced),
       onOverflow: () => {
         this.#awaitingKeyframe = true;
-        this.#wantKeyframe();
+        options.onKeyframeWanted();
       },
     });
     for (const owned of [video, audio]) owned?.track.onMessage((data) => this.#onRtcp(data));
@@ -124,19 +150,19 @@ export class PeerMedia {
     return this.#jitterMs;
   }
 
-  /** Receiver's bandwidth estimate, kbit/s; null when it sends none. */
-  get rembKbps(): number | null {
-    return this.#rembKbps;
+  /** What the path carries for the picture; sound has its share already. */
+  get pathView(): PathView {
+    const view = this.#estimate.view;
+    return view.kbps === null ? view : { ...view, kbps: Math.max(1, view.kbps - this.#soundKbps) };
+  }
+
+  get #soundKbps(): number {
+    return this.#audioAccepted ? SOUND_KBPS : 0;
   }
 
   /** Largest playout delay stamped now, milliseconds. */
   get playoutMaxMs(): number {
     return this.#playout.maxMs;
-  }
-
-  /** Arrival times of sent packets, for rate control. */
-  get transport(): TransportFeedback {
-    return this.#transport;
   }
 
   /** @param audio null when the viewer refused sound */
@@ -163,6 +189,7 @@ export class PeerMedia {
     for (const frame of kept) this.sendFrame(frame);
     if (this.#awaitingKeyframe) this.#options.onKeyframeWanted();
     this.#reports = setInterval(() => this.#tick(), REPORT_MS);
+    this.#pathTimer = setInterval(() => this.#tickPath(), PATH_TICK_MS);
     this.#repeats = KEYFRAME_AGAIN_MS.map((afterMs) =>
       setTimeout(() => {
         if (!this.#heard) this.#options.onKeyframeWanted();
@@ -176,12 +203,32 @@ export class PeerMedia {
     this.#pacer.clear();
     if (this.#reports) clearInterval(this.#reports);
     this.#reports = null;
+    if (this.#pathTimer) clearInterval(this.#pathTimer);
+    this.#pathTimer = null;
     for (const timer of this.#repeats) clearTimeout(timer);
   }
 
   setRate(bitrateKbps: number): void {
     this.#pacer.setRate(bitrateKbps);
-    this.#ring.setRate(bitrateKbps);
+  }
+
+  /** Sends nothing until the queue on the path has drained; onDrained() tells when. */
+  hold(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#pacer.clear();
+    this.#probe = null;
+    this.#drain = new Drain(this.#transport.backlogBytes, this.#linkKbps, this.#rttMs, nowMs);
+  }
+
+  /** Fills up with padding to a rate for PROBE_MS; onProbed() tells how it went. */
+  probe(kbps: number): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#probe = { run: new ProbeRun(this.#estimate.view.queueingDelayMs, nowMs), kbps };
+  }
+
+  get #linkKbps(): number {
+    const { kbps } = this.#estimate.view;
+    return this.#estimate.linkKbps ?? kbps ?? this.#options.stream.bitrate_kbps;
   }
 
   /**
@@ -190,6 +237,10 @@ export class PeerMedia {
   sendFrame(frame: EncodedFrame): number | null {
     if (!this.#running) {
       this.#keep(frame);
+      return null;
+    }
+    if (this.#drain) {
+      this.#awaitingKeyframe = true;
       return null;
     }
     if (this.#awaitingKeyframe) {
@@ -215,7 +266,7 @@ export class PeerMedia {
   }
 
   sendAudio(audio: AudioPacket): void {
-    if (!this.#running || !this.#audio || !this.#audioAccepted) return;
+    if (!this.#running || this.#drain || !this.#audio || !this.#audioAccepted) return;
     const { clock } = this.#options;
     // Sound is small and suffers most from waiting: it passes the pacer by.
     const wrapped = this.#audio.wrap(
@@ -263,6 +314,7 @@ export class PeerMedia {
   #noteSent(transportSequence: number | null, bytes: number): void {
     if (transportSequence === null) return;
     this.#transport.sent(transportSequence, this.#options.clock.monotonicMs(), bytes);
+    this.#probe?.run.sent(transportSequence, bytes);
   }
 
   #send(owned: OwnedTrack | null, data: Buffer): void {
@@ -287,22 +339,18 @@ export class PeerMedia {
     switch (feedback.kind) {
       case 'pli':
       case 'fir':
-        this.#wantKeyframe();
+        // While the queue drains a keyframe is due anyhow.
+        if (!this.#drain) this.#options.onKeyframeWanted();
         return;
       case 'nack':
-        if (feedback.ssrc !== this.#video.identity.ssrc) return;
-        for (const { data, transportSequence } of this.#video.retransmit(feedback.lost, nowMs, this.#rttMs)) {
-          this.#counts.resent++;
-          this.#counts.bytes += data.length;
-          this.#noteSent(transportSequence, data.length);
-          this.#send(this.#options.video, data);
-        }
+        if (feedback.ssrc === this.#video.identity.ssrc) this.#resend(feedback.lost, nowMs);
         return;
       case 'remb':
-        this.#rembKbps = feedback.bitrateKbps;
+        this.#estimate.onRemb(feedback.bitrateKbps);
+        this.#tellPath(nowMs);
         return;
       case 'transport':
-        this.#transport.received(feedback.arrivals, nowMs);
+        this.#onTransport(feedback.arrivals, nowMs);
         return;
       case 'report':
         this.#onReport(feedback.report, nowMs);
@@ -310,23 +358,86 @@ export class PeerMedia {
     }
   }
 
+  #resend(lost: readonly number[], nowMs: number): void {
+    if (this.#drain) return;
+    const { kbps, queueingDelayMs } = this.#estimate.view;
+    this.#ring.setRate(kbps ?? this.#options.stream.bitrate_kbps);
+    for (const packet of this.#video.retransmit(lost, nowMs, this.#rttMs, queueingDelayMs)) {
+      this.#counts.resent++;
+      this.#sendCounted(packet);
+    }
+  }
+
+  #sendCounted({ data, transportSequence }: { data: Buffer; transportSequence: number | null }): void {
+    this.#counts.bytes += data.length;
+    this.#noteSent(transportSequence, data.length);
+    this.#send(this.#options.video, data);
+  }
+
+  #onTransport(arrivals: readonly PacketArrival[], nowMs: number): void {
+    const report = this.#transport.received(arrivals);
+    this.#estimate.onFeedback(report.flights, nowMs);
+    this.#drain?.heard(this.#transport.backlogBytes, this.#linkKbps, nowMs);
+    this.#endProbe(this.#probe?.run.heard(report) ?? null, nowMs);
+    this.#tellPath(nowMs);
+    this.#settleDrain(nowMs);
+  }
+
+  #tellPath(nowMs: number): void {
+    this.#pathToldAtMs = nowMs;
+    this.path.onPath(this.pathView, nowMs);
+  }
+
+  #tickPath(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#settleDrain(nowMs);
+    this.#pad(nowMs);
+    this.#endProbe(this.#probe?.run.overdue(this.#rttMs, nowMs) ?? null, nowMs);
+    if (nowMs - this.#pathToldAtMs >= SILENT_PATH_MS) this.#tellPath(nowMs);
+  }
+
+  #settleDrain(nowMs: number): void {
+    if (!this.#drain?.isOver(nowMs)) return;
+    this.#drain = null;
+    this.#awaitingKeyframe = true;
+    this.#estimate.drained(nowMs);
+    this.path.onDrained(nowMs);
+  }
+
+  /** As much padding as the probe lacks to its rate; the picture's own packets count. */
+  #pad(nowMs: number): void {
+    if (!this.#probe?.run.isSending) return;
+    const { run, kbps } = this.#probe;
+    const elapsedMs = nowMs - run.startedAtMs;
+    if (elapsedMs >= PROBE_MS) {
+      run.end(nowMs);
+      return;
+    }
+    for (let count = 0; count < MAX_PADDING_PER_TICK && run.sentBytes * 8 < kbps * elapsedMs; count++) {
+      const packet = this.#pacer.queuedBytes === 0 ? this.#video.pad(nowMs) : null;
+      if (!packet) return;
+      this.#sendCounted(packet);
+    }
+  }
+
+  #endProbe(result: ProbeResult | null, nowMs: number): void {
+    if (!result) return;
+    this.#probe = null;
+    this.#estimate.onProbe(result.receivedKbps, result.clean);
+    this.path.onProbed({ ...result, receivedKbps: Math.max(0, result.receivedKbps - this.#soundKbps) }, nowMs);
+  }
+
   #onReport(report: ReceptionReport, nowMs: number): void {
     if (report.ssrc !== this.#video.identity.ssrc) return;
     const rttMs = roundTripMs(report, this.#options.clock.wallMs());
     if (rttMs !== null) this.#rttMs = rttMs;
+    this.#estimate.onLoss(report.fractionLost, nowMs);
     this.#jitterMs = (report.jitter / VIDEO_CLOCK_HZ) * 1000;
     this.#reportPlayout(this.#playout.onReport({ rttMs, jitterMs: this.#jitterMs }, nowMs));
   }
 
   #reportPlayout(change: PlayoutChange | null): void {
     if (change) this.onPlayoutChanged(change);
-  }
-
-  #wantKeyframe(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    if (nowMs - this.#keyframeAskedAtMs < KEYFRAME_INTERVAL_MS) return;
-    this.#keyframeAskedAtMs = nowMs;
-    this.#options.onKeyframeWanted();
   }
 
   #tick(): void {

@@ -114,6 +114,8 @@ beforeEach(() => {
       onViewerReady: () => undefined,
       onFirstOffer: () => events.push('first offer'),
       onPointerDrawn: () => undefined,
+      onPathChanged: () => undefined,
+      path: { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined },
     },
   });
 });

@@ -9,7 +9,7 @@ import type { AudioPacket } from './audio-pipeline.ts';
 import type { LocalNameResolver } from './mdns.ts';
 import { type MediaClock, wallTimeOf } from './media-clock.ts';
 import { Peer, type PeerEvents } from './peer.ts';
-import type { PeerMediaCounts } from './peer-media.ts';
+import type { PathListener, PeerMediaCounts } from './peer-media.ts';
 import type { SessionInput } from './session-input.ts';
 import type { EncodedFrame } from './video-pipeline.ts';
 import { ViewerChannels } from './viewer-channels.ts';
@@ -39,6 +39,10 @@ export interface PeersEvents {
   onFirstOffer(): void;
   /** Whether the viewer whose input counts draws the pointer itself. */
   onPointerDrawn(drawn: boolean): void;
+  /** Another connection carries the picture, or none. */
+  onPathChanged(): void;
+  /** The path of the connection that carries the picture. */
+  path: PathListener;
 }
 
 export interface PeersOptions {
@@ -165,6 +169,16 @@ export class Peers {
     for (const { peer } of this.#viewers) peer.media.sendAudio(packet);
   }
 
+  /** Stops sending on the path that carries the picture until its queue has drained. */
+  hold(): void {
+    this.#active?.peer.media.hold();
+  }
+
+  /** Probes that path with padding up to a rate, kbit/s. */
+  probe(kbps: number): void {
+    this.#active?.peer.media.probe(kbps);
+  }
+
   /** The encoder's target changed, kbit/s. */
   setRate(bitrateKbps: number): void {
     this.#bitrateKbps = bitrateKbps;
@@ -223,6 +237,7 @@ export class Peers {
     });
     viewer = { peer, channels: this.#openChannels(peer) };
     peer.media.setRate(this.#bitrateKbps);
+    peer.media.path = this.#pathOf(peer);
     peer.media.onPlayoutChanged = ({ fromMs, toMs, reason: why }) =>
       this.#options.events.event('playout.changed', { pc: pcId, from_ms: fromMs, to_ms: toMs, reason: why });
     this.#viewers.push(viewer);
@@ -234,6 +249,20 @@ export class Peers {
     if (!this.#attached || this.#attached.retried || failedPcId !== this.#newestPcId) return;
     this.#attached.retried = true;
     this.#offer(this.#viewers.length === 0 ? 'first' : 'renegotiate');
+  }
+
+  /** Rate control listens to one path, the one that carries the picture. */
+  #pathOf(peer: Peer): PathListener {
+    const { path } = this.#options.events;
+    const counts = () => this.#active?.peer === peer;
+    return {
+      onPath: (view, nowMs) => counts() && path.onPath(view, nowMs),
+      onDrained: (nowMs) => {
+        if (counts()) path.onDrained(nowMs);
+        else this.#options.events.onKeyframeWanted();
+      },
+      onProbed: (result, nowMs) => counts() && path.onProbed(result, nowMs),
+    };
   }
 
   #openChannels(peer: Peer): ViewerChannels {
@@ -323,6 +352,7 @@ export class Peers {
     this.#active?.channels.setActive(false);
     this.#active = active;
     active?.channels.setActive(true);
+    this.#options.events.onPathChanged();
     this.#tellPointer();
     if (wasConnected !== (active !== null)) this.#options.events.onViewer(active !== null);
   }

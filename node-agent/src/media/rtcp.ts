@@ -7,14 +7,14 @@ import {
   RtcpRrPacket,
   RtcpSrPacket,
   RtcpTransportLayerFeedback,
-  TransportWideCC,
 } from 'werift-rtp';
 import { writeNtp } from './rtp-extensions.ts';
+import { readTransportCc } from './transport-cc.ts';
 
 /**
  * RTCP in both directions: what a receiver says, read by werift-rtp into the few things that matter here, and
  * the sender reports that it needs. Remote bytes never throw; what cannot be read is counted.
- * Source: RFC 3550 (6.4), RFC 4585, RFC 5104, draft-holmer-rmcat-transport-wide-cc-extensions-01.
+ * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts.
  */
 
 export type RtcpFeedback =
@@ -50,8 +50,6 @@ export interface RtcpResult {
 }
 
 const RTCP_HEADER_BYTES = 4;
-/** Feedback about more packets than a second's worth is no use, and expanding it would cost memory. */
-const MAX_TRANSPORT_PACKETS = 4096;
 const MAX_PACKETS_PER_COMPOUND = 32;
 
 /** @param data a whole compound packet, from the network */
@@ -80,7 +78,13 @@ function packetBytes(data: Buffer, offset: number): number | null {
 
 function readPacket(data: Buffer, result: RtcpResult): void {
   try {
-    if (describesTooMuch(data)) throw new RangeError('too many packets in one feedback');
+    // The library passes over vectors of symbols, which is how losses are told.
+    if (isTransportCc(data)) {
+      const arrivals = readTransportCc(data);
+      if (arrivals) result.feedback.push({ kind: 'transport', arrivals });
+      else result.malformed++;
+      return;
+    }
     if (isFullIntraRequest(data)) result.feedback.push({ kind: 'fir' });
     for (const packet of RtcpPacketConverter.deSerialize(data)) {
       if (packet instanceof RtcpRrPacket || packet instanceof RtcpSrPacket) {
@@ -110,9 +114,8 @@ function isFullIntraRequest(data: Buffer): boolean {
 const TRANSPORT_LAYER_FEEDBACK = 205;
 const TRANSPORT_CC_FORMAT = 15;
 
-function describesTooMuch(data: Buffer): boolean {
-  if (data[1] !== TRANSPORT_LAYER_FEEDBACK || ((data[0] ?? 0) & 0x1f) !== TRANSPORT_CC_FORMAT) return false;
-  return data.length < 20 || data.readUInt16BE(14) > MAX_TRANSPORT_PACKETS;
+function isTransportCc(data: Buffer): boolean {
+  return data[1] === TRANSPORT_LAYER_FEEDBACK && ((data[0] ?? 0) & 0x1f) === TRANSPORT_CC_FORMAT;
 }
 
 function readReport(report: RtcpRrPacket['reports'][number]): ReceptionReport {
@@ -136,13 +139,6 @@ function readPayloadFeedback(feedback: unknown): RtcpFeedback | null {
 function readTransportFeedback(feedback: unknown): RtcpFeedback | null {
   if (feedback instanceof GenericNack) {
     return { kind: 'nack', ssrc: feedback.mediaSourceSsrc, lost: feedback.lost };
-  }
-  if (feedback instanceof TransportWideCC) {
-    const arrivals = feedback.packetResults.map((packet) => ({
-      sequence: packet.sequenceNumber & 0xffff,
-      receivedAtMs: packet.received ? packet.receivedAtMs : null,
-    }));
-    return { kind: 'transport', arrivals };
   }
   return null;
 }

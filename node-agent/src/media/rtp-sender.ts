@@ -22,6 +22,9 @@ export class TransportSequence {
   }
 }
 
+/** The most that the count of one byte allows. */
+const PADDING_BYTES = 255;
+
 /** Random starting points of one track on one peer connection. */
 export interface RtpIdentity {
   ssrc: number;
@@ -52,6 +55,7 @@ export class RtpSender {
   #packets = 0;
   #payloadBytes = 0;
   #lastTimestamp = 0;
+  #betweenFrames = false;
 
   constructor(identity: RtpIdentity, transport: TransportSequence, ring: RetransmitRing | null) {
     this.identity = identity;
@@ -111,6 +115,7 @@ export class RtpSender {
     this.#packets++;
     this.#payloadBytes += payload.length;
     this.#lastTimestamp = timestamp;
+    this.#betweenFrames = header.marker;
     this.ring?.keep({ data, sequence, sentAtMs: nowMs, transportSequenceAt });
     return {
       data,
@@ -122,6 +127,30 @@ export class RtpSender {
   }
 
   /**
+   * A packet of padding behind the last one of a frame; it takes part in the numbering, so it can be asked for again.
+   * @returns null inside a frame, where a receiver would take it for a part of the picture
+   * Source: RFC 3550, 5.1.
+   */
+  pad(nowMs: number): Pick<OutgoingPacket, 'data' | 'transportSequence'> | null {
+    if (!this.#betweenFrames || !this.#accepted.has('transportSequence')) return null;
+    const stamped = { transportSequence: this.#transport.take() };
+    const room = extensionBytes(stamped);
+    const data = Buffer.alloc(RTP_HEADER_BYTES + room + PADDING_BYTES);
+    const sequence = this.#sequence;
+    data[0] = 0x80 | 0x20 | 0x10;
+    data[1] = this.identity.payloadType;
+    data.writeUInt16BE(sequence, 2);
+    data.writeUInt32BE(this.#lastTimestamp, 4);
+    data.writeUInt32BE(this.identity.ssrc, 8);
+    const transportSequenceAt = writeExtensions(data, RTP_HEADER_BYTES, stamped);
+    data[data.length - 1] = PADDING_BYTES;
+    this.#sequence = (sequence + 1) & 0xffff;
+    this.#packets++;
+    this.ring?.keep({ data, sequence, sentAtMs: nowMs, transportSequenceAt });
+    return { data, transportSequence: stamped.transportSequence };
+  }
+
+  /**
    * Packets to send again for a NACK, as the ring's budget allows, each with a new transport-wide number.
    * @param lost sequence numbers the receiver misses
    */
@@ -129,9 +158,10 @@ export class RtpSender {
     lost: readonly number[],
     nowMs: number,
     rttMs: number,
+    queueingDelayMs = 0,
   ): Pick<OutgoingPacket, 'data' | 'transportSequence'>[] {
     if (!this.ring) return [];
-    return this.ring.answer(lost, nowMs, rttMs).map(({ data, transportSequenceAt }) => {
+    return this.ring.answer(lost, nowMs, rttMs, queueingDelayMs).map(({ data, transportSequenceAt }) => {
       if (transportSequenceAt === null) return { data, transportSequence: null };
       const transportSequence = this.#transport.take();
       data.writeUInt16BE(transportSequence, transportSequenceAt);

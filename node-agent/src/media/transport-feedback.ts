@@ -1,8 +1,7 @@
 import type { PacketArrival } from './rtcp.ts';
 
-/** Packets remembered on both sides (count): some seconds of a fast stream; a power of two. */
-const HISTORY_PACKETS = 2048;
-const HISTORY_ARRIVALS = 512;
+/** Packets remembered (count): some seconds of a fast stream; a power of two. */
+const HISTORY_PACKETS = 4096;
 
 export interface SentPacket {
   sequence: number;
@@ -15,45 +14,52 @@ export interface PacketFlight extends SentPacket {
   receivedAtMs: number;
 }
 
-/**
- * What transport-wide feedback says about the path: which packets arrived, and when on the receiver's clock.
- * Bounded: it remembers the last 2048 packets sent and the last 512 flights.
- */
+interface Remembered extends SentPacket {
+  /** Bytes sent up to and with this packet. */
+  totalBytes: number;
+}
+
+/** What one feedback packet says about packets that are still remembered, in sending order. */
+export interface FeedbackReport {
+  flights: PacketFlight[];
+  lost: SentPacket[];
+}
+
+/** Joins what left with what transport-wide feedback says of it. Bounded: it remembers the last 4096 packets. */
 export class TransportFeedback {
-  readonly #sent: (SentPacket | undefined)[] = new Array(HISTORY_PACKETS);
-  readonly #flights: PacketFlight[] = [];
-  #lost = 0;
-  #arrived = 0;
-  #lastAtMs: number | null = null;
+  readonly #sent: (Remembered | undefined)[] = new Array(HISTORY_PACKETS);
+  #totalBytes = 0;
+  /** Bytes sent up to the newest packet that was spoken of. */
+  #reportedBytes = 0;
+  #seen = false;
 
   sent(sequence: number, sentAtMs: number, bytes: number): void {
-    this.#sent[sequence % HISTORY_PACKETS] = { sequence, sentAtMs, bytes };
+    this.#totalBytes += bytes;
+    const totalBytes = this.#totalBytes;
+    this.#sent[sequence % HISTORY_PACKETS] = { sequence, sentAtMs, bytes, totalBytes };
   }
 
-  received(arrivals: readonly PacketArrival[], nowMs: number): void {
-    this.#lastAtMs = nowMs;
+  received(arrivals: readonly PacketArrival[]): FeedbackReport {
+    this.#seen = true;
+    const report: FeedbackReport = { flights: [], lost: [] };
     for (const { sequence, receivedAtMs } of arrivals) {
       const packet = this.#sent[sequence % HISTORY_PACKETS];
       if (packet?.sequence !== sequence) continue;
-      if (receivedAtMs === null) {
-        this.#lost++;
-        continue;
-      }
-      this.#arrived++;
-      this.#flights.push({ ...packet, receivedAtMs });
+      this.#reportedBytes = Math.max(this.#reportedBytes, packet.totalBytes);
+      const { sentAtMs, bytes } = packet;
+      if (receivedAtMs === null) report.lost.push({ sequence, sentAtMs, bytes });
+      else report.flights.push({ sequence, sentAtMs, bytes, receivedAtMs });
     }
-    if (this.#flights.length > HISTORY_ARRIVALS) {
-      this.#flights.splice(0, this.#flights.length - HISTORY_ARRIVALS);
-    }
+    return report;
   }
 
-  /** Newest flights, oldest first. */
-  get flights(): readonly PacketFlight[] {
-    return this.#flights;
+  /** Whether the receiver sends this feedback at all. */
+  get seen(): boolean {
+    return this.#seen;
   }
 
-  /** Packets reported since the start, and the monotonic time of the last report; null before the first. */
-  get counts(): { arrived: number; lost: number; lastAtMs: number | null } {
-    return { arrived: this.#arrived, lost: this.#lost, lastAtMs: this.#lastAtMs };
+  /** Bytes sent after the newest packet that was spoken of: on the way, in a queue, or lost behind it. */
+  get backlogBytes(): number {
+    return this.#totalBytes - this.#reportedBytes;
   }
 }

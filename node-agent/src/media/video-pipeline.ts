@@ -1,5 +1,6 @@
 import { type BusMessage, Pipeline } from '@footlight/gst';
 import { configureEncoder, encodeBranch } from './encode-branch.ts';
+import { effortProperties } from './encoder-effort.ts';
 import { bitrateValue, type EncoderRow, type EncodeTarget } from './encoders.ts';
 import type { MediaClock } from './media-clock.ts';
 import { readRtpHeader } from './rtp-packet.ts';
@@ -91,6 +92,18 @@ export class VideoPipeline {
   /** New target of the encoder, kbit/s; takes effect with the next frame. */
   setBitrate(bitrateKbps: number): void {
     this.#pipeline.element('encoder').setProperty('bitrate', bitrateValue(this.#options.row, bitrateKbps));
+  }
+
+  /** Another size, frame rate and effort on the running encoder; a new size starts with a keyframe. */
+  setPicture(picture: { width: number; height: number; fps: number; speedBias: number }): void {
+    const { row, target } = this.#options;
+    this.#pipeline.element('rate').setProperty('caps', rateCaps(picture.fps));
+    this.#pipeline.element('size').setProperty('caps', sizeCaps(row, picture));
+    const encoder = this.#pipeline.element('encoder');
+    const faster = effortProperties(row, target.settings, picture.speedBias);
+    for (const [name, value] of Object.entries(faster)) {
+      if (encoder.hasProperty(name)) encoder.setProperty(name, value);
+    }
   }
 
   forceKeyframe(): void {
@@ -200,16 +213,24 @@ export function firstError(messages: readonly BusMessage[]): string | null {
   return error?.kind === 'error' ? `${error.source}: ${error.message}` : null;
 }
 
+function rateCaps(fps: number): string {
+  return `video/x-raw,framerate=${fps}/1`;
+}
+
+function sizeCaps(row: EncoderRow, { width, height }: { width: number; height: number }): string {
+  return `video/x-raw,format=${row.format},width=${width},height=${height},pixel-aspect-ratio=1/1`;
+}
+
 function describe(display: string, row: EncoderRow, target: EncodeTarget): string {
-  const { width, height, fps, settings } = target;
+  const { fps, settings } = target;
   return [
     // The browser draws the pointer. Reading the whole screen from shared memory costs 3 ms less at 720p than
     // fetching damaged rectangles through the socket, and its time does not depend on what moves.
     // The display stands in the description, because linking already asks the source for its caps.
     `ximagesrc name=source display-name=${display} show-pointer=false use-damage=false`,
-    `! video/x-raw,framerate=${fps}/1`,
+    `! capsfilter name=rate caps=${rateCaps(fps)}`,
     '! videoconvertscale name=convert',
-    `! video/x-raw,format=${row.format},width=${width},height=${height},pixel-aspect-ratio=1/1`,
+    `! capsfilter name=size caps=${sizeCaps(row, target)}`,
     '! tee name=raw',
     // async=false: a sink that waits for its first frame would hold the capture thread, and the other one its frame.
     'raw. ! appsink name=tap sync=false async=false max-buffers=2 drop=true',

@@ -4,7 +4,7 @@ import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/protocol/agent';
 import type { AgentConfig } from '../config/environment.ts';
 import { homeRootOf } from '../config/environment.ts';
-import { knobBaseline, overlayKnobs } from '../config/knobs.ts';
+import { knobBaseline, overlayKnobs, rateModeInForce } from '../config/knobs.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encoder-probe.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -39,6 +39,7 @@ export class Inventory {
   readonly #baseline: ReadonlyMap<string, KnobValue>;
   readonly #isolated: boolean;
   #settings: ReadonlyMap<string, KnobValue>;
+  #overrides: Readonly<Record<string, unknown>> = {};
   #rejected: string[] = [];
   #probe: GpuProbe = { detection: 'failed', reason: 'not probed yet', gpus: [] };
   #encoders: EncoderProbeResult = { encoders: [], throughput: {} };
@@ -94,7 +95,8 @@ export class Inventory {
 
   /** Settings for a session that is launched now. */
   get settings(): Record<string, KnobValue> {
-    return Object.fromEntries(this.#settings);
+    const abr_mode = rateModeInForce(this.#settings, this.#config.knobs, this.#overrides);
+    return { ...Object.fromEntries(this.#settings), abr_mode };
   }
 
   renderNode(gpuIndex: number): string | null {
@@ -112,6 +114,7 @@ export class Inventory {
   applySettings(overrides: Readonly<Record<string, unknown>>): void {
     const { values, rejected } = overlayKnobs(this.#baseline, overrides);
     this.#settings = values;
+    this.#overrides = overrides;
     this.#rejected = rejected;
   }
 

@@ -1,0 +1,201 @@
+import type { LadderSettings } from './rate-settings.ts';
+
+/**
+ * What gives way besides the bitrate: the encoder's effort, the picture's size, the frame rate. Pure: one call a
+ * second of encoding, and one when the rate falls off a cliff.
+ *
+ * Size and rate move along one list of steps, in the configured order; the way back is the reverse. Effort has a
+ * count of its own.
+ * Source: docs/media.md, "Ladder".
+ */
+
+const EFFORT_ENGAGE = 0.9;
+const EFFORT_RECOVER = 0.7;
+/** hybrid gives up size first down to here, lines. */
+const HYBRID_LINES = 1080;
+
+export interface LadderFacts {
+  width: number;
+  height: number;
+  fps: number;
+  launchKbps: number;
+  /** Sizes of the stream, the launch size first. */
+  rungs: readonly (readonly [number, number])[];
+  /** Steps by which this encoder can be made faster (count). */
+  effortSteps: number;
+}
+
+export interface LadderStand {
+  width: number;
+  height: number;
+  fps: number;
+  /** Steps that the encoder is faster by. */
+  speedBias: number;
+  /** Index of the size among the smaller ones, 0 = launch size. */
+  sizeRung: number;
+}
+
+export interface LadderWindow {
+  /** null = nothing was encoded. */
+  encodeP95Ms: number | null;
+  setpointKbps: number;
+  /** Somebody asked for this size: it is left alone. */
+  pinned: boolean;
+}
+
+interface Picture {
+  width: number;
+  height: number;
+  sizeRung: number;
+  halved: boolean;
+}
+
+export class Ladder {
+  readonly #settings: LadderSettings;
+  readonly #facts: LadderFacts;
+  /** From the launch picture down. */
+  readonly #steps: readonly Picture[];
+  #at = 0;
+  #speedBias = 0;
+  #slowWindows = 0;
+  #fastWindows = 0;
+  #lowWindows = 0;
+  #highWindows = 0;
+  #steppedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(settings: LadderSettings, facts: LadderFacts) {
+    this.#settings = settings;
+    this.#facts = facts;
+    this.#steps = planSteps(settings, facts);
+  }
+
+  get stand(): LadderStand {
+    const { width, height, sizeRung, halved } = this.#picture;
+    const fps = halved ? Math.max(1, Math.round(this.#facts.fps / 2)) : this.#facts.fps;
+    return { width, height, sizeRung, fps, speedBias: this.#speedBias };
+  }
+
+  get isEncoderSlow(): boolean {
+    return this.#slowWindows > 0 || this.#speedBias > 0;
+  }
+
+  /** Pixels in use over pixels at launch; 1 where the floor does not follow. */
+  get floorShare(): number {
+    if (!this.#settings.abr_ladder_floor_follows_rung) return 1;
+    const { width, height } = this.#picture;
+    return (width * height) / (this.#facts.width * this.#facts.height);
+  }
+
+  /** A second has passed. @returns whether the stand changed */
+  window(facts: LadderWindow, nowMs: number): boolean {
+    if (!this.#settings.abr_ladder) return false;
+    const effort = this.#effort(facts.encodeP95Ms);
+    return this.#sizeAndRate(facts, nowMs) || effort;
+  }
+
+  /** The rate fell off a cliff: every step that it needs, now. @returns whether the stand changed */
+  cliff(setpointKbps: number, pinned: boolean, nowMs: number): boolean {
+    if (!this.#settings.abr_ladder) return false;
+    const from = this.#at;
+    while (this.#isTooMuch(setpointKbps) && this.#mayGo(this.#at + 1, pinned)) this.#at++;
+    if (this.#at === from) return false;
+    this.#settle(nowMs);
+    return true;
+  }
+
+  get #picture(): Picture {
+    // planSteps() always gives the launch picture.
+    return this.#steps[this.#at] as Picture;
+  }
+
+  #effort(encodeP95Ms: number | null): boolean {
+    const { abr_ladder_engage_dwell, abr_ladder_recover_dwell, abr_ladder_max_bias } = this.#settings;
+    const frameMs = 1000 / this.stand.fps;
+    const slow = encodeP95Ms !== null && encodeP95Ms > EFFORT_ENGAGE * frameMs;
+    const fast = encodeP95Ms !== null && encodeP95Ms < EFFORT_RECOVER * frameMs;
+    this.#slowWindows = slow ? this.#slowWindows + 1 : 0;
+    this.#fastWindows = fast ? this.#fastWindows + 1 : 0;
+    const most = Math.min(abr_ladder_max_bias, this.#facts.effortSteps);
+    if (this.#slowWindows >= abr_ladder_engage_dwell && this.#speedBias < most) {
+      this.#speedBias++;
+      this.#slowWindows = 0;
+      return true;
+    }
+    if (this.#fastWindows >= abr_ladder_recover_dwell && this.#speedBias > 0) {
+      this.#speedBias--;
+      this.#fastWindows = 0;
+      return true;
+    }
+    return false;
+  }
+
+  #sizeAndRate({ setpointKbps, pinned }: LadderWindow, nowMs: number): boolean {
+    const s = this.#settings;
+    this.#lowWindows = this.#isTooMuch(setpointKbps) ? this.#lowWindows + 1 : 0;
+    this.#highWindows = this.#isRoomAbove(setpointKbps) ? this.#highWindows + 1 : 0;
+    if (nowMs - this.#steppedAtMs < s.abr_ladder_res_min_step_s * 1000) return false;
+    if (this.#lowWindows >= s.abr_ladder_res_engage_dwell && this.#mayGo(this.#at + 1, pinned)) this.#at++;
+    else if (this.#highWindows >= s.abr_ladder_res_recover_dwell && this.#mayGo(this.#at - 1, pinned)) this.#at--;
+    else return false;
+    this.#settle(nowMs);
+    return true;
+  }
+
+  #settle(nowMs: number): void {
+    this.#lowWindows = 0;
+    this.#highWindows = 0;
+    this.#steppedAtMs = nowMs;
+  }
+
+  #isTooMuch(setpointKbps: number): boolean {
+    return setpointKbps < this.#settings.abr_ladder_res_engage_frac * this.#needKbps(this.#picture);
+  }
+
+  #isRoomAbove(setpointKbps: number): boolean {
+    const above = this.#steps[this.#at - 1];
+    return above !== undefined && setpointKbps > this.#settings.abr_ladder_res_recover_frac * this.#needKbps(above);
+  }
+
+  #mayGo(to: number, pinned: boolean): boolean {
+    const target = this.#steps[to];
+    return target !== undefined && (!pinned || target.sizeRung === this.#picture.sizeRung);
+  }
+
+  /** By size alone: whether the rate gives way is decided by the same test. */
+  #needKbps({ width, height }: Picture): number {
+    const share = (width * height) / (this.#facts.width * this.#facts.height);
+    return this.#facts.launchKbps * share ** this.#settings.abr_ladder_res_exponent;
+  }
+}
+
+/** The pictures from the launch down, in the order in which they are given up. */
+function planSteps(settings: LadderSettings, facts: LadderFacts): Picture[] {
+  const launch = { width: facts.width, height: facts.height, sizeRung: 0 };
+  const smaller = settings.abr_ladder_resolution ? smallerSizes(settings, facts) : [];
+  const sizes = [launch, ...smaller.map(([width, height], index) => ({ width, height, sizeRung: index + 1 }))];
+  // Where the rate is halved: behind this many sizes.
+  const full = settings.abr_ladder_fps ? sizesBeforeRate(settings, sizes) : sizes.length;
+  return [
+    ...sizes.slice(0, full).map((size) => ({ ...size, halved: false })),
+    ...(settings.abr_ladder_fps ? sizes.slice(full - 1).map((size) => ({ ...size, halved: true })) : []),
+  ];
+}
+
+function smallerSizes(settings: LadderSettings, facts: LadderFacts): [number, number][] {
+  return facts.rungs
+    .filter(
+      ([width, height]) =>
+        width <= facts.width &&
+        height <= facts.height &&
+        width * height < facts.width * facts.height &&
+        height >= settings.abr_ladder_res_min_height,
+    )
+    .map(([width, height]): [number, number] => [width, height])
+    .sort((a, b) => b[0] * b[1] - a[0] * a[1]);
+}
+
+function sizesBeforeRate({ abr_ladder_order }: LadderSettings, sizes: readonly { height: number }[]): number {
+  if (abr_ladder_order === 'res_first') return sizes.length;
+  if (abr_ladder_order === 'fps_first') return 1;
+  return Math.max(1, sizes.filter(({ height }) => height >= HYBRID_LINES).length);
+}

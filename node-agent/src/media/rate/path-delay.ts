@@ -1,0 +1,117 @@
+import type { PacketFlight } from '../transport-feedback.ts';
+
+/**
+ * The queue on the path, read from when packets left and when they arrived. Pure.
+ *
+ * Queueing delay is a packet's delay over the least one lately seen; the clocks of both ends differ by something
+ * unknown, which falls out. A burst of our own queues as well: a model of a link that is as fast as the estimate says
+ * gives the delay to be expected, and only what goes beyond it speaks against the estimate. So the third packet of the
+ * first frame after a link became slow tells, and an ordinary keyframe does not.
+ */
+
+/** The least delay counts for this long; two halves, so that it never starts from nothing. */
+const BASE_HALF_MS = 15_000;
+/** Delay beyond the expected at which the path is slower than the estimate. */
+const EXCESS_MS = 25;
+/** Below this the queue counts as empty. */
+const EMPTY_MS = 10;
+/** A receiver's clock that jumps starts everything again. */
+const JUMP_MS = 20_000;
+/** What arrived in this time of a full queue tells the link's speed. */
+const BUSY_WINDOW_MS = 250;
+const MIN_BUSY_MS = 20;
+const MIN_BUSY_PACKETS = 4;
+/** Newest packets of which the least delayed one counts, since a single one may be late by chance. */
+const NEWEST = 3;
+
+export type PathVerdict = 'slower' | 'clear' | 'unclear';
+
+export class PathDelay {
+  #baseMs: number | null = null;
+  #nextBaseMs: number | null = null;
+  #baseSinceMs = 0;
+  #modelBytes = 0;
+  #modelAtMs: number | null = null;
+  #newest: { queueMs: number; excessMs: number }[] = [];
+  /** Packets that arrived out of a queue that has not been empty since, oldest first. */
+  #busy: { receivedAtMs: number; bytes: number }[] = [];
+  #lastExcessMs = 0;
+
+  /** Delay in queues of the newest packets, milliseconds. */
+  get queueingDelayMs(): number {
+    return this.#newest.length === 0 ? 0 : Math.min(...this.#newest.map(({ queueMs }) => queueMs));
+  }
+
+  /** Speed of a link whose queue is not empty, kbit/s; null while it is, or when too little arrived to tell. */
+  get linkKbps(): number | null {
+    const first = this.#busy[0];
+    const last = this.#busy.at(-1);
+    if (!first || !last || this.#busy.length < MIN_BUSY_PACKETS) return null;
+    const spanMs = last.receivedAtMs - first.receivedAtMs;
+    if (spanMs < MIN_BUSY_MS) return null;
+    const bytes = this.#busy.reduce((sum, packet) => sum + packet.bytes, 0) - first.bytes;
+    return (bytes * 8) / spanMs;
+  }
+
+  /**
+   * @param flights of one feedback packet, in sending order
+   * @param estimateKbps what the link is thought to carry
+   */
+  add(flights: readonly PacketFlight[], estimateKbps: number): PathVerdict {
+    const before = this.#lastExcessMs;
+    for (const flight of flights) this.#addOne(flight, estimateKbps);
+    if (flights.length === 0 || this.#newest.length < NEWEST) return 'unclear';
+    const excessMs = Math.min(...this.#newest.map((packet) => packet.excessMs));
+    this.#lastExcessMs = excessMs;
+    // A queue that shrinks is on its way out: the estimate in force suits it.
+    if (excessMs >= EXCESS_MS) return excessMs >= before - 1 ? 'slower' : 'unclear';
+    return excessMs < EMPTY_MS ? 'clear' : 'unclear';
+  }
+
+  /** Nothing was sent until the queue was empty: what was seen of it no longer counts. */
+  drained(): void {
+    this.#newest = [];
+    this.#busy = [];
+    this.#modelBytes = 0;
+    this.#lastExcessMs = 0;
+  }
+
+  #addOne(flight: PacketFlight, estimateKbps: number): void {
+    const delayMs = flight.receivedAtMs - flight.sentAtMs;
+    if (this.#baseMs === null || Math.abs(delayMs - this.#baseMs) > JUMP_MS) this.#start(delayMs, flight.sentAtMs);
+    this.#followBase(delayMs, flight.sentAtMs);
+    const queueMs = delayMs - (this.#baseMs ?? delayMs);
+    const expectedMs = this.#expected(flight, estimateKbps);
+    this.#newest.push({ queueMs, excessMs: queueMs - expectedMs });
+    if (this.#newest.length > NEWEST) this.#newest.shift();
+    if (queueMs < EMPTY_MS) this.#busy = [];
+    this.#busy.push({ receivedAtMs: flight.receivedAtMs, bytes: flight.bytes });
+    while (this.#busy[0] && flight.receivedAtMs - this.#busy[0].receivedAtMs > BUSY_WINDOW_MS) this.#busy.shift();
+  }
+
+  #start(delayMs: number, nowMs: number): void {
+    this.#baseMs = delayMs;
+    this.#nextBaseMs = null;
+    this.#baseSinceMs = nowMs;
+    this.drained();
+  }
+
+  #followBase(delayMs: number, nowMs: number): void {
+    if (nowMs - this.#baseSinceMs > BASE_HALF_MS) {
+      this.#baseMs = this.#nextBaseMs ?? this.#baseMs;
+      this.#nextBaseMs = null;
+      this.#baseSinceMs = nowMs;
+    }
+    this.#baseMs = Math.min(this.#baseMs ?? delayMs, delayMs);
+    this.#nextBaseMs = Math.min(this.#nextBaseMs ?? delayMs, delayMs);
+  }
+
+  /** Delay of this packet on a link of the estimated speed, milliseconds. */
+  #expected({ sentAtMs, bytes }: PacketFlight, estimateKbps: number): number {
+    const bytesPerMs = Math.max(estimateKbps, 1) / 8;
+    const elapsedMs = this.#modelAtMs === null ? 0 : Math.max(0, sentAtMs - this.#modelAtMs);
+    this.#modelBytes = Math.max(0, this.#modelBytes - elapsedMs * bytesPerMs) + bytes;
+    this.#modelAtMs = sentAtMs;
+    return this.#modelBytes / bytesPerMs;
+  }
+}

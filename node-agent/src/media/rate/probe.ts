@@ -1,0 +1,89 @@
+import type { FeedbackReport } from '../transport-feedback.ts';
+
+/**
+ * One padding probe: everything sent in a short time, the picture's packets with it. Pure.
+ *
+ * It is clean when all of it arrived and its last packets waited no longer than those before it.
+ */
+
+/** A queue that a probe adds shows in more than this. */
+const ADDED_QUEUE_MS = 10;
+const TAIL_PACKETS = 4;
+const MIN_PACKETS = 8;
+/** Time for the last feedback about it, on top of the round trip. */
+const PATIENCE_MS = 250;
+
+export interface ProbeResult {
+  receivedKbps: number;
+  clean: boolean;
+}
+
+export class ProbeRun {
+  readonly #startedAtMs: number;
+  readonly #queueBeforeMs: number;
+  readonly #sequences = new Set<number>();
+  #arrivals: { receivedAtMs: number; delayMs: number; bytes: number }[] = [];
+  #lost = false;
+  #sentBytes = 0;
+  #endedAtMs: number | null = null;
+  #baseDelayMs: number | null = null;
+
+  /** @param queueBeforeMs queueing delay before it, milliseconds */
+  constructor(queueBeforeMs: number, nowMs: number) {
+    this.#queueBeforeMs = queueBeforeMs;
+    this.#startedAtMs = nowMs;
+  }
+
+  get sentBytes(): number {
+    return this.#sentBytes;
+  }
+
+  get startedAtMs(): number {
+    return this.#startedAtMs;
+  }
+
+  get isSending(): boolean {
+    return this.#endedAtMs === null;
+  }
+
+  sent(sequence: number, bytes: number): void {
+    if (!this.isSending) return;
+    this.#sequences.add(sequence);
+    this.#sentBytes += bytes;
+  }
+
+  /** Nothing more belongs to it. */
+  end(nowMs: number): void {
+    this.#endedAtMs ??= nowMs;
+  }
+
+  /** @returns the result once all of it was spoken of */
+  heard({ flights, lost }: FeedbackReport): ProbeResult | null {
+    for (const { sequence } of lost) this.#lost = this.#sequences.delete(sequence) || this.#lost;
+    for (const { sequence, sentAtMs, receivedAtMs, bytes } of flights) {
+      const delayMs = receivedAtMs - sentAtMs;
+      if (!this.#sequences.delete(sequence)) continue;
+      this.#baseDelayMs = Math.min(this.#baseDelayMs ?? delayMs, delayMs);
+      this.#arrivals.push({ receivedAtMs, delayMs, bytes });
+    }
+    return !this.isSending && this.#sequences.size === 0 ? this.#result() : null;
+  }
+
+  /** @returns a result that proves nothing once feedback is overdue, null before */
+  overdue(rttMs: number, nowMs: number): ProbeResult | null {
+    const late = this.#endedAtMs !== null && nowMs - this.#endedAtMs > rttMs + PATIENCE_MS;
+    return late ? { receivedKbps: 0, clean: false } : null;
+  }
+
+  #result(): ProbeResult {
+    const first = this.#arrivals[0];
+    const last = this.#arrivals.at(-1);
+    if (!first || !last || this.#arrivals.length < MIN_PACKETS) return { receivedKbps: 0, clean: false };
+    const spanMs = Math.max(1, last.receivedAtMs - first.receivedAtMs);
+    const bytes = this.#arrivals.reduce((sum, arrival) => sum + arrival.bytes, 0) - first.bytes;
+    const tailMs = Math.min(...this.#arrivals.slice(-TAIL_PACKETS).map(({ delayMs }) => delayMs));
+    const addedMs = tailMs - (this.#baseDelayMs ?? tailMs);
+    const clean = !this.#lost && addedMs <= ADDED_QUEUE_MS && this.#queueBeforeMs <= ADDED_QUEUE_MS * 3;
+    return { receivedKbps: (bytes * 8) / spanMs, clean };
+  }
+}

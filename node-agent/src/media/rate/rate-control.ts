@@ -1,0 +1,223 @@
+import type { PathView } from './estimate.ts';
+import type { RateSettings } from './rate-settings.ts';
+import { BELOW_ESTIMATE, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
+
+/**
+ * The encoder's target of one session. Pure: what is known of the path and an instant go in, what to do comes out.
+ *
+ *   following ── cliff ──► draining ── queue empty ──► climbing ── setpoint from before ──► following
+ *                             ▲                            │
+ *                             └────────── cliff ───────────┘
+ *
+ * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms as far as the estimate lets
+ * it, and after each calm second a padding probe, since only more traffic shows that a link can carry more.
+ * Mode off: nothing ever happens.
+ * Source: docs/media.md, "Rate control".
+ */
+
+const LONG_QUEUE_FOR_MS = 300;
+const CLIMB_FACTOR = 1.08;
+const CLIMB_STEP_MS = 200;
+const CALM_MS = 1_000;
+/** A queue shorter than this is calm. */
+const CALM_QUEUE_MS = 30;
+const PROBE_FACTOR = 2;
+export const PROBE_MS = 100;
+const PROBE_SHARE = 0.85;
+/** A link that stays slow is probed ever more seldom: after this share of the time since it last gave way. */
+const PROBE_PATIENCE = 0.15;
+const MAX_PROBE_INTERVAL_MS = 10_000;
+/** Close enough to the setpoint from before. */
+const BACK_SHARE = 0.99;
+
+export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operator' | 'floor';
+
+export type RateAction =
+  | { kind: 'retarget'; fromKbps: number; toKbps: number; reason: RetargetReason }
+  /** Send nothing until the queue has drained, then one keyframe; comes after its retarget. */
+  | { kind: 'hold' }
+  /** Fill up with padding to this rate for PROBE_MS. */
+  | { kind: 'probe'; kbps: number };
+
+export interface RateFacts {
+  launchKbps: number;
+  /** At the launch size. */
+  floorKbps: number;
+}
+
+type Phase =
+  | { kind: 'following' }
+  | { kind: 'draining'; beforeKbps: number }
+  | {
+      kind: 'climbing';
+      beforeKbps: number;
+      /** Since the cliff, or the last clean probe. */
+      sinceMs: number;
+      steppedAtMs: number;
+      calmSinceMs: number;
+    };
+
+type Climbing = Extract<Phase, { kind: 'climbing' }>;
+
+/**
+ * The floor at the launch size: the host's, else the rung's, else a share of the launch bitrate.
+ * @param rungKbps abr_floor_kbps of the stream, 0 = none
+ */
+export function launchFloorKbps(settings: RateSettings, launchKbps: number, rungKbps: number): number {
+  const own = settings.abr_floor_kbps ?? (rungKbps > 0 ? rungKbps : settings.abr_floor_ratio * launchKbps);
+  return Math.min(Math.round(own), launchKbps);
+}
+
+export class RateControl {
+  readonly #settings: RateSettings;
+  readonly #facts: RateFacts;
+  readonly #follower: SetpointFollower;
+  #phase: Phase = { kind: 'following' };
+  #setpointKbps: number;
+  #floorShare = 1;
+  #probing = false;
+
+  constructor(settings: RateSettings, facts: RateFacts) {
+    this.#settings = settings;
+    this.#facts = facts;
+    this.#follower = new SetpointFollower(settings);
+    this.#setpointKbps = facts.launchKbps;
+  }
+
+  get setpointKbps(): number {
+    return this.#setpointKbps;
+  }
+
+  /** Floor in force, kbit/s. */
+  get floorKbps(): number {
+    return Math.round(this.#facts.floorKbps * this.#floorShare);
+  }
+
+  get isDraining(): boolean {
+    return this.#phase.kind === 'draining';
+  }
+
+  /** Whether the path holds the setpoint below what it was. */
+  get isCongested(): boolean {
+    return this.#phase.kind !== 'following';
+  }
+
+  /** @param share pixels in use over pixels at launch */
+  scaleFloor(share: number): void {
+    this.#floorShare = share;
+  }
+
+  /** Somebody sets the target by hand: a starting point where a mode is on, a pin where it is off. */
+  tune(wantedKbps: number, lowestKbps: number, nowMs: number): RateAction[] {
+    this.#phase = { kind: 'following' };
+    const kbps = Math.min(this.#facts.launchKbps, Math.max(lowestKbps, wantedKbps));
+    const actions = this.#retarget(kbps, 'operator');
+    this.#follower.restart(kbps, nowMs);
+    return actions;
+  }
+
+  /** To be called with every feedback, and a few times a second besides. @param path without the rate of sound */
+  step(path: PathView, nowMs: number): RateAction[] {
+    const { abr_mode } = this.#settings;
+    if (abr_mode === 'off' || path.kbps === null) return [];
+    const { launchKbps } = this.#facts;
+    const facts = {
+      setpointKbps: this.#setpointKbps,
+      estimateKbps: path.kbps,
+      floorKbps: this.floorKbps,
+      launchKbps,
+    };
+    this.#follower.sample(facts, nowMs);
+    if (this.#phase.kind === 'draining') return this.#lowerTo(path.kbps);
+    if (this.#isCliff(path, nowMs)) return this.#fall(path.kbps, nowMs);
+    if (this.#phase.kind === 'climbing') return this.#climb(this.#phase, path, nowMs);
+    const change = this.#follower.decide(facts, nowMs);
+    return change ? this.#retarget(change.kbps, change.reason) : [];
+  }
+
+  /** The queue is empty; sending goes on. */
+  drained(nowMs: number): void {
+    if (this.#phase.kind !== 'draining') return;
+    const { beforeKbps } = this.#phase;
+    this.#phase = { kind: 'climbing', beforeKbps, sinceMs: nowMs, steppedAtMs: nowMs, calmSinceMs: nowMs };
+  }
+
+  /** A probe ended. @param receivedKbps null = it was not clean, or nothing was heard of it */
+  probed(receivedKbps: number | null, nowMs: number): RateAction[] {
+    this.#probing = false;
+    if (this.#phase.kind !== 'climbing') return [];
+    if (receivedKbps === null) return [];
+    this.#phase.sinceMs = nowMs;
+    this.#phase.steppedAtMs = nowMs;
+    const kbps = Math.round(Math.min(this.#phase.beforeKbps, receivedKbps * PROBE_SHARE));
+    return kbps > this.#setpointKbps ? this.#climbTo(kbps, this.#phase, nowMs) : [];
+  }
+
+  /** The path went away, with what was known of it. */
+  reset(): void {
+    this.#probing = false;
+    if (this.#phase.kind === 'draining') this.#phase = { kind: 'following' };
+  }
+
+  #isCliff({ kbps, longQueueSinceMs }: PathView, nowMs: number): boolean {
+    if (kbps === null || kbps >= this.#setpointKbps || this.#setpointKbps <= MIN_SETPOINT_KBPS) return false;
+    if (kbps < this.#settings.abr_cliff_guard_frac * this.#setpointKbps) return true;
+    return longQueueSinceMs !== null && nowMs - longQueueSinceMs >= LONG_QUEUE_FOR_MS;
+  }
+
+  #fall(estimateKbps: number, nowMs: number): RateAction[] {
+    const beforeKbps = this.#phase.kind === 'following' ? this.#setpointKbps : this.#phase.beforeKbps;
+    this.#phase = { kind: 'draining', beforeKbps };
+    this.#probing = false;
+    return [...this.#lowerTo(estimateKbps), { kind: 'hold' }];
+  }
+
+  #lowerTo(estimateKbps: number): RateAction[] {
+    const kbps = Math.max(MIN_SETPOINT_KBPS, Math.round(BELOW_ESTIMATE * estimateKbps));
+    return kbps < this.#setpointKbps ? this.#retarget(kbps, 'network_down') : [];
+  }
+
+  #climb(phase: Climbing, path: PathView, nowMs: number): RateAction[] {
+    const estimateKbps = path.kbps ?? this.#setpointKbps;
+    if (path.queueingDelayMs > CALM_QUEUE_MS) phase.calmSinceMs = nowMs;
+    if (estimateKbps < this.#setpointKbps) {
+      phase.calmSinceMs = nowMs;
+      phase.steppedAtMs = nowMs;
+      return this.#lowerTo(estimateKbps);
+    }
+    const actions: RateAction[] = [];
+    if (nowMs - phase.steppedAtMs >= CLIMB_STEP_MS && path.queueingDelayMs <= CALM_QUEUE_MS) {
+      // Feedback does not come in steps of 200 ms; what is over counts for the next one.
+      phase.steppedAtMs = Math.max(phase.steppedAtMs + CLIMB_STEP_MS, nowMs - CLIMB_STEP_MS);
+      const kbps = Math.round(Math.min(phase.beforeKbps, estimateKbps, this.#setpointKbps * CLIMB_FACTOR));
+      if (kbps > this.#setpointKbps) actions.push(...this.#climbTo(kbps, phase, nowMs));
+    }
+    if (this.#phase.kind === 'climbing' && !this.#probing && this.#isProbeDue(phase, nowMs)) {
+      this.#probing = true;
+      phase.calmSinceMs = nowMs + PROBE_MS;
+      actions.push({ kind: 'probe', kbps: this.#setpointKbps * PROBE_FACTOR });
+    }
+    return actions;
+  }
+
+  #isProbeDue({ calmSinceMs, sinceMs }: Climbing, nowMs: number): boolean {
+    const patienceMs = Math.min(MAX_PROBE_INTERVAL_MS, (nowMs - sinceMs) * PROBE_PATIENCE);
+    return nowMs - calmSinceMs >= Math.max(CALM_MS, patienceMs);
+  }
+
+  #climbTo(kbps: number, phase: Climbing, nowMs: number): RateAction[] {
+    const actions = this.#retarget(kbps, 'network_up');
+    if (this.#setpointKbps >= phase.beforeKbps * BACK_SHARE) {
+      this.#phase = { kind: 'following' };
+      this.#follower.restart(this.#setpointKbps, nowMs);
+    }
+    return actions;
+  }
+
+  #retarget(toKbps: number, reason: RetargetReason): RateAction[] {
+    const fromKbps = this.#setpointKbps;
+    if (toKbps === fromKbps) return [];
+    this.#setpointKbps = toKbps;
+    return [{ kind: 'retarget', fromKbps, toKbps, reason }];
+  }
+}

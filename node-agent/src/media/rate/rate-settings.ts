@@ -1,0 +1,32 @@
+/** The abr_* host settings, as docs/hosts.md lists them; what they do is in docs/media.md, "Rate control". */
+export interface RateSettings {
+  /** What is in force, once abr_enabled has been considered. */
+  abr_mode: 'off' | 'protective' | 'smooth';
+  abr_floor_kbps: number | null;
+  abr_floor_ratio: number;
+  abr_ewma_alpha: number;
+  abr_deadband: number;
+  abr_max_up_step: number;
+  abr_min_interval_ms: number;
+  abr_max_down_step: number;
+  abr_down_dwell_ms: number;
+  abr_cliff_guard_frac: number;
+}
+
+export interface LadderSettings {
+  abr_ladder: boolean;
+  abr_ladder_max_bias: number;
+  abr_ladder_engage_dwell: number;
+  abr_ladder_recover_dwell: number;
+  abr_ladder_resolution: boolean;
+  abr_ladder_res_exponent: number;
+  abr_ladder_res_engage_frac: number;
+  abr_ladder_res_recover_frac: number;
+  abr_ladder_res_engage_dwell: number;
+  abr_ladder_res_recover_dwell: number;
+  abr_ladder_res_min_step_s: number;
+  abr_ladder_res_min_height: number;
+  abr_ladder_fps: boolean;
+  abr_ladder_floor_follows_rung: boolean;
+  abr_ladder_order: 'res_first' | 'fps_first' | 'hybrid';
+}

@@ -1,0 +1,200 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readMediaSettings } from './media-settings.ts';
+import { PeerMedia } from './peer-media.ts';
+import { SessionRate } from './session-rate.ts';
+import { SimulatedPath } from './testing/simulated-path.ts';
+import type { EncodedFrame } from './video-pipeline.ts';
+
+/**
+ * The whole of rate control in simulated time: a model encoder that fills its target, the real sender and controller,
+ * and a link with 60 kB of queue that becomes slow and fast again.
+ */
+
+const FPS = 60;
+const LAUNCH_KBPS = 4500;
+const PACKET_BYTES = 1180;
+
+interface Bench {
+  path: SimulatedPath;
+  rate: SessionRate;
+  nowMs(): number;
+  /** Setpoints in order: from when, kbit/s. */
+  setpoints: { atMs: number; kbps: number }[];
+  keyframesAtMs: number[];
+  events: { name: string; payload: Record<string, unknown> }[];
+  pictures: { width: number; height: number; fps: number }[];
+  run(ms: number): void;
+  /** When whole frames arrived since an instant. */
+  framesSince(ms: number): number[];
+}
+
+let running: { rate: SessionRate; media: PeerMedia } | null = null;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  running?.rate.close();
+  running?.media.close();
+  running = null;
+  vi.useRealTimers();
+});
+
+function build(settings: Record<string, unknown> = {}, limitBytes = 60_000): Bench {
+  let nowMs = 1_000_000;
+  const clock = { wallMs: () => 1e12 + nowMs, monotonicMs: () => nowMs };
+  const path = new SimulatedPath({ kbps: 5000, limitBytes, nowMs, random: seeded(7) });
+  const stream = {
+    width: 1280,
+    height: 720,
+    fps: FPS,
+    bitrate_kbps: LAUNCH_KBPS,
+    abr_floor_kbps: 0,
+    codec: 'h264' as const,
+    h264_profile: 'constrained-baseline' as const,
+    playout0_ms: 50,
+    audio: false,
+    mic: false,
+    rungs: [
+      [1280, 720],
+      [960, 540],
+      [640, 360],
+    ] as [number, number][],
+  };
+  let wantsKeyframe = false;
+  let targetKbps = LAUNCH_KBPS;
+  let fps = FPS;
+  const media = new PeerMedia({
+    stream,
+    clock,
+    cname: 'viewer',
+    random32: () => 7,
+    video: { track: path.track, ssrc: 1 },
+    audio: null,
+    onKeyframeWanted: () => {
+      wantsKeyframe = true;
+    },
+  });
+  const bench: Bench = {
+    path,
+    nowMs: () => nowMs,
+    setpoints: [],
+    keyframesAtMs: [],
+    events: [],
+    pictures: [],
+    rate: new SessionRate({
+      settings: readMediaSettings(settings),
+      stream,
+      effortSteps: 0,
+      clock,
+      setBitrate: (kbps) => {
+        targetKbps = kbps;
+        media.setRate(kbps);
+        bench.setpoints.push({ atMs: nowMs, kbps });
+      },
+      setPicture: (picture) => {
+        fps = picture.fps;
+        bench.pictures.push(picture);
+      },
+      forceKeyframe: () => {
+        wantsKeyframe = true;
+      },
+      path: { hold: () => media.hold(), probe: (kbps) => media.probe(kbps) },
+      event: (name, payload) => bench.events.push({ name, payload }),
+    }),
+    run(ms) {
+      for (let i = 0; i < ms; i++) {
+        nowMs++;
+        vi.advanceTimersByTime(1);
+        path.advance();
+        if (nowMs >= nextFrameMs) {
+          nextFrameMs += 1000 / fps;
+          const isKey = wantsKeyframe;
+          wantsKeyframe = false;
+          // A keyframe costs four ordinary frames.
+          const bytes = (targetKbps * 125 * (isKey ? 4 : 1)) / fps;
+          if (isKey) bench.keyframesAtMs.push(nowMs);
+          media.sendFrame(modelFrame(bytes, isKey, nowMs));
+        }
+      }
+    },
+    framesSince: (sinceMs) => wholeFrames(path, sinceMs),
+  };
+  let nextFrameMs = nowMs;
+  media.path = bench.rate;
+  media.accept(new Set(['transportSequence']), null);
+  media.start();
+  running = { rate: bench.rate, media };
+  return bench;
+}
+
+function modelFrame(bytes: number, isKey: boolean, nowMs: number): EncodedFrame {
+  const count = Math.max(1, Math.ceil(bytes / PACKET_BYTES));
+  const packets = Array.from({ length: count }, (_, i) => {
+    const packet = Buffer.alloc(12 + Math.max(20, Math.min(PACKET_BYTES, Math.round(bytes / count))));
+    packet[0] = 0x80;
+    packet[1] = (i === count - 1 ? 0x80 : 0) | 96;
+    packet.writeUInt32BE((nowMs * 90) >>> 0, 4);
+    packet[12] = isKey ? 0x65 : 0x41;
+    return packet;
+  });
+  return { packets, rtpTimestamp: (nowMs * 90) >>> 0, ptsMs: nowMs, capturedAtMs: nowMs, encodeMs: 3, bytes };
+}
+
+/** Frames of which everything arrived, with nothing missing before it since the last keyframe-sized hole. */
+function wholeFrames(path: SimulatedPath, sinceMs: number): number[] {
+  const times: number[] = [];
+  let expected: number | null = null;
+  let broken = false;
+  for (const packet of path.delivered) {
+    if (expected !== null && packet.sequence !== expected) broken = true;
+    expected = (packet.sequence + 1) & 0xffff;
+    if (packet.isPadding || !packet.marker) continue;
+    if (!broken && packet.atMs >= sinceMs) times.push(packet.atMs);
+    broken = false;
+  }
+  return times;
+}
+
+function longestGap(times: readonly number[], fromMs: number, toMs: number): number {
+  const all = [fromMs, ...times.filter((at) => at <= toMs), toMs];
+  return Math.max(...all.slice(1).map((at, i) => at - (all[i] ?? at)));
+}
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
+    return state / 0x7fffffff;
+  };
+}
+
+describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
+  test('the rate goes below the link at once, pictures go on, and the rate returns', () => {
+    const bench = build();
+    bench.run(4_000);
+    expect(bench.rate.setpointKbps).toBe(LAUNCH_KBPS);
+    expect(bench.setpoints).toEqual([]);
+
+    const downAtMs = bench.nowMs();
+    bench.path.kbps = 500;
+    bench.run(10_000);
+    const down = bench.setpoints.filter(({ atMs }) => atMs > downAtMs);
+    const upAtMs = bench.nowMs();
+    bench.path.kbps = 5000;
+    bench.run(8_000);
+    const back = bench.setpoints.find(({ atMs, kbps }) => atMs > upAtMs && kbps >= 0.9 * LAUNCH_KBPS);
+    if (process.env.RATE_TRACE) {
+      for (const { atMs, kbps } of bench.setpoints) console.log(atMs - downAtMs, kbps);
+      console.log('dropped', bench.path.dropped, 'keys', bench.keyframesAtMs.map((at) => at - downAtMs));
+      const frames = bench.framesSince(downAtMs).map((at) => at - downAtMs);
+      console.log('frames', frames.slice(0, 60).join(' '));
+      console.log('gap', longestGap(bench.framesSince(downAtMs), downAtMs, upAtMs), 'back', back && back.atMs - upAtMs);
+    }
+    expect(down[0]?.atMs).toBeLessThan(downAtMs + 300);
+    expect(down[0]?.kbps).toBeLessThan(500);
+    expect(longestGap(bench.framesSince(downAtMs), downAtMs, upAtMs)).toBeLessThan(500);
+    expect(back?.atMs).toBeLessThan(upAtMs + 4_000);
+  });
+});

@@ -1,0 +1,79 @@
+import type { PacketArrival } from './rtcp.ts';
+
+/**
+ * Reads transport-wide congestion control feedback. Remote bytes: never throws, and what does not add up is refused
+ * whole, because times after a misread packet would all be wrong.
+ * Source: draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1.
+ */
+
+const HEADER_BYTES = 4;
+/** SSRCs, base sequence number, status count, reference time, feedback count. */
+const FIXED_BYTES = 16;
+const REFERENCE_UNIT_MS = 64;
+const DELTA_UNIT_MS = 0.25;
+/** Feedback about more packets than a second's worth is of no use, and expanding it would cost memory. */
+const MAX_PACKETS = 4096;
+
+enum Status {
+  Missing = 0,
+  SmallDelta = 1,
+  LargeDelta = 2,
+}
+
+/**
+ * @param packet one whole RTCP packet of type 205, format 15, its header included
+ * @returns every packet it speaks of, in sending order; null when it cannot be read
+ */
+export function readTransportCc(packet: Buffer): PacketArrival[] | null {
+  if (packet.length < HEADER_BYTES + FIXED_BYTES) return null;
+  const first = packet.readUInt16BE(12);
+  const count = packet.readUInt16BE(14);
+  if (count === 0 || count > MAX_PACKETS) return null;
+  const statuses: Status[] = [];
+  let offset = HEADER_BYTES + FIXED_BYTES;
+  while (statuses.length < count) {
+    if (offset + 2 > packet.length) return null;
+    readChunk(packet.readUInt16BE(offset), count, statuses);
+    offset += 2;
+  }
+  // Signed, so that differences stay right when the reference wraps.
+  let atMs = packet.readIntBE(16, 3) * REFERENCE_UNIT_MS;
+  const arrivals: PacketArrival[] = [];
+  for (const [index, status] of statuses.entries()) {
+    const sequence = (first + index) & 0xffff;
+    if (status === Status.Missing) {
+      arrivals.push({ sequence, receivedAtMs: null });
+      continue;
+    }
+    const bytes = status === Status.SmallDelta ? 1 : 2;
+    if (offset + bytes > packet.length) return null;
+    atMs += (bytes === 1 ? packet.readUInt8(offset) : packet.readInt16BE(offset)) * DELTA_UNIT_MS;
+    offset += bytes;
+    arrivals.push({ sequence, receivedAtMs: atMs });
+  }
+  return arrivals;
+}
+
+/** Adds what one 16-bit chunk says; a vector may have symbols left over at the end, which mean nothing. */
+function readChunk(chunk: number, count: number, statuses: Status[]): void {
+  const left = count - statuses.length;
+  if ((chunk & 0x8000) === 0) {
+    const status = statusOf((chunk >> 13) & 0b11);
+    const run = Math.min(left, chunk & 0x1fff);
+    // A run of nothing would never end the loop.
+    if (run === 0) statuses.push(Status.Missing);
+    for (let i = 0; i < run; i++) statuses.push(status);
+    return;
+  }
+  const bits = (chunk & 0x4000) === 0 ? 1 : 2;
+  const symbols = 14 / bits;
+  for (let i = 0; i < Math.min(left, symbols); i++) {
+    statuses.push(statusOf((chunk >> (14 - bits * (i + 1))) & (bits === 1 ? 1 : 0b11)));
+  }
+}
+
+/** The fourth symbol is reserved; it carries no time. */
+function statusOf(symbol: number): Status {
+  if (symbol === 1) return Status.SmallDelta;
+  return symbol === 2 ? Status.LargeDelta : Status.Missing;
+}
