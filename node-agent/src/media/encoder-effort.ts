@@ -19,5 +19,7 @@ export function effortProperties(
   settings: MediaSettings,
   steps: number,
 ): Record<string, PropertyValue> {
-  return row.family === 'va' ? { 'target-usage': Math.min(FASTEST_USAGE, settings.target_usage + steps) } : {};
+  return row.family === 'va'
+    ? { 'target-usage': Math.min(FASTEST_USAGE, settings.target_usage + steps) }
+    : {};
 }

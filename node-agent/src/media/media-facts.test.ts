@@ -121,12 +121,14 @@ describe('the table of encoders', () => {
 
   test('settings take their defaults where they are missing or bad', () => {
     expect(readMediaSettings({})).toMatchObject({ gop: 60, slices: 8, target_usage: 6, queue_buffers: 3 });
-    expect(readMediaSettings({ gop: 30, slices: '4', target_usage: 99, abr_floor_kbps: null })).toMatchObject({
-      gop: 30,
-      slices: 8,
-      target_usage: 6,
-      abr_floor_kbps: null,
-    });
+    expect(readMediaSettings({ gop: 30, slices: '4', target_usage: 99, abr_floor_kbps: null })).toMatchObject(
+      {
+        gop: 30,
+        slices: 8,
+        target_usage: 6,
+        abr_floor_kbps: null,
+      },
+    );
   });
 });
 

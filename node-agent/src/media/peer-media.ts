@@ -10,7 +10,14 @@ import { Drain } from './rate/drain.ts';
 import { BandwidthEstimate, type PathView } from './rate/estimate.ts';
 import { type ProbeResult, ProbeRun } from './rate/probe.ts';
 import { PROBE_MS } from './rate/rate-control.ts';
-import { type PacketArrival, type ReceptionReport, type RtcpFeedback, readRtcp, roundTripMs, writeSenderReport } from './rtcp.ts';
+import {
+  type PacketArrival,
+  type ReceptionReport,
+  type RtcpFeedback,
+  readRtcp,
+  roundTripMs,
+  writeSenderReport,
+} from './rtcp.ts';
 import type { ExtensionName } from './rtp-extensions.ts';
 import { RtpSender, TransportSequence } from './rtp-sender.ts';
 import { AUDIO_CLOCK_HZ, AUDIO_PAYLOAD_TYPE, VIDEO_CLOCK_HZ, VIDEO_PAYLOAD_TYPE } from './sdp-offer.ts';
@@ -424,7 +431,10 @@ export class PeerMedia {
     if (!result) return;
     this.#probe = null;
     this.#estimate.onProbe(result.receivedKbps, result.clean);
-    this.path.onProbed({ ...result, receivedKbps: Math.max(0, result.receivedKbps - this.#soundKbps) }, nowMs);
+    this.path.onProbed(
+      { ...result, receivedKbps: Math.max(0, result.receivedKbps - this.#soundKbps) },
+      nowMs,
+    );
   }
 
   #onReport(report: ReceptionReport, nowMs: number): void {

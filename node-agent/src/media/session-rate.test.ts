@@ -187,10 +187,20 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     const back = bench.setpoints.find(({ atMs, kbps }) => atMs > upAtMs && kbps >= 0.9 * LAUNCH_KBPS);
     if (process.env.RATE_TRACE) {
       for (const { atMs, kbps } of bench.setpoints) console.log(atMs - downAtMs, kbps);
-      console.log('dropped', bench.path.dropped, 'keys', bench.keyframesAtMs.map((at) => at - downAtMs));
+      console.log(
+        'dropped',
+        bench.path.dropped,
+        'keys',
+        bench.keyframesAtMs.map((at) => at - downAtMs),
+      );
       const frames = bench.framesSince(downAtMs).map((at) => at - downAtMs);
       console.log('frames', frames.slice(0, 60).join(' '));
-      console.log('gap', longestGap(bench.framesSince(downAtMs), downAtMs, upAtMs), 'back', back && back.atMs - upAtMs);
+      console.log(
+        'gap',
+        longestGap(bench.framesSince(downAtMs), downAtMs, upAtMs),
+        'back',
+        back && back.atMs - upAtMs,
+      );
     }
     expect(down[0]?.atMs).toBeLessThan(downAtMs + 300);
     expect(down[0]?.kbps).toBeLessThan(500);

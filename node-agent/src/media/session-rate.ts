@@ -60,7 +60,8 @@ export class SessionRate implements PathListener {
 
   /** A frame left the encoder. @param encodeMs null when its input was not seen */
   encoded(encodeMs: number | null): void {
-    if (encodeMs !== null && this.#encodeTimesMs.length < MAX_ENCODE_TIMES) this.#encodeTimesMs.push(encodeMs);
+    if (encodeMs !== null && this.#encodeTimesMs.length < MAX_ENCODE_TIMES)
+      this.#encodeTimesMs.push(encodeMs);
   }
 
   /** Whether somebody asked for the size in use, which the ladder then leaves alone. */
@@ -70,7 +71,10 @@ export class SessionRate implements PathListener {
 
   tune(bitrateKbps: number): void {
     const { clock } = this.#options;
-    this.#act(this.#control.tune(bitrateKbps, this.#control.floorKbps, clock.monotonicMs()), clock.monotonicMs());
+    this.#act(
+      this.#control.tune(bitrateKbps, this.#control.floorKbps, clock.monotonicMs()),
+      clock.monotonicMs(),
+    );
   }
 
   onPath(path: PathView, nowMs: number): void {
@@ -123,12 +127,16 @@ export class SessionRate implements PathListener {
   #adaptationState(): 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown' {
     if (!this.#path || this.#path.kbps === null) return 'unknown';
     const isLow = this.#control.setpointKbps < CONGESTED_SHARE * this.#options.stream.bitrate_kbps;
-    if (this.#control.isCongested || (isLow && this.#options.settings.abr_mode !== 'off')) return 'network_congested';
+    if (this.#control.isCongested || (isLow && this.#options.settings.abr_mode !== 'off'))
+      return 'network_congested';
     return this.#ladder.isEncoderSlow ? 'encoder_saturated' : 'healthy';
   }
 
   #endWindow(): void {
-    const encodeP95Ms = percentile(this.#encodeTimesMs.sort((a, b) => a - b), 0.95);
+    const encodeP95Ms = percentile(
+      this.#encodeTimesMs.sort((a, b) => a - b),
+      0.95,
+    );
     this.#encodeTimesMs = [];
     const nowMs = this.#options.clock.monotonicMs();
     const facts = { encodeP95Ms, setpointKbps: this.#control.setpointKbps, pinned: this.#pinned };

@@ -3,7 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { readTransportCc } from './transport-cc.ts';
 
 /** A feedback packet around chunks and deltas that are given as bytes. */
-function feedback(base: number, count: number, reference: number, chunks: number[], deltas: number[]): Buffer {
+function feedback(
+  base: number,
+  count: number,
+  reference: number,
+  chunks: number[],
+  deltas: number[],
+): Buffer {
   const body = Buffer.alloc(16);
   body.writeUInt16BE(base, 8);
   body.writeUInt16BE(count, 10);

@@ -24,11 +24,11 @@ export interface Browser {
 /** Starts a real Chromium with an empty profile of its own. */
 export async function startBrowser(
   viewport: { width: number; height: number } = { width: 1366, height: 768 },
-  options: { colorScheme?: 'light' | 'dark'; flags?: readonly string[] } = {},
+  options: { colorScheme?: 'light' | 'dark'; flags?: readonly string[]; program?: string } = {},
 ): Promise<Browser> {
   const profile = mkdtempSync(path.join(os.tmpdir(), 'footlight-browser-'));
   const context = await chromium.launchPersistentContext(profile, {
-    executablePath: '/usr/bin/chromium',
+    executablePath: options.program ?? '/usr/bin/chromium',
     headless: true,
     args: [...FLAGS, ...(options.flags ?? [])],
     ignoreHTTPSErrors: true,

@@ -135,7 +135,8 @@ export class Ladder {
     this.#highWindows = this.#isRoomAbove(setpointKbps) ? this.#highWindows + 1 : 0;
     if (nowMs - this.#steppedAtMs < s.abr_ladder_res_min_step_s * 1000) return false;
     if (this.#lowWindows >= s.abr_ladder_res_engage_dwell && this.#mayGo(this.#at + 1, pinned)) this.#at++;
-    else if (this.#highWindows >= s.abr_ladder_res_recover_dwell && this.#mayGo(this.#at - 1, pinned)) this.#at--;
+    else if (this.#highWindows >= s.abr_ladder_res_recover_dwell && this.#mayGo(this.#at - 1, pinned))
+      this.#at--;
     else return false;
     this.#settle(nowMs);
     return true;
@@ -153,7 +154,9 @@ export class Ladder {
 
   #isRoomAbove(setpointKbps: number): boolean {
     const above = this.#steps[this.#at - 1];
-    return above !== undefined && setpointKbps > this.#settings.abr_ladder_res_recover_frac * this.#needKbps(above);
+    return (
+      above !== undefined && setpointKbps > this.#settings.abr_ladder_res_recover_frac * this.#needKbps(above)
+    );
   }
 
   #mayGo(to: number, pinned: boolean): boolean {
@@ -172,7 +175,10 @@ export class Ladder {
 function planSteps(settings: LadderSettings, facts: LadderFacts): Picture[] {
   const launch = { width: facts.width, height: facts.height, sizeRung: 0 };
   const smaller = settings.abr_ladder_resolution ? smallerSizes(settings, facts) : [];
-  const sizes = [launch, ...smaller.map(([width, height], index) => ({ width, height, sizeRung: index + 1 }))];
+  const sizes = [
+    launch,
+    ...smaller.map(([width, height], index) => ({ width, height, sizeRung: index + 1 })),
+  ];
   // Where the rate is halved: behind this many sizes.
   const full = settings.abr_ladder_fps ? sizesBeforeRate(settings, sizes) : sizes.length;
   return [

@@ -78,7 +78,8 @@ export class PathDelay {
 
   #addOne(flight: PacketFlight, estimateKbps: number): void {
     const delayMs = flight.receivedAtMs - flight.sentAtMs;
-    if (this.#baseMs === null || Math.abs(delayMs - this.#baseMs) > JUMP_MS) this.#start(delayMs, flight.sentAtMs);
+    if (this.#baseMs === null || Math.abs(delayMs - this.#baseMs) > JUMP_MS)
+      this.#start(delayMs, flight.sentAtMs);
     this.#followBase(delayMs, flight.sentAtMs);
     const queueMs = delayMs - (this.#baseMs ?? delayMs);
     const expectedMs = this.#expected(flight, estimateKbps);
@@ -86,7 +87,8 @@ export class PathDelay {
     if (this.#newest.length > NEWEST) this.#newest.shift();
     if (queueMs < EMPTY_MS) this.#busy = [];
     this.#busy.push({ receivedAtMs: flight.receivedAtMs, bytes: flight.bytes });
-    while (this.#busy[0] && flight.receivedAtMs - this.#busy[0].receivedAtMs > BUSY_WINDOW_MS) this.#busy.shift();
+    while (this.#busy[0] && flight.receivedAtMs - this.#busy[0].receivedAtMs > BUSY_WINDOW_MS)
+      this.#busy.shift();
   }
 
   #start(delayMs: number, nowMs: number): void {

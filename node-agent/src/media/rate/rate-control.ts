@@ -129,7 +129,7 @@ export class RateControl {
     };
     this.#follower.sample(facts, nowMs);
     if (this.#phase.kind === 'draining') return this.#lowerTo(path.kbps);
-    if (this.#isCliff(path, nowMs)) return this.#fall(path.kbps, nowMs);
+    if (this.#isCliff(path, nowMs)) return this.#fall(path.kbps);
     if (this.#phase.kind === 'climbing') return this.#climb(this.#phase, path, nowMs);
     const change = this.#follower.decide(facts, nowMs);
     return change ? this.#retarget(change.kbps, change.reason) : [];
@@ -165,7 +165,7 @@ export class RateControl {
     return longQueueSinceMs !== null && nowMs - longQueueSinceMs >= LONG_QUEUE_FOR_MS;
   }
 
-  #fall(estimateKbps: number, nowMs: number): RateAction[] {
+  #fall(estimateKbps: number): RateAction[] {
     const beforeKbps = this.#phase.kind === 'following' ? this.#setpointKbps : this.#phase.beforeKbps;
     this.#phase = { kind: 'draining', beforeKbps };
     this.#probing = false;

@@ -77,9 +77,15 @@ export class SetpointFollower {
     if (setpointKbps < floorKbps) {
       return this.isFloorLifted(nowMs) ? null : this.#change(floorKbps, 'floor', nowMs);
     }
-    const { abr_mode, abr_deadband, abr_min_interval_ms, abr_max_up_step, abr_max_down_step } = this.#settings;
+    const { abr_mode, abr_deadband, abr_min_interval_ms, abr_max_up_step, abr_max_down_step } =
+      this.#settings;
     if (abr_mode === 'protective' && estimateKbps < setpointKbps) {
-      return this.#unlessNoise(Math.max(floorKbps, Math.round(estimateKbps)), setpointKbps, 'network_down', nowMs);
+      return this.#unlessNoise(
+        Math.max(floorKbps, Math.round(estimateKbps)),
+        setpointKbps,
+        'network_down',
+        nowMs,
+      );
     }
     const wantedKbps = Math.min(launchKbps, Math.max(floorKbps, this.#averageKbps ?? estimateKbps));
     if (Math.abs(wantedKbps - setpointKbps) < abr_deadband * setpointKbps) return null;

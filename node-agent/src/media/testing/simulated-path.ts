@@ -100,7 +100,14 @@ export class SimulatedPath {
     const atMs = this.#nowMs + ONE_WAY_MS;
     const { timestamp, marker } = header;
     const isPadding = ((data[0] ?? 0) & 0x20) !== 0;
-    this.delivered.push({ atMs, sequence: header.sequence, timestamp, bytes: data.length, marker, isPadding });
+    this.delivered.push({
+      atMs,
+      sequence: header.sequence,
+      timestamp,
+      bytes: data.length,
+      marker,
+      isPadding,
+    });
     this.#arrivals.push({ sequence, atMs });
   }
 
@@ -132,7 +139,11 @@ function transportSequence(data: Buffer): number | null {
 }
 
 /** One chunk a packet and large deltas: not short, but simple. */
-function writeTransportCc(base: number, count: number, arrivalMs: (sequence: number) => number | null): Buffer {
+function writeTransportCc(
+  base: number,
+  count: number,
+  arrivalMs: (sequence: number) => number | null,
+): Buffer {
   const times = Array.from({ length: count }, (_, i) => arrivalMs((base + i) & 0xffff));
   const first = (times.find((time) => time !== null) ?? 0) + RECEIVER_OFFSET_MS;
   const reference = Math.floor(first / 64);

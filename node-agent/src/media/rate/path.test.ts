@@ -1,0 +1,232 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PacketFlight } from '../transport-feedback.ts';
+import { Drain } from './drain.ts';
+import { BandwidthEstimate } from './estimate.ts';
+import { PathDelay } from './path-delay.ts';
+import { ProbeRun } from './probe.ts';
+
+/** Packets through a queue in front of a link. */
+class Line {
+  #sequence = 0;
+  #freeAtMs = 0;
+  constructor(
+    public kbps: number,
+    readonly offsetMs = 5_000,
+  ) {}
+
+  send(sentAtMs: number, bytes: number): PacketFlight {
+    this.#freeAtMs = Math.max(this.#freeAtMs, sentAtMs) + (bytes * 8) / this.kbps;
+    return { sequence: this.#sequence++, sentAtMs, bytes, receivedAtMs: this.#freeAtMs + this.offsetMs };
+  }
+
+  /** A frame in packets of 1200 bytes, sent at once. */
+  frame(sentAtMs: number, bytes: number): PacketFlight[] {
+    return Array.from({ length: Math.max(1, Math.round(bytes / 1200)) }, () => this.send(sentAtMs, 1200));
+  }
+}
+
+const FRAME_MS = 1000 / 60;
+
+/** Frames of a rate for a time, reported every fourth frame. */
+function stream(
+  line: Line,
+  kbps: number,
+  fromMs: number,
+  forMs: number,
+): { flights: PacketFlight[]; nowMs: number }[] {
+  const reports: { flights: PacketFlight[]; nowMs: number }[] = [];
+  let flights: PacketFlight[] = [];
+  for (let i = 0; i * FRAME_MS < forMs; i++) {
+    const nowMs = fromMs + i * FRAME_MS;
+    flights.push(...line.frame(nowMs, (kbps / 8) * FRAME_MS));
+    if (i % 4 !== 3) continue;
+    reports.push({ flights, nowMs });
+    flights = [];
+  }
+  return reports;
+}
+
+describe('queue on the path', () => {
+  test('a link that carries everything is clear, whatever its clock says', () => {
+    const delay = new PathDelay();
+    for (const { flights } of stream(new Line(5000, -77_777), 4000, 0, 2_000)) {
+      expect(delay.add(flights, 4400)).not.toBe('slower');
+    }
+    expect(delay.queueingDelayMs).toBeLessThan(20);
+  });
+
+  test('a link that became slow tells with the first report after it, and how fast it is', () => {
+    const line = new Line(5000);
+    const delay = new PathDelay();
+    for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
+    line.kbps = 500;
+    const [first] = stream(line, 4000, 2_000, 100);
+    expect(delay.add(first?.flights ?? [], 4400)).toBe('slower');
+    expect(delay.linkKbps).toBeGreaterThan(450);
+    expect(delay.linkKbps).toBeLessThan(560);
+  });
+
+  test('a keyframe of our own is no proof', () => {
+    const line = new Line(5000);
+    const delay = new PathDelay();
+    for (const { flights } of stream(line, 3000, 0, 2_000)) delay.add(flights, 4500);
+    expect(delay.add(line.frame(2_100, 40_000), 4500)).not.toBe('slower');
+  });
+
+  test('one late packet is chance', () => {
+    const line = new Line(5000);
+    const delay = new PathDelay();
+    for (const { flights } of stream(line, 3000, 0, 2_000)) delay.add(flights, 4500);
+    const flights = line.frame(2_100, 4_800);
+    const late = flights.map((flight, i) =>
+      i === 1 ? { ...flight, receivedAtMs: flight.receivedAtMs + 200 } : flight,
+    );
+    expect(delay.add(late, 4500)).not.toBe('slower');
+  });
+});
+
+describe('estimate', () => {
+  test('is unknown before the receiver said anything', () => {
+    expect(new BandwidthEstimate(4000).view.kbps).toBeNull();
+  });
+
+  test('falls below a link that became slow, and stays there while nothing disproves it', () => {
+    const line = new Line(5000);
+    const estimate = new BandwidthEstimate(4000);
+    for (const { flights, nowMs } of stream(line, 4000, 0, 2_000)) estimate.onFeedback(flights, nowMs);
+    line.kbps = 1000;
+    for (const { flights, nowMs } of stream(line, 4000, 2_000, 200)) estimate.onFeedback(flights, nowMs);
+    expect(estimate.view.kbps).toBeGreaterThan(800);
+    expect(estimate.view.kbps).toBeLessThan(1100);
+    estimate.drained(5_000);
+    for (const { flights, nowMs } of stream(line, 800, 5_000, 5_000)) estimate.onFeedback(flights, nowMs);
+    expect(estimate.view.kbps).toBeLessThan(1100);
+  });
+
+  test('a clean probe lifts it, another one does not', () => {
+    const line = new Line(1000);
+    const estimate = new BandwidthEstimate(4000);
+    for (const { flights, nowMs } of stream(line, 4000, 0, 300)) estimate.onFeedback(flights, nowMs);
+    const before = estimate.view.kbps ?? 0;
+    estimate.onProbe(3000, false);
+    expect(estimate.view.kbps).toBe(before);
+    estimate.onProbe(3000, true);
+    expect(estimate.view.kbps).toBe(2850);
+  });
+
+  test('a still picture proves nothing against the path', () => {
+    const estimate = new BandwidthEstimate(4000);
+    for (const { flights, nowMs } of stream(new Line(5000), 100, 0, 20_000))
+      estimate.onFeedback(flights, nowMs);
+    expect(estimate.view.kbps).toBeGreaterThanOrEqual(4000);
+  });
+
+  test.each([
+    [0.02, 1, 'little loss costs nothing'],
+    [0.1, 1, 'nor does a tenth'],
+    [0.2, 0.9, 'above it half of the loss'],
+    [0.5, 0.75, 'however much it is'],
+  ])('a loss of %d leaves %d of it: %s', (loss, share) => {
+    const estimate = new BandwidthEstimate(4000);
+    estimate.onRemb(4000);
+    estimate.onLoss(loss, 10_000);
+    expect(estimate.view.kbps).toBeCloseTo(4000 * share);
+  });
+
+  test('losses that go on take it down further, and it comes back when they end', () => {
+    const estimate = new BandwidthEstimate(4000);
+    estimate.onRemb(4000);
+    for (let i = 0; i < 5; i++) estimate.onLoss(0.4, i * 1000);
+    const low = estimate.view.kbps ?? 0;
+    expect(low).toBeLessThan(1500);
+    for (let i = 5; i < 40; i++) estimate.onLoss(0, i * 1000);
+    expect(estimate.view.kbps).toBe(4000);
+  });
+
+  test('REMB counts where transport feedback is absent, and only there', () => {
+    const estimate = new BandwidthEstimate(4000);
+    estimate.onRemb(1234);
+    expect(estimate.view.kbps).toBe(1234);
+    for (const { flights, nowMs } of stream(new Line(9000), 2000, 0, 200))
+      estimate.onFeedback(flights, nowMs);
+    const before = estimate.view.kbps;
+    estimate.onRemb(100);
+    expect(estimate.view.kbps).toBe(before);
+  });
+
+  test('no feedback makes it negative, endless or no number', () => {
+    const flight = fc.record({
+      sequence: fc.integer({ min: 0, max: 65_535 }),
+      sentAtMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
+      receivedAtMs: fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+      bytes: fc.integer({ min: 1, max: 1500 }),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.array(flight, { maxLength: 20 }), { maxLength: 20 }), (reports) => {
+        const estimate = new BandwidthEstimate(4000);
+        for (const [i, flights] of reports.entries()) estimate.onFeedback(flights, i * 60);
+        const kbps = estimate.view.kbps ?? 4000;
+        expect(kbps).toBeGreaterThan(0);
+        expect(kbps).toBeLessThanOrEqual(6000);
+      }),
+    );
+  });
+});
+
+describe('drain', () => {
+  test('takes the backlog over the speed of the link', () => {
+    const drain = new Drain(50_000, 500, 10, 0);
+    for (let nowMs = 60; nowMs < 800; nowMs += 60) drain.heard(50_000 - (nowMs * 500) / 8, 500, nowMs);
+    expect(drain.isOver(770)).toBe(false);
+    expect(drain.isOver(805)).toBe(true);
+  });
+
+  test('ends with silence: what was lost at the end of the queue is never reported', () => {
+    const drain = new Drain(50_000, 500, 10, 0);
+    drain.heard(20_000, 500, 300);
+    expect(drain.isOver(420)).toBe(false);
+    expect(drain.isOver(430)).toBe(true);
+  });
+
+  test('is over at once when nothing waits, and after two seconds whatever is reported', () => {
+    expect(new Drain(1_000, 500, 0, 0).isOver(0)).toBe(true);
+    const drain = new Drain(1e9, 100, 0, 0);
+    for (let nowMs = 50; nowMs < 2_000; nowMs += 50) drain.heard(1e9, 100, nowMs);
+    expect(drain.isOver(2_000)).toBe(true);
+  });
+});
+
+describe('probe', () => {
+  function probe(line: Line, kbps: number, lose: number | null = null) {
+    const run = new ProbeRun(0, 0);
+    const flights = Array.from({ length: Math.round((kbps * 100) / 8 / 250) }, (_, i) => {
+      const flight = line.send((i * 250 * 8) / kbps, 250);
+      run.sent(flight.sequence, flight.bytes);
+      return flight;
+    });
+    run.end(100);
+    const lost = flights.filter(({ sequence }) => sequence === lose);
+    return run.heard({ flights: flights.filter(({ sequence }) => sequence !== lose), lost });
+  }
+
+  test('that the link carries is clean, and tells what was received', () => {
+    const result = probe(new Line(5000), 2000);
+    expect(result?.clean).toBe(true);
+    expect(result?.receivedKbps).toBeGreaterThan(1900);
+    expect(result?.receivedKbps).toBeLessThan(2100);
+  });
+
+  test('that lengthens the queue, or loses a packet, is not', () => {
+    expect(probe(new Line(1000), 2000)).toMatchObject({ clean: false });
+    expect(probe(new Line(5000), 2000, 3)).toMatchObject({ clean: false });
+  });
+
+  test('of which nothing is heard proves nothing', () => {
+    const run = new ProbeRun(0, 0);
+    run.sent(1, 250);
+    run.end(100);
+    expect(run.overdue(20, 300)).toBeNull();
+    expect(run.overdue(20, 400)).toEqual({ receivedKbps: 0, clean: false });
+  });
+});

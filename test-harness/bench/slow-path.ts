@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import path from 'node:path';
+
+/**
+ * A network between the media worker and the browser whose speed and losses a bench sets. Two kinds: a network
+ * namespace for the browser, joined by a veth pair with tbf on the worker's side; and, where namespaces cannot be made
+ * or packets are to be lost, a relay in this process.
+ */
+export interface SlowPath {
+  readonly kind: 'namespace' | 'relay';
+  /** Address that the worker offers. */
+  readonly address: string;
+  /** Program to start as the browser; null = the ordinary one. */
+  readonly browserProgram: string | null;
+  /** A candidate as the other side is to see it; null keeps it back. */
+  candidate(line: string, to: 'viewer' | 'worker'): string | null;
+  /** @param kbps null = as fast as it goes */
+  setRate(kbps: number | null): void;
+  close(): void;
+}
+
+const BURST_BYTES = 8 * 1024;
+const LIMIT_BYTES = 60 * 1024;
+
+/** @returns null where this machine does not allow it */
+export function openNamespacePath(): SlowPath | null {
+  const name = `fl-bench-${process.pid}`;
+  const [near, far] = [`flb${process.pid}a`, `flb${process.pid}b`];
+  const [address, viewer] = ['10.231.77.1', '10.231.77.2'];
+  const run = (command: string) =>
+    execFileSync('/bin/sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const remove = () => {
+    try {
+      run(`ip netns del ${name}`);
+    } catch {
+      // It was never made.
+    }
+  };
+  try {
+    run(`ip netns add ${name}`);
+    run(`ip link add ${near} type veth peer name ${far} netns ${name}`);
+    run(`ip addr add ${address}/30 dev ${near} && ip link set ${near} up`);
+    const inside = `ip -n ${name}`;
+    run(
+      `${inside} addr add ${viewer}/30 dev ${far} && ${inside} link set ${far} up && ${inside} link set lo up`,
+    );
+    // A browser gathers only the address of its default route.
+    run(`${inside} route add default via ${address}`);
+  } catch {
+    remove();
+    return null;
+  }
+  const directory = mkdtempSync(path.join(tmpdir(), 'footlight-path-'));
+  const browserProgram = path.join(directory, 'browser');
+  writeFileSync(browserProgram, `#!/bin/sh\nexec ip netns exec ${name} /usr/bin/chromium "$@"\n`);
+  chmodSync(browserProgram, 0o755);
+  return {
+    kind: 'namespace',
+    address,
+    browserProgram,
+    candidate: (line) => line,
+    setRate(kbps) {
+      run(
+        kbps === null
+          ? `tc qdisc del dev ${near} root 2>/dev/null || true`
+          : `tc qdisc replace dev ${near} root tbf rate ${kbps}kbit burst 8kb limit 60kb`,
+      );
+    },
+    close() {
+      // The pair goes with the namespace that holds one of its ends.
+      remove();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** @param loss 0–1 of the packets towards the viewer, at random; those of connecting are spared */
+export async function openRelayPath(loss = 0): Promise<SlowPath> {
+  const own = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal);
+  if (!own) throw new Error('This machine has nothing but loopback, which browsers do not use');
+  const { address } = own;
+  const towardsWorker = await bound(address);
+  const towardsViewer = await bound(address);
+  let workerPort = 0;
+  let viewerPort = 0;
+  let kbps: number | null = null;
+  const queue: Buffer[] = [];
+  let queuedBytes = 0;
+  let tokens = BURST_BYTES;
+  let refilledAt = performance.now();
+  const drain = () => {
+    const now = performance.now();
+    tokens =
+      kbps === null
+        ? Number.POSITIVE_INFINITY
+        : Math.min(BURST_BYTES, tokens + ((now - refilledAt) * kbps) / 8);
+    refilledAt = now;
+    for (;;) {
+      const next = queue[0];
+      if (!next || next.length > tokens) return;
+      queue.shift();
+      tokens -= next.length;
+      queuedBytes -= next.length;
+      if (viewerPort > 0) towardsViewer.send(next, viewerPort, address);
+    }
+  };
+  const timer = setInterval(drain, 1);
+  towardsWorker.on('message', (data) => {
+    // Media is told from DTLS and STUN by its first byte (RFC 7983).
+    const isMedia = (data[0] ?? 0) >= 128 && (data[0] ?? 0) < 192;
+    if (isMedia && Math.random() < loss) return;
+    if (queuedBytes + data.length > LIMIT_BYTES) return;
+    queue.push(data);
+    queuedBytes += data.length;
+    drain();
+  });
+  towardsViewer.on('message', (data, { port }) => {
+    viewerPort = port;
+    if (workerPort > 0) towardsWorker.send(data, workerPort, address);
+  });
+  return {
+    kind: 'relay',
+    address,
+    browserProgram: null,
+    candidate(line, to) {
+      const words = line.split(' ');
+      if (words[4] !== address) return null;
+      if (to === 'viewer') workerPort = Number(words[5]);
+      words[5] = String((to === 'viewer' ? towardsViewer : towardsWorker).address().port);
+      return words.join(' ');
+    },
+    setRate(next) {
+      drain();
+      kbps = next;
+      tokens = Math.min(tokens, BURST_BYTES);
+    },
+    close() {
+      clearInterval(timer);
+      towardsWorker.close();
+      towardsViewer.close();
+    },
+  };
+}
+
+async function bound(address: string): Promise<Socket> {
+  const socket = createSocket('udp4');
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject);
+    socket.bind(0, address, resolve);
+  });
+  return socket;
+}

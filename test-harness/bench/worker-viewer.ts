@@ -1,0 +1,273 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Browser, startBrowser } from '../src/browser/chromium.ts';
+import { repositoryRoot } from '../src/stack/program.ts';
+import { startBareDisplay } from './display.ts';
+import type { SlowPath } from './slow-path.ts';
+
+/** The agent's media worker on one side of a path, a real browser on the other, a picture that fills the bitrate. */
+export interface WorkerViewer {
+  /** Changes of the encoder's target since the start: Unix milliseconds, kbit/s. */
+  readonly setpoints: { atMs: number; kbps: number }[];
+  readonly failures: string[];
+  readonly metrics: Record<string, unknown>[];
+  /** What the page saw so far; both lists start anew. */
+  take(): Promise<PageRecord>;
+  close(): Promise<void>;
+}
+
+export interface PageRecord {
+  /** Unix milliseconds of each picture that was shown. */
+  pictures: number[];
+  /** Bytes of the picture received by then, from ten looks a second. */
+  received: { atMs: number; bytes: number }[];
+}
+
+export interface WorkerViewerOptions {
+  path: SlowPath;
+  settings: Record<string, unknown>;
+  stream: { width: number; height: number; fps: number; bitrate_kbps: number; rungs: [number, number][] };
+}
+
+declare global {
+  interface Window {
+    footlightViewer: PageRecord;
+    tellWorker(message: object): void;
+    hearWorker(message: {
+      type: string;
+      sdp?: string;
+      candidate?: string;
+      mid?: string | null;
+    }): Promise<void>;
+  }
+}
+
+const RECTANGLES = 250;
+const START_LIMIT_MS = 20_000;
+const PAGE = `<!doctype html><meta charset="utf-8"><title>viewer</title>
+<style>html,body{margin:0;background:#000}video{width:100vw;height:100vh}</style>
+<video autoplay muted playsinline></video>`;
+
+export async function openWorkerViewer(options: WorkerViewerOptions): Promise<WorkerViewer> {
+  const undo: (() => Promise<void> | void)[] = [];
+  const close = async () => {
+    for (const step of undo.reverse()) await step();
+    undo.length = 0;
+  };
+  try {
+    return await open(options, undo, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function open(
+  { path: slowPath, settings, stream }: WorkerViewerOptions,
+  undo: (() => Promise<void> | void)[],
+  close: () => Promise<void>,
+): Promise<WorkerViewer> {
+  const display = await startBareDisplay(stream);
+  undo.push(() => display.stop());
+  const { width, height, fps } = stream;
+  const picture = spawn(
+    '/usr/bin/python3',
+    [
+      path.join(repositoryRoot, 'test-harness', 'bench', 'busy-picture.py'),
+      display.name,
+      ...[width, height, fps, RECTANGLES].map(String),
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  undo.push(() => ended(picture));
+  const scratch = mkdtempSync(path.join(tmpdir(), 'footlight-worker-'));
+  undo.push(() => rmSync(scratch, { recursive: true, force: true }));
+  const worker = fork(path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'), [], {
+    env: { ...process.env, FOOTLIGHT_PARENT_PID: String(process.pid) },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  undo.push(() => ended(worker));
+
+  let browser: Browser | null = null;
+  browser = await startBrowser(
+    { width: 1280, height: 720 },
+    {
+      // The worker's side has no multicast DNS to look a hidden name up.
+      flags: ['--disable-features=WebRtcHideLocalIpsWithMdns', '--autoplay-policy=no-user-gesture-required'],
+      ...(slowPath.browserProgram === null ? {} : { program: slowPath.browserProgram }),
+    },
+  );
+  undo.push(() => browser?.close());
+  const page = await browser.newPage();
+  await page.addInitScript('globalThis.__name = (fn) => fn');
+  await page.route('http://viewer.test/', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
+  await page.goto('http://viewer.test/');
+
+  const setpoints: { atMs: number; kbps: number }[] = [];
+  const failures: string[] = [];
+  const metrics: Record<string, unknown>[] = [];
+  const waiting = new Map<string, () => void>();
+  const said = (type: string) =>
+    new Promise<void>((resolve, reject) => {
+      const limit = setTimeout(() => reject(new Error(`The worker never said ${type}`)), START_LIMIT_MS);
+      waiting.set(type, () => {
+        clearTimeout(limit);
+        resolve();
+      });
+    });
+  let pcId = '';
+  const toPage = (message: object) => {
+    void page
+      .evaluate((m) => window.hearWorker(m as Parameters<typeof window.hearWorker>[0]), message)
+      .catch(() => undefined);
+  };
+  worker.on('message', (raw) => {
+    // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
+    const message = raw as any;
+    waiting.get(message.type)?.();
+    if (message.type === 'failure') failures.push(String(message.error));
+    if (message.type === 'metrics') metrics.push(message.metrics);
+    if (message.type === 'event' && message.event === 'abr.retarget') {
+      setpoints.push({ atMs: message.ts, kbps: message.payload.to_kbps });
+    }
+    if (message.type !== 'signal') return;
+    const { msg } = message;
+    if (msg.type === 'offer') {
+      pcId = msg.pc_id;
+      toPage({ type: 'offer', sdp: msg.sdp });
+    }
+    if (msg.type !== 'candidate' || msg.candidate === '') return;
+    const candidate = slowPath.candidate(msg.candidate, 'viewer');
+    if (candidate !== null) toPage({ type: 'candidate', candidate, mid: msg.mid });
+  });
+  await page.exposeFunction(
+    'tellWorker',
+    (message: { type: string; sdp?: string; candidate?: string; mid?: string }) => {
+      if (message.type === 'answer') {
+        worker.send({ type: 'signal', conn: 1, msg: { type: 'answer', pc_id: pcId, sdp: message.sdp } });
+        return;
+      }
+      const candidate = slowPath.candidate(message.candidate ?? '', 'worker');
+      if (candidate === null) return;
+      worker.send({
+        type: 'signal',
+        conn: 1,
+        msg: { type: 'candidate', pc_id: pcId, candidate, mid: message.mid },
+      });
+    },
+  );
+  await page.evaluate(watchPage);
+
+  await said('warm');
+  worker.send({
+    type: 'prepare',
+    session_id: '11111111-1111-4111-8111-111111111111',
+    uid: null,
+    gid: null,
+    display: display.name,
+    xauthority: null,
+    pulse_server: null,
+    scratch_dir: scratch,
+    stream: {
+      ...stream,
+      abr_floor_kbps: 0,
+      codec: 'h264',
+      h264_profile: 'constrained-baseline',
+      playout0_ms: 50,
+      audio: false,
+      mic: false,
+    },
+    encoder: { family: 'openh264', gpu_index: 0, render_node: null },
+    settings,
+    media: { addresses: [slowPath.address], ports: null },
+  });
+  await said('prepared');
+  worker.send({ type: 'start' });
+  const client_id = '22222222-2222-4222-8222-222222222222';
+  worker.send({
+    type: 'attach',
+    conn: 1,
+    client_id,
+    hello: { type: 'hello', protocol: 1, client_id, client: { kind: 'browser' }, codecs: ['h264'] },
+    ice_servers: [],
+  });
+  await page.waitForFunction(() => window.footlightViewer.pictures.length > 10, undefined, {
+    timeout: START_LIMIT_MS,
+  });
+  return {
+    setpoints,
+    failures,
+    metrics,
+    take: () =>
+      page.evaluate(() => {
+        const record = window.footlightViewer;
+        window.footlightViewer = { pictures: [], received: [] };
+        return record;
+      }),
+    close,
+  };
+}
+
+/** Runs in the page: answers the worker and writes down every picture. */
+function watchPage(): void {
+  window.footlightViewer = { pictures: [], received: [] };
+  const now = () => performance.timeOrigin + performance.now();
+  const connection = new RTCPeerConnection();
+  for (const [label, id] of [
+    ['input', 0],
+    ['motion', 1],
+    ['control', 2],
+  ] as const) {
+    connection.createDataChannel(label, { negotiated: true, id });
+  }
+  const video = document.querySelector('video');
+  connection.ontrack = ({ track, receiver }) => {
+    if (video === null || track.kind !== 'video') return;
+    video.srcObject = new MediaStream([track]);
+    const shown = () => {
+      window.footlightViewer.pictures.push(now());
+      video.requestVideoFrameCallback(shown);
+    };
+    video.requestVideoFrameCallback(shown);
+    setInterval(async () => {
+      for (const entry of (await receiver.getStats()).values()) {
+        if (entry.type === 'inbound-rtp') {
+          window.footlightViewer.received.push({
+            atMs: now(),
+            bytes: entry.bytesReceived + entry.headerBytesReceived,
+          });
+        }
+      }
+    }, 100);
+  };
+  connection.onicecandidate = ({ candidate }) => {
+    if (candidate?.candidate) {
+      window.tellWorker({ type: 'candidate', candidate: candidate.candidate, mid: candidate.sdpMid });
+    }
+  };
+  const early: RTCIceCandidateInit[] = [];
+  window.hearWorker = async ({ type, sdp, candidate, mid }) => {
+    if (type === 'offer' && sdp !== undefined) {
+      await connection.setRemoteDescription({ type: 'offer', sdp });
+      await connection.setLocalDescription(await connection.createAnswer());
+      // The worker's filter counts candidates that come one by one; none stand in the answer's text.
+      const answer = (connection.localDescription?.sdp ?? '').replace(/a=candidate:.*\r\n/g, '');
+      window.tellWorker({ type: 'answer', sdp: answer });
+      for (const waiting of early) await connection.addIceCandidate(waiting);
+    } else if (candidate !== undefined) {
+      const init = { candidate, sdpMid: mid ?? 'video' };
+      if (connection.remoteDescription === null) early.push(init);
+      else await connection.addIceCandidate(init).catch(() => undefined);
+    }
+  };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
