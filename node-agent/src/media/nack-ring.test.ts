@@ -39,6 +39,13 @@ describe('retransmission within a budget', () => {
     expect(ringWith([1]).answer([1], 91, 40)).toHaveLength(0);
   });
 
+  test('nothing while the queue on the path delays more than 100 ms', () => {
+    expect(ringWith([1]).answer([1], 10, 40, 100)).toHaveLength(1);
+    const ring = ringWith([1]);
+    expect(ring.answer([1], 10, 40, 101)).toHaveLength(0);
+    expect(ring.counts).toEqual({ resent: 0, refused: 1 });
+  });
+
   test('over any second of NACKs at most a tenth of the rate, once the reserve is spent', () => {
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 20_000 }), (rateKbps) => {

@@ -185,26 +185,91 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     bench.path.kbps = 5000;
     bench.run(8_000);
     const back = bench.setpoints.find(({ atMs, kbps }) => atMs > upAtMs && kbps >= 0.9 * LAUNCH_KBPS);
-    if (process.env.RATE_TRACE) {
-      for (const { atMs, kbps } of bench.setpoints) console.log(atMs - downAtMs, kbps);
-      console.log(
-        'dropped',
-        bench.path.dropped,
-        'keys',
-        bench.keyframesAtMs.map((at) => at - downAtMs),
-      );
-      const frames = bench.framesSince(downAtMs).map((at) => at - downAtMs);
-      console.log('frames', frames.slice(0, 60).join(' '));
-      console.log(
-        'gap',
-        longestGap(bench.framesSince(downAtMs), downAtMs, upAtMs),
-        'back',
-        back && back.atMs - upAtMs,
-      );
-    }
     expect(down[0]?.atMs).toBeLessThan(downAtMs + 300);
     expect(down[0]?.kbps).toBeLessThan(500);
     expect(longestGap(bench.framesSince(downAtMs), downAtMs, upAtMs)).toBeLessThan(500);
     expect(back?.atMs).toBeLessThan(upAtMs + 4_000);
+  });
+
+  test('the keyframe after it is one, and what follows is numbered without a gap', () => {
+    const bench = build();
+    bench.run(4_000);
+    const downAtMs = bench.nowMs();
+    bench.path.kbps = 500;
+    bench.run(6_000);
+    expect(bench.keyframesAtMs.filter((at) => at > downAtMs)).toHaveLength(1);
+    const numbers = bench.path.delivered.map(({ sequence }) => sequence);
+    const jumps = numbers.slice(1).filter((number, i) => number !== (((numbers[i] ?? 0) + 1) & 0xffff));
+    expect(jumps).toEqual([]);
+  });
+
+  test('where its end was lost in the queue, the pictures go on all the same', () => {
+    const bench = build({}, 20_000);
+    bench.run(4_000);
+    const downAtMs = bench.nowMs();
+    bench.path.kbps = 500;
+    bench.run(8_000);
+    expect(bench.path.dropped).toBeGreaterThan(0);
+    expect(longestGap(bench.framesSince(downAtMs), downAtMs, bench.nowMs())).toBeLessThan(1_000);
+  });
+
+  test('with the ladder on, size and rate give way with the same keyframe', () => {
+    const bench = build({
+      abr_ladder_resolution: true,
+      abr_ladder_fps: true,
+      abr_ladder_res_min_height: 360,
+    });
+    bench.run(4_000);
+    bench.path.kbps = 500;
+    bench.run(3_000);
+    expect(bench.pictures[0]).toMatchObject({ width: 640, height: 360, fps: 30 });
+    expect(bench.rate.metrics()).toMatchObject({
+      abr_mode: 'smooth',
+      adaptation_state: 'network_congested',
+      stream_width: 640,
+      stream_height: 360,
+      ladder_res_rung: 2,
+      ladder_fps: 30,
+      // 0.3 × 4500 for a quarter of the pixels.
+      abr_floor_kbps: 338,
+    });
+  });
+
+  test('with the mode off nothing is touched', () => {
+    const bench = build({ abr_mode: 'off', abr_ladder_resolution: true });
+    bench.run(4_000);
+    bench.path.kbps = 500;
+    bench.run(4_000);
+    expect(bench.setpoints).toEqual([]);
+    expect(bench.pictures).toEqual([]);
+    expect(bench.rate.metrics()).not.toHaveProperty('abr_setpoint_kbps');
+  });
+});
+
+describe('a link that is good', () => {
+  test('is left alone', () => {
+    const bench = build();
+    bench.run(20_000);
+    expect(bench.events).toEqual([]);
+    expect(bench.rate.metrics()).toMatchObject({
+      adaptation_state: 'healthy',
+      abr_setpoint_kbps: LAUNCH_KBPS,
+    });
+  });
+
+  test('and loses a packet in twenty: the rate stays', () => {
+    const bench = build();
+    bench.path.loss = 0.05;
+    bench.run(20_000);
+    expect(bench.rate.setpointKbps).toBe(LAUNCH_KBPS);
+  });
+});
+
+test('before a viewer is there nothing is known, and the setpoint is the launch bitrate', () => {
+  const bench = build();
+  expect(bench.rate.metrics()).toEqual({
+    abr_mode: 'smooth',
+    adaptation_state: 'unknown',
+    abr_setpoint_kbps: LAUNCH_KBPS,
   });
 });
