@@ -11,3 +11,6 @@ export const REFERENCE_PAGE = fileURLToPath(new URL('../src/reference/page', imp
 const require = createRequire(import.meta.url);
 /** The renderer that this page uses. */
 export const SWAGGER_UI = path.dirname(require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'));
+
+/** This program as a release builds it. */
+export const BUILT_PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));

@@ -1,13 +1,20 @@
 import { readFileSync } from 'node:fs';
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
+import { systemClock } from './platform/clock.ts';
 import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config.ts';
 import { createLogger } from './platform/logger.ts';
+import { connectServiceManager, startPulse, watchdogMs } from './platform/service-manager.ts';
+import { install } from './service/install.ts';
 
 /** After a signal everything has this long to end by itself. */
 const GRACE_MS = 10_000;
 
 async function main(): Promise<void> {
+  if (process.argv[2] === 'install') {
+    process.exitCode = await install(process.env, (line) => void process.stdout.write(`${line}\n`));
+    return;
+  }
   const loaded = load();
   if (process.argv.includes('--print-config')) {
     printConfig(loaded);
@@ -17,14 +24,18 @@ async function main(): Promise<void> {
   const logger = createLogger(config.logLevel);
   logger.info({ event: 'service.starting', version: version() });
   for (const warning of warnings) logger.warn({ event: 'config.warning' }, warning);
+  const notify = connectServiceManager(process.env);
   const service = await buildControlPlane(config, { logger });
   closeWithGrace({ delay: GRACE_MS, logger: false }, async ({ err, signal }) => {
     if (err) logger.fatal({ event: 'service.failed', err });
     else logger.info({ event: 'service.stopping', signal });
+    notify('STOPPING=1');
     await service.close();
   });
   try {
     const addresses = await service.listen();
+    notify('READY=1', `STATUS=listening on ${[addresses.https, addresses.http].filter(Boolean).join(', ')}`);
+    startPulse({ notify, clock: systemClock, watchdogMs: watchdogMs(process.env, process.pid) });
     // Whoever started this by hand or from a script sees where it is without reading the log.
     process.stderr.write(`Footlight control plane: ${addresses.https ?? addresses.http}\n`);
   } catch (error) {

@@ -13,6 +13,7 @@ import { errorText } from './platform/text.ts';
 import { storageMoved } from './probe/host-facts.ts';
 import { Inventory } from './probe/inventory.ts';
 import { closedAncestor } from './readiness/facts.ts';
+import { enterServiceGroup } from './runtime/cgroups.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
 import { HomeLocks } from './sessions/home-locks.ts';
 import { removeLeftovers } from './sessions/leftovers.ts';
@@ -103,6 +104,8 @@ export class Agent {
         `SERVICE_AGENT_STATE_DIR: ${config.stateDir} is too long for the sockets of sessions below it; expected at most ${STATE_DIR_BYTES} bytes`,
       );
     }
+    // Before the first child, so that every one of them is born below it.
+    enterServiceGroup();
     const isolated = await canIsolate();
     const uids = new UidPool(config.processUids);
     await removeLeftovers(config.stateDir, { ...deps, ownsUid: (uid) => uids.contains(uid) });
@@ -134,6 +137,11 @@ export class Agent {
   /** Whether the registration with the control plane stands. */
   get connected(): boolean {
     return this.#link.connected;
+  }
+
+  /** Sessions that are not over. */
+  get sessionCount(): number {
+    return this.#supervisor.liveCount;
   }
 
   get healthPort(): number {

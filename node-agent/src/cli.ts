@@ -3,9 +3,11 @@ import { Agent } from './agent.ts';
 import { type AgentConfig, ConfigError, type Environment, readConfig } from './config/environment.ts';
 import { doctor } from './doctor.ts';
 import { enroll } from './enroll.ts';
+import { install } from './install/install.ts';
 import { systemClock } from './platform/clock.ts';
 import { createLogger, type Logger } from './platform/logger.ts';
 import { systemRandom } from './platform/random.ts';
+import { connectServiceManager, ServicePulse, watchdogMs } from './platform/service-manager.ts';
 import { errorText } from './platform/text.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -13,9 +15,11 @@ const USAGE = `footlight node agent ${AGENT_VERSION}
 
 usage: node-agent run       serve sessions on this host until it is stopped
        node-agent enroll    enrol this host with SERVICE_ENROLLMENT_TOKEN, then stop
+       node-agent install   run as a service of systemd, from now on and whenever this machine starts
        node-agent doctor    check this host and print what is wrong and how to mend it
 
-The configuration comes from the environment; SERVICE_CONTROL_URL is required.
+The configuration comes from the environment; SERVICE_CONTROL_URL is required. What \`install\` is told it keeps in
+/etc/footlight/agent.env, and a later \`install\` may leave it out.
 `;
 
 /** Longer than the sessions' own limit, so that they are the ones to decide. */
@@ -31,12 +35,14 @@ export async function runCli(args: readonly string[], env: Environment): Promise
     process.stdout.write(USAGE);
     return 0;
   }
-  if (!['run', 'enroll', 'doctor'].includes(command) || rest.length > 0) {
+  if (!['run', 'enroll', 'install', 'doctor'].includes(command) || rest.length > 0) {
     process.stderr.write(USAGE);
     return 2;
   }
+  const print = (line: string) => void process.stdout.write(`${line}\n`);
   let config: AgentConfig;
   try {
+    if (command === 'install') return await install(env, print);
     config = readConfig(env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -46,7 +52,7 @@ export async function runCli(args: readonly string[], env: Environment): Promise
   const logger = createLogger(config.logLevel);
   const deps = { clock: systemClock, random: systemRandom, logger };
   try {
-    if (command === 'doctor') return await doctor(config, (line) => process.stdout.write(`${line}\n`));
+    if (command === 'doctor') return await doctor(config, print);
     if (command === 'enroll') return await enroll(config, deps);
     return await run(config, deps);
   } catch (error) {
@@ -59,19 +65,41 @@ async function run(
   config: AgentConfig,
   deps: { clock: typeof systemClock; random: typeof systemRandom; logger: Logger },
 ): Promise<number> {
+  const notify = connectServiceManager(process.env);
   const agent = await Agent.start(config, deps);
+  const status = () => statusOf(agent, config);
+  // Ready without a control plane too: an agent that waits for it is at work.
+  notify('READY=1', `STATUS=${status()}`);
+  const pulse = new ServicePulse({
+    notify,
+    clock: deps.clock,
+    watchdogMs: watchdogMs(process.env, process.pid),
+    status,
+  });
+  const stopping = (why: string) => {
+    // The pulse goes on: a stop that hangs is ended as well.
+    notify('STOPPING=1', `STATUS=${why}`);
+  };
   return new Promise((resolve) => {
     const closer = closeWithGrace({ delay: CLOSE_LIMIT_MS, logger: false }, async ({ signal, err }) => {
       if (err) deps.logger.fatal({ error: errorText(err) }, 'agent.unexpected_error');
       deps.logger.info({ signal }, 'agent.stopping');
+      stopping('ending sessions');
       await agent.stop();
+      pulse.close();
       resolve(err ? 1 : 0);
     });
     void agent.restartAsked.then(async () => {
       deps.logger.info('agent.restarting');
+      stopping('ending sessions before a restart');
       await agent.stopForRestart();
       closer.uninstall();
       process.exit(0);
     });
   });
+}
+
+function statusOf(agent: Agent, { controlUrl }: AgentConfig): string {
+  const link = agent.connected ? 'connected to' : 'waiting for';
+  return `${link} ${controlUrl.host}, live sessions: ${agent.sessionCount}`;
 }

@@ -1,5 +1,9 @@
+import { existsSync } from 'node:fs';
 import type { Readiness } from '@footlight/protocol/agent';
+import { execa } from 'execa';
 import type { AgentConfig } from './config/environment.ts';
+import { INSTALL_PLACES, isSystemdRunning } from './install/install.ts';
+import { AGENT_SERVICE } from './install/unit.ts';
 import { reach } from './link/dial.ts';
 import { systemClock } from './platform/clock.ts';
 import { silentLogger } from './platform/logger.ts';
@@ -11,7 +15,14 @@ import { canIsolate } from './runtime/process.ts';
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ' };
 /** What a host can do without; the other checks decide the exit code. */
-const OPTIONAL = ['input_devices', 'mdns_resolution', 'app_limits', 'storage_free', 'clock_offset'];
+const OPTIONAL = [
+  'service',
+  'input_devices',
+  'mdns_resolution',
+  'app_limits',
+  'storage_free',
+  'clock_offset',
+];
 
 /**
  * Checks this host and prints each finding with what to do about it.
@@ -28,6 +39,7 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     programs(),
     await controlPlane(config.controlUrl),
     ...(await inventory.refreshReadiness(null)),
+    await service(),
   ];
   for (const check of checks) {
     print(`${MARKS[check.status] ?? check.status} ${check.id}: ${check.summary}`);
@@ -37,8 +49,12 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
   const advice = checks.filter(({ id, status }) => status === 'fail' && OPTIONAL.includes(id));
   if (broken.length > 0)
     print(`This host cannot serve sessions yet: ${broken.map(({ id }) => id).join(', ')}.`);
-  else if (advice.length > 0) print('This host can serve sessions; see the advice above.');
+  else if (advice.length > 0) print('This host can serve sessions; some things could be better.');
   else print('This host can serve sessions.');
+  // Once more, together: what is above may have left the screen, and these are what a person does next.
+  for (const { id, remediation } of [...broken, ...advice]) {
+    for (const line of remediation.slice(0, 1)) print(`  to mend ${id}: ${line}`);
+  }
   return broken.length > 0 ? 1 : 0;
 }
 
@@ -59,6 +75,28 @@ function programs(): Readiness {
     summary: `Missing: ${missing.join(', ')}.`,
     remediation: [`apt-get install ${packages.join(' ')}`],
   };
+}
+
+/** Whether this host runs its agent by itself. */
+async function service(): Promise<Readiness> {
+  const id = 'service';
+  if (!isSystemdRunning())
+    return skipped(id, 'Process 1 of this machine is not systemd; something else starts the agent.');
+  if (!existsSync(INSTALL_PLACES.unitFile)) return skipped(id, 'The agent is not installed as a service.');
+  const asked = await execa('systemctl', ['is-active', AGENT_SERVICE], { reject: false, stdin: 'ignore' });
+  const state = asked.stdout.trim();
+  if (state === 'active')
+    return { id, status: 'pass', summary: `${AGENT_SERVICE} is active.`, remediation: [] };
+  return {
+    id,
+    status: 'fail',
+    summary: `${AGENT_SERVICE} is ${state || 'in an unknown state'}.`,
+    remediation: [`systemctl restart ${AGENT_SERVICE}`, `journalctl -u ${AGENT_SERVICE} -n 30`],
+  };
+}
+
+function skipped(id: string, summary: string): Readiness {
+  return { id, status: 'skip', summary, remediation: [] };
 }
 
 async function controlPlane(url: URL): Promise<Readiness> {

@@ -43,6 +43,8 @@ const testPackages = [
   { name: 'chromium', why: 'the browser of the end-to-end tests' },
   { name: 'x11-utils', why: 'looks at displays from outside' },
   { name: 'mesa-utils', why: 'glxgears, an app that draws all the time' },
+  { name: 'systemd', why: 'judges the units of the services; it is not started' },
+  { name: 'curl', why: 'runs the line that adds a host' },
   { name: 'libcap2-bin', why: 'reads what a session’s processes may do' },
   { name: 'python3-gi', why: 'the webrtcbin peer of the benches' },
   { name: 'gir1.2-gst-plugins-bad-1.0', why: 'the webrtcbin peer of the benches' },

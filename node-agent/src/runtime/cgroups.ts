@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 
 export interface CgroupLimits {
   /** Bytes; 0 = no limit. */
@@ -18,6 +18,8 @@ export interface SessionCgroup {
 
 const ROOT = '/sys/fs/cgroup';
 const CPU_PERIOD_US = 100_000;
+/** The agent's own group below that of its service: a group with controllers below it may hold no process itself. */
+const AGENT_GROUP = 'footlight-agent';
 
 /**
  * Makes control groups with the given limits, in the hierarchy that is mounted (v1 or v2).
@@ -50,11 +52,42 @@ export function removeCgroupDirs(dirs: readonly string[]): string[] {
   });
 }
 
+/**
+ * Moves this process into a group of its own below that of its systemd service, which Delegate=yes hands over (v2).
+ * Groups of sessions are then made beside it: they count for the service and end with it. Does nothing elsewhere.
+ * Source: systemd.resource-control(5), Delegate=; https://systemd.io/CGROUP_DELEGATION.
+ */
+export function enterServiceGroup(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  root = ROOT,
+): void {
+  // Set for the very process that systemd started, and inherited by its children.
+  if (env.SYSTEMD_EXEC_PID !== String(process.pid) || !existsSync(join(root, 'cgroup.controllers'))) return;
+  const own = ownGroups().get('');
+  if (own === undefined || own === '/') return;
+  try {
+    const group = join(root, own, AGENT_GROUP);
+    mkdirSync(group, { recursive: true });
+    writeFileSync(join(group, 'cgroup.procs'), String(process.pid));
+  } catch {
+    // Sessions then run without limits, which readiness says.
+  }
+}
+
+/**
+ * The group below which groups of sessions are made (v2): that of the service, or else the root group, since only
+ * there may a group have both processes beside it and controllers below it. Pure.
+ * @param own this process's group, as /proc/self/cgroup names it
+ */
+export function sessionsParent(own: string | undefined): string {
+  return own !== undefined && basename(own) === AGENT_GROUP ? dirname(own) : '/';
+}
+
 function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
-  // Below the root group: only there may a group have both processes beside it and controllers below it.
-  const parent = join(ROOT, 'footlight');
+  const top = join(ROOT, sessionsParent(ownGroups().get('')));
+  const parent = join(top, 'footlight');
   mkdirSync(parent, { recursive: true });
-  for (const dir of [ROOT, parent]) writeFileSync(join(dir, 'cgroup.subtree_control'), '+memory +cpu');
+  for (const dir of [top, parent]) writeFileSync(join(dir, 'cgroup.subtree_control'), '+memory +cpu');
   const dir = join(parent, name);
   mkdirSync(dir);
   dirs.push(dir);
@@ -63,7 +96,7 @@ function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
 }
 
 function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
-  const own = ownLegacyGroups();
+  const own = ownGroups();
   const make = (controller: string): string => {
     const dir = join(ROOT, controller, own.get(controller) ?? '/', `footlight-${name}`);
     mkdirSync(dir);
@@ -84,13 +117,16 @@ function cpuQuotaUs(cpus: number): number {
   return Math.max(1_000, Math.round(cpus * CPU_PERIOD_US));
 }
 
-/** This process's group per v1 controller: limits of its own parent still hold for what is below it. */
-function ownLegacyGroups(): Map<string, string> {
+/**
+ * This process's group per v1 controller, where limits of its own parent still hold for what is below it; and under
+ * the empty name its group on v2.
+ */
+function ownGroups(): Map<string, string> {
   const groups = new Map<string, string>();
   for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {
     const [, controllers, path] = line.split(':');
     for (const controller of (controllers ?? '').split(',')) {
-      if (controller !== '' && path !== undefined) groups.set(controller, path);
+      if (path !== undefined) groups.set(controller, path);
     }
   }
   return groups;
@@ -98,8 +134,9 @@ function ownLegacyGroups(): Map<string, string> {
 
 /** Removes the groups of a session whose maker was killed, those of every app that it had. */
 export function removeSessionCgroups(sessionId: string): void {
-  const parents = [join(ROOT, 'footlight')];
-  for (const [controller, path] of ownLegacyGroups()) parents.push(join(ROOT, controller, path));
+  const own = ownGroups();
+  const parents = [join(ROOT, sessionsParent(own.get('')), 'footlight')];
+  for (const [controller, path] of own) if (controller !== '') parents.push(join(ROOT, controller, path));
   for (const parent of parents) {
     if (!existsSync(parent)) continue;
     const names = readdirSync(parent).filter((name) => name.endsWith(sessionId));

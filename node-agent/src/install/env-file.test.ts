@@ -1,0 +1,62 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mergeEnvironment, parseEnvironment, renderEnvironment } from './env-file.ts';
+
+const name = fc.stringMatching(/^SERVICE_[A-Z]{1,8}$/);
+const value = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/['\n\r\0]/g, ''));
+
+describe('the environment of the installed agent', () => {
+  test('what is written is what is read', () => {
+    fc.assert(
+      fc.property(fc.dictionary(name, value), (variables) => {
+        expect(parseEnvironment(renderEnvironment(variables))).toEqual({ ...variables });
+      }),
+    );
+  });
+
+  test('Node and a shell read the same out of it', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'footlight-env-'));
+    try {
+      const file = join(dir, 'agent.env');
+      const text = 'a $HOME `id` "b" \\n #c  = %d ü';
+      writeFileSync(file, renderEnvironment({ SERVICE_TEST: text }));
+      const node = ['-e', 'process.stdout.write(process.env.SERVICE_TEST)'];
+      expect(execFileSync(process.execPath, [`--env-file=${file}`, ...node], { encoding: 'utf8' })).toBe(
+        text,
+      );
+      const shell = `. '${file}'; printf %s "$SERVICE_TEST"`;
+      expect(execFileSync('sh', ['-c', shell], { encoding: 'utf8' })).toBe(text);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  test.each(["it's", 'two\nlines', 'return\r'])(
+    '%j cannot be written, and the sentence names the variable',
+    (text) => {
+      expect(() => renderEnvironment({ SERVICE_TEST: text })).toThrow(/^SERVICE_TEST: .*SERVICE_TEST_FILE/);
+    },
+  );
+
+  test.each([
+    ['what it was told stays', { SERVICE_A: '1' }, {}, { SERVICE_A: '1' }],
+    ['what it is told now counts', { SERVICE_A: '1' }, { SERVICE_A: '2' }, { SERVICE_A: '2' }],
+    ['empty removes', { SERVICE_A: '1' }, { SERVICE_A: '' }, {}],
+    [
+      'a file takes the place of the value',
+      { SERVICE_A: '1' },
+      { SERVICE_A_FILE: '/a' },
+      { SERVICE_A_FILE: '/a' },
+    ],
+    ['a value takes the place of the file', { SERVICE_A_FILE: '/a' }, { SERVICE_A: '1' }, { SERVICE_A: '1' }],
+    ['nobody else’s variables', {}, { PATH: '/bin', HOME: '/root' }, {}],
+  ])('%s', (_words, stored, given, merged) => {
+    expect(mergeEnvironment(stored as Record<string, string>, given as Record<string, string>)).toEqual(
+      merged,
+    );
+  });
+});

@@ -1,0 +1,118 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { execa } from 'execa';
+import { type AgentConfig, type Environment, homeRootOf, readConfig } from '../config/environment.ts';
+import { knobBaseline } from '../config/knobs.ts';
+import { PRODUCT_ROOT } from '../install-location.ts';
+import { errorText } from '../platform/text.ts';
+import { mergeEnvironment, parseEnvironment, renderEnvironment } from './env-file.ts';
+import { AGENT_SERVICE, agentUnit } from './unit.ts';
+
+export interface InstallPlaces {
+  environmentFile: string;
+  unitFile: string;
+  /** What a person types. */
+  command: string;
+}
+
+export const INSTALL_PLACES: InstallPlaces = {
+  environmentFile: '/etc/footlight/agent.env',
+  unitFile: `/etc/systemd/system/${AGENT_SERVICE}`,
+  command: '/usr/local/bin/footlight-agent',
+};
+
+/** Places that the unit hides from the agent (ProtectHome=). */
+const PEOPLES_HOMES = /^\/(home|root|run\/user)(\/|$)/;
+
+/** Whether systemd is process 1 of this machine. Source: sd_booted(3). */
+export function isSystemdRunning(): boolean {
+  return existsSync('/run/systemd/system');
+}
+
+/**
+ * Makes this agent a service: writes its environment, its unit and the command `footlight-agent`, and starts it.
+ * Repeatable: what an earlier call was told stays unless this one says otherwise, and the identity is not touched.
+ * @param env what this call was told; with what is stored it has to be a whole configuration
+ * @returns the exit code: 0 done, 1 the service does not start
+ * @throws ConfigError for a value that the agent would not start with; nothing is written then
+ */
+export async function install(
+  env: Environment,
+  print: (line: string) => void,
+  places: InstallPlaces = INSTALL_PLACES,
+): Promise<number> {
+  if (process.getuid?.() !== 0) {
+    print('Installing a service needs root: run this with sudo.');
+    return 1;
+  }
+  const variables = mergeEnvironment(await storedEnvironment(places), env);
+  const config = readConfig(variables);
+  const text = renderEnvironment(variables);
+  const program = join(PRODUCT_ROOT, 'node-agent', 'dist', 'main.js');
+  const unit = agentUnit({
+    node: process.execPath,
+    program,
+    environmentFile: places.environmentFile,
+    stateDir: config.stateDir,
+    homePaths: pathsBelowHomes(config),
+  });
+  // Secrets may be among them: the token, until it is used.
+  await writeWhole(places.environmentFile, text, 0o600);
+  await writeWhole(places.unitFile, unit, 0o644);
+  await writeWhole(places.command, commandText(program, places), 0o755);
+  print(`Written: ${places.unitFile}, ${places.environmentFile}, ${places.command}`);
+  if (!isSystemdRunning()) {
+    print('Process 1 of this machine is not systemd, so nothing starts the service here.');
+    return 0;
+  }
+  return startService(print);
+}
+
+/** The environment that an earlier installation stored; empty before the first. */
+async function storedEnvironment(places: InstallPlaces): Promise<Record<string, string>> {
+  if (!existsSync(places.environmentFile)) return {};
+  return parseEnvironment(await readFile(places.environmentFile, 'utf8'));
+}
+
+/** What the agent needs of places that the unit would hide: itself, when it runs from a checkout, and app files. */
+function pathsBelowHomes(config: AgentConfig): string[] {
+  const wanted = [
+    PRODUCT_ROOT.replace(/\/$/, ''),
+    dirname(process.execPath),
+    config.stateDir,
+    homeRootOf(config, knobBaseline(config.knobs)),
+    ...config.mountRoots.map(({ path }) => path),
+  ].filter((path) => PEOPLES_HOMES.test(path));
+  return [...new Set(wanted)].filter((path) => !wanted.some((other) => path.startsWith(`${other}/`)));
+}
+
+function commandText(program: string, { environmentFile }: InstallPlaces): string {
+  const word = (text: string) => `'${text.replace(/'/g, "'\\''")}'`;
+  return `#!/bin/sh
+# Written by \`footlight-agent install\`: the agent's own commands, with the environment of its service.
+[ -r ${word(environmentFile)} ] || { echo "Run this as root: sudo footlight-agent $*" >&2; exit 1; }
+exec ${word(process.execPath)} ${word(`--env-file=${environmentFile}`)} ${word(program)} "$@"
+`;
+}
+
+async function startService(print: (line: string) => void): Promise<number> {
+  for (const words of [['daemon-reload'], ['enable', AGENT_SERVICE], ['restart', AGENT_SERVICE]]) {
+    const result = await execa('systemctl', words, { reject: false, stdin: 'ignore' });
+    if (result.exitCode === 0) continue;
+    print(`systemctl ${words.join(' ')}: ${errorText(result.stderr || result.shortMessage, 400)}`);
+    print(`  → journalctl -u ${AGENT_SERVICE} -n 30`);
+    return 1;
+  }
+  print(`${AGENT_SERVICE} is running, and starts with this machine.`);
+  return 0;
+}
+
+/** A file appears whole or not at all: a unit that is cut short would keep the machine from starting the agent. */
+async function writeWhole(file: string, text: string, mode: number): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const partial = `${file}.partial`;
+  await writeFile(partial, text, { mode });
+  await chmod(partial, mode);
+  await rename(partial, file);
+}

@@ -1,0 +1,262 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CONTROL_SERVICE, controlUnit } from '../../control-plane/src/service/unit.ts';
+import { AGENT_SERVICE, agentUnit } from '../../node-agent/src/install/unit.ts';
+import { NotifySocket } from '../src/stack/notify-socket.ts';
+import { freePort, type Program, repositoryRoot, startProgram } from '../src/stack/program.ts';
+
+let directory: string;
+beforeAll(() => {
+  directory = mkdtempSync('/var/tmp/footlight-services-');
+  chmodSync(directory, 0o711);
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Finding {
+  name: string | null;
+  json_field: string;
+  set: boolean | null;
+  exposure: string | null;
+}
+
+/** Writes a unit and lets systemd's own tools judge it. */
+function judge(name: string, text: string, mostExposure: number) {
+  const file = path.join(directory, name);
+  writeFileSync(file, text);
+  const verify = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+  const security = (...words: string[]) =>
+    spawnSync(
+      'systemd-analyze',
+      [
+        'security',
+        '--offline=true',
+        '--no-pager',
+        `--threshold=${Math.round(mostExposure * 10)}`,
+        ...words,
+        file,
+      ],
+      { encoding: 'utf8' },
+    );
+  const report = security();
+  const findings: Finding[] = JSON.parse(security('--json=short').stdout);
+  return { complaints: `${verify.stdout}${verify.stderr}`, verified: verify.status, report, findings };
+}
+
+describe.each([
+  {
+    name: AGENT_SERVICE,
+    most: 4.5,
+    text: () =>
+      agentUnit({
+        node: process.execPath,
+        program: path.join(repositoryRoot, 'node-agent/dist/main.js'),
+        environmentFile: '/etc/footlight/agent.env',
+        stateDir: '/var/lib/service-agent',
+        homePaths: [],
+      }),
+  },
+  {
+    name: CONTROL_SERVICE,
+    most: 2.0,
+    text: () =>
+      controlUnit({
+        node: process.execPath,
+        program: path.join(repositoryRoot, 'control-plane/dist/main.js'),
+        environmentFile: '/etc/footlight/control.env',
+        lowPort: false,
+      }),
+  },
+])('the unit $name', ({ name, most, text }) => {
+  let verdict: ReturnType<typeof judge>;
+  beforeAll(() => {
+    verdict = judge(name, text(), most);
+  });
+
+  test('is one that systemd takes, without a complaint', () => {
+    expect(verdict.complaints).toBe('');
+    expect(verdict.verified).toBe(0);
+  });
+
+  test(`leaves no more open than ${most}`, () => {
+    process.stdout.write(`${verdict.report.stdout}\n`);
+    expect(verdict.report.stdout).toContain('Overall exposure level');
+    expect(verdict.report.status).toBe(0);
+  });
+
+  test('says of each door that stays open why it does', () => {
+    const lines = text().split('\n');
+    const comments = lines.filter((line) => line.startsWith('#')).join('\n');
+    const openSettings = lines.slice(lines.indexOf('# What is open, and why.'));
+    const isExplained = (directive: string) =>
+      comments.includes(directive) || openSettings.some((line) => line.startsWith(`${directive}=`));
+    const unexplained = verdict.findings
+      .filter(({ exposure, set }) => set === false && Number(exposure) > 0)
+      .map(({ name: door }) => /^\w+/.exec(door ?? '')?.[0] ?? '')
+      .filter((directive) => !isExplained(directive));
+    expect(unexplained).toEqual([]);
+  });
+});
+
+describe('a program whose loop hangs', () => {
+  const hanging = {
+    'the agent': `
+      const { connectServiceManager, ServicePulse, watchdogMs } = await import('${repositoryRoot}/node-agent/src/platform/service-manager.ts');
+      const { systemClock: clock } = await import('${repositoryRoot}/node-agent/src/platform/clock.ts');
+      const notify = connectServiceManager(process.env);
+      new ServicePulse({ notify, clock, watchdogMs: watchdogMs(process.env, process.pid), status: () => 'alive' });`,
+    'the control plane': `
+      const { connectServiceManager, startPulse, watchdogMs } = await import('${repositoryRoot}/control-plane/src/platform/service-manager.ts');
+      const { systemClock: clock } = await import('${repositoryRoot}/control-plane/src/platform/clock.ts');
+      const notify = connectServiceManager(process.env);
+      startPulse({ notify, clock, watchdogMs: watchdogMs(process.env, process.pid) });`,
+  };
+  const WATCHDOG_MS = 1_500;
+
+  test.each(Object.entries(hanging))(
+    '%s: feeds its watchdog while its loop turns, and not while it hangs',
+    async (who, code) => {
+      // An abstract address, as systemd may give one.
+      const manager = await NotifySocket.open(`@footlight-test-${process.pid}-${who.length}`);
+      const child: ChildProcess = spawn(
+        process.execPath,
+        // A child of its own that goes on: what would feed from outside of the loop.
+        [
+          '--import',
+          'tsx',
+          '--input-type=module',
+          '-e',
+          `${code}\nprocess.stdin.once('data', () => { for (;;); });`,
+        ],
+        {
+          cwd: repositoryRoot,
+          env: {
+            ...process.env,
+            NOTIFY_SOCKET: manager.address,
+            WATCHDOG_USEC: String(WATCHDOG_MS * 1000),
+          },
+          stdio: ['pipe', 'inherit', 'inherit'],
+        },
+      );
+      try {
+        await manager.said('WATCHDOG=1', 3);
+        child.stdin?.write('hang\n');
+        // What systemd does: it waits that long for the next sign of life, and then ends the service.
+        let fed = -1;
+        let deadlines = 0;
+        // A beat may have left just before the loop stood still.
+        while (deadlines < 3 && fed !== manager.count('WATCHDOG=1')) {
+          fed = manager.count('WATCHDOG=1');
+          deadlines += 1;
+          await new Promise((resolve) => setTimeout(resolve, WATCHDOG_MS));
+        }
+        expect(deadlines).toBeLessThan(3);
+        expect(child.exitCode).toBeNull();
+      } finally {
+        child.kill('SIGKILL');
+        await manager.close();
+      }
+    },
+  );
+
+  test('another process with its environment feeds nothing: the watchdog is that of the process that it names', async () => {
+    const { watchdogMs } = await import('../../node-agent/src/platform/service-manager.ts');
+    expect(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '1' }, 2)).toBeNull();
+    expect(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '2' }, 2)).toBe(30_000);
+    expect(watchdogMs({}, 2)).toBeNull();
+  });
+});
+
+describe('started by a service manager', () => {
+  let manager: NotifySocket;
+  let program: Program | null = null;
+
+  const start = async (script: string, words: string[], env: Record<string, string>) => {
+    manager = await NotifySocket.open(path.join(directory, `${script}.notify`));
+    program = startProgram(
+      script,
+      words,
+      { ...env, NOTIFY_SOCKET: manager.address, WATCHDOG_USEC: '1500000' },
+      path.join(directory, `${script}.log`),
+    );
+    return program;
+  };
+
+  test('the control plane says that it listens, feeds its watchdog, and says that it stops', async () => {
+    const port = await freePort();
+    const control = await start('control-plane', [], {
+      CONTROL_PORT: String(port),
+      SERVICE_TLS: 'off',
+      SERVICE_DATA_DIR: path.join(directory, 'control'),
+      SERVICE_SETUP_TOKEN_PATH: path.join(directory, 'control', 'setup-token'),
+    });
+    try {
+      await manager.said('READY=1', 1, 60_000);
+      expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200);
+      await manager.said('WATCHDOG=1', 2);
+      await control.kill('SIGTERM');
+      await manager.said('STOPPING=1');
+    } finally {
+      await control.kill('SIGKILL').catch(() => undefined);
+      await manager.close();
+    }
+  });
+
+  test('the agent is ready before a control plane answers, says what it waits for, and says that it stops', async () => {
+    const [port, health] = [await freePort(), await freePort()];
+    mkdirSync(path.join(directory, 'agent'), { mode: 0o711 });
+    const agent = await start('node-agent', ['run'], {
+      SERVICE_CONTROL_URL: `http://127.0.0.1:${port}`,
+      SERVICE_ENROLLMENT_TOKEN: 'a-token-that-nobody-asks-for',
+      SERVICE_AGENT_STATE_DIR: path.join(directory, 'agent'),
+      SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${health}`,
+      SERVICE_NODE_NAME: 'lonely',
+    });
+    try {
+      await manager.said('READY=1', 1, 90_000);
+      await manager.said(`STATUS=waiting for 127.0.0.1:${port}, live sessions: 0`);
+      await manager.said('WATCHDOG=1', 2);
+      await agent.kill('SIGTERM');
+      await manager.said('STOPPING=1');
+    } finally {
+      await agent.kill('SIGKILL').catch(() => undefined);
+      await manager.close();
+    }
+  });
+});
+
+describe('install', () => {
+  test('writes environment, unit and command, keeps what it was told before, and refuses what would not start', async () => {
+    const { install } = await import('../../node-agent/src/install/install.ts');
+    const at = (file: string) => path.join(directory, 'etc', file);
+    const places = {
+      environmentFile: at('agent.env'),
+      unitFile: at(AGENT_SERVICE),
+      command: at('footlight-agent'),
+    };
+    const said: string[] = [];
+    const call = (env: Record<string, string>) => install(env, (line) => said.push(line), places);
+    expect(
+      await call({
+        SERVICE_CONTROL_URL: 'https://control.example:8443',
+        SERVICE_NODE_NAME: 'host-a',
+        HOME: '/x',
+      }),
+    ).toBe(0);
+    expect(await call({ SERVICE_PROCESS_RUNTIME: '1', SERVICE_NODE_NAME: '' })).toBe(0);
+    expect(readFileSync(places.environmentFile, 'utf8')).toBe(
+      "SERVICE_CONTROL_URL='https://control.example:8443'\nSERVICE_PROCESS_RUNTIME='1'\n",
+    );
+    expect(execFileSync('stat', ['-c', '%a', places.environmentFile], { encoding: 'utf8' }).trim()).toBe(
+      '600',
+    );
+    expect(said.join('\n')).toContain('Process 1 of this machine is not systemd');
+    await expect(call({ SERVICE_MEDIA_PORTS: 'many' })).rejects.toThrow('SERVICE_MEDIA_PORTS');
+    await expect(call({ SERVICE_CONTROL_CA: "-----BEGIN it's" })).rejects.toThrow('SERVICE_CONTROL_CA');
+    expect(readFileSync(places.environmentFile, 'utf8')).not.toContain('many');
+    // The command hands the stored environment to the agent, and what it is given itself counts for more.
+    const version = execFileSync(places.command, ['--help'], { encoding: 'utf8' });
+    expect(version).toContain('footlight node agent');
+  });
+});
