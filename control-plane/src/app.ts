@@ -30,6 +30,7 @@ export interface Overrides {
   logger?: Logger;
   accountLimits?: NonNullable<AccountsDeps['limits']>;
   credentialLimits?: NonNullable<FleetDeps['credentialLimits']>;
+  installDir?: string;
   listenerLimits?: Partial<ListenerLimits>;
   artwork?: Omit<ArtworkDeps, 'secrets'>;
 }
@@ -105,6 +106,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const accounts = createAccounts(platform, accountsDeps);
     opened.push(() => accounts.close());
     const fleet = createFleet(platform, {
+      certificate,
+      ...(overrides.installDir !== undefined && { installDir: overrides.installDir }),
       ...(overrides.credentialLimits && { credentialLimits: overrides.credentialLimits }),
     });
     opened.push(() => fleet.close());

@@ -14,3 +14,6 @@ export const SWAGGER_UI = path.dirname(require.resolve('@fastify/swagger-ui/stat
 
 /** This program as a release builds it. */
 export const BUILT_PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+/** What new hosts fetch: agent.sh and agent-linux-x64.tgz, made by the release build. */
+export const AGENT_INSTALL_FILES = fileURLToPath(new URL('../../node-agent/dist/install', import.meta.url));

@@ -10,7 +10,7 @@ const buildPackages = [
 ];
 
 /** What a host needs to run, show and encode an app. */
-const hostPackages = [
+export const hostPackages = [
   { name: 'xvfb', why: 'the virtual display of a session' },
   { name: 'xauth', why: 'the cookie that guards that display' },
   { name: 'x11-xkb-utils', why: 'the keyboard map of that display' },

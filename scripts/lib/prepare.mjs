@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packAgent } from '../agent-archive/pack.mjs';
 import { build } from './build.mjs';
 import { digestOf } from './digest.mjs';
 
@@ -169,5 +170,6 @@ export async function prepare({ packages, say }) {
     installMs += timed(buildWeb);
   }
   await build();
+  await packAgent(say);
   return { downloadMs, installMs };
 }

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { AccessCheck, CertificateInfo } from '@footlight/protocol/rest';
 import ipaddr from 'ipaddr.js';
 import { DAY_MS } from '../platform/clock.ts';
+import { forwardedProtoOf } from '../platform/http/forwarded.ts';
 import { isLoopbackHost, judgeOrigin, normaliseOrigin } from '../platform/http/origins.ts';
 import type { OriginsInForce } from '../settings/index.ts';
 import type { CertificateInForce } from './deps.ts';
@@ -30,7 +31,7 @@ export function describeAccess(
   origins: OriginsInForce,
   nowMs: number,
 ): AccessCheck {
-  const forwardedProto = readForwardedProto(request);
+  const forwardedProto = forwardedProtoOf(request.forwardedProtoHeader, request.forwardedHeader);
   return {
     request: {
       host: shown(request.host ?? ''),
@@ -47,14 +48,6 @@ export function describeAccess(
 
 function shown(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…(truncated)`;
-}
-
-/** First value of X-Forwarded-Proto, else `proto` of Forwarded (RFC 7239); lowercased; undefined when neither says. */
-function readForwardedProto(request: RequestFacts): string | undefined {
-  const direct = request.forwardedProtoHeader?.split(',')[0]?.trim().toLowerCase();
-  if (direct) return direct;
-  const proto = /(?:^|[;,])\s*proto\s*=\s*(?:"([^"]*)"|([^;,\s]*))/i.exec(request.forwardedHeader ?? '');
-  return (proto?.[1] ?? proto?.[2])?.trim().toLowerCase() || undefined;
 }
 
 /** Whether the browser treats the page as a secure context. Source: W3C Secure Contexts, "potentially trustworthy". */

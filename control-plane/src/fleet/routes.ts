@@ -1,8 +1,21 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { MAX_AGENT_FRAME_BYTES } from '@footlight/protocol/agent';
 import type { FastifyRequest } from 'fastify';
+import { forwardedProtoOf } from '../platform/http/forwarded.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Admission } from './admission.ts';
 import type { FleetService } from './service.ts';
+
+const INSTALL_FILES = [
+  ['install.script', 'agent.sh'],
+  ['install.archive', 'agent-linux-x64.tgz'],
+] as const;
+
+/** What a proxy says of the request is not believed, and only says that there is one. */
+function cameThroughProxy(headers: IncomingHttpHeaders): boolean {
+  const direct = headers['x-forwarded-proto'];
+  return forwardedProtoOf(Array.isArray(direct) ? direct[0] : direct, headers.forwarded) !== undefined;
+}
 
 /** Hosts and enrollment tokens for administrators, and the socket of the agents. */
 export function registerFleetRoutes(server: Server, fleet: FleetService): void {
@@ -31,9 +44,12 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     return { status: 204 };
   });
 
-  server.handle('enrollmentTokens.create', async ({ body, caller }) => ({
+  server.handle('enrollmentTokens.create', async ({ body, caller, headers, overTls }) => ({
     status: 201,
-    body: await fleet.tokens.create(body, caller.userId),
+    body: await fleet.tokens.create(body, caller.userId, {
+      host: headers.host,
+      ownTls: overTls && !cameThroughProxy(headers),
+    }),
     headers: { 'cache-control': 'no-store' },
   }));
   server.handle('enrollmentTokens.list', async () => ({
@@ -44,6 +60,17 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     await fleet.tokens.delete(params.id, caller.userId);
     return { status: 204 };
   });
+
+  for (const [id, name] of INSTALL_FILES) {
+    server.handle(id, async () => {
+      const { content, bytes } = await fleet.installFile(name);
+      return {
+        status: 200,
+        raw: content,
+        headers: { 'content-length': String(bytes), 'cache-control': 'no-cache' },
+      };
+    });
+  }
 
   const admissions = new WeakMap<FastifyRequest, Admission>();
   server.upgrade('agent.connect', {

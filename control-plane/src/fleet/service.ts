@@ -1,7 +1,10 @@
+import { AGENT_INSTALL_FILES } from '../install-location.ts';
 import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';
 import { authenticateNode, type NodeCaller } from './credentials.ts';
 import { HostAdmin } from './host-admin.ts';
+import type { PinnedCertificate } from './install-command.ts';
+import { type InstallFile, openInstallFile } from './install-files.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './limits.ts';
 import { AgentLinks } from './links.ts';
 import { TokenAdmin } from './token-admin.ts';
@@ -9,6 +12,10 @@ import { TokenAdmin } from './token-admin.ts';
 export interface FleetDeps {
   /** Raised by tests that present many wrong credentials. */
   credentialLimits?: CredentialLimitOptions;
+  /** The certificate that this service answers with; left out or null: it offers no TLS. */
+  certificate?: PinnedCertificate | null;
+  /** Folder of what new hosts fetch; it need not be there. */
+  installDir?: string;
 }
 
 /** Hosts and their agents. `links` is what other features talk to. */
@@ -17,6 +24,7 @@ export interface FleetService {
   readonly admission: AgentAdmission;
   readonly hosts: HostAdmin;
   readonly tokens: TokenAdmin;
+  installFile(name: InstallFile): ReturnType<typeof openInstallFile>;
   /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
   authenticateNode(headers: Record<string, string | string[] | undefined>): Promise<NodeCaller | null>;
   /** After the migrations and before the first socket. */
@@ -32,7 +40,8 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     links,
     admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
     hosts: new HostAdmin(platform, links),
-    tokens: new TokenAdmin(platform),
+    tokens: new TokenAdmin(platform, deps.certificate ?? null),
+    installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
     authenticateNode: (headers) => authenticateNode(platform, headers),
     start: () => links.start(),
     close: () => links.close(),

@@ -6,6 +6,7 @@ import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { SECRET_BYTES } from './credentials.ts';
 import { tokenView } from './host-view.ts';
+import { installCommand, instanceAddress, type PinnedCertificate } from './install-command.ts';
 import { deleteToken, insertToken, listTokens } from './token-store.ts';
 
 export interface TokenRequest {
@@ -20,20 +21,36 @@ export interface MintedToken {
   /** Here and nowhere else. */
   token: string;
   expires_at: string;
-  /** One line for the new host; "" while this release has nothing to install there. */
+  /** The line to run on the new host. */
   command: string;
+}
+
+/** How the administrator who mints a token reached this service: the way that the new host will take. */
+export interface MintedFrom {
+  host: string | undefined;
+  /** Over this service's own TLS, with no proxy in between. */
+  ownTls: boolean;
 }
 
 /** Tokens with which an administrator lets hosts in. */
 export class TokenAdmin {
   readonly #platform: Platform;
+  readonly #certificate: PinnedCertificate | null;
 
-  constructor(platform: Platform) {
+  /** @param certificate the one that this service answers with; null: it offers no TLS */
+  constructor(platform: Platform, certificate: PinnedCertificate | null) {
     this.#platform = platform;
+    this.#certificate = certificate;
   }
 
-  async create(request: TokenRequest, actorUserId: string): Promise<MintedToken> {
-    const { clock, database, random } = this.#platform;
+  /** @throws ApiError 400 when nothing says where new hosts reach this service */
+  async create(request: TokenRequest, actorUserId: string, from: MintedFrom): Promise<MintedToken> {
+    const { clock, config, database, random } = this.#platform;
+    const address = instanceAddress({
+      publicBaseUrl: config.http.publicBaseUrl,
+      host: from.host,
+      tls: config.tls !== null,
+    });
     const token = random.bytes(SECRET_BYTES).toString('base64url');
     const id = random.uuid();
     const nowMs = clock.nowMs();
@@ -53,7 +70,9 @@ export class TokenAdmin {
       used_at: null,
     });
     await this.#audit(actorUserId, 'enrollment_token.create', id, nodeName);
-    return { id, token, expires_at: instant(expiresAt), command: '' };
+    const pin = from.ownTls ? this.#certificate : null;
+    const command = installCommand({ address, token, nodeName, pin });
+    return { id, token, expires_at: instant(expiresAt), command };
   }
 
   /** Newest first. */

@@ -104,7 +104,7 @@ DeviceAllow=char-input rw
 # addresses of this machine.
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 # MemoryDenyWriteExecute would stop V8 and every driver that compiles shaders; SystemCallArchitectures=native and
-# the filter @cpu-emulation would stop 32-bit games; @mount, @privileged and @resources are how sessions are made.
+# SystemCallFilter=~@cpu-emulation would stop 32-bit games; @mount, @privileged and @resources make sessions.
 # UMask stays 0022: users of sessions pass through the agent's directories. Apps are programs of this machine; so
 # RootDirectory and ProcSubset stay unset, and ProtectSystem is full and not strict: homes may lie on any disk.
 

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { type Logger, pino } from 'pino';
 
 export type { Logger };
@@ -23,13 +24,23 @@ export function createLogger(level: string): Logger {
     messageKey: 'event',
     timestamp: pino.stdTimeFunctions.isoTime,
   };
-  if (!process.stdout.isTTY) {
+  if (!process.stdout.isTTY || !hasPrettyLines()) {
     return pino(
       { ...options, formatters: { level: (label) => ({ level: label }) } },
       pino.destination({ dest: 1, sync: false }),
     );
   }
   return pino({ ...options, transport: { target: 'pino-pretty', options: { messageKey: 'event' } } });
+}
+
+/** The agent that other hosts install comes without the package that makes lines readable. */
+function hasPrettyLines(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('pino-pretty');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function silentLogger(): Logger {

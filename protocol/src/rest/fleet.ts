@@ -133,7 +133,11 @@ const mintedEnrollmentToken = z
     id: madeId.describe('Id of the token.'),
     token: z.string().describe('The token. It is shown this once and kept only as a digest.'),
     expires_at: dateTime.describe('When it ends.'),
-    command: z.string().describe('Command to run on the new host; "" where there is none.'),
+    command: z
+      .string()
+      .describe(
+        'The one line to run on the new host: it installs the agent, enrols it and starts it. It carries the token.',
+      ),
   })
   .meta({ id: 'MintedEnrollmentToken', description: 'A fresh token, readable this once.' });
 
@@ -200,6 +204,7 @@ const exampleToken = {
 };
 const byId = { id: exampleHost.id };
 const NO_HOST = 'There is no such host.';
+const NO_AGENT = 'This build carries no agent for other hosts.';
 
 export const fleetOperations = {
   'hosts.list': operation({
@@ -279,6 +284,8 @@ export const fleetOperations = {
     path: '/v1/admin/enrollment-tokens',
     auth: 'admin',
     summary: 'Mint a token that enrols one host',
+    description:
+      'The answer carries the line that adds the host. Where this request came over the service’s own TLS, the line pins the certificate that answers there; behind a proxy it leaves that to the certificates that the host trusts.',
     body: { schema: enrollmentTokenBody, optional: true },
     responses: { 201: mintedEnrollmentToken },
     example: {
@@ -287,7 +294,8 @@ export const fleetOperations = {
         id: exampleToken.id,
         token: 'Zk3vQm8sT1xLr6uYb0dWf5nCj9hPgEaViOo2KtXqN7M',
         expires_at: exampleToken.expires_at,
-        command: '',
+        command:
+          'curl -fsS https://play.example.org/install/agent.sh | sudo SERVICE_CONTROL_URL=https://play.example.org SERVICE_ENROLLMENT_TOKEN=Zk3vQm8sT1xLr6uYb0dWf5nCj9hPgEaViOo2KtXqN7M SERVICE_NODE_NAME=node-2 sh',
       },
     },
   }),
@@ -310,6 +318,31 @@ export const fleetOperations = {
     responses: { 204: null },
     refusals: { not_found: 'There is no such token.' },
     example: { params: { id: exampleToken.id } },
+  }),
+  'install.script': operation({
+    id: 'install.script',
+    method: 'GET',
+    path: '/install/agent.sh',
+    auth: 'public',
+    summary: 'The script that makes a machine a host',
+    description:
+      'For a shell of the new host; `POST /v1/admin/enrollment-tokens` answers the whole line. It carries the SHA-256 of the archive that it fetches, and no secret.',
+    responses: { 200: z.string().describe('The script.') },
+    refusals: { not_found: NO_AGENT },
+    contentType: 'text/x-shellscript; charset=utf-8',
+    example: {},
+  }),
+  'install.archive': operation({
+    id: 'install.archive',
+    method: 'GET',
+    path: '/install/agent-linux-x64.tgz',
+    auth: 'public',
+    summary: 'The agent, packed for other hosts',
+    description: 'Node, the agent and its native modules for Linux on x86-64. It holds no secret.',
+    responses: { 200: z.string().describe('The archive.') },
+    refusals: { not_found: NO_AGENT },
+    contentType: 'application/gzip',
+    example: {},
   }),
   'agent.connect': operation({
     id: 'agent.connect',

@@ -54,14 +54,14 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
       busy={tokens.isPending}
       acts={
         <Button size="xs" variant="filled" onClick={() => setMaking(true)}>
-          Make a token
+          Add a host
         </Button>
       }
     >
       {tokens.isError && <Problem error={tokens.error} retry={() => void tokens.refetch()} />}
       {tokens.data?.items.length === 0 ? (
         <EmptyState icon={IconKey} title="No tokens">
-          A token lets the agent of one new machine connect. It is shown once, when you make it.
+          Each host that you add gets one: it lets the agent of one new machine connect.
         </EmptyState>
       ) : (
         <DataTable label="Enrolment tokens" columns={COLUMNS}>
@@ -98,7 +98,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
           ))}
         </DataTable>
       )}
-      <MakeToken opened={making} onClose={() => setMaking(false)} />
+      <AddHost opened={making} onClose={() => setMaking(false)} />
       <ConfirmDialog
         opened={deleting !== null}
         title={deleting?.note ? `Delete the token “${deleting.note}”?` : 'Delete this token?'}
@@ -120,8 +120,8 @@ function TokenChip({ token }: { token: EnrollmentToken }) {
   return <StateChip tone="info">Waiting</StateChip>;
 }
 
-/** Makes a token and shows it, this one time. */
-export function MakeToken({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+/** Mints a token and shows the line that makes a machine a host with it, this one time. */
+export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const queryClient = useQueryClient();
   const make = useMutation({
     mutationFn: (values: { note: string; nodeName: string; ttl: string }) =>
@@ -155,7 +155,7 @@ export function MakeToken({ opened, onClose }: { opened: boolean; onClose: () =>
     <Dialog
       opened={opened}
       onClose={close}
-      title={made === undefined ? 'Make an enrolment token' : 'Your token'}
+      title={made === undefined ? 'Add a host' : 'Run this on the new machine'}
     >
       {made === undefined ? (
         <form className={styles.form} onSubmit={form.onSubmit((values) => make.mutate(values))} noValidate>
@@ -180,23 +180,26 @@ export function MakeToken({ opened, onClose }: { opened: boolean; onClose: () =>
             {...form.getInputProps('ttl')}
           />
           <Button type="submit" variant="filled" loading={make.isPending}>
-            Make token
+            Show the line
           </Button>
         </form>
       ) : (
         <div className={styles.stack}>
+          <CopyLine value={made.command} label="line that adds the host" />
           <p>
-            It is shown only now. It enrols one machine and ends <RelativeTime at={made.expires_at} />.
+            Paste it into a shell of a Debian 12 machine. It installs the agent, connects it, and says what
+            the machine still lacks. The host appears here by itself.
           </p>
-          <CopyLine value={made.token} label="enrolment token" />
-          {made.command === '' ? (
-            <p className={styles.dim}>Set it as SERVICE_ENROLLMENT_TOKEN for the agent of the new machine.</p>
-          ) : (
-            <>
-              <p>On the new machine, run:</p>
-              <CopyLine value={made.command} label="enrolment command" />
-            </>
-          )}
+          <p className={styles.dim}>
+            It is shown only now, adds one machine, and ends <RelativeTime at={made.expires_at} />.
+          </p>
+          <details>
+            <summary>The token alone</summary>
+            <p className={styles.dim}>
+              For an agent that is started from a checkout, as SERVICE_ENROLLMENT_TOKEN.
+            </p>
+            <CopyLine value={made.token} label="enrolment token" />
+          </details>
           <Button variant="filled" onClick={close}>
             I have it
           </Button>

@@ -33,8 +33,8 @@ export function HostsPage() {
       {hosts.isError && <Problem error={hosts.error} retry={() => void hosts.refetch()} />}
       {items?.length === 0 ? (
         <EmptyState icon={IconServer} title="No host has enrolled">
-          A host is a machine whose agent connects here. Make an enrolment token below; the host appears by
-          itself once its agent has used it.
+          A host is a machine whose agent connects here. Add one below, by a line to run on it; it appears by
+          itself.
         </EmptyState>
       ) : (
         <DataTable label="Hosts" columns={COLUMNS}>

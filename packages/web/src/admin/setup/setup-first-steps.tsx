@@ -9,7 +9,7 @@ import { AppPicture } from '../../components/app-picture.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { MakeToken } from '../fleet/enrollment-tokens.tsx';
+import { AddHost } from '../fleet/enrollment-tokens.tsx';
 import { useGpus, useHosts } from '../fleet/use-fleet.ts';
 import styles from '../frame/admin-parts.module.css';
 import { countWords, Section } from '../frame/parts.tsx';
@@ -31,8 +31,8 @@ export function FirstHostStep() {
       {hosts.isPending && <Skeleton height={84} radius={14} />}
       {hosts.isSuccess && items.length === 0 && (
         <EmptyState icon={IconServer} title="Waiting for a host">
-          Start the agent on a machine and it appears here by itself, within seconds. A new machine needs an
-          enrolment token.
+          A host is a machine that runs apps. Add one by running a line on it; it appears here by itself, once
+          it has measured what it can encode.
         </EmptyState>
       )}
       {items.length > 0 && (
@@ -45,10 +45,10 @@ export function FirstHostStep() {
       )}
       <div>
         <Button size="xs" onClick={() => setMaking(true)}>
-          Make an enrolment token
+          Add a host
         </Button>
       </div>
-      <MakeToken opened={making} onClose={() => setMaking(false)} />
+      <AddHost opened={making} onClose={() => setMaking(false)} />
     </div>
   );
 }

@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { installCommand, instanceAddress, shellWord } from './install-command.ts';
+
+describe('the address that new hosts are told', () => {
+  const base = new URL('https://play.example.org/footlight/');
+  test.each([
+    ['PUBLIC_BASE_URL counts first', base, 'inside:8443', true, 'https://play.example.org/footlight'],
+    ['else https and the Host', null, '192.0.2.7:8443', true, 'https://192.0.2.7:8443'],
+    ['an IPv6 literal keeps its brackets', null, '[2001:db8::7]:8443', true, 'https://[2001:db8::7]:8443'],
+    ['http where SERVICE_TLS is off', null, 'play.lan:8080', false, 'http://play.lan:8080'],
+  ])('%s', (_words, publicBaseUrl, host, tls, address) => {
+    expect(instanceAddress({ publicBaseUrl, host, tls })).toBe(address);
+  });
+
+  test.each([undefined, '', 'a b', 'x;reboot', '$(reboot)', "a'b", 'user@host', 'host:port', 'a/b'])(
+    'a Host of %j is refused',
+    (host) => {
+      expect(() => instanceAddress({ publicBaseUrl: null, host, tls: true })).toThrow('PUBLIC_BASE_URL');
+    },
+  );
+});
+
+describe('the line', () => {
+  test('without a pin the trust store of the new host decides', () => {
+    const facts = { address: 'https://play.example.org', token: 'Zk3v', nodeName: null, pin: null };
+    expect(installCommand(facts)).toBe(
+      'curl -fsS https://play.example.org/install/agent.sh | sudo SERVICE_CONTROL_URL=https://play.example.org SERVICE_ENROLLMENT_TOKEN=Zk3v sh',
+    );
+  });
+
+  test('a node name goes along when the token is for one', () => {
+    const facts = { address: 'http://play.lan:8080', token: 'Zk3v', nodeName: 'render-1', pin: null };
+    expect(installCommand(facts)).toMatch(/SERVICE_ENROLLMENT_TOKEN=Zk3v SERVICE_NODE_NAME=render-1 sh$/);
+  });
+
+  test('brackets of an IPv6 address are no pattern of the shell', () => {
+    const facts = { address: 'https://[2001:db8::7]:8443', token: 'Zk3v', nodeName: null, pin: null };
+    expect(installCommand(facts)).toContain("curl -fsS 'https://[2001:db8::7]:8443/install/agent.sh'");
+  });
+
+  test('any text is one word to a shell, and the same text', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.string({ unit: 'binary' }).map((text) => text.replace(/\0/g, '')),
+          { minLength: 20, maxLength: 20 },
+        ),
+        (texts) => {
+          const line = `printf '%s\\0' ${texts.map(shellWord).join(' ')}`;
+          expect(execFileSync('sh', ['-c', line], { encoding: 'utf8' }).split('\0').slice(0, -1)).toEqual(
+            texts,
+          );
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+});

@@ -1,0 +1,14 @@
+/**
+ * How a request reached the proxy in front, as that says: the first value of X-Forwarded-Proto, else `proto` of
+ * Forwarded (RFC 7239). Pure.
+ * @returns lowercased; undefined when neither header says, which means that no proxy spoke
+ */
+export function forwardedProtoOf(
+  forwardedProtoHeader: string | undefined,
+  forwardedHeader: string | undefined,
+): string | undefined {
+  const direct = forwardedProtoHeader?.split(',')[0]?.trim().toLowerCase();
+  if (direct) return direct;
+  const proto = /(?:^|[;,])\s*proto\s*=\s*(?:"([^"]*)"|([^;,\s]*))/i.exec(forwardedHeader ?? '');
+  return (proto?.[1] ?? proto?.[2])?.trim().toLowerCase() || undefined;
+}

@@ -1,0 +1,193 @@
+// Packs the agent for hosts that have no checkout: the Node binary of this one, the bundle and its native modules, and the
+// script that installs them. Made when something in it has changed; the control plane hands both files out.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { createGzip } from 'node:zlib';
+import { hostPackages } from '../lib/debian-packages.mjs';
+import { digestOf } from '../lib/digest.mjs';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const agent = path.join(root, 'node-agent');
+const target = path.join(agent, 'dist', 'install');
+const ARCHIVE = 'agent-linux-x64.tgz';
+/** What the bundle loads by name at run time. */
+const MODULES = ['koffi', 'node-datachannel', 'pino', 'x11'];
+/** Sources, manuals and tests of those, which nothing loads. */
+const LEFT_OUT = [
+  'node_modules/koffi/src',
+  'node_modules/koffi/vendor',
+  'node_modules/koffi/doc',
+  'node_modules/node-datachannel/src',
+  'node_modules/*/node_modules',
+  'node_modules/*/test',
+  'node_modules/*/tests',
+  'node_modules/*/docs',
+  'node_modules/*/examples',
+  'node_modules/*/benchmarks',
+  '*.d.ts',
+  '*.d.mts',
+  '*.d.cts',
+  '*.map',
+];
+
+/**
+ * Packs when needed. The bundle of the agent must have been built.
+ * @param {(line: string) => void} [say] told when it takes a moment
+ */
+export async function packAgent(say = () => {}) {
+  // The name of the archive says what it runs on; nothing else is packed.
+  if (process.platform !== 'linux' || process.arch !== 'x64') return;
+  const built = readdirSync(path.join(agent, 'dist')).filter((name) => /^\..*\.digest$/.test(name));
+  const digest = createHash('sha256')
+    .update(
+      digestOf(root, [
+        'pnpm-lock.yaml',
+        'scripts/agent-archive',
+        'scripts/bring-up',
+        'scripts/lib/debian-packages.mjs',
+      ]),
+    )
+    .update(
+      built
+        .sort()
+        .map((name) => readFileSync(path.join(agent, 'dist', name), 'utf8'))
+        .join(),
+    )
+    .digest('hex');
+  const stamp = path.join(target, '.digest');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
+  say('Packing the agent for other hosts');
+  mkdirSync(target, { recursive: true });
+  const work = mkdtempSync(path.join(target, '.packing-'));
+  try {
+    const stage = path.join(work, 'stage');
+    layOut(stage);
+    const archive = path.join(work, ARCHIVE);
+    const sha256 = await writeArchive(stage, archive);
+    const script = path.join(work, 'agent.sh');
+    writeFileSync(script, scriptFor(sha256));
+    chmodSync(script, 0o644);
+    // The archive first: a script is never handed out before what it asks for.
+    renameSync(archive, path.join(target, ARCHIVE));
+    renameSync(script, path.join(target, 'agent.sh'));
+    writeFileSync(stamp, digest);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** Lays the tree out in links, which tar follows. @param {string} stage */
+function layOut(stage) {
+  const link = (/** @type {string} */ from, /** @type {string[]} */ ...to) => {
+    const at = path.join(stage, ...to);
+    mkdirSync(path.dirname(at), { recursive: true });
+    symlinkSync(from, at);
+  };
+  link(process.execPath, 'node');
+  link(path.join(root, 'LICENSE'), 'LICENSE');
+  link(path.join(agent, 'package.json'), 'node-agent', 'package.json');
+  for (const name of readdirSync(path.join(agent, 'dist'))) {
+    if (/\.(js|mjs|sh)$/.test(name)) link(path.join(agent, 'dist', name), 'node-agent', 'dist', name);
+  }
+  link(path.join(root, 'scripts/bring-up/supervise.mjs'), 'supervisor', 'supervise.mjs');
+  link(path.join(root, 'scripts/bring-up/supervise-agent.mjs'), 'supervisor', 'supervise-agent.mjs');
+  for (const [name, folder] of modulesBelow(agent)) link(folder, 'node-agent', 'node_modules', name);
+}
+
+/**
+ * The modules and everything that they load, each in one version.
+ * @param {string} from the folder of the package that asks for them
+ * @returns {Map<string, string>} folder by name
+ */
+function modulesBelow(from) {
+  /** @type {Map<string, string>} */
+  const found = new Map();
+  /** @param {string} name @param {string} asker @param {boolean} optional */
+  const add = (name, asker, optional) => {
+    const folder = folderOf(name, asker);
+    if (folder === null) {
+      if (optional) return;
+      throw new Error(`The agent's archive lacks ${name}, which ${asker} needs.`);
+    }
+    const before = found.get(name);
+    if (before === folder) return;
+    if (before !== undefined) throw new Error(`The agent's archive needs two versions of ${name}.`);
+    found.set(name, folder);
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+      readFileSync(path.join(folder, 'package.json'), 'utf8'),
+    );
+    for (const each of Object.keys(optionalDependencies)) add(each, folder, true);
+    for (const each of Object.keys(dependencies))
+      if (!(each in optionalDependencies)) add(each, folder, false);
+  };
+  for (const name of MODULES) add(name, from, false);
+  return found;
+}
+
+/** Where Node would find a package. @param {string} name @param {string} asker */
+function folderOf(name, asker) {
+  for (let at = asker; at !== path.dirname(at); at = path.dirname(at)) {
+    const folder = path.join(at, 'node_modules', name);
+    if (existsSync(path.join(folder, 'package.json'))) return realpathSync(folder);
+  }
+  return null;
+}
+
+/**
+ * The same bytes for the same content, whoever packs it and when.
+ * @param {string} stage @param {string} file @returns {Promise<string>} its SHA-256 in hex
+ */
+async function writeArchive(stage, file) {
+  const words = [
+    ...[
+      '--create',
+      '--dereference',
+      '--sort=name',
+      '--mtime=@0',
+      '--owner=0',
+      '--group=0',
+      '--numeric-owner',
+    ],
+    ...[
+      '--mode=u+rw,go+r-w,a+X',
+      ...LEFT_OUT.map((pattern) => `--exclude=${pattern}`),
+      '--directory',
+      stage,
+      '.',
+    ],
+  ];
+  const tar = spawn('tar', words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = new Promise((resolve) => tar.once('exit', resolve));
+  // Quick rather than small: this runs where somebody waits, and it is sent over a local network.
+  await pipeline(tar.stdout, createGzip({ level: 1 }), createWriteStream(file));
+  if ((await exited) !== 0) throw new Error('tar could not pack the agent.');
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}
+
+/** @param {string} sha256 of the archive */
+function scriptFor(sha256) {
+  const names = hostPackages.map(({ name }) => name);
+  return readFileSync(new URL('agent.sh', import.meta.url), 'utf8')
+    .replace('@ARCHIVE_SHA256@', sha256)
+    .replace('@PACKAGES@', ['ca-certificates', ...names].join(' '));
+}

@@ -1,0 +1,21 @@
+// Keeps an installed agent running where no service manager does, as scripts/up does on its own machine.
+// Lies in the archive beside supervise.mjs; the agent's environment is this program's own.
+import { fileURLToPath } from 'node:url';
+import { supervise } from './supervise.mjs';
+
+/** Sessions get 8 s to end when the agent is told to stop. */
+const STOP_MS = 12_000;
+
+const agent = supervise(
+  {
+    name: 'node agent',
+    command: [process.execPath, fileURLToPath(new URL('../node-agent/dist/main.js', import.meta.url)), 'run'],
+    logFile: '/var/log/footlight-agent.log',
+    env: process.env,
+  },
+  (line) => process.stderr.write(`${line}\n`),
+);
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
+  process.once(signal, () => void agent.stop(STOP_MS).then(() => process.exit(0)));
+// Whoever started it may close its terminal.
+process.on('SIGHUP', () => undefined);
