@@ -92,6 +92,7 @@ export async function build(folder) {
         platform: 'node',
         format: 'esm',
         target: 'node20',
+        define: { 'process.env.NODE_ENV': '"production"' },
         banner: { js: NODE_BANNER },
         external: bundle.external,
         sourcemap: 'linked',

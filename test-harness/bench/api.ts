@@ -6,7 +6,8 @@
  * - first: each request comes right after a write that ends every kept list. One connection, only the list is timed.
  * - herd: one write, and then many people ask at once, each for the first time since.
  *
- * Pages of 50, which is what a client gets that does not ask for a size, and of 500.
+ * Pages of 50, which is what a client gets that does not ask for a size, and of 500, which the mark of cached lists is
+ * about: beside 50 apps the cost of any request that is looked at at all (token, headers, hooks) weighs more.
  */
 import { deepStrictEqual } from 'node:assert';
 import { writeFileSync } from 'node:fs';
@@ -19,8 +20,11 @@ import { alternate, exitStatus, judge, median, printLine, type Round, round2 } f
 const PAGES = [50, 500] as const;
 const FIGURES = ['cached', 'first', 'herd'] as const;
 type Figure = (typeof FIGURES)[number];
-/** What the subject reaches of the reference's answers a second, at least. */
-const MARKS: Record<Figure, number> = { cached: 0.8, first: 0.15, herd: 0.15 };
+/** What the subject reaches of the reference's answers a second, at least; null: told, not judged. */
+const MARKS: Record<(typeof PAGES)[number], Record<Figure, number | null>> = {
+  50: { cached: null, first: 0.15, herd: 0.15 },
+  500: { cached: 0.8, first: 0.15, herd: 0.15 },
+};
 
 const CACHED_SECONDS = 2;
 const CONNECTIONS = 64;
@@ -87,7 +91,9 @@ async function benchInstance(
         write: (): LoadRequestLine => ({ path: '/health' }),
       },
     };
-    const names = PAGES.flatMap((page) => FIGURES.map((figure) => `api ${dialect} ${page} ${figure}`));
+    const figures = PAGES.flatMap((page) =>
+      FIGURES.map((figure) => ({ name: `api ${dialect} ${page} ${figure}`, mark: MARKS[page][figure] })),
+    );
     const cpu = { reference: PAGES.map((): number[] => []), subject: PAGES.map((): number[] => []) };
     const measure = async (side: keyof typeof sides): Promise<number[]> => {
       const { url, pid, list, write } = sides[side];
@@ -122,7 +128,7 @@ async function benchInstance(
     const kept = await alternate(
       rounds,
       { reference: () => measure('reference'), subject: () => measure('subject') },
-      names,
+      figures.map(({ name }) => name),
     );
     for (const [page, size] of PAGES.entries()) {
       printLine({
@@ -133,19 +139,16 @@ async function benchInstance(
         },
       });
     }
-    return judgeAll(names, kept);
+    return figures.reduce((status, figure, n) => Math.max(status, report(figure, kept[n] ?? [])), 0);
   } finally {
     await bare.stop();
   }
 }
 
-function judgeAll(names: readonly string[], kept: readonly Round[][]): number {
-  return names.reduce((status, name, n) => {
-    const mark = MARKS[FIGURES[n % FIGURES.length] ?? 'cached'];
-    const judgement = judge(name, kept[n] ?? [], (ratio) => ratio >= mark);
-    printLine({ ...judgement, mark });
-    return Math.max(status, exitStatus(judgement.verdict));
-  }, 0);
+function report({ name, mark }: { name: string; mark: number | null }, rounds: readonly Round[]): number {
+  const judgement = judge(name, rounds, (ratio) => mark === null || ratio >= mark);
+  printLine(mark === null ? { ...judgement, verdict: 'not judged' } : { ...judgement, mark });
+  return mark === null ? 0 : exitStatus(judgement.verdict);
 }
 
 /** Asks for everybody's pages once, holds them against what the rows say, and keeps their bytes. @returns files by person and page */
