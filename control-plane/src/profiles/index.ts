@@ -1,5 +1,5 @@
 // Pure rules that admission decides by.
-export { permits, profileWithoutChoice } from './app-choice.ts';
+export { type AppChoice, permits, profileWithoutChoice } from './app-choice.ts';
 export { chooseRung, floorOf } from './chain.ts';
 export { toCatalogCodec, toSessionCodec } from './codec-spelling.ts';
 export {
@@ -8,15 +8,19 @@ export {
   FAILURE_COUNTS_MS,
   judgeLaunchProfile,
   judgeRung,
+  type Verdict,
 } from './eligibility.ts';
 export { recommend } from './recommendation.ts';
+export type { Chained } from './record.ts';
 export { registerProfilesRoutes } from './routes.ts';
 export { createProfiles } from './service.ts';
 // What admission reads in its own transaction.
 export {
   findLaunchProfile,
+  holdRung,
   listClientFailures,
   listLaunchProfiles,
   loadPolicy,
   loadPreference,
+  type Policy,
 } from './store.ts';

@@ -93,6 +93,8 @@ export function createRungAdmin(platform: Platform): RungAdmin {
     async remove(actor, id) {
       const name = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
+        // Before the question below: a launch that holds the rung is about to add a session that records it.
+        await store.lockRung(database, tx, id);
         const rung = await store.findRung(tx, id);
         if (!rung) throw new ApiError('not_found');
         const chains = listing(await store.listLaunchProfiles(tx), id);

@@ -49,6 +49,21 @@ export async function deleteRung(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('stream_profiles').where('id', '=', id).execute();
 }
 
+/** Locks the rung against sessions that are about to record it. @returns whether it is there */
+export async function lockRung(database: Database, tx: Tx, id: string): Promise<boolean> {
+  const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
+  return (await database.forUpdate(query).executeTakeFirst()) !== undefined;
+}
+
+/**
+ * Holds the rung that a session is about to record until the transaction ends: whoever deletes it either sees the
+ * session or was first. @returns whether it is still there
+ */
+export async function holdRung(database: Database, tx: Tx, id: string): Promise<boolean> {
+  const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
+  return (await database.forShare(query).executeTakeFirst()) !== undefined;
+}
+
 /** How many sessions, live and past, resolved to each rung; rungs of none are missing. */
 export async function countSessionsByRung(db: Executor): Promise<Map<string, number>> {
   const rows = await db

@@ -1,211 +1,250 @@
 /**
- * Which GPU a launch may take, and why it may not take the others. Pure: facts and the present instant in, an ordered
- * list of candidates and the refusals with their numbers out.
+ * What a launch has to pass, in its fixed order, as pure functions over what was read beforehand: `admit` before the
+ * transaction, `admitHeld` with the user's row locked, `serve` once a GPU is taken. The first refusal is the answer.
+ * Source: docs/sessions.md, "Admission".
  */
-import { SECOND_MS } from '../platform/clock.ts';
+import type { Chained, ClientFacts } from '../profiles/index.ts';
+import type { MergedRuntime } from './app-spec.ts';
+import { mergeRuntime } from './app-spec.ts';
+import { type Certification, isOverCertified, nextLowerProfile } from './certification-cap.ts';
+import type { LaunchApp } from './launch-store.ts';
+import type { Demand, Pin } from './placement.ts';
+import { type ChoiceFacts, type ChoiceRequest, chooseProfile } from './profile-choice.ts';
+import type { Refusal } from './refusal.ts';
+import { encodes, type HostAbilities, type ServedRung, takeRungOf, walkRungs } from './rung-walk.ts';
+import type { QuotaSession } from './store.ts';
+import { resolveRungStream, resolveTierStream, type StreamPlan, type Viewer } from './stream.ts';
 
-/** A host without its GPUs, as far as a placement asks. */
-export interface HostFacts {
-  host_id: string;
-  node_name: string;
-  status: 'online' | 'offline' | 'draining';
-  capacity_detection: 'ok' | 'unavailable' | 'failed';
-  features: readonly string[];
-  /** Encoder family in effect; null = unset, which binds like openh264. */
-  encoder: string | null;
-  /** Knob in effect: a device path pins, "" and "software" do not. */
-  render_node: string | null;
-  /** Where homes lie on that host; null = not reported yet. */
-  home_root: string | null;
+export interface AdmissionRequest extends ChoiceRequest {
+  client_type?: string | undefined;
+  mic: boolean;
 }
 
-export interface GpuFacts {
-  host: HostFacts;
-  gpu_id: string;
-  gpu_index: number;
-  vendor: string;
-  render_node: string | null;
-  reported: boolean;
-  slots_total: number;
-  slots_used: number;
-  /** Reserving sessions on this GPU. */
-  active_sessions: number;
-  /** Those of them that the VRAM sample cannot contain yet. */
-  in_flight: number;
-  vram_mb_total: number;
-  /** null = unknown, never zero. */
-  vram_mb_free: number | null;
-  /** Control-plane clock, epoch ms. */
-  vram_sampled_at: number | null;
+/** Everything that a launch reads before its transaction. */
+export interface Snapshot {
+  /** null: unknown or disabled. */
+  app: LaunchApp | null;
+  /** null: the app is no tile. */
+  parent: LaunchApp | null;
+  entitled: boolean;
+  choice: Omit<ChoiceFacts, 'app'>;
+  viewer: Pick<Viewer, 'isAdmin' | 'probe'>;
+  settings: {
+    storageProvider: 'auto' | 'local' | 'volume';
+    micCaptureEnabled: boolean;
+    flightRecorderEnabled: boolean;
+  };
+  /** Host of the user's most recently used home of the app that owns homes; null = there is none anywhere. */
+  homeHostId: string | null;
+  /** Whether that host goes first wherever any may serve. */
+  prefersHomeHost: boolean;
 }
 
-/** What the launch needs. */
-export interface Demand {
-  encode_slots: number;
-  runtime: 'process' | 'container';
-  /** A managed home in a directory below the host's home root. */
-  needs_home_root: boolean;
-  /** The only host that may serve it; null = any. A pin never falls back to another host. */
-  pin_host_id: string | null;
-  /** GPUs of this host come first (placement policy locality); null = no wish. */
-  prefer_host_id: string | null;
+/** What a launch that is no person's own may say besides. */
+export interface Terms {
+  /** local_only: nothing is encoded, nothing streamed. */
+  topology: 'stream_only' | 'local_only' | 'dual_output';
+  /** null = wherever there is room. */
+  pin: Pin | null;
+  skipVramVeto: boolean;
 }
 
-export interface PlacementSettings {
-  /** Veto floor in MB; 0 = off. */
-  vramMinFreeMb: number;
-  /** What a starting session is taken to need beyond the sample, MB. */
-  vramInflightEstimateMb: number;
-  vramStalenessSecs: number;
+/** Those of a launch by a person. */
+export const PERSONAL_TERMS: Terms = { topology: 'stream_only', pin: null, skipVramVeto: false };
+
+/** A launch that passed everything that needs no lock. */
+export interface Admitted {
+  app: LaunchApp;
+  /** The app that owns runtime, resources and home: the parent of a tile, else the app itself. */
+  owner: LaunchApp;
+  runtime: MergedRuntime;
+  homeProvider: 'local' | 'volume';
+  demand: Demand;
+  topology: Terms['topology'];
+  /** In force; null: tiers within the app's own numbers. */
+  profile: Chained | null;
+  /** Every launch profile, for a step down. */
+  profiles: readonly Chained[];
+  client: ClientFacts;
+  viewer: Viewer;
+  stream: ChoiceRequest['stream'];
+  mic: boolean;
+  recorder: boolean;
 }
 
-type RefusalRule =
-  | 'online'
-  | 'capacity_detection'
-  | 'runtime'
-  | 'encoder_binding'
-  | 'pin'
-  | 'image'
-  | 'slots'
-  | 'vram';
+const NOT_ENTITLED: Refusal = { code: 'forbidden', message: 'You are not entitled to this app.' };
 
-/** Why one GPU is no candidate: what it has, and what was needed. */
-export interface Refusal {
-  host_id: string;
-  node_name: string;
-  gpu_id: string | null;
-  rule: RefusalRule;
-  have: string | number | null;
-  need: string | number | null;
-}
+/** Homes as engine volumes need an engine. */
+export const VOLUME_FOR_PROCESS: Refusal = {
+  code: 'conflict',
+  message: 'Homes are engine volumes here, and this app runs without an engine.',
+};
 
-export interface Placement {
-  /** In the order in which they are to be tried. */
-  candidates: GpuFacts[];
-  refusals: Refusal[];
-  /** Some GPU would serve this launch when idle. */
-  could_ever: boolean;
-}
+type Outcome<T> = { refusal: Refusal } | T;
 
-/**
- * Rules 1 to 4: whether this GPU could serve the launch at all, whatever runs on it now.
- * @returns the first rule that says no, or null
- */
-function refusesForGood(
-  gpu: GpuFacts,
-  demand: Demand,
-): Omit<Refusal, 'host_id' | 'node_name' | 'gpu_id'> | null {
-  const { host } = gpu;
-  if (host.status !== 'online') return { rule: 'online', have: host.status, need: 'online' };
-  if (host.capacity_detection !== 'ok')
-    return { rule: 'capacity_detection', have: host.capacity_detection, need: 'ok' };
-  if (!gpu.reported) return { rule: 'capacity_detection', have: 'GPU not reported', need: 'reported' };
-  if (demand.needs_home_root && (host.home_root === null || host.home_root === ''))
-    return { rule: 'capacity_detection', have: 'no home root reported', need: 'home_root' };
-  if (demand.runtime === 'process' && !host.features.includes('process_runtime'))
-    return { rule: 'runtime', have: 'container', need: 'process_runtime' };
-  const binding = refusesEncoder(gpu);
-  if (binding !== null) return binding;
-  if (demand.pin_host_id !== null && demand.pin_host_id !== host.host_id)
-    return { rule: 'pin', have: host.host_id, need: demand.pin_host_id };
-  return null;
-}
-
-/** Rule 2: whether the encoder that is in effect on the host can use this GPU. */
-function refusesEncoder(gpu: GpuFacts): Omit<Refusal, 'host_id' | 'node_name' | 'gpu_id'> | null {
-  const { encoder, render_node } = gpu.host;
-  if (encoder === 'va' && gpu.vendor !== 'amd' && gpu.vendor !== 'intel')
-    return { rule: 'encoder_binding', have: gpu.vendor, need: 'va: amd or intel' };
-  if (encoder === 'nvenc' && gpu.vendor !== 'nvidia')
-    return { rule: 'encoder_binding', have: gpu.vendor, need: 'nvenc: nvidia' };
-  if (encoder === 'vulkan' && gpu.gpu_index !== 0)
-    return { rule: 'encoder_binding', have: gpu.gpu_index, need: 'vulkan: gpu_index 0' };
-  if (render_node?.startsWith('/') && render_node !== gpu.render_node)
-    return { rule: 'encoder_binding', have: gpu.render_node, need: render_node };
-  return null;
-}
-
-/** Free VRAM of a GPU when its sample is fresh, else null. */
-function freshVramFree(gpu: GpuFacts, settings: PlacementSettings, nowMs: number): number | null {
-  if (gpu.vram_mb_free === null || gpu.vram_sampled_at === null) return null;
-  return nowMs - gpu.vram_sampled_at > settings.vramStalenessSecs * SECOND_MS ? null : gpu.vram_mb_free;
-}
-
-/**
- * Live-VRAM veto for one GPU. Abstains (null) where nothing is known, or where the floor could never be met: encode
- * slots then decide alone.
- */
-export function vramVeto(
-  gpu: GpuFacts,
-  settings: PlacementSettings,
-  nowMs: number,
-): { have: number; need: number } | null {
-  const floor = settings.vramMinFreeMb;
-  if (floor === 0 || gpu.vram_mb_total <= floor) return null;
-  const free = freshVramFree(gpu, settings, nowMs);
-  if (free === null) return null;
-  const left = free - settings.vramInflightEstimateMb * gpu.in_flight;
-  return left < floor ? { have: left, need: floor } : null;
-}
-
-/** Rules 5 and 6, which are checked again once the GPU's row is locked. */
-export function refusesForNow(
-  gpu: GpuFacts,
-  demand: Demand,
-  settings: PlacementSettings,
-  nowMs: number,
-): Refusal | null {
-  const base = { host_id: gpu.host.host_id, node_name: gpu.host.node_name, gpu_id: gpu.gpu_id };
-  const free = gpu.slots_total - gpu.slots_used;
-  if (free < demand.encode_slots) return { ...base, rule: 'slots', have: free, need: demand.encode_slots };
-  const veto = vramVeto(gpu, settings, nowMs);
-  return veto === null ? null : { ...base, rule: 'vram', ...veto };
-}
-
-/**
- * Judges every GPU of the fleet for one launch.
- * @param gpus each with its host; GPUs that the newest report left out may be among them
- * @param nowMs epoch ms, beside the stored sample times
- */
-export function decidePlacement(
-  gpus: readonly GpuFacts[],
-  demand: Demand,
-  settings: PlacementSettings,
-  nowMs: number,
-): Placement {
-  const candidates: GpuFacts[] = [];
-  const refusals: Refusal[] = [];
-  let could_ever = false;
-  for (const gpu of gpus) {
-    const base = { host_id: gpu.host.host_id, node_name: gpu.host.node_name, gpu_id: gpu.gpu_id };
-    const never = refusesForGood(gpu, demand);
-    if (never !== null) {
-      refusals.push({ ...base, ...never });
-      continue;
-    }
-    if (gpu.slots_total >= demand.encode_slots) could_ever = true;
-    const now = refusesForNow(gpu, demand, settings, nowMs);
-    if (now === null) candidates.push(gpu);
-    else refusals.push(now);
+/** Rows 2 to 10: all that can be judged without a lock. */
+export function admit(
+  snapshot: Snapshot,
+  request: AdmissionRequest,
+  terms: Terms,
+): Outcome<{ admitted: Admitted }> {
+  const { app, parent, choice } = snapshot;
+  if (app === null) return { refusal: { code: 'not_found', message: 'There is no such app.' } };
+  if (parent !== null && !parent.enabled) {
+    const message = `${parent.name} is disabled, and this app needs it.`;
+    return { refusal: { code: 'parent_app_disabled', message } };
   }
-  candidates.sort(byPlacement(demand, settings, nowMs));
-  return { candidates, refusals, could_ever };
+  if (!snapshot.entitled) return { refusal: NOT_ENTITLED };
+  const chosen = chooseProfile({ ...choice, app }, request);
+  if ('refusal' in chosen) return chosen;
+
+  const owner = parent ?? app;
+  const tile = parent === null ? null : { source: app.external_source, external_id: app.external_id };
+  const runtime = mergeRuntime(owner, owner.preset, tile, app.name);
+  if (runtime === null) {
+    const message = 'The network of this app is not one that apps may use.';
+    return { refusal: { code: 'conflict', message } };
+  }
+  let { pin } = terms;
+  if (parent !== null && runtime.managed_home) {
+    const { homeHostId } = snapshot;
+    if (homeHostId === null || (pin !== null && pin.host_id !== homeHostId))
+      return { refusal: { code: 'home_not_provisioned' } };
+    pin ??= { host_id: homeHostId, gpu_index: null };
+  }
+  const homeProvider = snapshot.settings.storageProvider === 'volume' ? 'volume' : 'local';
+  if (runtime.managed_home && homeProvider === 'volume' && runtime.runtime === 'process')
+    return { refusal: VOLUME_FOR_PROCESS };
+  return {
+    admitted: {
+      app,
+      owner,
+      runtime,
+      homeProvider,
+      demand: {
+        encode_slots: terms.topology === 'local_only' ? 0 : owner.default_encode_slots,
+        runtime: runtime.runtime,
+        needs_home_root: runtime.managed_home && homeProvider === 'local',
+        pin,
+        prefer_host_id: snapshot.prefersHomeHost ? snapshot.homeHostId : null,
+        image_version: null,
+        skip_vram_veto: terms.skipVramVeto,
+      },
+      topology: terms.topology,
+      profile: chosen.profile,
+      profiles: choice.profiles,
+      client: choice.client,
+      viewer: { ...snapshot.viewer, isNative: request.client_type === 'native' },
+      stream: request.stream,
+      mic: request.mic && snapshot.settings.micCaptureEnabled,
+      recorder: snapshot.settings.flightRecorderEnabled,
+    },
+  };
 }
 
-/** Most free slots, most free VRAM (unknown last), fewest sessions, then the id, so that equals do not wander. */
-function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number) {
-  const vram = (gpu: GpuFacts): number => freshVramFree(gpu, settings, nowMs) ?? -1;
-  const preferred = (gpu: GpuFacts): number => (gpu.host.host_id === demand.prefer_host_id ? 0 : 1);
-  return (a: GpuFacts, b: GpuFacts): number =>
-    preferred(a) - preferred(b) ||
-    b.slots_total - b.slots_used - (a.slots_total - a.slots_used) ||
-    vram(b) - vram(a) ||
-    a.active_sessions - b.active_sessions ||
-    (a.gpu_id < b.gpu_id ? -1 : a.gpu_id > b.gpu_id ? 1 : 0);
+/** What the transaction knows once it holds the user's row. */
+export interface HeldFacts {
+  /** null: the account is gone. */
+  maxConcurrentSessions: number | null;
+  /** Looked up again, with the rows held. */
+  entitled: boolean;
+  /** The device of the sign-in is still there, or the sign-in has none. */
+  deviceExists: boolean;
+  /** The user's sessions that count, oldest first. */
+  sessions: readonly Pick<QuotaSession, 'id' | 'home_app_ids'>[];
 }
 
-/** The code of a launch that found no candidate. */
-export const refusalCode = (
-  placement: Pick<Placement, 'could_ever'>,
-): 'no_host_available' | 'capacity_exhausted' =>
-  placement.could_ever ? 'capacity_exhausted' : 'no_host_available';
+/** Rows 11 to 13. @returns null: none of them refuses */
+export function admitHeld(admitted: Admitted, held: HeldFacts): Refusal | null {
+  if (held.maxConcurrentSessions === null || !held.entitled) return NOT_ENTITLED;
+  // The sign-in was revoked with its device while the launch was being looked at.
+  if (!held.deviceExists) return { code: 'unauthorized' };
+  if (held.sessions.length >= held.maxConcurrentSessions) return { code: 'session_quota_exceeded' };
+  const homeAppId = homeAppOf(admitted);
+  const holder = homeAppId && held.sessions.find((session) => session.home_app_ids.includes(homeAppId));
+  return holder ? { code: 'home_in_use', session_id: holder.id } : null;
+}
+
+/** The app whose home the session holds; null: it holds none. */
+export const homeAppOf = ({ runtime, owner }: Pick<Admitted, 'runtime' | 'owner'>): string | null =>
+  runtime.managed_home ? owner.id : null;
+
+/** What the taken GPU encodes with. */
+export interface ServingGpu extends HostAbilities {
+  /** Of the encoder in effect there. */
+  certifications: readonly Certification[];
+}
+
+/** The stream that a session gets, with the profile and rung it comes from. */
+export interface Served {
+  stream: StreamPlan;
+  /** The launch profile that is served, which a certification may have lowered; null: none is in force. */
+  profileId: string | null;
+  rung: ServedRung | null;
+}
+
+/** Rows 16 and 17, and what is streamed in the end. */
+export function serve(admitted: Admitted, gpu: ServingGpu, nowMs: number): Outcome<{ served: Served }> {
+  const { app, profile, stream: override, viewer } = admitted;
+  if (profile === null) {
+    const defaults = {
+      width: app.default_width,
+      height: app.default_height,
+      fps: app.default_fps,
+      bitrate_kbps: app.default_bitrate_kbps,
+    };
+    const stream = resolveTierStream(defaults, override, viewer);
+    if (!encodes(gpu, stream.codec)) return { refusal: cannotEncode(stream.codec) };
+    return { served: { stream, profileId: null, rung: null } };
+  }
+  const rung = resolve(admitted, profile, gpu);
+  if (rung === null) return { refusal: noRung(profile, override?.codec) };
+  if (override?.codec !== undefined && !encodes(gpu, override.codec))
+    return { refusal: cannotEncode(override.codec) };
+  const served: Served = {
+    stream: resolveRungStream(rung.rung, override, viewer),
+    profileId: profile.profile.id,
+    rung,
+  };
+  return { served: stepDown(admitted, served, gpu, nowMs) ?? served };
+}
+
+/** The rung of a profile that this launch takes on this GPU; null: it names a codec that no rung has. */
+function resolve({ stream, client }: Admitted, { rungs }: Chained, gpu: HostAbilities): ServedRung | null {
+  return stream?.codec === undefined ? walkRungs(rungs, gpu, client) : takeRungOf(rungs, stream.codec);
+}
+
+/**
+ * One profile lower where the encoder was measured to be too slow for what would be served. A single step: what lies
+ * below is not held against its measurements again.
+ * @returns null: served as it is
+ */
+function stepDown(admitted: Admitted, served: Served, gpu: ServingGpu, nowMs: number): Served | null {
+  const { rung, profileId, stream } = served;
+  if (admitted.viewer.isAdmin || rung === null || profileId === null) return null;
+  if (!isOverCertified(gpu.certifications, rung.rung.id, stream.bitrate_kbps, nowMs)) return null;
+  const lowerId = nextLowerProfile(profileId);
+  const lower = admitted.profiles.find(({ profile }) => profile.id === lowerId);
+  const lowerRung = lower === undefined ? null : resolve(admitted, lower, gpu);
+  if (lower === undefined || lowerRung === null) return null;
+  return {
+    stream: resolveRungStream(lowerRung.rung, admitted.stream, admitted.viewer),
+    profileId: lower.profile.id,
+    rung: lowerRung,
+  };
+}
+
+/** A chain has no rung only where a release that knew none left the profile so. */
+function noRung({ profile }: Chained, codec: string | undefined): Refusal {
+  return codec === undefined
+    ? { code: 'conflict', message: `${profile.display_name} has no rungs yet.` }
+    : {
+        code: 'validation_failed',
+        message: `stream.codec: no rung of ${profile.display_name} is in ${codec}`,
+      };
+}
+
+const cannotEncode = (codec: string): Refusal => ({
+  code: 'conflict',
+  message: `The host cannot encode ${codec}.`,
+});

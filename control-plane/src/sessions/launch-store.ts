@@ -1,6 +1,19 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import { loadLatestProbe } from '../accounts/index.ts';
+import { loadAllowLists } from '../catalog/index.ts';
 import { bool, type Database, type Executor, fromJson, type Tx } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
+import {
+  FAILURE_COUNTS_MS,
+  listClientFailures,
+  listLaunchProfiles,
+  loadPolicy,
+  loadPreference,
+} from '../profiles/index.ts';
+import { loadNewestHomeHost } from '../storage/index.ts';
+import type { HeldFacts, Snapshot } from './admission.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
+import { loadQuotaSessions } from './store.ts';
 
 /** An app as a launch sees it. */
 export interface LaunchApp extends RuntimeFacts {
@@ -15,6 +28,8 @@ export interface LaunchApp extends RuntimeFacts {
   default_fps: number;
   default_bitrate_kbps: number;
   default_encode_slots: number;
+  default_profile_id: string | null;
+  profile_policy: AppListItem['profile_policy'];
   preset: PresetFacts | null;
 }
 
@@ -34,6 +49,8 @@ export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp
     default_fps: app.default_fps,
     default_bitrate_kbps: app.default_bitrate_kbps,
     default_encode_slots: app.default_encode_slots,
+    default_profile_id: app.default_profile_id,
+    profile_policy: app.profile_policy,
     runtime_spec: fromJson(app.runtime_spec),
     managed_home: bool(app.managed_home),
     home_container_path: app.home_container_path,
@@ -59,6 +76,105 @@ async function loadPreset(db: Executor, id: AppsTable['runtime_preset_id']): Pro
   };
 }
 
+/** Who a launch is for. */
+export interface Launcher {
+  userId: string;
+  role: 'user' | 'admin';
+  /** The device of the sign-in; null = it has none. */
+  deviceId: string | null;
+}
+
+/** Reads all that a launch is judged by before its transaction. What the app's absence decides is not read. */
+export async function loadSnapshot(
+  db: Executor,
+  launcher: Launcher,
+  appId: string,
+  facts: Pick<Snapshot, 'settings' | 'prefersHomeHost'>,
+  nowMs: number,
+): Promise<Snapshot> {
+  const { userId } = launcher;
+  const isAdmin = launcher.role === 'admin';
+  const found = await loadLaunchApp(db, appId);
+  const app = found?.enabled ? found : null;
+  const parent = app?.parent_app_id ? await loadLaunchApp(db, app.parent_app_id) : null;
+  const entitled = app !== null && (await isEntitled(db, userId, app.id));
+  const needsHome = parent !== null || facts.prefersHomeHost;
+  const [allowLists, policy, preference, profiles, latest, home] = await Promise.all([
+    loadAllowLists(db, app === null ? [] : [app.id]),
+    loadPolicy(db),
+    loadPreference(db, userId),
+    listLaunchProfiles(db),
+    loadLatestProbe(db, userId, nowMs),
+    app !== null && needsHome ? loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null,
+  ]);
+  const probe = latest.probe.kind === 'fresh' ? latest.probe.facts : null;
+  const failures =
+    latest.deviceId === null ? [] : await listClientFailures(db, latest.deviceId, nowMs - FAILURE_COUNTS_MS);
+  return {
+    ...facts,
+    app,
+    parent,
+    entitled,
+    choice: {
+      isAdmin,
+      allowList: allowLists.get(appId) ?? [],
+      policy,
+      preference,
+      profiles,
+      client: { probe, failures },
+    },
+    viewer: { isAdmin, probe },
+    homeHostId: home?.host_id ?? null,
+  };
+}
+
+/** What a launch is judged by once it holds the user's row: call inside the transaction. */
+export async function holdFacts(
+  database: Database,
+  tx: Tx,
+  launcher: Launcher,
+  appId: string,
+): Promise<HeldFacts & { username: string }> {
+  const user = await lockUser(database, tx, launcher.userId);
+  return {
+    username: user?.username ?? '',
+    maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
+    entitled: await holdEntitlement(database, tx, launcher.userId, appId),
+    deviceExists: launcher.deviceId === null || (await deviceExists(tx, launcher.deviceId)),
+    sessions: await loadQuotaSessions(tx, launcher.userId),
+  };
+}
+
+/** The same as it stands, with nothing held. */
+export async function loadHeldFacts(
+  db: Executor,
+  launcher: Launcher,
+  appId: string,
+): Promise<HeldFacts & { username: string }> {
+  const user = await limits(db, launcher.userId).executeTakeFirst();
+  return {
+    username: user?.username ?? '',
+    maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
+    entitled: await isEntitled(db, launcher.userId, appId),
+    deviceExists: true,
+    sessions: await loadQuotaSessions(db, launcher.userId),
+  };
+}
+
+/** The account that a launch is judged for. @returns null: there is none, or it is of the service itself */
+export async function findLauncher(db: Executor, userId: string): Promise<Launcher | null> {
+  const user = await db
+    .selectFrom('users')
+    .select(['id', 'role'])
+    .where('id', '=', userId)
+    .where('internal', '=', 0)
+    .executeTakeFirst();
+  return user === undefined ? null : { userId: user.id, role: user.role, deviceId: null };
+}
+
+const limits = (db: Executor, userId: string) =>
+  db.selectFrom('users').select(['max_concurrent_sessions', 'username']).where('id', '=', userId);
+
 const entitlement = (db: Executor, userId: string, appId: string) =>
   db
     .selectFrom('entitlements')
@@ -71,7 +187,7 @@ const entitlement = (db: Executor, userId: string, appId: string) =>
       ]),
     );
 
-export async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
+async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
   return (await entitlement(db, userId, appId).executeTakeFirst()) !== undefined;
 }
 
@@ -79,12 +195,7 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
  * The same, with the rows held until the transaction ends: a revocation that commits first is seen, and one that comes
  * later waits. Shared locks, since launches of one app must not wait for one another.
  */
-export async function holdEntitlement(
-  database: Database,
-  tx: Tx,
-  userId: string,
-  appId: string,
-): Promise<boolean> {
+export async function holdEntitlement(database: Database, tx: Tx, userId: string, appId: string): Promise<boolean> {
   const rows = await database.forShare(entitlement(tx, userId, appId).orderBy('id')).execute();
   return rows.length > 0;
 }
@@ -95,23 +206,13 @@ export async function lockUser(
   tx: Tx,
   userId: string,
 ): Promise<{ max_concurrent_sessions: number; username: string } | undefined> {
-  const query = tx
-    .selectFrom('users')
-    .select(['max_concurrent_sessions', 'username'])
-    .where('id', '=', userId);
-  return database.forUpdate(query).executeTakeFirst();
+  return database.forUpdate(limits(tx, userId)).executeTakeFirst();
 }
 
 /** Call with the user's row locked: removing a device takes the same lock. */
-export async function deviceExists(tx: Tx, deviceId: string): Promise<boolean> {
+async function deviceExists(tx: Tx, deviceId: string): Promise<boolean> {
   const row = await tx.selectFrom('devices').select('id').where('id', '=', deviceId).executeTakeFirst();
   return row !== undefined;
-}
-
-/** Locks one GPU. @returns false when somebody else holds it (Postgres), or it is gone */
-export async function tryLockGpu(database: Database, tx: Tx, gpuId: string): Promise<boolean> {
-  const query = tx.selectFrom('gpus').select('id').where('id', '=', gpuId);
-  return (await database.skipLocked(query).executeTakeFirst()) !== undefined;
 }
 
 /** Locks GPUs, waiting for whoever holds one. In the order of their ids, so that two launches never wait in a ring. */

@@ -1,281 +1,305 @@
 /**
- * POST /v1/sessions: the checks in their fixed order, then one transaction that takes a GPU's encode slots, the home
- * and the row. What follows on the host happens off the request.
+ * POST /v1/sessions: what is read beforehand, then one transaction that takes a GPU's encode slots, the home and the
+ * row. What decides lies in admission.ts and placement.ts; what follows on the host happens off the request.
  */
-import type { EncoderFamily } from '@footlight/protocol';
+import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
 import type { HomeSpec } from '@footlight/protocol/agent';
-import type { Body } from '@footlight/protocol/rest';
-import { SECOND_MS } from '../platform/clock.ts';
-import { flag, type Tx } from '../platform/database/index.ts';
-import { ApiError, invalid } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
+import type { Body, Placement } from '@footlight/protocol/rest';
+import { flag, type Tx, toJson } from '../platform/database/index.ts';
+import type { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
+import { holdRung } from '../profiles/index.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SignalingTokens } from '../signaling/index.ts';
-import { claimHome, loadNewestHomeHost } from '../storage/index.ts';
-import { type Demand, decidePlacement, type Refusal, refusalCode, refusesForNow } from './admission.ts';
-import { type MergedRuntime, mergeRuntime, withHome } from './app-spec.ts';
-import type { Assignment } from './driver.ts';
+import { claimHome, foreseeHome } from '../storage/index.ts';
 import {
-  deviceExists,
-  holdEntitlement,
-  isEntitled,
-  type LaunchApp,
-  loadLaunchApp,
-  lockGpus,
-  lockUser,
-  tryLockGpu,
-} from './launch-store.ts';
-import { loadGpus, type PlacementRow, takeSlots } from './placement-store.ts';
+  type Admitted,
+  admit,
+  admitHeld,
+  homeAppOf,
+  PERSONAL_TERMS,
+  type Served,
+  serve,
+  type Terms,
+  VOLUME_FOR_PROCESS,
+} from './admission.ts';
+import { withHome } from './app-spec.ts';
+import type { Assignment } from './driver.ts';
+import { cutExplanation, explain } from './explanation.ts';
+import { holdFacts, type Launcher, loadHeldFacts, loadSnapshot, lockGpus } from './launch-store.ts';
+import {
+  decidePlacement,
+  type GpuFacts,
+  type Placement as Judged,
+  refusalCode,
+  refuseBareHost,
+  vramVeto,
+} from './placement.ts';
+import {
+  countInFlight,
+  giveBack,
+  loadBareHosts,
+  loadGpus,
+  loadServing,
+  type Serving,
+  takeSlots,
+} from './placement-store.ts';
 import type { SessionRow } from './record.ts';
-import { insertSession, loadQuotaSessions } from './store.ts';
-import { encodes, lowerH264Profile, resolveLegacyStream, rungsOf, type StreamPlan } from './stream.ts';
+import { type Refusal, refusalError } from './refusal.ts';
+import { insertPlacement, insertSession } from './store.ts';
+import { lowerH264Profile, rungsOf } from './stream.ts';
 
 /** Placing is tried this often before the fleet counts as exhausted. */
 const MAX_ATTEMPTS = 50;
+/** Best GPUs that a launch looks at before it looks at all of them; as many as launches that may be under way at once. */
+const FIRST_LOOK = 64;
+const WHOLE_FLEET = 1_000_000;
 const DEFAULT_IDLE_TIMEOUT_SECS = 120;
 const DEFAULT_APP_BOOT_TIMEOUT_SECS = 300;
 
 export type LaunchRequest = Body<'sessions.launch'>;
 
-interface Launched {
+export interface Launched {
   row: SessionRow;
-  token: MintedToken;
+  /** null: nothing of it is streamed. */
+  token: MintedToken | null;
   assignment: Assignment;
 }
 
-/** What the checks before the transaction found out. */
-interface Admitted {
-  app: LaunchApp;
-  /** The app that owns runtime, resources and home: the parent of a tile, else the app itself. */
-  owner: LaunchApp;
-  runtime: MergedRuntime;
-  homeProvider: 'local' | 'volume';
-  demand: Demand;
-  stream: StreamPlan;
-  mic: boolean;
-  recorder: boolean;
+/** What a transaction came to when it did not come to a session. */
+type Undone =
+  /** Others held what this launch wanted: only a pass that waits for them can tell. */
+  | 'contended'
+  /** The rung went away since it was read. */
+  | 'stale';
+
+/** A GPU whose slots the transaction took, and all that was judged on the way. */
+interface Placed {
+  gpu: GpuFacts;
+  judged: Judged;
 }
 
-export interface Launcher {
-  /** @throws ApiError with the first refusal of the fixed order; nothing is left behind then */
-  launch(caller: Caller, request: LaunchRequest): Promise<Launched>;
+export interface Launches {
+  /**
+   * @param terms left out: those of a person's own launch
+   * @throws ApiError with the first refusal of the fixed order; nothing is left behind then
+   */
+  launch(launcher: Launcher, request: LaunchRequest, terms?: Terms): Promise<Launched>;
+  /** What a launch by this person would come to. Writes and locks nothing. */
+  preview(launcher: Launcher, request: LaunchRequest): Promise<Placement>;
 }
 
 export function createLauncher(
   platform: Platform,
   deps: { settings: Settings; tokens: SignalingTokens },
-): Launcher {
+): Launches {
   const { clock, config, database, logger, random } = platform;
   const placement = {
     vramMinFreeMb: config.sessions.vramMinFreeMb,
     vramInflightEstimateMb: config.sessions.vramInflightEstimateMb,
     vramStalenessSecs: config.sessions.vramStalenessSecs,
   };
-  const vramStalenessMs = placement.vramStalenessSecs * SECOND_MS;
 
-  /** The checks that need no lock, in their order. */
-  async function admit(caller: Caller, request: LaunchRequest): Promise<Admitted> {
-    const app = await loadLaunchApp(database.db, request.app_id);
-    if (app === null || !app.enabled) throw new ApiError('not_found', { message: 'There is no such app.' });
-    const parent = app.parent_app_id === null ? null : await loadLaunchApp(database.db, app.parent_app_id);
-    if (parent !== null && !parent.enabled)
-      throw new ApiError('parent_app_disabled', {
-        message: `${parent.name} is disabled, and this app needs it.`,
-      });
-    if (!(await isEntitled(database.db, caller.userId, app.id))) throw notEntitled();
-    if (request.profile_id !== undefined) throw invalid('profile_id: there is no such launch profile');
-
-    const owner = parent ?? app;
-    const tile = parent === null ? null : { source: app.external_source, external_id: app.external_id };
-    const runtime = mergeRuntime(owner, owner.preset, tile, app.name);
-    if (runtime === null)
-      throw new ApiError('conflict', { message: 'The network of this app is not one that apps may use.' });
-    const settings = await deps.settings.current();
-    const homeProvider = settings.storageProvider === 'volume' ? 'volume' : 'local';
-    let pinHostId: string | null = null;
-    if (parent !== null && runtime.managed_home) {
-      const home = await loadNewestHomeHost(database.db, caller.userId, parent.id);
-      if (home === null) throw new ApiError('home_not_provisioned');
-      pinHostId = home.host_id;
-    }
-    if (runtime.managed_home && homeProvider === 'volume' && runtime.runtime === 'process')
-      throw volumeForProcess();
-    return {
-      app,
-      owner,
-      runtime,
-      homeProvider,
-      demand: {
-        encode_slots: owner.default_encode_slots,
-        runtime: runtime.runtime,
-        needs_home_root: runtime.managed_home && homeProvider === 'local',
-        pin_host_id: pinHostId,
-        prefer_host_id: await preferredHost(caller.userId, owner.id),
+  /** Rows 2 to 10. */
+  async function look(
+    launcher: Launcher,
+    request: LaunchRequest,
+    terms: Terms,
+  ): Promise<ReturnType<typeof admit>> {
+    const snapshot = await loadSnapshot(
+      database.db,
+      launcher,
+      request.app_id,
+      {
+        settings: await deps.settings.current(),
+        prefersHomeHost: config.sessions.placementPolicy === 'locality',
       },
-      stream: resolveLegacyStream(
-        {
-          width: app.default_width,
-          height: app.default_height,
-          fps: app.default_fps,
-          bitrate_kbps: app.default_bitrate_kbps,
-        },
-        request.stream,
-        caller.role === 'admin',
-        null,
-      ),
-      mic: request.mic && settings.micCaptureEnabled,
-      recorder: settings.flightRecorderEnabled,
-    };
-  }
-
-  async function preferredHost(userId: string, ownerAppId: string): Promise<string | null> {
-    if (config.sessions.placementPolicy !== 'locality') return null;
-    return (await loadNewestHomeHost(database.db, userId, ownerAppId))?.host_id ?? null;
+      clock.nowMs(),
+    );
+    return admit(snapshot, request, terms);
   }
 
   /**
-   * Takes the slots of one GPU.
+   * Takes the slots of one GPU: the first of the order that nobody else holds, and that passes rules 5 and 6 as it is
+   * then.
    * @param wait false: rows that others hold are passed over; true: they are waited for, and the answer is final
-   * @returns the GPU, or why there is none; 'contended' asks for another pass
    */
-  async function place(
-    tx: Tx,
-    demand: Demand,
-    wait: boolean,
-  ): Promise<
-    PlacementRow | 'contended' | { code: 'no_host_available' | 'capacity_exhausted'; refusals: Refusal[] }
-  > {
+  async function place(tx: Tx, { demand }: Admitted, wait: boolean): Promise<Placed | 'contended' | Judged> {
     const nowMs = clock.nowMs();
     if (wait) await lockGpus(database, tx, null);
-    const open = await loadGpus(tx, { minFreeSlots: demand.encode_slots, vramStalenessMs });
-    const byId = new Map(open.map((gpu) => [gpu.gpu_id, gpu]));
-    const { candidates } = decidePlacement(open, demand, placement, nowMs);
-    for (const candidate of candidates.slice(0, MAX_ATTEMPTS)) {
-      if (!wait && !(await tryLockGpu(database, tx, candidate.gpu_id))) continue;
-      const [locked] = wait
-        ? [byId.get(candidate.gpu_id)]
-        : await loadGpus(tx, { minFreeSlots: demand.encode_slots, gpuId: candidate.gpu_id, vramStalenessMs });
-      if (locked === undefined || refusesForNow(locked, demand, placement, nowMs) !== null) continue;
-      if (await takeSlots(tx, locked.gpu_id, demand.encode_slots)) return locked;
+    let looked = await loadGpus(tx, demand, placement, nowMs, FIRST_LOOK);
+    let judged = decidePlacement(looked, demand, placement, nowMs);
+    if (judged.candidates.length === 0 && looked.length === FIRST_LOOK) {
+      looked = await loadGpus(tx, demand, placement, nowMs, WHOLE_FLEET);
+      judged = decidePlacement(looked, demand, placement, nowMs);
+    }
+    const wanted = new Map(judged.candidates.map((gpu) => [gpu.gpu_id, gpu]));
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && wanted.size > 0; attempt++) {
+      const taken = await takeSlots(
+        database,
+        tx,
+        [...wanted.keys()].slice(0, FIRST_LOOK),
+        demand.encode_slots,
+      );
+      if (taken === null) break;
+      const gpu = wanted.get(taken.gpu_id) as GpuFacts;
+      const in_flight = demand.skip_vram_veto ? 0 : await countInFlight(tx, taken, placement, nowMs);
+      if (demand.skip_vram_veto || vramVeto({ ...taken, in_flight }, placement, nowMs) === null)
+        return { gpu, judged };
+      await giveBack(tx, taken.gpu_id, demand.encode_slots);
+      wanted.delete(taken.gpu_id);
     }
     // SQLite's transaction holds the only write lock, so what it saw cannot be in anybody else's hands.
-    if (!wait && database.dialect !== 'sqlite') return 'contended';
-    const all = await loadGpus(tx, { minFreeSlots: null, vramStalenessMs });
-    const decision = decidePlacement(all, demand, placement, nowMs);
-    return { code: refusalCode(decision), refusals: decision.refusals };
+    return wait || database.dialect === 'sqlite' ? judged : 'contended';
   }
 
   /** One attempt, all of it or nothing. */
   async function attempt(
     tx: Tx,
-    caller: Caller,
+    launcher: Launcher,
     admitted: Admitted,
     wait: boolean,
-  ): Promise<Launched | 'contended'> {
-    const user = await lockUser(database, tx, caller.userId);
-    if (user === undefined || !(await holdEntitlement(database, tx, caller.userId, admitted.app.id)))
-      throw notEntitled();
-    // The sign-in was revoked with its device while the launch was being looked at.
-    if (caller.deviceId !== null && !(await deviceExists(tx, caller.deviceId)))
-      throw new ApiError('unauthorized');
-    const held = await loadQuotaSessions(tx, caller.userId);
-    if (held.length >= user.max_concurrent_sessions) throw new ApiError('session_quota_exceeded');
-    const homeAppId = admitted.runtime.managed_home ? admitted.owner.id : null;
-    const holder =
-      homeAppId === null ? undefined : held.find((session) => session.home_app_ids.includes(homeAppId));
-    if (holder !== undefined) throw new ApiError('home_in_use', { session_id: holder.id });
+  ): Promise<Launched | Undone> {
+    const held = await holdFacts(database, tx, launcher, admitted.app.id);
+    const refusal = admitHeld(admitted, held);
+    if (refusal !== null) throw refusalError(refusal);
 
-    const gpu = await place(tx, admitted.demand, wait);
-    if (gpu === 'contended') return gpu;
-    if ('code' in gpu) throw refuse(caller, admitted, gpu);
-    if (!encodes(gpu.codecs, admitted.stream.codec))
-      throw new ApiError('conflict', { message: `The host cannot encode ${admitted.stream.codec}.` });
+    const placed = await place(tx, admitted, wait);
+    if (placed === 'contended') return placed;
+    if (!('gpu' in placed)) throw refuse(launcher, admitted, placed);
+    const { gpu, judged } = placed;
+    const serving = await loadServing(tx, gpu, !admitted.viewer.isAdmin && admitted.profile !== null);
     const nowMs = clock.nowMs();
-    let home: Pick<HomeSpec, 'provider' | 'ref'> | null = null;
-    if (homeAppId !== null) {
-      home = await claimHome(
-        tx,
-        random,
-        {
-          owner: {
-            userId: caller.userId,
-            username: user.username,
-            appId: homeAppId,
-            appName: admitted.owner.name,
-          },
-          hostId: gpu.host.host_id,
-          homeRoot: gpu.host.home_root,
-          provider: admitted.homeProvider,
-        },
-        nowMs,
-      );
-      if (home === null)
-        throw new ApiError('internal', { message: 'No place for the home of this app can be formed.' });
-      if (home.provider === 'volume' && admitted.runtime.runtime === 'process') throw volumeForProcess();
-    }
-    const row = sessionRow(random.uuid(), caller, admitted, gpu, nowMs);
+    const outcome = serve(admitted, serving, nowMs);
+    if ('refusal' in outcome) throw refusalError(outcome.refusal);
+    const { served } = outcome;
+    // Whoever deletes a rung looks for sessions of it first, and must find this one.
+    if (served.rung !== null && !(await holdRung(database, tx, served.rung.rung.id))) return 'stale';
+
+    const home = await claim(tx, launcher.userId, held.username, admitted, gpu, nowMs);
+    const row = sessionRow(random.uuid(), launcher, admitted, gpu, serving, served, nowMs);
     await insertSession(tx, row);
-    const token = await deps.tokens.mint(tx, row.id);
-    return { row, token, assignment: assignmentOf(row, admitted, gpu, home) };
+    const explanation = explain(null, judged, served.rung?.decision ?? null, placement, nowMs);
+    await insertPlacement(tx, row.id, cutExplanation(explanation));
+    const token = admitted.topology === 'local_only' ? null : await deps.tokens.mint(tx, row.id);
+    return { row, token, assignment: assignmentOf(row, admitted, serving, home) };
   }
 
-  function refuse(
-    caller: Caller,
+  async function claim(
+    tx: Tx,
+    userId: string,
+    username: string,
     admitted: Admitted,
-    refusal: { code: 'no_host_available' | 'capacity_exhausted'; refusals: Refusal[] },
-  ): ApiError {
+    gpu: GpuFacts,
+    nowMs: number,
+  ): Promise<Pick<HomeSpec, 'provider' | 'ref'> | null> {
+    const claim = homeClaim(userId, username, admitted, gpu);
+    if (claim === null) return null;
+    const home = await claimHome(tx, random, claim, nowMs);
+    const refusal = refuseHome(home?.provider ?? null, admitted);
+    if (refusal !== null) throw refusalError(refusal);
+    return home;
+  }
+
+  function refuse(launcher: Launcher, admitted: Admitted, judged: Judged): ApiError {
+    const code = refusalCode(judged);
     logger.info({
       event: 'session.refused',
-      code: refusal.code,
-      user_id: caller.userId,
+      code,
+      user_id: launcher.userId,
       app_id: admitted.app.id,
       demand: admitted.demand,
-      refusals: refusal.refusals.slice(0, MAX_ATTEMPTS),
+      refusals: judged.refusals.slice(0, MAX_ATTEMPTS),
     });
-    return new ApiError(refusal.code, refusal.code === 'capacity_exhausted' ? { retryAfterSecs: 5 } : {});
+    return refusalError({ code });
+  }
+
+  /** The whole fleet judged, with a word on the hosts that have no GPU. */
+  async function judgeFleet({ demand }: Admitted, nowMs: number): Promise<Judged> {
+    const gpus = await loadGpus(database.db, demand, placement, nowMs, WHOLE_FLEET);
+    const judged = decidePlacement(gpus, demand, placement, nowMs);
+    const bare = (await loadBareHosts(database.db)).map(refuseBareHost);
+    return { ...judged, refusals: [...judged.refusals, ...bare] };
   }
 
   return {
-    async launch(caller, request) {
-      const admitted = await admit(caller, request);
-      for (const wait of [false, true]) {
-        const outcome = await database.transaction((tx) => attempt(tx, caller, admitted, wait));
-        if (outcome !== 'contended') return outcome;
+    async launch(launcher, request, terms = PERSONAL_TERMS) {
+      for (let round = 0; round < MAX_ATTEMPTS; round++) {
+        const looked = await look(launcher, request, terms);
+        if ('refusal' in looked) throw refusalError(looked.refusal);
+        for (const wait of [false, true]) {
+          const outcome = await database.transaction((tx) => attempt(tx, launcher, looked.admitted, wait));
+          if (outcome === 'stale') break;
+          if (outcome !== 'contended') return outcome;
+        }
       }
-      throw new ApiError('capacity_exhausted', { retryAfterSecs: 5 });
+      throw refusalError({ code: 'capacity_exhausted' });
+    },
+
+    async preview(launcher, request) {
+      const nowMs = clock.nowMs();
+      const answer = (
+        code: Refusal['code'] | null,
+        judged: Judged | null,
+        served: Served | null,
+      ): Placement => explain(code, judged, served?.rung?.decision ?? null, placement, nowMs);
+      const looked = await look(launcher, request, PERSONAL_TERMS);
+      if ('refusal' in looked) return answer(looked.refusal.code, null, null);
+      const { admitted } = looked;
+      const held = await loadHeldFacts(database.db, launcher, admitted.app.id);
+      const refusal = admitHeld(admitted, held);
+      if (refusal !== null) return answer(refusal.code, null, null);
+      const judged = await judgeFleet(admitted, nowMs);
+      const [gpu] = judged.candidates;
+      if (gpu === undefined) return answer(refusalCode(judged), judged, null);
+      const outcome = serve(admitted, await loadServing(database.db, gpu, !admitted.viewer.isAdmin), nowMs);
+      if ('refusal' in outcome) return answer(outcome.refusal.code, judged, null);
+      const claim = homeClaim(launcher.userId, held.username, admitted, gpu);
+      const homeless = claim && refuseHome(await foreseeHome(database.db, claim), admitted);
+      return answer(homeless?.code ?? null, judged, outcome.served);
     },
   };
 }
 
-const notEntitled = (): ApiError =>
-  new ApiError('forbidden', { message: 'You are not entitled to this app.' });
+function homeClaim(userId: string, username: string, admitted: Admitted, gpu: GpuFacts) {
+  const appId = homeAppOf(admitted);
+  if (appId === null) return null;
+  return {
+    owner: { userId, username, appId, appName: admitted.owner.name },
+    hostId: gpu.host.host_id,
+    homeRoot: gpu.host.home_root,
+    provider: admitted.homeProvider,
+  };
+}
 
-const volumeForProcess = (): ApiError =>
-  new ApiError('conflict', {
-    message: 'Homes are engine volumes here, and this app runs without an engine.',
-  });
+/** Row 18. @param provider of the home that there is, or would be; null: no place for one can be formed */
+function refuseHome(provider: HomeSpec['provider'] | null, { runtime }: Admitted): Refusal | null {
+  if (provider === null)
+    return { code: 'internal', message: 'No place for the home of this app can be formed.' };
+  return provider === 'volume' && runtime.runtime === 'process' ? VOLUME_FOR_PROCESS : null;
+}
 
 function sessionRow(
   id: string,
-  caller: Caller,
+  launcher: Launcher,
   admitted: Admitted,
-  gpu: PlacementRow,
+  gpu: GpuFacts,
+  serving: Serving,
+  { stream, profileId, rung }: Served,
   nowMs: number,
 ): SessionRow {
-  const { stream } = admitted;
-  const encoder = (gpu.host.encoder ?? 'openh264') as EncoderFamily;
-  const offered = gpu.encoders?.find(
+  const encoder: EncoderFamily = encoderFamily.safeParse(serving.encoder).data ?? 'openh264';
+  const offered = serving.encoders?.find(
     (row) => row.family === encoder && row.gpu_index === gpu.gpu_index && row.codec === 'h264',
   );
   return {
     id,
-    user_id: caller.userId,
+    user_id: launcher.userId,
     app_id: admitted.app.id,
     host_id: gpu.host.host_id,
     gpu_id: gpu.gpu_id,
     gpu_index: gpu.gpu_index,
-    device_id: caller.deviceId,
+    device_id: launcher.deviceId,
     state: 'assigned',
     state_detail: null,
     error_message: null,
@@ -284,10 +308,10 @@ function sessionRow(
     stop_reason: null,
     app_log_tail: null,
     home_bytes: null,
-    profile_id: null,
-    stream_profile_id: null,
+    profile_id: profileId,
+    stream_profile_id: rung?.rung.id ?? null,
     encode_slots: admitted.demand.encode_slots,
-    home_app_id: admitted.runtime.managed_home ? admitted.owner.id : null,
+    home_app_id: homeAppOf(admitted),
     encoder,
     stream_width: stream.width,
     stream_height: stream.height,
@@ -299,7 +323,7 @@ function sessionRow(
     stream_playout0_ms: stream.playout0_ms,
     stream_mic: flag(admitted.mic),
     stream_recording: flag(admitted.recorder && gpu.host.features.includes('recorder')),
-    codec_decision: null,
+    codec_decision: rung === null ? null : toJson(rung.decision),
     negotiated_codec: null,
     relay_ready: 0,
     swap_app_id: null,
@@ -315,14 +339,14 @@ function sessionRow(
 function assignmentOf(
   row: SessionRow,
   admitted: Admitted,
-  gpu: PlacementRow,
+  { settings }: Serving,
   home: Pick<HomeSpec, 'provider' | 'ref'> | null,
 ): Assignment {
   return {
     session_id: row.id,
     user_id: row.user_id,
     app_id: row.app_id,
-    gpu_index: gpu.gpu_index,
+    gpu_index: row.gpu_index ?? 0,
     app: withHome(admitted.runtime, home),
     stream: {
       width: row.stream_width,
@@ -339,9 +363,9 @@ function assignmentOf(
       rungs: rungsOf(row.stream_width, row.stream_height),
     },
     resources: { encode_slots: row.encode_slots, vram_mb: 0 },
-    video_topology: 'stream_only',
-    idle_timeout_secs: seconds(gpu.settings.idle_timeout_secs, DEFAULT_IDLE_TIMEOUT_SECS),
-    app_boot_timeout_secs: seconds(gpu.settings.app_boot_timeout_secs, DEFAULT_APP_BOOT_TIMEOUT_SECS),
+    video_topology: admitted.topology,
+    idle_timeout_secs: seconds(settings.idle_timeout_secs, DEFAULT_IDLE_TIMEOUT_SECS),
+    app_boot_timeout_secs: seconds(settings.app_boot_timeout_secs, DEFAULT_APP_BOOT_TIMEOUT_SECS),
   };
 }
 

@@ -86,4 +86,14 @@ export function registerSessionsRoutes(
     status: 200,
     body: await sessions.listAll({ state: query.state, q: query.q }, query.limit, query.cursor),
   }));
+
+  server.handle('admin.sessions.placement', async ({ params }) => ({
+    status: 200,
+    body: await sessions.placement(params.id),
+  }));
+
+  server.handle('admin.placement.preview', async ({ body }) => ({
+    status: 200,
+    body: await sessions.preview(body),
+  }));
 }

@@ -1,5 +1,5 @@
 import { nonterminalStates } from '@footlight/protocol';
-import type { AdminSession, IceServer, Session } from '@footlight/protocol/rest';
+import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
 import type { Fleet } from '../fleet/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
@@ -12,11 +12,19 @@ import { createDriver } from './driver.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createHandlers } from './handlers.ts';
 import { createLauncher, type LaunchRequest } from './launch.ts';
+import { findLauncher } from './launch-store.ts';
 import { LiveSessions } from './live.ts';
 import { registerReapers } from './reapers.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
 import { isTerminal, type SessionStateName } from './state.ts';
-import { listAllSessions, listOwnSessions, loadLiveSessions, loadOwnSession, loadSession } from './store.ts';
+import {
+  listAllSessions,
+  listOwnSessions,
+  loadLiveSessions,
+  loadOwnSession,
+  loadPlacement,
+  loadSession,
+} from './store.ts';
 import { beginSwapTo } from './swap.ts';
 import { createTransitions, type Transitions } from './transitions.ts';
 
@@ -40,6 +48,10 @@ export interface Sessions extends SessionDirectory {
   /** Ends event streams and timers; sessions themselves go on. */
   close(): void;
   launch(caller: Caller, request: LaunchRequest): Promise<{ session: Session; token: MintedToken }>;
+  /** What a launch by somebody would come to now. @throws ApiError 404 */
+  preview(request: Body<'admin.placement.preview'>): Promise<Placement>;
+  /** Why a session runs where it runs. @throws ApiError 404 */
+  placement(id: string): Promise<Placement>;
   listOwn(caller: Caller, limit: number, cursor: string | undefined): Promise<Page<Session>>;
   listAll(
     filter: { state: string | undefined; q: string | undefined },
@@ -140,6 +152,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
     async launch(caller, request) {
       const { row, token, assignment } = await launcher.launch(caller, request);
+      if (token === null) throw new Error('what a person launches is streamed');
       live.track(row, clock.monotonicMs());
       void driver.launch(row.host_id as string, assignment);
       await activity.record({
@@ -150,6 +163,20 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         details: { app_id: row.app_id, host_id: row.host_id },
       });
       return { session: record(row), token };
+    },
+
+    async preview({ user_id, ...request }) {
+      const person = await findLauncher(database.db, user_id);
+      if (person === null) throw new ApiError('not_found', { message: 'There is no such account.' });
+      return launcher.preview(person, request);
+    },
+
+    async placement(id) {
+      const kept = await loadPlacement(database.db, id);
+      if (kept !== null) return kept;
+      throw new ApiError('not_found', {
+        message: 'There is no such session, or nothing was kept of its placement.',
+      });
     },
 
     async listOwn(caller, limit, cursor) {

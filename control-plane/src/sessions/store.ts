@@ -1,6 +1,7 @@
 import { nonterminalStates, quotaStates, reservingStates } from '@footlight/protocol';
+import type { Placement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
-import { type Executor, fromJson, type Tx } from '../platform/database/index.ts';
+import { type Executor, fromJson, type Tx, toJson } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
@@ -147,6 +148,22 @@ export async function insertSession(tx: Tx, row: SessionsTable): Promise<void> {
   await tx.insertInto('sessions').values(row).execute();
 }
 
+/** Keeps why a session runs where it runs. */
+export async function insertPlacement(tx: Tx, sessionId: string, explanation: Placement): Promise<void> {
+  const row = { session_id: sessionId, explanation: toJson(explanation) };
+  await tx.insertInto('session_placements').values(row).execute();
+}
+
+/** @returns null: there is no such session, or nothing was kept of its placement */
+export async function loadPlacement(db: Executor, sessionId: string): Promise<Placement | null> {
+  const row = await db
+    .selectFrom('session_placements')
+    .select('explanation')
+    .where('session_id', '=', sessionId)
+    .executeTakeFirst();
+  return row === undefined ? null : fromJson<Placement>(row.explanation);
+}
+
 /**
  * Moves a session if it is still in the state that was decided upon.
  * @returns whether this call made the move
@@ -223,6 +240,7 @@ async function releaseSlots(tx: Tx, gpuId: string, slots: number): Promise<void>
     .updateTable('gpus')
     .set({
       slots_used: left,
+      sessions_active: sql<number>`case when sessions_active > 0 then sessions_active - 1 else 0 end`,
       // A report may have lowered the total below what was held; the guard follows the holders down.
       slots_guard: sql<number>`case when ${left} > slots_total then ${left} else slots_total end`,
     })

@@ -1,8 +1,13 @@
 /**
- * What picture and sound a session gets: from the launch request, the app's defaults and the host it was placed on.
- * Pure.
+ * What picture and sound a session gets: from the launch request, the rung or tier that serves it, and the host it was
+ * placed on. Pure.
+ * Source: docs/sessions.md, "What is streamed".
  */
 import type { Codec, H264Profile } from '@footlight/protocol';
+import type { StreamProfile } from '@footlight/protocol/rest';
+import type { ProbeFacts } from '../accounts/index.ts';
+import { toSessionCodec } from '../profiles/index.ts';
+import { chooseTier } from './tiers.ts';
 
 /** The stream members that a launch request may carry. */
 export interface StreamOverride {
@@ -20,118 +25,34 @@ export interface StreamPlan {
   height: number;
   fps: number;
   bitrate_kbps: number;
-  /** Lowest rate that the rate control may go to. */
+  /** Lowest rate that the rate control may go to; 0 = the agent's own. */
   abr_floor_kbps: number;
   codec: Codec;
   h264_profile: H264Profile;
   playout0_ms: number;
 }
 
-/** What the last network and decoder measurement of a device said. null = not measured. */
-export interface ProbeFacts {
-  bandwidth_kbps: number | null;
-  rtt_ms: number | null;
-  decode_height: number | null;
-}
-
-export interface AppDefaults {
+/** What a person's override may not exceed, and what stands where it is silent. */
+export interface StreamBounds {
   width: number;
   height: number;
   fps: number;
   bitrate_kbps: number;
 }
 
-interface Tier extends AppDefaults {
-  id: string;
-  floor_kbps: number;
-  playout0_ms: number;
-  /** Least measured bandwidth, besides 1.5 times the rate. */
-  min_bandwidth_kbps: number;
-  max_rtt_ms: number | null;
-  min_decode_height: number | null;
+/** Who launches, with what. */
+export interface Viewer {
+  isAdmin: boolean;
+  /** The client that launches says that it is no browser. */
+  isNative: boolean;
+  /** null = never measured, or too long ago. */
+  probe: ProbeFacts | null;
 }
 
-/** Without a profile in force: best first, the first that passes serves. */
-const LEGACY_TIERS: readonly Tier[] = [
-  {
-    id: '1080p60-lan',
-    width: 1920,
-    height: 1080,
-    fps: 60,
-    bitrate_kbps: 12_000,
-    floor_kbps: 4_000,
-    playout0_ms: 50,
-    min_bandwidth_kbps: 25_000,
-    max_rtt_ms: 10,
-    min_decode_height: null,
-  },
-  {
-    id: '1080p60',
-    width: 1920,
-    height: 1080,
-    fps: 60,
-    bitrate_kbps: 8_000,
-    floor_kbps: 2_500,
-    playout0_ms: 50,
-    min_bandwidth_kbps: 12_000,
-    max_rtt_ms: null,
-    min_decode_height: 1_080,
-  },
-  {
-    id: '720p60',
-    width: 1280,
-    height: 720,
-    fps: 60,
-    bitrate_kbps: 5_000,
-    floor_kbps: 1_500,
-    playout0_ms: 75,
-    min_bandwidth_kbps: 8_000,
-    max_rtt_ms: null,
-    min_decode_height: null,
-  },
-  {
-    id: '720p30',
-    width: 1280,
-    height: 720,
-    fps: 30,
-    bitrate_kbps: 3_000,
-    floor_kbps: 1_000,
-    playout0_ms: 100,
-    min_bandwidth_kbps: 0,
-    max_rtt_ms: null,
-    min_decode_height: null,
-  },
-];
-
-/** What serves while nothing was measured. */
-const UNMEASURED_TIER = '1080p60';
-
-/** Below this a bandwidth figure is an accident of the measurement, not a line. */
-const MIN_MEASURED_KBPS = 100;
-
-/**
- * The legacy tier for a device.
- * @param probe null = the device was never measured
- */
-export function chooseLegacyTier(probe: ProbeFacts | null): Tier {
-  const byId = (id: string): Tier => LEGACY_TIERS.find((tier) => tier.id === id) as Tier;
-  if (probe === null) return byId(UNMEASURED_TIER);
-  return LEGACY_TIERS.find((tier) => passes(tier, probe)) ?? byId('720p30');
-}
-
-function passes(tier: Tier, probe: ProbeFacts): boolean {
-  if (tier.id === '720p30') return true;
-  const measured = probe.bandwidth_kbps !== null && probe.bandwidth_kbps >= MIN_MEASURED_KBPS;
-  if (tier.max_rtt_ms !== null && (!measured || probe.rtt_ms === null || probe.rtt_ms > tier.max_rtt_ms))
-    return false;
-  if (
-    measured &&
-    (probe.bandwidth_kbps as number) < Math.max(1.5 * tier.bitrate_kbps, tier.min_bandwidth_kbps)
-  )
-    return false;
-  if (tier.min_decode_height === null || probe.decode_height === null) return true;
-  return probe.decode_height >= tier.min_decode_height;
-}
+/** Share of the measured bandwidth that the video may take. */
+const BANDWIDTH_SHARE_PERCENT = 70;
+/** What the wire takes. */
+const MAX_PLAYOUT_MS = 2_000;
 
 /** Whether the request shapes the picture itself; naming a codec alone does not. */
 export const isEnvelopeOverride = (override: StreamOverride | undefined): boolean =>
@@ -142,33 +63,103 @@ export const isEnvelopeOverride = (override: StreamOverride | undefined): boolea
     override.bitrate_kbps !== undefined ||
     override.h264_profile !== undefined);
 
-/**
- * The stream where no profile is in force: override over tier, the tier capped by the app's defaults.
- * A person's override only lowers what the app allows; an administrator's stands as it is.
- */
-export function resolveLegacyStream(
-  app: AppDefaults,
+/** Override over base. A person's override only lowers what the bounds allow; an administrator's stands as it is. */
+function shape(
+  base: StreamBounds,
+  bounds: StreamBounds,
   override: StreamOverride | undefined,
   isAdmin: boolean,
-  probe: ProbeFacts | null,
-): StreamPlan {
-  const tier = chooseLegacyTier(probe);
-  const field = (name: keyof AppDefaults): number => {
+): StreamBounds {
+  const field = (name: keyof StreamBounds): number => {
     const asked = override?.[name];
-    if (asked === undefined) return Math.min(tier[name], app[name]);
-    return isAdmin ? asked : Math.min(asked, app[name]);
+    if (asked === undefined) return base[name];
+    return isAdmin ? asked : Math.min(asked, bounds[name]);
   };
-  const bitrate_kbps = field('bitrate_kbps');
   return {
     width: field('width'),
     height: field('height'),
     fps: field('fps'),
-    bitrate_kbps,
-    abr_floor_kbps: Math.min(tier.floor_kbps, bitrate_kbps),
+    bitrate_kbps: field('bitrate_kbps'),
+  };
+}
+
+/** The stream where no launch profile is in force: override over tier, the tier capped by the app's defaults. */
+export function resolveTierStream(
+  app: StreamBounds,
+  override: StreamOverride | undefined,
+  viewer: Pick<Viewer, 'isAdmin' | 'probe'>,
+): StreamPlan {
+  const tier = chooseTier(viewer.probe);
+  const capped = {
+    width: Math.min(tier.width, app.width),
+    height: Math.min(tier.height, app.height),
+    fps: Math.min(tier.fps, app.fps),
+    bitrate_kbps: Math.min(tier.bitrate_kbps, app.bitrate_kbps),
+  };
+  const shaped = shape(capped, app, override, viewer.isAdmin);
+  return {
+    ...shaped,
+    abr_floor_kbps: Math.min(tier.floor_kbps, shaped.bitrate_kbps),
     codec: override?.codec ?? 'h264',
     h264_profile: override?.h264_profile ?? 'constrained-baseline',
     playout0_ms: tier.playout0_ms,
   };
+}
+
+/** The stream of a rung: override over rung, and within what the viewer's line was measured to carry. */
+export function resolveRungStream(
+  rung: StreamProfile,
+  override: StreamOverride | undefined,
+  viewer: Viewer,
+): StreamPlan {
+  const bounds = {
+    width: rung.width,
+    height: rung.height,
+    fps: rung.fps,
+    bitrate_kbps: rung.nominal_bitrate_kbps,
+  };
+  const shaped = shape(bounds, bounds, override, viewer.isAdmin);
+  const overridden = isEnvelopeOverride(override);
+  const envelope = viewer.isAdmin || overridden ? UNLIMITED : probeEnvelope(viewer.probe);
+  const bitrate_kbps = Math.min(shaped.bitrate_kbps, envelope.max_bitrate_kbps);
+  return {
+    ...shaped,
+    bitrate_kbps,
+    abr_floor_kbps: Math.min(rung.abr_floor_kbps, bitrate_kbps),
+    codec: toSessionCodec(rung.codec),
+    h264_profile:
+      override?.h264_profile ??
+      (!overridden && decodesNatively(rung.h264_profile, viewer)
+        ? rung.h264_profile
+        : 'constrained-baseline'),
+    playout0_ms: Math.min(rung.playout0_ms + envelope.extra_playout_ms, MAX_PLAYOUT_MS),
+  };
+}
+
+interface ProbeEnvelope {
+  max_bitrate_kbps: number;
+  extra_playout_ms: number;
+}
+
+const UNLIMITED: ProbeEnvelope = { max_bitrate_kbps: Number.POSITIVE_INFINITY, extra_playout_ms: 0 };
+
+/** What the measured line allows; what was not measured allows everything. */
+function probeEnvelope(probe: Viewer['probe']): ProbeEnvelope {
+  if (probe === null) return UNLIMITED;
+  const { bandwidth_kbps, rtt_ms } = probe;
+  return {
+    max_bitrate_kbps:
+      bandwidth_kbps === null
+        ? UNLIMITED.max_bitrate_kbps
+        : Math.floor((bandwidth_kbps * BANDWIDTH_SHARE_PERCENT) / 100),
+    extra_playout_ms: rtt_ms === null || rtt_ms <= 15 ? 0 : rtt_ms <= 50 ? 25 : 50,
+  };
+}
+
+/** Browsers get what all of them decode; a native client what it lists, or main where it lists nothing. */
+function decodesNatively(profile: H264Profile, { isNative, probe }: Viewer): boolean {
+  if (!isNative || probe?.client_type !== 'native') return false;
+  return probe.h264_profiles === null ? profile === 'main' : probe.h264_profiles.includes(profile);
 }
 
 const PROFILES_DOWN: readonly H264Profile[] = ['high', 'main', 'constrained-baseline'];

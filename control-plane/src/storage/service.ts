@@ -1,5 +1,5 @@
 import type { HomeSpec } from '@footlight/protocol/agent';
-import type { Tx } from '../platform/database/index.ts';
+import type { Executor, Tx } from '../platform/database/index.ts';
 import type { Random } from '../platform/random.ts';
 import { type HomeOwner, localHomeRef, volumeRef } from './refs.ts';
 import { insertHome, isRefTaken, loadHome, touchHome } from './store.ts';
@@ -47,12 +47,23 @@ export async function claimHome(
   return { provider: claim.provider, ref };
 }
 
+/**
+ * What a claim would give, without claiming anything.
+ * @returns null when no place can be formed for a new home
+ */
+export async function foreseeHome(db: Executor, claim: HomeClaim): Promise<HomeSpec['provider'] | null> {
+  const { userId, appId } = claim.owner;
+  const existing = await loadHome(db, { userId, appId, hostId: claim.hostId });
+  if (existing !== undefined) return existing.provider;
+  return claim.provider === 'volume' || (await freeLocalRef(db, claim)) !== null ? claim.provider : null;
+}
+
 /** The short path, or the one with whole ids where another home of the host has the short one. */
-async function freeLocalRef(tx: Tx, claim: HomeClaim): Promise<string | null> {
+async function freeLocalRef(db: Executor, claim: HomeClaim): Promise<string | null> {
   if (claim.homeRoot === null) return null;
   for (const whole of [false, true]) {
     const ref = localHomeRef(claim.homeRoot, claim.owner, whole);
-    if (ref !== null && !(await isRefTaken(tx, claim.hostId, ref))) return ref;
+    if (ref !== null && !(await isRefTaken(db, claim.hostId, ref))) return ref;
   }
   return null;
 }

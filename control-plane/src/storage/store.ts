@@ -33,8 +33,8 @@ export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<void
     .execute();
 }
 
-export async function isRefTaken(tx: Tx, hostId: string, ref: string): Promise<boolean> {
-  const row = await tx
+export async function isRefTaken(db: Executor, hostId: string, ref: string): Promise<boolean> {
+  const row = await db
     .selectFrom('storage_homes')
     .select('id')
     .where('host_id', '=', hostId)

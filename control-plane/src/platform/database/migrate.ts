@@ -11,6 +11,7 @@ import { secretsMigration } from './migrations/0007-secrets.ts';
 import { artworkMigration } from './migrations/0008-artwork.ts';
 import { indexesMigration } from './migrations/0009-indexes.ts';
 import { catalogChangesMigration } from './migrations/0010-catalog-changes.ts';
+import { admissionMigration } from './migrations/0011-admission.ts';
 import { sessionLifeMigration } from './migrations/0013-session-life.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
@@ -27,6 +28,7 @@ const STEPS: readonly SchemaStep[] = [
   artworkMigration,
   indexesMigration,
   catalogChangesMigration,
+  admissionMigration,
   sessionLifeMigration,
 ];
 

@@ -2,6 +2,7 @@ import type { AccountsTables } from './tables/accounts.ts';
 import type { ActivityTables } from './tables/activity.ts';
 import type { ArtworkTables } from './tables/artwork.ts';
 import type { CatalogTables } from './tables/catalog.ts';
+import type { CertificationTables } from './tables/certification.ts';
 import type { FleetTables } from './tables/fleet.ts';
 import type { PlatformTables } from './tables/platform.ts';
 import type { PreferencesTables } from './tables/preferences.ts';
@@ -15,6 +16,7 @@ export interface Schema
     AccountsTables,
     ActivityTables,
     CatalogTables,
+    CertificationTables,
     FleetTables,
     SessionsTables,
     ArtworkTables,

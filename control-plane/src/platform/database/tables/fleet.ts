@@ -1,9 +1,10 @@
+import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
 /** Hosts, their GPUs, and the tokens with which new hosts enrol. */
 export interface FleetTables {
   hosts: HostsTable;
-  gpus: GpusTable;
+  gpus: GpusTable & GpuLoad;
   enrollment_tokens: EnrollmentTokensTable;
 }
 
@@ -86,6 +87,12 @@ export interface GpusTable {
   /** Control-plane clock; null: no sample. */
   vram_sampled_at: number | null;
   created_at: number;
+}
+
+/** What admission alone keeps of a GPU. */
+interface GpuLoad {
+  /** Reserving sessions on it; kept and rebuilt like slots_used. */
+  sessions_active: Generated<number>;
 }
 
 export interface EnrollmentTokensTable {

@@ -4,6 +4,7 @@ import type { Flag } from '../codec.ts';
 /** Running apps, the tokens that let a viewer reach them, and the homes that they leave behind. */
 export interface SessionsTables {
   sessions: SessionsTable;
+  session_placements: SessionPlacementsTable;
   signaling_tokens: SignalingTokensTable;
   storage_homes: StorageHomesTable;
 }
@@ -64,6 +65,13 @@ export interface SessionsTable {
   started_at: number | null;
   ended_at: number | null;
   updated_at: number;
+}
+
+/** Why a session runs where it runs, as it was decided at its launch. */
+export interface SessionPlacementsTable {
+  session_id: string;
+  /** JSON object, as administrators are answered. */
+  explanation: string;
 }
 
 /** Single use: the row is deleted by the statement that accepts the token. */

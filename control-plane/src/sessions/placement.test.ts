@@ -7,9 +7,10 @@ import {
   type HostFacts,
   type PlacementSettings,
   refusalCode,
+  refuseBareHost,
   refusesForNow,
   vramVeto,
-} from './admission.ts';
+} from './placement.ts';
 
 const NOW = 1_000_000;
 const settings: PlacementSettings = {
@@ -26,6 +27,7 @@ const host = (more: Partial<HostFacts> = {}): HostFacts => ({
   encoder: null,
   render_node: null,
   home_root: '/homes',
+  image: null,
   ...more,
 });
 const gpu = (more: Partial<Omit<GpuFacts, 'host'>> & { host?: HostFacts } = {}): GpuFacts => ({
@@ -48,8 +50,10 @@ const demand = (more: Partial<Demand> = {}): Demand => ({
   encode_slots: 1,
   runtime: 'process',
   needs_home_root: false,
-  pin_host_id: null,
+  pin: null,
   prefer_host_id: null,
+  image_version: null,
+  skip_vram_veto: false,
   ...more,
 });
 const decide = (gpus: GpuFacts[], need = demand()) => decidePlacement(gpus, need, settings, NOW);
@@ -79,7 +83,22 @@ describe('rules for a candidate', () => {
       '/dev/dri/b',
       '/dev/dri/a',
     ],
-    ['pin', {}, { pin_host_id: 'h2' }, 'h1', 'h2'],
+    ['pin', {}, { pin: { host_id: 'h2', gpu_index: null } }, 'h1', 'h2'],
+    ['pin', { gpu_index: 1 }, { pin: { host_id: 'h1', gpu_index: 0 } }, 1, 0],
+    [
+      'image',
+      { host: host({ image: { state: 'pulling', version: null } }) },
+      { image_version: '1.2' },
+      'pulling',
+      'ready',
+    ],
+    [
+      'image',
+      { host: host({ image: { state: 'ready', version: '1.1' } }) },
+      { image_version: '1.2' },
+      '1.1',
+      '1.2',
+    ],
     ['slots', { slots_used: 3 }, { encode_slots: 2 }, 1, 2],
     ['vram', { vram_mb_free: 1000, vram_sampled_at: NOW }, {}, 1000, 1024],
   ] as const)('%s', (rule, facts, need, have, wanted) => {
@@ -100,12 +119,70 @@ describe('rules for a candidate', () => {
     ['"" does not pin', { host: host({ render_node: '' }) }, {}],
     ['a homeless app needs no home root', { host: host({ home_root: null }) }, {}],
     ['the last slot', { slots_used: 3 }, {}],
+    ['a pin on this GPU', { gpu_index: 1 }, { pin: { host_id: 'h1', gpu_index: 1 } }],
+    [
+      'an image that is there',
+      { host: host({ image: { state: 'ready', version: '1.2' } }) },
+      { image_version: '1.2' },
+    ],
+    [
+      'an image whose version the host does not say',
+      { host: host({ image: { state: 'ready', version: null } }) },
+      { image_version: '1.2' },
+    ],
+    [
+      'an image that hosts fetch when they need it',
+      { host: host({ image: { state: 'absent', version: null } }) },
+      {},
+    ],
+    ['images of which nothing is known', {}, { image_version: '1.2' }],
+    [
+      'a console past the veto',
+      { vram_mb_free: 0, vram_sampled_at: NOW },
+      { skip_vram_veto: true, encode_slots: 0 },
+    ],
     ['no slots for nothing to encode', { slots_used: 4 }, { encode_slots: 0 }],
   ] as const)('passes: %s', (_why, facts, need) => {
     expect(
       decide([gpu(facts as Partial<GpuFacts>)], demand(need as Partial<Demand>)).candidates,
     ).toHaveLength(1);
   });
+});
+
+test('the first rule that is broken is the one that is named', () => {
+  const broken = gpu({
+    host: host({
+      status: 'offline',
+      capacity_detection: 'failed',
+      features: [],
+      encoder: 'va',
+      image: { state: 'absent', version: null },
+    }),
+    slots_used: 4,
+    vram_mb_free: 0,
+    vram_sampled_at: NOW,
+  });
+  const need = demand({ pin: { host_id: 'h2', gpu_index: null }, image_version: '1' });
+  const mend: [string, (one: GpuFacts) => void][] = [
+    ['online', (one) => Object.assign(one.host, { status: 'online' })],
+    ['capacity_detection', (one) => Object.assign(one.host, { capacity_detection: 'ok' })],
+    ['runtime', (one) => Object.assign(one.host, { features: ['process_runtime'] })],
+    ['encoder_binding', (one) => Object.assign(one.host, { encoder: 'nvenc' })],
+    ['pin', (one) => Object.assign(one.host, { host_id: 'h2' })],
+    ['image', (one) => Object.assign(one.host, { image: null })],
+    ['slots', (one) => Object.assign(one, { slots_used: 0 })],
+    ['vram', (one) => Object.assign(one, { vram_mb_free: null })],
+  ];
+  for (const [rule, repair] of mend) {
+    expect(decide([broken], need).refusals.map((refusal) => refusal.rule)).toEqual([rule]);
+    repair(broken);
+  }
+  expect(decide([broken], need).candidates).toHaveLength(1);
+});
+
+test('a host without a GPU on record says so', () => {
+  expect(refuseBareHost(host())).toMatchObject({ gpu_id: null, rule: 'capacity_detection', have: 'no GPU' });
+  expect(refuseBareHost(host({ status: 'draining' }))).toMatchObject({ rule: 'online', have: 'draining' });
 });
 
 describe('no candidate', () => {

@@ -1,0 +1,1 @@
+export { loadCertifications } from './store.ts';

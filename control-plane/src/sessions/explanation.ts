@@ -1,0 +1,55 @@
+/** Where a launch goes and why nowhere else, as administrators read it. Pure. */
+import { type CodecDecision, ERRORS, type ErrorCode, type Placement } from '@footlight/protocol/rest';
+import {
+  freshVramFree,
+  type GpuFacts,
+  type Placement as Judged,
+  type PlacementSettings,
+} from './placement.ts';
+
+/** What a session keeps of a large fleet: enough to see why the first were taken or left. */
+export const MAX_KEPT_CANDIDATES = 16;
+export const MAX_KEPT_REFUSALS = 48;
+
+const NOTHING: Pick<Judged, 'candidates' | 'refusals'> = { candidates: [], refusals: [] };
+
+/** @param code null: it was placed */
+export function explain(
+  code: ErrorCode | null,
+  judged: Pick<Judged, 'candidates' | 'refusals'> | null,
+  decision: CodecDecision | null,
+  settings: PlacementSettings,
+  nowMs: number,
+): Placement {
+  const { candidates, refusals } = judged ?? NOTHING;
+  return {
+    outcome: code ?? 'placed',
+    status: code === null ? 201 : ERRORS[code].status,
+    candidates: candidates.map((gpu) => candidate(gpu, settings, nowMs)),
+    refusals,
+    codec_decision: decision,
+  };
+}
+
+function candidate(
+  gpu: GpuFacts,
+  settings: PlacementSettings,
+  nowMs: number,
+): Placement['candidates'][number] {
+  return {
+    host_id: gpu.host.host_id,
+    node_name: gpu.host.node_name,
+    gpu_id: gpu.gpu_id,
+    gpu_index: gpu.gpu_index,
+    free_slots: gpu.slots_total - gpu.slots_used,
+    vram_mb_free: freshVramFree(gpu, settings, nowMs),
+    active_sessions: gpu.active_sessions,
+  };
+}
+
+/** What a session keeps: the first of each list. */
+export const cutExplanation = (explanation: Placement): Placement => ({
+  ...explanation,
+  candidates: explanation.candidates.slice(0, MAX_KEPT_CANDIDATES),
+  refusals: explanation.refusals.slice(0, MAX_KEPT_REFUSALS),
+});
