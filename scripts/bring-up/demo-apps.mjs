@@ -7,7 +7,15 @@ import { existsSync } from 'node:fs';
  * @property {object} app       body of POST /v1/apps; `entitle` may also be first_admin
  */
 
-const stream = { default_width: 1280, default_height: 720, default_fps: 60, default_bitrate_kbps: 6000 };
+// What a machine without a GPU draws and encodes with ease; whoever launches may choose otherwise.
+const stream = {
+  default_width: 1280,
+  default_height: 720,
+  default_fps: 60,
+  default_bitrate_kbps: 6000,
+  default_profile_id: '720p60',
+  profile_policy: 'prefer',
+};
 
 /**
  * @param {{node: string, diagnostics: string}} places the Node binary and the Diagnostics app, both readable to every session's user

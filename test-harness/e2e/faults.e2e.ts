@@ -19,6 +19,8 @@ const FIELDS: Rgb[] = [
 const isWorker = (command: string) => command.includes('worker-main');
 const isApp = (command: string) => command.includes('apps/diagnostics.mjs') && !command.startsWith('setpriv');
 
+const SMALL = { width: 640, height: 360, fps: 30 };
+
 describe('a part dies while somebody watches', () => {
   let stack: Stack;
   let browser: Browser;
@@ -34,7 +36,7 @@ describe('a part dies while somebody watches', () => {
     // Small pictures leave this machine's cores to the watching browser.
     await stack.call('POST', '/v1/apps', {
       token,
-      body: diagnosticsApp(stack.directory, 'Small pattern', { width: 640, height: 360, fps: 30 }),
+      body: diagnosticsApp(stack.directory, 'Small pattern', SMALL),
     });
   });
 
@@ -46,7 +48,7 @@ describe('a part dies while somebody watches', () => {
   async function launchAndWatch(): Promise<{ id: string; page: Page }> {
     const apps = await stack.call('GET', '/v1/apps', { token });
     const app = apps.body.items.find((item: { name: string }) => item.name === 'Small pattern');
-    const answer = await stack.call('POST', '/v1/sessions', { token, body: { app_id: app.id } });
+    const answer = await stack.call('POST', '/v1/sessions', { token, body: { app_id: app.id, stream: SMALL } });
     expect(answer.status).toBe(201);
     const page = await browser.newPage();
     await signIn(page, token);

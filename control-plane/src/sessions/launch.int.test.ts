@@ -25,9 +25,9 @@ describeDatabases('launch', (databases) => {
       user_id: world.people.alice.id,
       app_id: app,
       host_id: agent.hostId,
-      profile_id: null,
-      stream_profile_id: null,
-      codec_decision: null,
+      profile_id: '1080p60',
+      stream_profile_id: '1080p60-h264',
+      codec_decision: { result_rung: '1080p60-h264', result_codec: 'h264', override: null, floor: false },
       stream: {
         width: 1920,
         height: 1080,
@@ -55,7 +55,7 @@ describeDatabases('launch', (databases) => {
         session_id: session.id,
         gpu_index: 0,
         app: { image: '', args: ['demo'], env: {}, mounts: [], gpu: false, label: 'Demo' },
-        stream: { width: 1920, audio: true, mic: false, abr_floor_kbps: 2500, playout0_ms: 50 },
+        stream: { width: 1920, audio: true, mic: false, abr_floor_kbps: 3000, playout0_ms: 50 },
         resources: { encode_slots: 1, vram_mb: 0 },
         video_topology: 'stream_only',
         idle_timeout_secs: 120,
@@ -114,9 +114,9 @@ describeDatabases('launch', (databases) => {
         expect((await world.launch(person, app)).body.error?.code).toBe('forbidden');
     });
 
-    test('8: every explicit profile is unknown: 400, after 2 and 4', async () => {
+    test('8: an unknown profile is 400, after 2 and 4', async () => {
       const app = await world.app();
-      const more = { profile_id: '1080p60' };
+      const more = { profile_id: 'nope' };
       expect((await world.launch(world.people.alice, app, more)).body.error?.code).toBe('validation_failed');
       expect((await world.launch(world.people.alice, randomUUID(), more)).status).toBe(404);
       const closed = await world.app({ entitle: 'none' });

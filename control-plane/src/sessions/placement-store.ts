@@ -48,14 +48,10 @@ const encoderOf = (settings: Readonly<Record<string, string>>) =>
 /** The session states that hold slots, as text: an index over some states serves only queries that name them so. */
 const RESERVING = sql`('assigned', 'starting', 'running', 'stopping')`;
 
-/** Sessions of a GPU that a VRAM sample cannot contain yet. */
-const inFlight = (wanted: {
-  gpuId: RawBuilder<unknown>;
-  sampledAt: RawBuilder<unknown>;
-  stalenessMs: number;
-}) =>
-  sql<number>`(select count(*) from sessions s where s.gpu_id = ${wanted.gpuId} and s.state in ${RESERVING}
-    and (s.started_at is null or s.started_at > ${wanted.sampledAt} - ${wanted.stalenessMs}))`;
+/** Sessions of a GPU that a VRAM sample cannot contain yet. @param since those that started before are in it */
+const inFlight = (gpuId: RawBuilder<unknown>, since: RawBuilder<unknown>) =>
+  sql<number>`(select count(*) from sessions s where s.gpu_id = ${gpuId} and s.state in ${RESERVING}
+    and (s.started_at is null or s.started_at > ${since}))`;
 
 /**
  * The GPUs that a launch may want, best first: those that could serve it now before all others, in the order of
@@ -95,11 +91,10 @@ export async function loadGpus(
       'hosts.effective_settings',
     ])
     .select(
-      sql<number>`case when ${isFresh} then ${inFlight({
-        gpuId: sql.ref('gpus.id'),
-        sampledAt: sql.ref('gpus.vram_sampled_at'),
-        stalenessMs,
-      })} else 0 end`.as('in_flight'),
+      sql<number>`case when ${isFresh} then ${inFlight(
+        sql.ref('gpus.id'),
+        sql`gpus.vram_sampled_at - ${stalenessMs}`,
+      )} else 0 end`.as('in_flight'),
     )
     .orderBy(
       sql`case when hosts.status = 'online' and hosts.capacity_detection = 'ok' and gpus.reported = 1
@@ -226,12 +221,8 @@ export async function countInFlight(
   nowMs: number,
 ): Promise<number> {
   if (settings.vramMinFreeMb === 0 || freshVramFree(gpu, settings, nowMs) === null) return 0;
-  const stalenessMs = settings.vramStalenessSecs * SECOND_MS;
-  const count = inFlight({
-    gpuId: sql.val(gpu.gpu_id),
-    sampledAt: sql.val(gpu.vram_sampled_at),
-    stalenessMs,
-  });
+  const since = (gpu.vram_sampled_at ?? 0) - settings.vramStalenessSecs * SECOND_MS;
+  const count = inFlight(sql.val(gpu.gpu_id), sql.val(since));
   const { rows } = await sql<{ count: number }>`select ${count} as count`.execute(tx);
   return Number(rows[0]?.count ?? 0);
 }

@@ -2,6 +2,9 @@ import { FakeViewer, type FakeViewerOptions, type ViewerAccess } from '../fake-v
 import { eventually } from './program.ts';
 import { type ApiAnswer, diagnosticsApp, type Stack } from './stack.ts';
 
+/** Little to draw and to encode. */
+const SMALL = { width: 320, height: 240, fps: 30 };
+
 /** Sessions of one person on a stack, launched, watched and ended through the API as a page does. */
 export class PersonSessions {
   readonly #stack: Stack;
@@ -20,16 +23,16 @@ export class PersonSessions {
 
   /** Creates an app with a small picture. @param args null = the Diagnostics pattern @returns its id */
   async app(name: string, args: readonly string[] | null, env: Record<string, string> = {}): Promise<string> {
-    const base = diagnosticsApp(this.#stack.directory, name, { width: 320, height: 240, fps: 30 });
+    const base = diagnosticsApp(this.#stack.directory, name, SMALL);
     const body = args === null ? base : { ...base, runtime_spec: { args, env } };
     const answer = await this.call('POST', '/v1/apps', body);
     if (answer.status !== 201) throw new Error(`the app: ${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body.id ?? answer.body.app.id;
   }
 
-  /** @returns the session's id and what a viewer needs */
+  /** Launches with the small picture. @returns the session's id and what a viewer needs */
   async launch(appId: string): Promise<{ id: string; access: ViewerAccess }> {
-    const answer = await this.call('POST', '/v1/sessions', { app_id: appId });
+    const answer = await this.call('POST', '/v1/sessions', { app_id: appId, stream: SMALL });
     if (answer.status !== 201) throw new Error(`the launch: ${answer.status} ${JSON.stringify(answer.body)}`);
     return { id: answer.body.session.id, access: answer.body.signaling };
   }
