@@ -1,4 +1,5 @@
 /** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
+import { benchAdmission } from './admission.ts';
 import { benchApi } from './api.ts';
 import { benchLogin } from './login.ts';
 import { benchLaunch, benchMedia } from './media.ts';
@@ -8,6 +9,9 @@ const benches: Record<string, () => Promise<number>> = {
   api: () => benchApi(ROUNDS, ['sqlite', 'postgres']),
   'api-sqlite': () => benchApi(ROUNDS, ['sqlite']),
   'api-postgres': () => benchApi(ROUNDS, ['postgres']),
+  admission: () => benchAdmission(ROUNDS, ['sqlite', 'postgres']),
+  'admission-sqlite': () => benchAdmission(ROUNDS, ['sqlite']),
+  'admission-postgres': () => benchAdmission(ROUNDS, ['postgres']),
   login: () => benchLogin(ROUNDS),
   launch: () => benchLaunch(20),
   connect: () => benchMedia(['connect'], ROUNDS),

@@ -48,7 +48,10 @@ describe('a part dies while somebody watches', () => {
   async function launchAndWatch(): Promise<{ id: string; page: Page }> {
     const apps = await stack.call('GET', '/v1/apps', { token });
     const app = apps.body.items.find((item: { name: string }) => item.name === 'Small pattern');
-    const answer = await stack.call('POST', '/v1/sessions', { token, body: { app_id: app.id, stream: SMALL } });
+    const answer = await stack.call('POST', '/v1/sessions', {
+      token,
+      body: { app_id: app.id, stream: SMALL },
+    });
     expect(answer.status).toBe(201);
     const page = await browser.newPage();
     await signIn(page, token);

@@ -92,7 +92,12 @@ describe('rows of the admission before the transaction', () => {
     const limited = { profiles: CATALOG, allowList: ['a'] };
     test.each([
       ['outside', {}, { profile_id: 'b' }, 'profile_not_launchable_for_app'],
-      ['outside, with an override', {}, { profile_id: 'b', stream: { fps: 30 } }, 'profile_not_launchable_for_app'],
+      [
+        'outside, with an override',
+        {},
+        { profile_id: 'b', stream: { fps: 30 } },
+        'profile_not_launchable_for_app',
+      ],
       ['on it', {}, { profile_id: 'a' }, null],
       [
         "a preferring app's own",
@@ -153,12 +158,7 @@ describe('rows of the admission before the transaction', () => {
         'b',
       ],
       ['then the recommended one: without a probe 1080p60', {}, { profiles: CATALOG }, '1080p60'],
-      [
-        'with a probe the first that is eligible',
-        {},
-        { profiles: [demanding, A, B], client: slow },
-        'a',
-      ],
+      ['with a probe the first that is eligible', {}, { profiles: [demanding, A, B], client: slow }, 'a'],
       ['what people may not choose is not recommended', {}, { profiles: [CATALOG[3]!] }, null],
       ['no catalog: none', {}, {}, null],
     ] as const)('%s', (_what, facts, choice, expected) => {
@@ -181,10 +181,7 @@ describe('rows of the admission before the transaction', () => {
   });
 
   describe('9: a profile that does not suit', () => {
-    const risky = aProfile('risky', [
-      aRung('x', { codec: 'av1' }),
-      aRung('y'),
-    ]);
+    const risky = aProfile('risky', [aRung('x', { codec: 'av1' }), aRung('y')]);
     const catalog = { profiles: [...CATALOG, demanding, risky], client: slow };
     test.each([
       ['not for people', { profile_id: 'hidden' }, 'profile_ineligible'],
@@ -218,7 +215,15 @@ describe('rows of the admission before the transaction', () => {
     const tile = anApp(TILE);
     test('that the person has nowhere', () => {
       expect(codeOf(aSnapshot({ app: tile, parent }))).toBe('home_not_provisioned');
-      const preset = { image: '', args: [], env: {}, mounts: [], managed_home: true, home_container_path: '', network: '' };
+      const preset = {
+        image: '',
+        args: [],
+        env: {},
+        mounts: [],
+        managed_home: true,
+        home_container_path: '',
+        network: '',
+      };
       const byPreset = anApp({ id: 'parent', preset });
       expect(codeOf(aSnapshot({ app: tile, parent: byPreset }))).toBe('home_not_provisioned');
     });
@@ -228,7 +233,9 @@ describe('rows of the admission before the transaction', () => {
     });
     test('is refused on another host that something else pinned', () => {
       const terms = { ...PERSONAL_TERMS, pin: { host_id: 'h2', gpu_index: null } };
-      expect(codeOf(aSnapshot({ app: tile, parent, homeHostId: 'h1' }), {}, terms)).toBe('home_not_provisioned');
+      expect(codeOf(aSnapshot({ app: tile, parent, homeHostId: 'h1' }), {}, terms)).toBe(
+        'home_not_provisioned',
+      );
     });
     test('a volume with a process app is a conflict', () => {
       const settings = { ...aSnapshot().settings, storageProvider: 'volume' as const };
@@ -239,7 +246,12 @@ describe('rows of the admission before the transaction', () => {
   });
 
   test('the first row that refuses is the answer, whatever else is wrong', () => {
-    const mends: [string, Partial<Omit<Snapshot, 'choice'>>, Partial<Snapshot['choice']>, Partial<Request>][] = [
+    const mends: [
+      string,
+      Partial<Omit<Snapshot, 'choice'>>,
+      Partial<Snapshot['choice']>,
+      Partial<Request>,
+    ][] = [
       ['not_found', { app: anApp(TILE) }, {}, {}],
       ['parent_app_disabled', { parent: anApp({ id: 'parent', managed_home: true }) }, {}, {}],
       ['forbidden', { entitled: true }, {}, {}],
@@ -357,7 +369,10 @@ describe('what the placed host serves', () => {
   });
   const rung = (id: string, fields = {}) => aRung(id, { nominal_bitrate_kbps: 8_000, ...fields });
   const catalog = [
-    aProfile('1080p60', [rung('1080-av1', { codec: 'av1' }), rung('1080-h264', { width: 1920, height: 1080 })]),
+    aProfile('1080p60', [
+      rung('1080-av1', { codec: 'av1' }),
+      rung('1080-h264', { width: 1920, height: 1080 }),
+    ]),
     aProfile('720p60', [rung('720-h264', { nominal_bitrate_kbps: 4_500 })]),
   ];
   const launch = (request: Partial<Request> = {}, isAdmin = false) =>
@@ -370,7 +385,11 @@ describe('what the placed host serves', () => {
   };
 
   test('the first rung that both can do', () => {
-    expect(served(launch(), gpu(), NOW)).toMatchObject({ profileId: '1080p60', rung: '1080-h264', width: 1920 });
+    expect(served(launch(), gpu(), NOW)).toMatchObject({
+      profileId: '1080p60',
+      rung: '1080-h264',
+      width: 1920,
+    });
   });
 
   test('without a profile the tier, within the app, and no rung', () => {
@@ -387,7 +406,10 @@ describe('what the placed host serves', () => {
   });
 
   test('17: a codec that the host does not encode, with a profile and without', () => {
-    for (const admission of [launch({ stream: { codec: 'av1' } }), admitted(aSnapshot(), { stream: { codec: 'av1' } })])
+    for (const admission of [
+      launch({ stream: { codec: 'av1' } }),
+      admitted(aSnapshot(), { stream: { codec: 'av1' } }),
+    ])
       expect(serve(admission, gpu(), NOW)).toMatchObject({ refusal: { code: 'conflict' } });
   });
 
@@ -429,17 +451,25 @@ describe('what the placed host serves', () => {
   });
 
   test('whatever is asked, a person gets no more than the rung that serves', () => {
-    const size = fc.option(fc.integer({ min: 8, max: 3_840 }).map((n) => n * 2), { nil: undefined });
+    const size = fc.option(
+      fc.integer({ min: 8, max: 3_840 }).map((n) => n * 2),
+      { nil: undefined },
+    );
     fc.assert(
-      fc.property(size, size, fc.option(fc.integer({ min: 1, max: 240 }), { nil: undefined }), (width, height, fps) => {
-        const stream = { width, height, fps };
-        const outcome = serve(launch({ stream }), gpu(), NOW);
-        if ('refusal' in outcome) throw new Error('refused');
-        const { stream: got, rung: taken } = outcome.served;
-        expect(got.width).toBeLessThanOrEqual(taken?.rung.width ?? 0);
-        expect(got.height).toBeLessThanOrEqual(taken?.rung.height ?? 0);
-        expect(got.fps).toBeLessThanOrEqual(taken?.rung.fps ?? 0);
-      }),
+      fc.property(
+        size,
+        size,
+        fc.option(fc.integer({ min: 1, max: 240 }), { nil: undefined }),
+        (width, height, fps) => {
+          const stream = { width, height, fps };
+          const outcome = serve(launch({ stream }), gpu(), NOW);
+          if ('refusal' in outcome) throw new Error('refused');
+          const { stream: got, rung: taken } = outcome.served;
+          expect(got.width).toBeLessThanOrEqual(taken?.rung.width ?? 0);
+          expect(got.height).toBeLessThanOrEqual(taken?.rung.height ?? 0);
+          expect(got.fps).toBeLessThanOrEqual(taken?.rung.fps ?? 0);
+        },
+      ),
     );
   });
 });

@@ -15,7 +15,11 @@ const row = (more: Partial<Certification> = {}): Certification => ({
 describe('a measurement speaks against a rung', () => {
   test.each([
     ['unsafe', [row()], true],
-    ['capped, and the rate could not be changed', [row({ verdict: 'capped', live_write_stable: false })], true],
+    [
+      'capped, and the rate could not be changed',
+      [row({ verdict: 'capped', live_write_stable: false })],
+      true,
+    ],
     ['capped, and the rate could be changed', [row({ verdict: 'capped' })], false],
     ['ok', [row({ verdict: 'ok', live_write_stable: false })], false],
     ['none', [], false],

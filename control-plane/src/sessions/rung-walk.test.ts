@@ -58,7 +58,13 @@ describe('the rung of a launch', () => {
   const hard = aRung('hard', { hardware_encoder_required: true });
   test.each([
     ['1 host_encoder', CHAIN[0]!, host({ codecs: ['h264'] }), client(), 'host_encoder'],
-    ['1 host_encoder: a host that never reported', CHAIN[1]!, host({ codecs: null }), client(), 'host_encoder'],
+    [
+      '1 host_encoder: a host that never reported',
+      CHAIN[1]!,
+      host({ codecs: null }),
+      client(),
+      'host_encoder',
+    ],
     [
       '2 client_decode',
       CHAIN[0]!,
@@ -93,17 +99,22 @@ describe('the rung of a launch', () => {
     ['1: H.264 on a host that never reported', aRung('x'), host({ codecs: null }), client()],
     ['2: H.264 needs no measurement', aRung('x'), host(), client({ probe: null })],
     ['3: a height that was not measured', tall, host(), client()],
-    [
-      '3: just enough lines',
-      tall,
-      host(),
-      client({ probe: probe({ max_decode_height: 1080 }) }),
-    ],
+    ['3: just enough lines', tall, host(), client({ probe: probe({ max_decode_height: 1080 }) })],
     ['4: a failure in another codec', tall, host(), client({ failures: [failed('tall', 'av1')] })],
     ['5: an encoder that is not known', hard, host({ encoder: null }), client()],
-    ['6: just enough pixels', big, host({ throughput: { h264: { max_pixel_rate_mpix_s: 124.416 } } }), client()],
+    [
+      '6: just enough pixels',
+      big,
+      host({ throughput: { h264: { max_pixel_rate_mpix_s: 124.416 } } }),
+      client(),
+    ],
     ['6: a figure of 0 is none', big, host({ throughput: { h264: { max_pixel_rate_mpix_s: 0 } } }), client()],
-    ['6: a figure of another codec', big, host({ throughput: { av1: { max_pixel_rate_mpix_s: 1 } } }), client()],
+    [
+      '6: a figure of another codec',
+      big,
+      host({ throughput: { av1: { max_pixel_rate_mpix_s: 1 } } }),
+      client(),
+    ],
   ])('passes %s', (_what, rung, facts, viewer) => {
     expect(walkRungs([rung, aRung('floor')], facts, viewer)?.decision.result_rung).toBe(rung.id);
   });
@@ -207,14 +218,18 @@ test('whatever the facts: one rung is selected, it is one of the chain, and with
       fc.option(fc.constantFrom(480, 1080)),
       (fields, codecs, encoder, height) => {
         const chain = fields.map((field, index) => aRung(`r${index}`, field));
-        const facts = client({ probe: probe({ max_decode_height: height, codecs: { hevc: true, av1: false } }) });
+        const facts = client({
+          probe: probe({ max_decode_height: height, codecs: { hevc: true, av1: false } }),
+        });
         const served = walkRungs(chain, host({ codecs, encoder }), facts);
         const { considered, floor, result_rung } = served?.decision ?? {};
         const selected = considered?.filter((one) => one.selected) ?? [];
         expect(selected.map((one) => one.rung_id)).toEqual([result_rung]);
         expect(chain).toContain(served?.rung);
         expect(selected[0]?.rejected_by === null).toBe(!floor);
-        expect(considered?.filter((one) => !one.selected).every((one) => one.rejected_by !== null)).toBe(true);
+        expect(considered?.filter((one) => !one.selected).every((one) => one.rejected_by !== null)).toBe(
+          true,
+        );
       },
     ),
   );

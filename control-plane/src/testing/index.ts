@@ -10,6 +10,7 @@ export {
 export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
+export { addLargeFleet } from './large-fleet.ts';
 export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
 export { addHost, addSession, type SessionFacts } from './sessions.ts';
 export { CHEAP_HASHES, FREE_SIGN_IN, OPEN_REGISTRATION, PASSWORD, signIn, signUp } from './sign-in.ts';

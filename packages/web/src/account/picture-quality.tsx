@@ -46,9 +46,6 @@ export function PictureQuality() {
       <p className="visually-hidden" role="status">
         {save.isSuccess ? 'Saved' : ''}
       </p>
-      <p className={styles.dim}>
-        Kept for later: in this version an app still starts as its own settings say.
-      </p>
       {offer.data.notes.length > 0 && (
         <p className={styles.dim}>{offer.data.notes.map((note) => note.message).join(' ')}</p>
       )}

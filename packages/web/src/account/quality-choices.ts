@@ -6,7 +6,12 @@ const SUITS = { eligible: '', risky: ' (may stutter here)', ineligible: ' (too m
 export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null) {
   const byDefault = offer.profiles.find((profile) => profile.id === globalDefaultId);
   return [
-    { value: '', label: byDefault ? `As usual here: ${byDefault.display_name}` : 'As each app sets it' },
+    {
+      value: '',
+      label: byDefault
+        ? `As usual here: ${byDefault.display_name}`
+        : 'Whatever suits the app and this device',
+    },
     ...offer.profiles.map((profile) => ({
       value: profile.id,
       label:
@@ -21,7 +26,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null) {
 /** What to say below the choice: why the chosen one may not do, else what it looks like. */
 export function offerWords(offer: ProfileOffer, chosenId: string): string {
   const chosen = offer.profiles.find((profile) => profile.id === chosenId);
-  if (chosen === undefined) return 'Used for every app that leaves you the choice.';
+  if (chosen === undefined) return 'From the next launch on, for every app that leaves you the choice.';
   if (chosen.reasons.length > 0) return chosen.reasons.map((reason) => reason.message).join(' ');
   const { width, height, fps, bitrate_kbps } = chosen.nominal;
   return `Up to ${width} × ${height} at ${fps} frames a second, about ${(bitrate_kbps / 1000).toFixed(1)} Mbit/s.`;

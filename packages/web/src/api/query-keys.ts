@@ -21,6 +21,7 @@ export const keys = {
   adminSessions: ['admin-sessions'] as const,
   adminOverviewSessions: ['admin-sessions', 'overview'] as const,
   adminSessionList: (filter: AdminSessionFilter, q: string) => ['admin-sessions', 'list', filter, q] as const,
+  sessionPlacement: (id: string) => ['session-placement', id] as const,
   adminApps: ['admin-apps'] as const,
   adminAppsFirst: ['admin-apps', 'first'] as const,
   adminAppList: (q: string) => ['admin-apps', 'list', q] as const,

@@ -1,6 +1,7 @@
 import type { AdminSession } from '@footlight/protocol/rest';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from '../frame/admin-parts.module.css';
+import { SessionPlacement } from './session-placement.tsx';
 
 /** Everything the record says about one session. */
 export function SessionDetail({ session }: { session: AdminSession }) {
@@ -13,6 +14,8 @@ export function SessionDetail({ session }: { session: AdminSession }) {
     ['Health', session.health_state?.replaceAll('_', ' ')],
     ['App', session.app_launch_state?.replaceAll('_', ' ')],
     ['Codec', session.negotiated_codec],
+    ['Profile', session.profile_id],
+    ['Rung', session.stream_profile_id],
   ];
   return (
     <div className={styles.stack}>
@@ -41,6 +44,7 @@ export function SessionDetail({ session }: { session: AdminSession }) {
           <RelativeTime at={session.ended_at} never="not yet" />
         </dd>
       </dl>
+      <SessionPlacement sessionId={session.id} />
       {session.app_log_tail !== null && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, which a keyboard must be able to do
         <pre className={styles.log} tabIndex={0} role="log" aria-label="The app’s last output">

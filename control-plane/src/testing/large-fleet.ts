@@ -1,9 +1,9 @@
-import { toJson, type Tx } from '../../platform/database/index.ts';
-import type { TestApp } from '../../testing/index.ts';
+import { type Tx, toJson } from '../platform/database/index.ts';
+import type { TestApp } from './app.ts';
 
 /** Hosts that no agent stands behind, online and idle, each with one GPU. @returns ids of their GPUs */
 export async function addLargeFleet(
-  app: Pick<TestApp, 'plane' | 'clock'>,
+  app: { plane: Pick<TestApp['plane'], 'platform'>; clock: Pick<TestApp['clock'], 'nowMs'> },
   size: { hosts: number; slots: number },
 ): Promise<string[]> {
   const { database, random } = app.plane.platform;

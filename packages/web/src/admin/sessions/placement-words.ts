@@ -1,0 +1,29 @@
+import type { PlacementRefusal } from '@footlight/protocol/rest';
+
+/** One sentence on a GPU that could not take a launch. */
+export function refusalWords({ node_name, rule, have, need }: PlacementRefusal): string {
+  return `${node_name}: ${REFUSALS[rule](String(have ?? 'none'), String(need ?? 'none'))}`;
+}
+
+const REFUSALS: Readonly<Record<PlacementRefusal['rule'], (have: string, need: string) => string>> = {
+  online: (have) => `the host is ${have}`,
+  capacity_detection: (have) => `its hardware report says: ${have}`,
+  runtime: () => 'it does not run programs of the host',
+  encoder_binding: (have, need) => `its encoder needs ${need}, this GPU is ${have}`,
+  pin: () => 'the launch was bound to another place',
+  image: (have) => `the image is ${have} there`,
+  slots: (have, need) => `${have} encode slots free, ${need} needed`,
+  vram: (have, need) => `${have} MB of video memory to spare, ${need} MB needed`,
+};
+
+const CLAMPS: Readonly<Record<string, string>> = {
+  host_encoder: 'the host does not encode it',
+  client_decode: 'the device does not say that it decodes it',
+  decode_height: 'more lines than the device decodes',
+  decode_history: 'the device could not keep up with it before',
+  hardware_encoder: 'the host encodes in software',
+  encoder_throughput: 'more pixels a second than the host encodes',
+};
+
+/** Why a rung was passed over; a reason that this page does not know stays as it came. */
+export const clampWords = (clamp: string): string => CLAMPS[clamp] ?? clamp;

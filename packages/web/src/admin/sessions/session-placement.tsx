@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import styles from '../frame/admin-parts.module.css';
+import { clampWords, refusalWords } from './placement-words.ts';
+
+/** Why a session runs where it runs, and with this codec; nothing where nothing was kept. */
+export function SessionPlacement({ sessionId }: { sessionId: string }) {
+  const { data } = useQuery({
+    queryKey: keys.sessionPlacement(sessionId),
+    queryFn: ({ signal }) => call('admin.sessions.placement', { params: { id: sessionId }, signal }),
+    // It was written with the session and never changes.
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+  });
+  if (data === undefined) return null;
+  const passedOver = data.codec_decision?.considered.filter((rung) => rung.rejected_by !== null) ?? [];
+  return (
+    <dl className={styles.facts}>
+      <dt>Could run on</dt>
+      <dd>
+        {data.candidates
+          .map((gpu) => `${gpu.node_name} GPU ${gpu.gpu_index} (${gpu.free_slots} free)`)
+          .join(', ')}
+      </dd>
+      {data.refusals.length > 0 && (
+        <>
+          <dt>Could not run on</dt>
+          <dd>
+            {data.refusals.map((refusal) => (
+              <div key={`${refusal.host_id} ${refusal.gpu_id}`}>{refusalWords(refusal)}</div>
+            ))}
+          </dd>
+        </>
+      )}
+      {passedOver.length > 0 && (
+        <>
+          <dt>Passed over</dt>
+          <dd>
+            {passedOver.map((rung) => (
+              <div key={rung.rung_id}>
+                {rung.rung_id}: {clampWords(rung.rejected_by ?? '')}
+                {rung.selected && ', taken all the same since nothing else would do'}
+              </div>
+            ))}
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
