@@ -319,7 +319,7 @@ describe('rows of the admission inside the transaction', () => {
     ...more,
   });
   const refusalOf = (facts: HeldFacts) => admitHeld(admitted(aSnapshot({ app })), facts);
-  const session = (id: string, home_app_id: string | null = null) => ({ id, home_app_id });
+  const session = (id: string, ...home_app_ids: string[]) => ({ id, home_app_ids });
 
   test('11: the entitlement is gone, or the account', () => {
     expect(refusalOf(held({ entitled: false }))?.code).toBe('forbidden');

@@ -195,7 +195,12 @@ async function isEntitled(db: Executor, userId: string, appId: string): Promise<
  * The same, with the rows held until the transaction ends: a revocation that commits first is seen, and one that comes
  * later waits. Shared locks, since launches of one app must not wait for one another.
  */
-export async function holdEntitlement(database: Database, tx: Tx, userId: string, appId: string): Promise<boolean> {
+export async function holdEntitlement(
+  database: Database,
+  tx: Tx,
+  userId: string,
+  appId: string,
+): Promise<boolean> {
   const rows = await database.forShare(entitlement(tx, userId, appId).orderBy('id')).execute();
   return rows.length > 0;
 }
