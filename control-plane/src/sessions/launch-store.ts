@@ -3,13 +3,7 @@ import { loadLatestProbe } from '../accounts/index.ts';
 import { loadAllowLists } from '../catalog/index.ts';
 import { bool, type Database, type Executor, fromJson, type Tx } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
-import {
-  FAILURE_COUNTS_MS,
-  listClientFailures,
-  listLaunchProfiles,
-  loadPolicy,
-  loadPreference,
-} from '../profiles/index.ts';
+import { FAILURE_COUNTS_MS, listClientFailures, loadPreference } from '../profiles/index.ts';
 import { loadNewestHomeHost } from '../storage/index.ts';
 import type { HeldFacts, Snapshot } from './admission.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
@@ -89,7 +83,12 @@ export async function loadSnapshot(
   db: Executor,
   launcher: Launcher,
   appId: string,
-  facts: Pick<Snapshot, 'settings' | 'prefersHomeHost'>,
+  {
+    catalog,
+    ...facts
+  }: Pick<Snapshot, 'settings' | 'prefersHomeHost'> & {
+    catalog: Pick<Snapshot['choice'], 'profiles' | 'policy'>;
+  },
   nowMs: number,
 ): Promise<Snapshot> {
   const { userId } = launcher;
@@ -99,11 +98,9 @@ export async function loadSnapshot(
   const parent = app?.parent_app_id ? await loadLaunchApp(db, app.parent_app_id) : null;
   const entitled = app !== null && (await isEntitled(db, userId, app.id));
   const needsHome = parent !== null || facts.prefersHomeHost;
-  const [allowLists, policy, preference, profiles, latest, home] = await Promise.all([
+  const [allowLists, preference, latest, home] = await Promise.all([
     loadAllowLists(db, app === null ? [] : [app.id]),
-    loadPolicy(db),
     loadPreference(db, userId),
-    listLaunchProfiles(db),
     loadLatestProbe(db, userId, nowMs),
     app !== null && needsHome ? loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null,
   ]);
@@ -118,9 +115,8 @@ export async function loadSnapshot(
     choice: {
       isAdmin,
       allowList: allowLists.get(appId) ?? [],
-      policy,
+      ...catalog,
       preference,
-      profiles,
       client: { probe, failures },
     },
     viewer: { isAdmin, probe },

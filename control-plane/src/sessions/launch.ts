@@ -5,10 +5,10 @@
 import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
 import type { HomeSpec } from '@footlight/protocol/agent';
 import type { Body, Placement } from '@footlight/protocol/rest';
-import { flag, type Tx, toJson } from '../platform/database/index.ts';
+import { flag, readOnce, type Tx, toJson } from '../platform/database/index.ts';
 import type { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { holdRung } from '../profiles/index.ts';
+import { holdRung, listLaunchProfiles, loadPolicy } from '../profiles/index.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SignalingTokens } from '../signaling/index.ts';
 import { claimHome, foreseeHome } from '../storage/index.ts';
@@ -51,8 +51,11 @@ import { lowerH264Profile, rungsOf } from './stream.ts';
 
 /** Placing is tried this often before the fleet counts as exhausted. */
 const MAX_ATTEMPTS = 50;
-/** Best GPUs that a launch looks at before it looks at all of them; as many as launches that may be under way at once. */
-const FIRST_LOOK = 64;
+/**
+ * Best GPUs that a launch looks at before it looks at all of them: more than there are transactions at once, each of
+ * which may hold one.
+ */
+const FIRST_LOOK = 32;
 const WHOLE_FLEET = 1_000_000;
 const DEFAULT_IDLE_TIMEOUT_SECS = 120;
 const DEFAULT_APP_BOOT_TIMEOUT_SECS = 300;
@@ -100,6 +103,12 @@ export function createLauncher(
     vramStalenessSecs: config.sessions.vramStalenessSecs,
   };
 
+  /** Read for all who launch at the same moment: it is the same for everybody, and much. */
+  const readCatalog = readOnce(async () => ({
+    profiles: await listLaunchProfiles(database.db),
+    policy: await loadPolicy(database.db),
+  }));
+
   /** Rows 2 to 10. */
   async function look(
     launcher: Launcher,
@@ -111,6 +120,7 @@ export function createLauncher(
       launcher,
       request.app_id,
       {
+        catalog: await readCatalog(),
         settings: await deps.settings.current(),
         prefersHomeHost: config.sessions.placementPolicy === 'locality',
       },
