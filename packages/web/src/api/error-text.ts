@@ -32,6 +32,14 @@ const BY_CODE: Record<string, [title: string, advice: string]> = {
     'The launcher has not been started yet',
     'Start the launcher this app belongs to once, then try again.',
   ],
+  session_not_swappable: [
+    'The app cannot be changed now',
+    'It may be starting, ending or changing already. Try again in a moment.',
+  ],
+  swap_exceeds_reservation: [
+    'That app needs more than this session has',
+    'End this session and launch the app by itself.',
+  ],
   parent_app_disabled: [
     'The launcher of this app is switched off',
     'An administrator can switch it on again.',

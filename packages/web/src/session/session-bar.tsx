@@ -1,6 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import {
   IconArrowLeft,
+  IconArrowsExchange,
   IconKeyboard,
   IconMaximize,
   IconMicrophone,
@@ -29,6 +30,7 @@ export function SessionBar(props: {
   onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
   onKeyboard: () => void;
   onLeave: () => void;
+  onSwap: () => void;
   onEnd: () => void;
 }) {
   const { client, audio, input, history } = props.view;
@@ -70,6 +72,9 @@ export function SessionBar(props: {
         </Act>
         <Act label="Type text or keys" onClick={props.onKeyboard}>
           <IconKeyboard size={20} />
+        </Act>
+        <Act label="Change the app" onClick={props.onSwap}>
+          <IconArrowsExchange size={20} />
         </Act>
         {input?.pointer_lock_wanted && !input.pointer_locked && (
           <Act label="Catch the pointer" onClick={() => void client?.requestPointerLock()}>

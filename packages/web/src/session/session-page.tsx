@@ -17,6 +17,7 @@ import { advance, stepsOf } from './launch-steps.ts';
 import styles from './session.module.css';
 import { SessionBar } from './session-bar.tsx';
 import { type StatsLevel, StatsView } from './stats-view.tsx';
+import { SwapDialog, swapWords } from './swap-dialog.tsx';
 import { TypeDialog } from './type-dialog.tsx';
 import { BAR_KEYS, useBar } from './use-bar.ts';
 import { useSession } from './use-session.ts';
@@ -24,6 +25,7 @@ import { type StreamView, useStream } from './use-stream.ts';
 import { rememberLaunch, usualLaunchMs } from './usual-time.ts';
 
 const HINT_MS = 4000;
+const SWAP_WORDS_MS = 6000;
 
 /** One session from its launch to its end: steps, live picture, and what remains to be said. */
 export function SessionPage({ id }: { id: string }) {
@@ -105,6 +107,8 @@ export function SessionPage({ id }: { id: string }) {
         microphone={session?.stream.mic ?? false}
         onEnd={() => end.mutate()}
         onLibrary={library}
+        sessionId={id}
+        detail={session?.state_detail ?? null}
       />
       {session !== undefined && session.state !== 'stopping' && (
         <LaunchStage
@@ -132,6 +136,8 @@ function Theatre(props: {
   endError: unknown;
   recording: boolean;
   microphone: boolean;
+  sessionId: string;
+  detail: string | null;
   onEnd: () => void;
   onLibrary: () => void;
 }) {
@@ -140,7 +146,7 @@ function Theatre(props: {
   const { client } = stream;
   const theatre = useRef<HTMLDivElement>(null);
   const [level, setLevel] = useState<StatsLevel>('dot');
-  const [dialog, setDialog] = useState<'end' | 'type' | null>(null);
+  const [dialog, setDialog] = useState<'end' | 'type' | 'swap' | null>(null);
   const [inBar, setInBar] = useState({ pointer: false, focus: false });
   const bar = useBar(theatre, client, () =>
     theatre.current?.querySelector<HTMLElement>('[role=toolbar] button')?.focus(),
@@ -156,6 +162,8 @@ function Theatre(props: {
     if (navigator.userActivation?.hasBeenActive) void client?.unmuteAudio();
     bar.reveal(HINT_MS);
   }, [stream.shown, bar.reveal, client]);
+
+  const swap = useSwapWords(props.detail);
 
   const { state } = stream;
   const closeDialog = () => setDialog(null);
@@ -189,9 +197,16 @@ function Theatre(props: {
           }}
           onKeyboard={() => setDialog('type')}
           onLeave={props.onLibrary}
+          onSwap={() => setDialog('swap')}
           onEnd={() => setDialog('end')}
         />
         <StatsView history={stream.history} level={level} />
+        {swap !== null && !props.ending && state.kind !== 'reconnecting' && (
+          <p className={styles.toast} role="status" data-stream-overlay="">
+            {props.detail === 'swapping' && <Loader size={16} color="var(--fl-text)" />}
+            {swap}
+          </p>
+        )}
         {(state.kind === 'reconnecting' || (props.ending && stream.shown)) && (
           <p className={styles.toast} role="status" data-stream-overlay="">
             <Loader size={16} color="var(--fl-text)" />
@@ -219,6 +234,12 @@ function Theatre(props: {
           The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.
         </p>
       </ConfirmDialog>
+      <SwapDialog
+        opened={dialog === 'swap'}
+        sessionId={props.sessionId}
+        appId={app.id}
+        onClose={closeDialog}
+      />
       <TypeDialog
         opened={dialog === 'type'}
         onClose={closeDialog}
@@ -227,6 +248,18 @@ function Theatre(props: {
       />
     </div>
   );
+}
+
+/** How a change of app fares; how it came out is said for a while only. */
+function useSwapWords(detail: string | null): string | null {
+  const [over, setOver] = useState<string | null>(null);
+  useEffect(() => {
+    setOver(null);
+    if (detail === null || detail === 'swapping') return;
+    const timer = setTimeout(() => setOver(detail), SWAP_WORDS_MS);
+    return () => clearTimeout(timer);
+  }, [detail]);
+  return over === detail && detail !== null ? null : swapWords(detail);
 }
 
 type Ended = Extract<StreamView['state'], { kind: 'ended' }>;

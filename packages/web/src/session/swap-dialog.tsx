@@ -1,0 +1,80 @@
+import { Button, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../api/client.ts';
+import { errorText } from '../api/error-text.ts';
+import { keys } from '../api/query-keys.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { useApps } from '../library/use-library.ts';
+import styles from './session.module.css';
+
+/** More would not help: whoever has so many types a part of the name. */
+const SHOWN = 12;
+
+/** Changes the app inside a running session; the picture goes on until the new app has drawn. */
+export function SwapDialog(props: {
+  opened: boolean;
+  sessionId: string;
+  appId: string;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog opened={props.opened} onClose={props.onClose} title="Change the app">
+      <Choice {...props} />
+    </Dialog>
+  );
+}
+
+function Choice(props: { sessionId: string; appId: string; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const { query, apps } = useApps();
+  const [text, setText] = useState('');
+  const swap = useMutation({
+    mutationFn: (appId: string) =>
+      call('sessions.swap', { params: { id: props.sessionId }, body: { app_id: appId } }),
+    onSuccess: (answer) => {
+      queryClient.setQueryData(keys.session(props.sessionId), answer);
+      props.onClose();
+    },
+  });
+  const words = text.trim().toLowerCase();
+  const others = apps.filter(({ id, name }) => id !== props.appId && name.toLowerCase().includes(words));
+  const problem = swap.error ? errorText(swap.error) : null;
+  return (
+    <>
+      <p>The app that runs now is closed. What it has not saved is lost.</p>
+      <TextInput
+        label="Find an app"
+        data-autofocus
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+      <div className={styles.cardActs} style={{ marginTop: 16 }}>
+        {others.slice(0, SHOWN).map((app) => (
+          <Button
+            key={app.id}
+            loading={swap.isPending && swap.variables === app.id}
+            onClick={() => swap.mutate(app.id)}
+          >
+            {app.name}
+          </Button>
+        ))}
+      </div>
+      {query.isSuccess && others.length === 0 && <p role="status">There is no other app of that name.</p>}
+      {others.length > SHOWN && <p>{others.length - SHOWN} more; type a part of the name.</p>}
+      {problem !== null && (
+        <p role="alert">
+          {problem.title}. {problem.advice}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What the page says about a change of app; null: nothing. Pure. */
+export function swapWords(detail: string | null | undefined): string | null {
+  if (detail === 'swapping') return 'Changing the app';
+  if (detail === 'swap rejected') return 'The host did not change the app';
+  if (detail?.startsWith('swap rolled back')) return 'The new app did not start; the former one goes on';
+  return null;
+}
