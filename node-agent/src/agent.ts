@@ -181,7 +181,13 @@ export class Agent {
   #handler(): LinkHandler {
     return {
       register: () => ({
-        features: ['tune', 'swap', ...(this.#config.processRuntime ? ['process_runtime'] : [])],
+        features: [
+          'tune',
+          'swap',
+          'display',
+          'stream_resize',
+          ...(this.#config.processRuntime ? ['process_runtime'] : []),
+        ],
         sessions: this.#supervisor.held(),
       }),
       capacity: async () => {

@@ -66,6 +66,45 @@ declare module 'x11' {
     Subtract(damage: number, repair: number, parts: number): void;
   }
 
+  export interface RandrMode {
+    width: number;
+    height: number;
+    dot_clock: number;
+    h_sync_start: number;
+    h_sync_end: number;
+    h_total: number;
+    v_sync_start: number;
+    v_sync_end: number;
+    v_total: number;
+    name: string;
+  }
+
+  export interface RandrResources {
+    config_timestamp: number;
+    crtcs: number[];
+    outputs: number[];
+    modeinfos: (RandrMode & { id: number })[];
+  }
+
+  export interface XRandr extends XExtension {
+    GetScreenResources(window: number, callback: Reply<RandrResources>): void;
+    SetScreenSize(window: number, width: number, height: number, mmWidth: number, mmHeight: number): void;
+    CreateMode(window: number, mode: RandrMode, callback: Reply<number>): void;
+    AddOutputMode(output: number, mode: number): void;
+    /** mode 0 switches it off; outputs must be empty then. */
+    SetCrtcConfig(
+      crtc: number,
+      time: number,
+      configTime: number,
+      x: number,
+      y: number,
+      mode: number,
+      rotation: number,
+      outputs: number[],
+      callback: Reply<{ status: number }>,
+    ): void;
+  }
+
   export interface XProperty {
     /** 0 = there is no such property. */
     type: number;
@@ -86,6 +125,7 @@ declare module 'x11' {
     require(extension: 'xtest', callback: Reply<XTest>): void;
     require(extension: 'fixes', callback: Reply<XFixes>): void;
     require(extension: 'damage', callback: Reply<XDamage>): void;
+    require(extension: 'randr', callback: Reply<XRandr>): void;
     CreateWindow(
       id: number,
       parent: number,

@@ -91,7 +91,7 @@ function openh264Row(): EncoderRow {
       'num-slices': Math.min(target.settings.slices, threads()),
     }),
     bitrate: { unit: 'bit/s', live: true },
-    liveResize: false,
+    liveResize: true,
     h264Profiles: ALL_PROFILES,
     ...PACKETIZATION.h264,
   };

@@ -1,6 +1,7 @@
 import type { AgentSignal } from '@footlight/protocol/agent';
 import { XConnection } from '../display/x-connection.ts';
 import { XInput } from '../display/x-input.ts';
+import { XScreenSize } from '../display/x-screen.ts';
 import { AudioPipeline } from './audio-pipeline.ts';
 import { effortSteps } from './encoder-effort.ts';
 import { DropWatch, EncoderWatch, type WatchFinding } from './encoder-watch.ts';
@@ -12,12 +13,14 @@ import { type MediaSettings, readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
 import { Peers } from './peers.ts';
 import { SessionDesk } from './session-desk.ts';
+import { SessionDisplay } from './session-display.ts';
 import { SessionInput } from './session-input.ts';
 import { SessionRate } from './session-rate.ts';
 import { type EncodedFrame, VideoPipeline } from './video-pipeline.ts';
 import type {
   AttachMessage,
   BrowserSignal,
+  DisplayUpdate,
   MediaFailureCode,
   ParentMessage,
   PrepareMessage,
@@ -70,6 +73,9 @@ export class MediaSession {
   readonly #keyframes = new KeyframeLimit();
   #keyframeTimer: NodeJS.Timeout | null = null;
   #display: XConnection | null = null;
+  readonly #sizes: SessionDisplay;
+  #screen: XScreenSize | null = null;
+  #resizing: Promise<void> = Promise.resolve();
   #desk: SessionDesk | null = null;
   #video: VideoPipeline | null = null;
   #audio: AudioPipeline | null = null;
@@ -91,6 +97,15 @@ export class MediaSession {
     this.#settings = readMediaSettings(prepare.settings);
     this.#resolver = createLocalNameResolver();
     this.#input = new SessionInput({ width: stream.width, height: stream.height });
+    this.#sizes = new SessionDisplay(
+      { width: stream.width, height: stream.height },
+      {
+        resizeScreen: async (size) => this.#video?.withoutCapture(async () => this.#screen?.resize(size)),
+        setScale: async (scale) => this.#screen?.setScale(scale),
+        resizePicture: this.#row.liveResize ? () => this.#usePicture() : null,
+      },
+    );
+    this.#input.toDisplay = (x, y) => this.#sizes.toDisplay(x, y);
     this.#metrics = new MetricsCollector(clock.monotonicMs());
     this.#rate = new SessionRate({
       settings: this.#settings,
@@ -98,7 +113,7 @@ export class MediaSession {
       effortSteps: effortSteps(row, this.#settings),
       clock,
       setBitrate: (kbps) => this.#setBitrate(kbps),
-      setPicture: (picture) => this.#video?.setPicture(picture),
+      setPicture: () => this.#usePicture(),
       forceKeyframe: () => this.#forceKeyframe(),
       path: { hold: () => this.#peers.hold(), probe: (kbps) => this.#peers.probe(kbps) },
       event: (event, payload) => this.#event(event, payload),
@@ -118,7 +133,10 @@ export class MediaSession {
         onViewer: (connected) => options.send({ type: 'viewer', connected }),
         onKeyframeWanted: () => this.#forceKeyframe(),
         onClipboard: (text) => this.#desk?.setClipboard(text),
-        onViewerReady: (channels) => this.#desk?.greet(channels),
+        onViewerReady: (channels) => {
+          channels.control(this.#sizes.message(this.#picture));
+          this.#desk?.greet(channels);
+        },
         onPointerDrawn: (drawn) => this.#video?.setPointerShown(!drawn),
         onFirstOffer: () => this.#reportEffectiveMedia(),
         onPathChanged: () => this.#rate.pathChanged(),
@@ -135,6 +153,7 @@ export class MediaSession {
         this.#fail('display_failed', 'the display went away'),
       );
       this.#input.connect(await XInput.open(this.#display));
+      this.#screen = await XScreenSize.open(this.#display);
       this.#desk = await SessionDesk.open(this.#display, {
         forEachViewer: (visit) => this.#peers.forEach(visit),
         onPresented: (watch) => this.#options.send({ type: 'app_presented', watch }),
@@ -184,6 +203,9 @@ export class MediaSession {
         if (message.bitrate_kbps !== undefined) this.#rate.tune(message.bitrate_kbps);
         if (message.keyframe) this.#forceKeyframe();
         break;
+      case 'display':
+        this.#resizing = this.#resizing.then(() => this.#updateDisplay(message));
+        break;
       case 'watch_app':
         this.#watchApp(message.watch, message.only_new);
         break;
@@ -229,6 +251,37 @@ export class MediaSession {
       } as const;
       this.#options.send({ type: 'signal', conn: message.conn, msg });
     }
+  }
+
+  /** Size of the picture: as somebody asked for it, else as the rate control has it. */
+  get #picture(): { width: number; height: number } {
+    const { width, height } = this.#sizes.pinned ?? this.#rate.picture;
+    return { width, height };
+  }
+
+  #usePicture(): void {
+    this.#rate.pin(this.#sizes.pinned !== null);
+    this.#video?.setPicture({ ...this.#rate.picture, ...this.#picture });
+    this.#tellSizes();
+  }
+
+  #tellSizes(): void {
+    this.#peers.forEach((channels) => {
+      channels.control(this.#sizes.message(this.#picture));
+    });
+  }
+
+  /** Never throws; says how it came out. */
+  async #updateDisplay(update: DisplayUpdate): Promise<void> {
+    const { request } = update;
+    try {
+      await this.#sizes.apply(update);
+    } catch (error) {
+      this.#options.send({ type: 'display_done', request, error: text(error).slice(0, 256) });
+      return;
+    }
+    this.#tellSizes();
+    this.#options.send({ type: 'display_done', request, error: null });
   }
 
   #watchApp(watch: number, onlyNew: boolean): void {
@@ -353,6 +406,7 @@ export class MediaSession {
     for (const { frames, bytes } of this.#peers.takeCounts()) this.#metrics.sent(frames, bytes);
     const { window_ms, metrics } = this.#metrics.takeWindow(clock.monotonicMs());
     Object.assign(metrics, this.#rate.metrics());
+    Object.assign(metrics, this.#sizes.metrics());
     send({ type: 'metrics', ts: Math.round(clock.wallMs()), window_ms, metrics });
   }
 

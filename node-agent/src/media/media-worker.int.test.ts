@@ -60,6 +60,7 @@ beforeEach(async () => {
     'failure',
     'stopped',
     'metrics',
+    'display_done',
   ] as const) {
     worker.on(type, (message) => said.push(message));
   }
@@ -345,6 +346,88 @@ describe('input reaches the display', () => {
       () => alice.state === 'closed' || alice.state === 'disconnected' || alice.state === 'failed',
     );
     expect(heard('viewer').at(-1)).toMatchObject({ connected: false });
+  });
+});
+
+describe('another size of the display', () => {
+  const screen = async () => {
+    const { width, height } = await desktop.ask<{ width: number; height: number }>((callback) =>
+      desktop.client.GetGeometry(desktop.root, callback),
+    );
+    return [width, height];
+  };
+  async function ask(
+    request: number,
+    render: { width: number; height: number } | null,
+    stream?: { width: number; height: number },
+  ) {
+    worker.send({
+      type: 'display',
+      request,
+      ...(render === null ? {} : { render }),
+      ...(stream === undefined ? {} : { stream }),
+    });
+    const started = performance.now();
+    for (;;) {
+      const answer = heard('display_done').find((one) => one.request === request);
+      if (answer) return answer.error;
+      if (performance.now() - started > 5_000) throw new Error('the worker did not say display_done');
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  test('the picture goes on, the viewer is told, and its pointer lands where it points', async () => {
+    await startSession();
+    const alice = await connectedViewer();
+    const half = { width: WIDTH / 2, height: HEIGHT / 2 };
+    expect(await ask(1, half)).toBeNull();
+    expect(await screen()).toEqual([half.width, half.height]);
+    const seen = alice.video.length;
+    await alice.until('frames', () => alice.video.length > seen + 10);
+    expect(alice.control.findLast(({ type }) => type === 'display')).toMatchObject({
+      render_width: half.width,
+      render_height: half.height,
+      stream_width: WIDTH,
+      owner: 'auto',
+    });
+    alice.send('motion', encodePointerAbs({ seq: 1, t: 0, x: 0xffff, y: 0xffff }));
+    const pointer = () =>
+      desktop.ask<{ rootX: number; rootY: number }>((callback) =>
+        desktop.client.QueryPointer(desktop.root, callback),
+      );
+    await expect.poll(pointer).toMatchObject({ rootX: half.width - 1, rootY: half.height - 1 });
+    expect(await ask(2, { width: WIDTH, height: HEIGHT })).toBeNull();
+    expect(await screen()).toEqual([WIDTH, HEIGHT]);
+    expect(heard('failure')).toEqual([]);
+  });
+
+  test('another stream size begins with a keyframe, and the viewer is told who chose it', async () => {
+    await startSession();
+    const alice = await connectedViewer();
+    const half = { width: WIDTH / 2, height: HEIGHT / 2 };
+    const before = keyframes(alice);
+    expect(await ask(1, null, half)).toBeNull();
+    await alice.until('a keyframe', () => keyframes(alice) > before);
+    expect(alice.control.findLast(({ type }) => type === 'display')).toMatchObject({
+      render_width: WIDTH,
+      stream_width: half.width,
+      stream_height: half.height,
+      owner: 'pinned',
+    });
+    expect(await ask(2, null, { width: WIDTH, height: HEIGHT })).toBeNull();
+    expect(alice.control.findLast(({ type }) => type === 'display')).toMatchObject({ owner: 'auto' });
+    const seen = alice.video.length;
+    await alice.until('frames', () => alice.video.length > seen + 10);
+    expect(heard('failure')).toEqual([]);
+  });
+
+  test('one that the screen does not take is refused, and everything is as it was', async () => {
+    await startSession();
+    expect(await ask(1, { width: WIDTH * 2, height: HEIGHT })).not.toBeNull();
+    expect(await screen()).toEqual([WIDTH, HEIGHT]);
+    const alice = await connectedViewer();
+    const seen = alice.video.length;
+    await alice.until('frames', () => alice.video.length > seen + 10);
   });
 });
 

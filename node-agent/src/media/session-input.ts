@@ -4,6 +4,8 @@ import type { InputAction } from './input-state.ts';
 /** Where the input of a session's viewers ends: its display, once that is open. */
 export class SessionInput {
   readonly size: { width: number; height: number };
+  /** Where a point of the picture, in pixels of the launch size, lies on the display. */
+  toDisplay: (x: number, y: number) => { x: number; y: number } = (x, y) => ({ x, y });
   #device: XInput | null = null;
 
   constructor(size: { width: number; height: number }) {
@@ -30,9 +32,11 @@ export class SessionInput {
         case 'button':
           device.button(action.button, action.down);
           break;
-        case 'move_to':
-          device.moveTo(action.x, action.y);
+        case 'move_to': {
+          const { x, y } = this.toDisplay(action.x, action.y);
+          device.moveTo(x, y);
           break;
+        }
         case 'move_by':
           device.moveBy(action.dx, action.dy);
           break;

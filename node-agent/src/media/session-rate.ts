@@ -58,6 +58,11 @@ export class SessionRate implements PathListener {
     return this.#control.setpointKbps;
   }
 
+  /** What the ladder makes of the picture; its size does not count while one is pinned. */
+  get picture(): LadderStand {
+    return this.#ladder.stand;
+  }
+
   /** A frame left the encoder. @param encodeMs null when its input was not seen */
   encoded(encodeMs: number | null): void {
     if (encodeMs !== null && this.#encodeTimesMs.length < MAX_ENCODE_TIMES)

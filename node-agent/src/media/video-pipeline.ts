@@ -67,6 +67,7 @@ export class VideoPipeline {
   #assembling: Buffer[] = [];
   #busTimer: NodeJS.Timeout | null = null;
   #loops: Promise<unknown> = Promise.resolve();
+  #sourceChange: Promise<void> = Promise.resolve();
   #stopping = false;
 
   /** @throws when an element is missing or refuses the format */
@@ -110,6 +111,26 @@ export class VideoPipeline {
     this.#pipeline.element('packets').forceKeyUnit();
   }
 
+  /**
+   * Does something to the display while nothing is captured from it: a capture that asks for more than the screen has
+   * ends the process. Encoder and timestamps go on, and what comes next may be of another size.
+   * @throws what `work` throws, with the capture on again
+   */
+  async withoutCapture(work: () => Promise<void>): Promise<void> {
+    const change = this.#sourceChange.then(async () => {
+      if (this.#stopping) return;
+      const source = this.#pipeline.element('source');
+      await source.setState('ready');
+      try {
+        await work();
+      } finally {
+        await source.setState('playing');
+      }
+    });
+    this.#sourceChange = change.catch(() => undefined);
+    return change;
+  }
+
   /** Whether the pointer is part of the picture, for a viewer that does not draw it itself. */
   setPointerShown(shown: boolean): void {
     this.#pipeline.element('source').setProperty('show-pointer', shown);
@@ -130,6 +151,7 @@ export class VideoPipeline {
 
   async dispose(): Promise<void> {
     this.#stopping = true;
+    await this.#sourceChange;
     if (this.#busTimer) clearInterval(this.#busTimer);
     // Going to NULL ends the pulls that are under way; the loops then see that they are to stop.
     await this.#pipeline.setState('null').catch(() => undefined);

@@ -103,6 +103,18 @@ const watchApp = z.object({
   only_new: z.boolean(),
 });
 
+const size = z.object({ width: z.number().int().positive(), height: z.number().int().positive() });
+
+/** Another size of the display, of the picture, or another scale; answered with `display_done`. Checked by the agent. */
+const displayUpdate = z.object({
+  type: z.literal('display'),
+  /** Repeated in the answer. */
+  request: z.number().int().nonnegative(),
+  render: size.optional(),
+  ui_scale: z.number().optional(),
+  stream: size.optional(),
+});
+
 const notice = z.object({
   type: z.literal('notice'),
   code: z.string().max(64),
@@ -125,6 +137,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   tune,
   appState,
   watchApp,
+  displayUpdate,
   notice,
   stop,
 ]);
@@ -149,6 +162,12 @@ const appPresented = z.object({
   watch: z.number().int().nonnegative(),
 });
 const watching = z.object({ type: z.literal('watching'), watch: z.number().int().nonnegative() });
+/** error null: all of it is done; otherwise nothing is. */
+const displayDone = z.object({
+  type: z.literal('display_done'),
+  request: z.number().int().nonnegative(),
+  error: z.string().max(256).nullable(),
+});
 /** Whether at least one peer connection is connected; sent on each change. */
 const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
 
@@ -198,6 +217,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   encoding,
   appPresented,
   watching,
+  displayDone,
   viewer,
   signal,
   metrics,
@@ -217,4 +237,5 @@ export type AttachMessage = z.infer<typeof attach>;
 export type BrowserSignal = z.infer<typeof browserSignal>['msg'];
 export type EncoderChoice = z.infer<typeof encoderChoice>;
 export type MediaFailureCode = z.infer<typeof mediaFailureCode>;
+export type DisplayUpdate = z.infer<typeof displayUpdate>;
 export type AppState = z.infer<typeof appStateValue>;

@@ -6,6 +6,7 @@ import {
   type ControlSignaling,
   type HeldSession,
   type SessionAssign,
+  type SessionDisplayUpdate,
   type SessionState,
   type SessionSwapApp,
   type SessionTune,
@@ -20,6 +21,7 @@ import type { Random } from '../platform/random.ts';
 import { errorText, plainText } from '../platform/text.ts';
 import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { swapApps } from './app-swap.ts';
+import { displayProblem } from './display-rules.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { killSessionProcesses } from './leftovers.ts';
@@ -51,6 +53,8 @@ import type { UidPool } from './uid-pool.ts';
 const WORKER_STOP_MS = 1_500;
 /** Status with which Xlib ends a process whose display went away; libxcb may be quicker, and aborts it. */
 const XLIB_EXIT_CODE = 1;
+/** A change of size must be done within this: the control plane waits for 5 s. */
+const DISPLAY_LIMIT_MS = 4_500;
 /** How much later than its clients a display server may be seen to end. */
 const DISPLAY_EXIT_MS = 1_000;
 
@@ -120,6 +124,8 @@ export class Session {
   #swaps = 0;
   /** Watches for an app's first window that were asked for (count); the first has the number 0. */
   #watches = 0;
+  /** Changes of size that were asked for (count). */
+  #displayRequests = 0;
   #bootTimer: Timer | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;
@@ -187,6 +193,41 @@ export class Session {
     if (app_id === this.#appId) this.#reportSwap(app_id, null);
     else this.#swap = { appId: app_id, over: this.#changeApp(app_id, app) };
     return { ok: true };
+  }
+
+  /** Changes sizes of a session that runs. @returns once it is done, or nothing has changed */
+  async updateDisplay(command: SessionDisplayUpdate): Promise<Verdict> {
+    const worker = this.#worker;
+    if (this.#machine.phase !== 'running' || worker === null) return rejected('the session does not run');
+    const problem = displayProblem(command, this.#plan.assign.stream);
+    if (problem !== null) return rejected(problem);
+    this.#displayRequests += 1;
+    const request = this.#displayRequests;
+    const { render_width, render_height, ui_scale, stream_width, stream_height } = command;
+    let off: () => void = () => undefined;
+    const done = new Promise<string | null>((resolve) => {
+      off = worker.on('display_done', (answer) => answer.request === request && resolve(answer.error));
+    });
+    worker.send({
+      type: 'display',
+      request,
+      ...(render_width !== undefined && render_height !== undefined
+        ? { render: { width: render_width, height: render_height } }
+        : {}),
+      ...(ui_scale === undefined ? {} : { ui_scale }),
+      ...(stream_width !== undefined && stream_height !== undefined
+        ? { stream: { width: stream_width, height: stream_height } }
+        : {}),
+    });
+    const gone = Promise.race([worker.exited, this.#aborted()]).then(() => 'the session ended');
+    const error = await within(
+      this.#deps.clock,
+      DISPLAY_LIMIT_MS,
+      Promise.race([done, gone]),
+      'the display did not change in time',
+    );
+    off();
+    return error === null ? { ok: true } : rejected(error);
   }
 
   signaling(frame: ControlSignaling): void {
@@ -646,6 +687,10 @@ export class Session {
     };
     await writeRecord(this.#dirs, record);
   }
+}
+
+function rejected(error: string): Verdict {
+  return { ok: false, code: 'display_update_rejected', error };
 }
 
 function busy(error: string): Verdict {

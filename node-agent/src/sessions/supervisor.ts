@@ -91,7 +91,9 @@ export class Supervisor {
     const id = command.session_id;
     const before = this.#queues.get(id) ?? Promise.resolve();
     const verdict = before.then(() => this.#handle(command));
-    const tail = verdict
+    // An answer that says "done" takes its time, and a stop behind it must not wait for that.
+    const taken = command.type === 'session_display_update' ? before : verdict;
+    const tail = taken
       .catch(() => undefined)
       .then(() => {
         if (this.#queues.get(id) === tail) this.#queues.delete(id);
@@ -160,6 +162,7 @@ export class Supervisor {
     if (!session || session.isEnding) {
       return { ok: false, code: 'no_such_session', error: 'this host does not hold the session' };
     }
+    if (command.type === 'session_display_update') return session.updateDisplay(command);
     if (command.type === 'session_swap_app') return this.#swap(session, command);
     if (command.type === 'session_start') session.start();
     else session.tune(command);
@@ -236,9 +239,17 @@ export class Supervisor {
 /** Commands about a session that is held, besides its assignment and its stop. */
 function isKnown(
   command: SessionCommand,
-): command is Extract<SessionCommand, { type: 'session_start' | 'session_tune' | 'session_swap_app' }> {
+): command is Extract<
+  SessionCommand,
+  { type: 'session_start' | 'session_tune' | 'session_swap_app' | 'session_display_update' }
+> {
   const { type } = command;
-  return type === 'session_start' || type === 'session_tune' || type === 'session_swap_app';
+  return (
+    type === 'session_start' ||
+    type === 'session_tune' ||
+    type === 'session_swap_app' ||
+    type === 'session_display_update'
+  );
 }
 
 /** The answer to commands that belong to features which `register` does not list. */

@@ -34,6 +34,14 @@ export class Element extends GstObject {
   }
 
   /**
+   * Changes the state of this element alone, on a pool thread; the others go on.
+   * @throws when it refuses; the reason is on the bus
+   */
+  setState(state: PipelineState): Promise<void> {
+    return changeState(this.pointer, state, this.name);
+  }
+
+  /**
    * Asks the encoder upstream of this element for a keyframe with parameter sets, as soon as possible.
    * @returns false when no element took the event
    * Source: GstVideoEncoder, force-key-unit event.
@@ -130,13 +138,7 @@ export class Pipeline {
   }
 
   #change(state: PipelineState): Promise<void> {
-    return new Promise((resolve, reject) => {
-      native().gst_element_set_state.async(this.#object.pointer, STATE_NUMBER[state], (error, result) => {
-        if (error) reject(error);
-        else if (result === STATE_CHANGE_FAILURE) reject(new Error(`the pipeline cannot go to ${state}`));
-        else resolve();
-      });
-    });
+    return changeState(this.#object.pointer, state, 'the pipeline');
   }
 
   /** Time of the clock at which running time was 0, milliseconds; meaningful while playing. */
@@ -168,4 +170,14 @@ export class Pipeline {
     this.#bus.release();
     this.#object.release();
   }
+}
+
+function changeState(element: Pointer, state: PipelineState, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    native().gst_element_set_state.async(element, STATE_NUMBER[state], (error, result) => {
+      if (error) reject(error);
+      else if (result === STATE_CHANGE_FAILURE) reject(new Error(`${name} cannot go to ${state}`));
+      else resolve();
+    });
+  });
 }

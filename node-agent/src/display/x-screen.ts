@@ -1,0 +1,120 @@
+import type { RandrResources, XRandr } from 'x11';
+import type { XConnection } from './x-connection.ts';
+
+export interface ScreenSize {
+  width: number;
+  height: number;
+}
+
+const ROTATE_0 = 1;
+const CURRENT_TIME = 0;
+const REPLACE = 0;
+const BITS_PER_CHARACTER = 8;
+const BASE_DPI = 96;
+const MM_PER_INCH = 25.4;
+/** Refresh rate that a mode names; a virtual screen has none. */
+const NAMED_HZ = 60;
+
+/**
+ * The size of a virtual screen, changed while apps draw on it.
+ *
+ * Xvfb offers one output and takes any size up to the one that it was started with. A screen must not be smaller than
+ * what its output shows, so the output is switched off for the change.
+ * Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode, RRSetCrtcConfig.
+ */
+export class XScreenSize {
+  readonly #x: XConnection;
+  readonly #randr: XRandr;
+
+  private constructor(x: XConnection, randr: XRandr) {
+    this.#x = x;
+    this.#randr = randr;
+  }
+
+  /** @throws when the display has no RandR */
+  static async open(x: XConnection): Promise<XScreenSize> {
+    return new XScreenSize(x, await x.ask<XRandr>((callback) => x.client.require('randr', callback)));
+  }
+
+  /** @throws when the screen does not take the size; it may then be without a picture until a resize that works */
+  async resize({ width, height }: ScreenSize): Promise<void> {
+    const before = await this.#resources();
+    await this.#configure(before, 0);
+    const [mmWidth, mmHeight] = [width, height].map((pixels) =>
+      Math.max(1, Math.round((pixels * MM_PER_INCH) / BASE_DPI)),
+    ) as [number, number];
+    this.#randr.SetScreenSize(this.#x.root, width, height, mmWidth, mmHeight);
+    const mode = await this.#mode(before, { width, height });
+    await this.#configure(await this.#resources(), mode);
+    const size = await this.#x.ask<ScreenSize>((callback) =>
+      this.#x.client.GetGeometry(this.#x.root, callback),
+    );
+    if (size.width !== width || size.height !== height)
+      throw new Error(`the display stayed at ${size.width}×${size.height}`);
+  }
+
+  /** How large apps that start from now on draw text and controls. @param scale 1 = 96 dpi */
+  async setScale(scale: number): Promise<void> {
+    const [property, text] = await Promise.all([this.#x.atom('RESOURCE_MANAGER'), this.#x.atom('STRING')]);
+    const resources = `Xft.dpi:\t${Math.round(scale * BASE_DPI)}\n`;
+    this.#x.client.ChangeProperty(
+      REPLACE,
+      this.#x.root,
+      property,
+      text,
+      BITS_PER_CHARACTER,
+      Buffer.from(resources),
+    );
+    await this.#x.settle();
+  }
+
+  #resources(): Promise<RandrResources> {
+    return this.#x.ask((callback) => this.#randr.GetScreenResources(this.#x.root, callback));
+  }
+
+  /** Shows a mode on the only output, or nothing. @param mode 0 = off */
+  async #configure(resources: RandrResources, mode: number): Promise<void> {
+    const [crtc] = resources.crtcs;
+    const [output] = resources.outputs;
+    if (crtc === undefined || output === undefined) throw new Error('the display has no output');
+    const { status } = await this.#x.ask<{ status: number }>((callback) =>
+      this.#randr.SetCrtcConfig(
+        crtc,
+        CURRENT_TIME,
+        resources.config_timestamp,
+        0,
+        0,
+        mode,
+        ROTATE_0,
+        mode === 0 ? [] : [output],
+        callback,
+      ),
+    );
+    if (status !== 0) throw new Error(`the display refused the size (${status})`);
+  }
+
+  async #mode({ modeinfos, outputs }: RandrResources, { width, height }: ScreenSize): Promise<number> {
+    const known = modeinfos.find((mode) => mode.width === width && mode.height === height);
+    if (known) return known.id;
+    const made = await this.#x.ask<number>((callback) =>
+      this.#randr.CreateMode(
+        this.#x.root,
+        {
+          width,
+          height,
+          dot_clock: width * height * NAMED_HZ,
+          h_sync_start: width,
+          h_sync_end: width,
+          h_total: width,
+          v_sync_start: height,
+          v_sync_end: height,
+          v_total: height,
+          name: `${width}x${height}`,
+        },
+        callback,
+      ),
+    );
+    for (const output of outputs) this.#randr.AddOutputMode(output, made);
+    return made;
+  }
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { SessionDisplay } from './session-display.ts';
+
+const LAUNCH = { width: 1280, height: 720 };
+
+function world(fails: { screen?: boolean; scale?: boolean } = {}, canResize = true) {
+  const done: string[] = [];
+  const display: SessionDisplay = new SessionDisplay(LAUNCH, {
+    resizeScreen: async ({ width, height }) => {
+      done.push(`screen ${width}×${height}`);
+      if (fails.screen && width !== LAUNCH.width) throw new Error('no');
+    },
+    setScale: async (scale) => {
+      done.push(`scale ${scale}`);
+      if (fails.scale && scale !== 1) throw new Error('no');
+    },
+    resizePicture: canResize ? () => void done.push(`picture ${display.pinned?.width}`) : null,
+  });
+  const change = (more: Omit<Parameters<SessionDisplay['apply']>[0], 'type' | 'request'>) =>
+    display.apply({ type: 'display', request: 1, ...more });
+  return { display, done, change };
+}
+const HALF = { width: 640, height: 360 };
+
+describe('a change of sizes', () => {
+  test('does what is asked for, and viewers and metrics say so', async () => {
+    const { display, done, change } = world();
+    await change({ render: HALF, ui_scale: 2, stream: HALF });
+    expect(done).toEqual(['screen 640×360', 'scale 2', 'picture 640']);
+    expect(display.message(HALF)).toEqual({
+      type: 'display',
+      render_width: 640,
+      render_height: 360,
+      ui_scale: 2,
+      stream_width: 640,
+      stream_height: 360,
+      owner: 'pinned',
+    });
+    expect(display.metrics()).toEqual({
+      external_owner: 'pinned',
+      external_resize_supported: true,
+      render_width: 640,
+      render_height: 360,
+      ui_scale: 2,
+      stream_width: 640,
+      stream_height: 360,
+    });
+  });
+
+  test('the launch size releases the picture', async () => {
+    const { display, change } = world();
+    await change({ stream: HALF });
+    expect(display.pinned).toEqual(HALF);
+    await change({ stream: LAUNCH });
+    expect(display.pinned).toBeNull();
+    expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
+  });
+
+  test('a display size alone pins nothing', async () => {
+    const { display, change } = world();
+    await change({ render: HALF });
+    expect(display.message(LAUNCH)).toMatchObject({ owner: 'auto', render_width: 640, stream_width: 1280 });
+  });
+
+  test.each([
+    ['the screen', { screen: true }],
+    ['the scale', { scale: true }],
+  ])('where %s fails everything is as it was', async (_what, fails) => {
+    const { display, done, change } = world(fails);
+    await expect(change({ render: HALF, ui_scale: 2, stream: HALF })).rejects.toThrow('no');
+    expect(done.slice(-2)).toEqual(['screen 1280×720', 'scale 1']);
+    expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
+  });
+
+  test('an encoder that cannot: refused before anything is touched', async () => {
+    const { display, done, change } = world({}, false);
+    await expect(change({ render: HALF, stream: HALF })).rejects.toThrow('encoder');
+    expect(done).toEqual([]);
+    expect(display.metrics()).toMatchObject({ external_resize_supported: false });
+  });
+});
+
+describe('where a point of the picture lies on the display', () => {
+  test.each([
+    ['the launch size', LAUNCH, [0, 0], [0, 0]],
+    ['the launch size', LAUNCH, [1279, 719], [1279, 719]],
+    ['half of it', HALF, [1279, 719], [639, 359]],
+    ['half of it', HALF, [640, 360], [320, 180]],
+    // 960 of 1280 pixels of the picture show it, with a bar of 160 on either side.
+    ['4:3, left bar', { width: 640, height: 480 }, [10, 0], [0, 0]],
+    ['4:3, middle', { width: 640, height: 480 }, [640, 360], [320, 240]],
+    ['4:3, right bar', { width: 640, height: 480 }, [1270, 719], [639, 479]],
+    ['4:3, a quarter', { width: 640, height: 480 }, [160 + 240, 180], [160, 120]],
+    ['tall', { width: 360, height: 720 }, [460, 100], [0, 100]],
+  ] as const)('%s', async (_what, render, [x, y], [toX, toY]) => {
+    const { display, change } = world();
+    await change({ render });
+    const at = display.toDisplay(x, y);
+    expect(Math.abs(at.x - toX)).toBeLessThanOrEqual(1);
+    expect(Math.abs(at.y - toY)).toBeLessThanOrEqual(1);
+  });
+});

@@ -1,0 +1,120 @@
+import type { Display } from '@footlight/protocol/input';
+import type { ScreenSize } from '../display/x-screen.ts';
+import type { DisplayUpdate } from './worker-messages.ts';
+
+/** What a change of sizes needs of the world. */
+export interface DisplayWorld {
+  /** Changes the screen while nothing is captured from it. */
+  resizeScreen(size: ScreenSize): Promise<void>;
+  setScale(scale: number): Promise<void>;
+  /** Makes the picture what `pinned` says now; null: this encoder cannot change its size while it runs. */
+  resizePicture: (() => void) | null;
+}
+
+/**
+ * Sizes of one session: of the display that the app draws on, and of the picture that viewers get.
+ *
+ * The picture's size belongs to the rate control (auto) until somebody asks for another one than the launch size, which
+ * pins it; the launch size gives it back.
+ */
+export class SessionDisplay {
+  readonly #launch: ScreenSize;
+  readonly #world: DisplayWorld;
+  #render: ScreenSize;
+  #scale = 1;
+  /** null: auto. */
+  #pinned: ScreenSize | null = null;
+
+  constructor(launch: ScreenSize, world: DisplayWorld) {
+    this.#launch = launch;
+    this.#render = launch;
+    this.#world = world;
+  }
+
+  get render(): ScreenSize {
+    return this.#render;
+  }
+
+  /** Size of the picture that somebody asked for; null: the rate control chooses. */
+  get pinned(): ScreenSize | null {
+    return this.#pinned;
+  }
+
+  /** One after the other. @throws when it cannot be done; everything is as it was then */
+  async apply({ render, ui_scale, stream }: DisplayUpdate): Promise<void> {
+    if (stream && this.#world.resizePicture === null)
+      throw new Error('this encoder cannot change its size while it runs');
+    const before = { render: this.#render, scale: this.#scale };
+    try {
+      if (render && !isSame(render, this.#render)) await this.#world.resizeScreen(render);
+      if (ui_scale !== undefined) await this.#world.setScale(ui_scale);
+    } catch (error) {
+      if (render) await this.#world.resizeScreen(before.render).catch(() => undefined);
+      if (ui_scale !== undefined) await this.#world.setScale(before.scale).catch(() => undefined);
+      throw error;
+    }
+    this.#render = render ?? this.#render;
+    this.#scale = ui_scale ?? this.#scale;
+    if (!stream) return;
+    this.#pinned = isSame(stream, this.#launch) ? null : stream;
+    this.#world.resizePicture?.();
+  }
+
+  /** What viewers are told. @param picture its size now */
+  message(picture: ScreenSize): Display {
+    return {
+      type: 'display',
+      render_width: this.#render.width,
+      render_height: this.#render.height,
+      ui_scale: this.#scale,
+      stream_width: picture.width,
+      stream_height: picture.height,
+      owner: this.#pinned ? 'pinned' : 'auto',
+    };
+  }
+
+  /** Of a window of metrics: sizes only where they are off the launch's. */
+  metrics(): Record<string, number | string | boolean> {
+    const metrics: Record<string, number | string | boolean> = {
+      external_owner: this.#pinned ? 'pinned' : 'auto',
+      external_resize_supported: this.#world.resizePicture !== null,
+    };
+    if (!isSame(this.#render, this.#launch)) {
+      metrics.render_width = this.#render.width;
+      metrics.render_height = this.#render.height;
+    }
+    if (this.#scale !== 1) metrics.ui_scale = this.#scale;
+    if (this.#pinned) {
+      metrics.stream_width = this.#pinned.width;
+      metrics.stream_height = this.#pinned.height;
+    }
+    return metrics;
+  }
+
+  /**
+   * Where a point of the picture lies on the display. Both are counted in pixels of the launch size on the way in,
+   * which is what viewers' coordinates stand for; a display of another shape has bars beside it, and a point on a bar
+   * is the nearest point of the display.
+   */
+  toDisplay(x: number, y: number): { x: number; y: number } {
+    const { width, height } = this.#launch;
+    const shown = { width: this.#render.width / width, height: this.#render.height / height };
+    const scale = Math.max(shown.width, shown.height);
+    if (scale === 0) return { x, y };
+    return {
+      x: along(x, width, shown.width / scale, this.#render.width),
+      y: along(y, height, shown.height / scale, this.#render.height),
+    };
+  }
+}
+
+/** @param share how much of the picture's side the display takes, in its middle */
+function along(at: number, side: number, share: number, pixels: number): number {
+  const inPicture = side > 1 ? at / (side - 1) : 0;
+  const inDisplay = Math.min(1, Math.max(0, (inPicture - (1 - share) / 2) / share));
+  return Math.round(inDisplay * (pixels - 1));
+}
+
+function isSame(a: ScreenSize, b: ScreenSize): boolean {
+  return a.width === b.width && a.height === b.height;
+}

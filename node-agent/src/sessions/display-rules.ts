@@ -1,0 +1,34 @@
+import type { SessionDisplayUpdate, StreamSpec } from '@footlight/protocol/agent';
+
+const MIN_RENDER_PX = 16;
+const MIN_UI_SCALE = 1;
+const MAX_UI_SCALE = 3;
+
+/**
+ * What speaks against a change of sizes, whatever the control plane thinks of it. Pure.
+ * @param stream as it was launched: its size bounds the display, its rungs are the sizes of the picture
+ * @returns null when nothing does
+ */
+export function displayProblem(
+  change: Omit<SessionDisplayUpdate, 'type' | 'id' | 'session_id'>,
+  stream: Pick<StreamSpec, 'width' | 'height' | 'rungs'>,
+): string | null {
+  const { render_width, render_height, ui_scale, stream_width, stream_height } = change;
+  if ((render_width === undefined) !== (render_height === undefined)) return 'half a display size';
+  if ((stream_width === undefined) !== (stream_height === undefined)) return 'half a stream size';
+  if (render_width === undefined && ui_scale === undefined && stream_width === undefined)
+    return 'nothing is asked for';
+  if (!isSide(render_width, stream.width) || !isSide(render_height, stream.height))
+    return `${render_width}×${render_height} is no size of this display`;
+  if (ui_scale !== undefined && !(ui_scale >= MIN_UI_SCALE && ui_scale <= MAX_UI_SCALE))
+    return `${ui_scale} is no scale`;
+  const sizes = [[stream.width, stream.height], ...stream.rungs];
+  const isRung = sizes.some(([width, height]) => width === stream_width && height === stream_height);
+  return stream_width === undefined || isRung
+    ? null
+    : `${stream_width}×${stream_height} is no size of this stream`;
+}
+
+function isSide(pixels: number | undefined, launch: number): boolean {
+  return pixels === undefined || (pixels % 2 === 0 && pixels >= MIN_RENDER_PX && pixels <= launch);
+}

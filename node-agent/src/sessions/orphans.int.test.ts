@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ReliableMessage } from '../link/outbox.ts';
+import { silentLogger } from '../platform/logger.ts';
+import { ManualClock } from '../platform/manual-clock.ts';
+import { systemRandom } from '../platform/random.ts';
+import { assignment } from '../testing/assignments.ts';
+import { HomeLocks } from './home-locks.ts';
+import type { SessionDeps } from './session.ts';
+import { Supervisor } from './supervisor.ts';
+
+const S = 1_000;
+
+let stateDir: string;
+beforeEach(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'footlight-orphans-'));
+});
+afterEach(() => rm(stateDir, { recursive: true, force: true }));
+
+/** A host with one session, which waits for a home and so needs nothing of the machine. */
+async function host(orphanSecs: number, graceSecs: number) {
+  const clock = new ManualClock();
+  const reports: ReliableMessage[] = [];
+  // On a clock of its own: the wait for the home is not what is looked at here.
+  const homes = new HomeLocks(new ManualClock());
+  const ref = join(stateDir, 'homes', 'alice', 'app');
+  homes.tryTake(ref);
+  const supervisor = new Supervisor(
+    {
+      orphanSecs,
+      context: () => ({
+        processRuntime: true,
+        containerEngine: false,
+        homeRoot: join(stateDir, 'homes'),
+        encoderFamily: 'openh264',
+        encoders: [
+          {
+            family: 'openh264',
+            gpu_index: 0,
+            codec: 'h264',
+            available: true,
+            live_bitrate: true,
+            live_resize: true,
+          },
+        ],
+        gpus: [0],
+        settings: {},
+        media: { addresses: null, ports: null },
+        renderNode: () => null,
+        gpuGroups: () => [],
+      }),
+    },
+    {
+      clock,
+      random: systemRandom,
+      logger: silentLogger(),
+      link: {
+        report: (message) => reports.push(message),
+        event: () => undefined,
+        metrics: () => undefined,
+        signaling: () => undefined,
+      },
+      homes,
+      uids: null,
+      stateDir,
+    } as Pick<
+      SessionDeps,
+      'clock' | 'random' | 'logger' | 'link' | 'homes' | 'uids' | 'stateDir'
+    > as SessionDeps,
+  );
+  supervisor.registered(graceSecs);
+  supervisor.linkUp = true;
+  const body = assignment(['xterm']);
+  body.app.home = { provider: 'local', ref, container_path: '/home' };
+  expect(await supervisor.command({ ...body, id: '11111111-1111-4111-8111-111111111111' })).toEqual({
+    ok: true,
+  });
+  const ends = () =>
+    reports.flatMap((report) =>
+      report.type === 'session_state' && report.reason !== undefined ? [report.reason] : [],
+    );
+  return { supervisor, clock, ends };
+}
+
+describe('sessions without a control plane', () => {
+  test.each([
+    [600, 600, 600],
+    [100, 600, 600],
+    [900, 600, 900],
+    [600, 30, 600],
+  ])('with %i s and a grace of %i s they end after %i s', async (orphanSecs, graceSecs, limit) => {
+    const { supervisor, clock, ends } = await host(orphanSecs, graceSecs);
+    supervisor.linkUp = false;
+    clock.advance(limit * S - 1);
+    expect(ends()).toEqual([]);
+    clock.advance(1);
+    expect(ends()).toEqual(['orphaned']);
+    await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
+  });
+
+  test('0: they stay for ever', async () => {
+    const { supervisor, clock, ends } = await host(0, 600);
+    supervisor.linkUp = false;
+    clock.advance(365 * 24 * 3_600 * S);
+    expect(ends()).toEqual([]);
+    await supervisor.close('agent_shutdown', 8 * S);
+  });
+
+  test('the time counts from the last loss of the link', async () => {
+    const { supervisor, clock, ends } = await host(600, 600);
+    supervisor.linkUp = false;
+    clock.advance(599 * S);
+    supervisor.linkUp = true;
+    clock.advance(10 * S);
+    supervisor.linkUp = false;
+    clock.advance(599 * S);
+    expect(ends()).toEqual([]);
+    clock.advance(1 * S);
+    expect(ends()).toEqual(['orphaned']);
+    await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
+  });
+});
