@@ -2,7 +2,9 @@
 import { benchAdmission } from './admission.ts';
 import { benchApi } from './api.ts';
 import { benchLogin } from './login.ts';
+import { benchLoss } from './loss.ts';
 import { benchLaunch, benchMedia } from './media.ts';
+import { benchStep } from './step.ts';
 
 const ROUNDS = 5;
 const benches: Record<string, () => Promise<number>> = {
@@ -17,6 +19,8 @@ const benches: Record<string, () => Promise<number>> = {
   connect: () => benchMedia(['connect'], ROUNDS),
   g2g: () => benchMedia(['g2g'], ROUNDS),
   click: () => benchMedia(['click'], ROUNDS),
+  step: () => benchStep(10),
+  loss: () => benchLoss(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
 };
 

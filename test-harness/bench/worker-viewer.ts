@@ -2,7 +2,7 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Browser, startBrowser } from '../src/browser/chromium.ts';
+import { startBrowser } from '../src/browser/chromium.ts';
 import { repositoryRoot } from '../src/stack/program.ts';
 import { startBareDisplay } from './display.ts';
 import type { SlowPath } from './slow-path.ts';
@@ -91,24 +91,6 @@ async function open(
   });
   undo.push(() => ended(worker));
 
-  let browser: Browser | null = null;
-  browser = await startBrowser(
-    { width: 1280, height: 720 },
-    {
-      // The worker's side has no multicast DNS to look a hidden name up.
-      flags: ['--disable-features=WebRtcHideLocalIpsWithMdns', '--autoplay-policy=no-user-gesture-required'],
-      ...(slowPath.browserProgram === null ? {} : { program: slowPath.browserProgram }),
-    },
-  );
-  undo.push(() => browser?.close());
-  const page = await browser.newPage();
-  await page.addInitScript('globalThis.__name = (fn) => fn');
-  await page.route('http://viewer.test/', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
-  await page.goto('http://viewer.test/');
-
-  const setpoints: { atMs: number; kbps: number }[] = [];
-  const failures: string[] = [];
-  const metrics: Record<string, unknown>[] = [];
   const waiting = new Map<string, () => void>();
   const said = (type: string) =>
     new Promise<void>((resolve, reject) => {
@@ -118,6 +100,28 @@ async function open(
         resolve();
       });
     });
+  worker.on('message', ({ type }: { type: string }) => waiting.get(type)?.());
+  // It may be warm before the browser is up; one that never is shows at the await.
+  const warm = said('warm');
+  warm.catch(() => undefined);
+
+  const browser = await startBrowser(
+    { width: 1280, height: 720 },
+    {
+      // The worker's side has no multicast DNS to look a hidden name up.
+      flags: ['--disable-features=WebRtcHideLocalIpsWithMdns', '--autoplay-policy=no-user-gesture-required'],
+      ...(slowPath.browserProgram === null ? {} : { program: slowPath.browserProgram }),
+    },
+  );
+  undo.push(() => browser.close());
+  const page = await browser.newPage();
+  await page.addInitScript('globalThis.__name = (fn) => fn');
+  await page.route('http://viewer.test/', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
+  await page.goto('http://viewer.test/');
+
+  const setpoints: { atMs: number; kbps: number }[] = [];
+  const failures: string[] = [];
+  const metrics: Record<string, unknown>[] = [];
   let pcId = '';
   const toPage = (message: object) => {
     void page
@@ -127,7 +131,6 @@ async function open(
   worker.on('message', (raw) => {
     // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
     const message = raw as any;
-    waiting.get(message.type)?.();
     if (message.type === 'failure') failures.push(String(message.error));
     if (message.type === 'metrics') metrics.push(message.metrics);
     if (message.type === 'event' && message.event === 'abr.retarget') {
@@ -161,7 +164,7 @@ async function open(
   );
   await page.evaluate(watchPage);
 
-  await said('warm');
+  await warm;
   worker.send({
     type: 'prepare',
     session_id: '11111111-1111-4111-8111-111111111111',

@@ -47,8 +47,13 @@ export class TransportFeedback {
       if (packet?.sequence !== sequence) continue;
       this.#reportedBytes = Math.max(this.#reportedBytes, packet.totalBytes);
       const { sentAtMs, bytes } = packet;
-      if (receivedAtMs === null) report.lost.push({ sequence, sentAtMs, bytes });
-      else report.flights.push({ sequence, sentAtMs, bytes, receivedAtMs });
+      if (receivedAtMs === null) {
+        report.lost.push({ sequence, sentAtMs, bytes });
+        continue;
+      }
+      // Arrives once, however often it is said.
+      this.#sent[sequence % HISTORY_PACKETS] = undefined;
+      report.flights.push({ sequence, sentAtMs, bytes, receivedAtMs });
     }
     return report;
   }

@@ -20,6 +20,8 @@ const START_FACTOR = 1.1;
 const TOP_FACTOR = 1.5;
 const MIN_KBPS = 50;
 const ARRIVED_WINDOW_MS = 500;
+/** A receiver whose clock stands still fills no memory. */
+const MAX_ARRIVED = 4_096;
 const CAP_FORGOTTEN_MS = 10_000;
 const LOSS_LIMIT = 0.1;
 /** Receiver reports are a second apart: those that follow a cliff still tell of the losses before it. */
@@ -72,7 +74,9 @@ export class BandwidthEstimate {
     this.#overTransport = true;
     for (const { receivedAtMs, bytes } of flights) this.#arrived.push({ atMs: receivedAtMs, bytes });
     const newestMs = this.#arrived.at(-1)?.atMs ?? 0;
-    this.#arrived = this.#arrived.filter(({ atMs }) => newestMs - atMs <= ARRIVED_WINDOW_MS);
+    this.#arrived = this.#arrived
+      .filter(({ atMs }) => newestMs - atMs <= ARRIVED_WINDOW_MS)
+      .slice(-MAX_ARRIVED);
     const verdict = this.#delay.add(flights, this.#kbps);
     if (verdict === 'slower') this.#lower(nowMs);
     else if (verdict === 'clear') this.#grow(nowMs);

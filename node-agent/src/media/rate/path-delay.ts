@@ -21,6 +21,8 @@ const JUMP_MS = 20_000;
 const BUSY_WINDOW_MS = 250;
 const MIN_BUSY_MS = 20;
 const MIN_BUSY_PACKETS = 4;
+/** A receiver whose clock stands still fills no memory. */
+const MAX_BUSY_PACKETS = 1_000;
 /** Newest packets of which the least delayed one counts, since a single one may be late by chance. */
 const NEWEST = 3;
 
@@ -87,8 +89,12 @@ export class PathDelay {
     if (this.#newest.length > NEWEST) this.#newest.shift();
     if (queueMs < EMPTY_MS) this.#busy = [];
     this.#busy.push({ receivedAtMs: flight.receivedAtMs, bytes: flight.bytes });
-    while (this.#busy[0] && flight.receivedAtMs - this.#busy[0].receivedAtMs > BUSY_WINDOW_MS)
-      this.#busy.shift();
+    while (this.#busy[0] && this.#isOld(this.#busy[0], flight)) this.#busy.shift();
+  }
+
+  #isOld(packet: { receivedAtMs: number }, newest: PacketFlight): boolean {
+    const isLongAgo = newest.receivedAtMs - packet.receivedAtMs > BUSY_WINDOW_MS;
+    return isLongAgo || this.#busy.length > MAX_BUSY_PACKETS;
   }
 
   #start(delayMs: number, nowMs: number): void {

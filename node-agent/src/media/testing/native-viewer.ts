@@ -32,6 +32,11 @@ export class NativeViewer {
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
   readonly #waiters = new Set<() => void>();
   #state = 'new';
+  /** Packets of the picture, and whole pictures among them by their markers (counts since the start). */
+  received = 0;
+  markers = 0;
+  /** Called with each packet of the picture. */
+  onVideo: (data: Buffer) => void = () => undefined;
   /** Changes the answer before it is sent. */
   editAnswer: (sdp: string) => string = (sdp) => sdp;
   /** Changes a candidate on its way in either direction; null keeps it back. */
@@ -160,6 +165,11 @@ export class NativeViewer {
         const header = readRtpHeader(data);
         if (!header || (header.payloadType >= 64 && header.payloadType < 96)) return;
         const { sequence, timestamp, marker } = header;
+        if (received === this.video) {
+          this.received++;
+          if (marker) this.markers++;
+          this.onVideo(data);
+        }
         received.push({ data, sequence, timestamp, marker });
         if (received.length > 4096) received.shift();
         this.#changed();

@@ -1,6 +1,6 @@
 import type { Track } from 'node-datachannel';
-import { EXTENSION_ID } from '../rtp-extensions.ts';
 import { readRtpHeader } from '../rtp-packet.ts';
+import { transportSequence, writeTransportCc } from './feedback.ts';
 
 /**
  * A link with a queue that drops at its end, and a receiver behind it that answers with transport-wide feedback: in
@@ -20,8 +20,6 @@ export interface Delivered {
 const OVERHEAD_BYTES = 42;
 const FEEDBACK_MS = 60;
 const ONE_WAY_MS = 2;
-/** The receiver's clock has another origin. */
-const RECEIVER_OFFSET_MS = 123_456;
 
 export class SimulatedPath {
   kbps: number;
@@ -121,52 +119,4 @@ export class SimulatedPath {
     this.#arrivals = [];
     this.#listener(writeTransportCc(base, count, (sequence) => arrivals.get(sequence) ?? null));
   }
-}
-
-function transportSequence(data: Buffer): number | null {
-  if (((data[0] ?? 0) & 0x10) === 0) return null;
-  const end = 16 + data.readUInt16BE(14) * 4;
-  for (let at = 16; at < end; ) {
-    const head = data[at] ?? 0;
-    if (head === 0) {
-      at++;
-      continue;
-    }
-    if (head >> 4 === EXTENSION_ID.transportSequence) return data.readUInt16BE(at + 1);
-    at += 2 + (head & 0x0f);
-  }
-  return null;
-}
-
-/** One chunk a packet and large deltas: not short, but simple. */
-function writeTransportCc(
-  base: number,
-  count: number,
-  arrivalMs: (sequence: number) => number | null,
-): Buffer {
-  const times = Array.from({ length: count }, (_, i) => arrivalMs((base + i) & 0xffff));
-  const first = (times.find((time) => time !== null) ?? 0) + RECEIVER_OFFSET_MS;
-  const reference = Math.floor(first / 64);
-  let atUnits = reference * 64 * 4;
-  const chunks = Buffer.alloc(count * 2);
-  const deltas: Buffer[] = [];
-  times.forEach((time, i) => {
-    chunks.writeUInt16BE(((time === null ? 0 : 2) << 13) | 1, i * 2);
-    if (time === null) return;
-    const units = Math.round((time + RECEIVER_OFFSET_MS) * 4);
-    const delta = Buffer.alloc(2);
-    delta.writeInt16BE(units - atUnits);
-    atUnits = units;
-    deltas.push(delta);
-  });
-  const fixed = Buffer.alloc(20);
-  fixed[0] = 0x8f;
-  fixed[1] = 205;
-  fixed.writeUInt16BE(base, 12);
-  fixed.writeUInt16BE(count, 14);
-  fixed.writeUIntBE(reference, 16, 3);
-  const raw = Buffer.concat([fixed, chunks, ...deltas]);
-  const packet = Buffer.concat([raw, Buffer.alloc((4 - (raw.length % 4)) % 4)]);
-  packet.writeUInt16BE(packet.length / 4 - 1, 2);
-  return packet;
 }

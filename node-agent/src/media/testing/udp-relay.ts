@@ -5,6 +5,7 @@ import type { NativeViewer } from './native-viewer.ts';
 
 /** Datagrams kept (count). */
 const MAX_RECORDED = 20_000;
+const DRAIN_MS = 2;
 
 /** This machine's first IPv4 address that is not loopback; connections do not use loopback. */
 export function lanAddress(): string {
@@ -31,7 +32,7 @@ export async function listenUdp(address: string): Promise<Socket> {
 
 /**
  * Stands between one viewer and the agent's media: both know the relay's addresses only. Keeps what the viewer sends
- * and can say it again. Call wire() before the viewer attaches.
+ * and can say it again; can be slow and lose packets on the way to the viewer. Call wire() before the viewer attaches.
  */
 export class UdpRelay {
   /** What the viewer sent, oldest first. */
@@ -41,13 +42,21 @@ export class UdpRelay {
   readonly #towardsViewer: Socket;
   #agentPort = 0;
   #viewerPort = 0;
+  #limit: { kbps: number; queueBytes: number } | null = null;
+  readonly #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #creditBytes = 0;
+  #drainedAtMs = 0;
+  #drainTimer: NodeJS.Timeout | null = null;
+  /** 0–1 of the datagrams towards the viewer that are lost. */
+  loss = 0;
 
   private constructor(address: string, towardsAgent: Socket, towardsViewer: Socket) {
     this.#address = address;
     this.#towardsAgent = towardsAgent;
     this.#towardsViewer = towardsViewer;
     towardsAgent.on('message', (data) => {
-      if (this.#viewerPort > 0) towardsViewer.send(data, this.#viewerPort, address);
+      this.#towards(data);
     });
     towardsViewer.on('message', (data, { port }) => {
       this.#viewerPort = port;
@@ -66,6 +75,13 @@ export class UdpRelay {
     return this.#agentPort;
   }
 
+  /** From now on the way to the viewer is this fast, behind a queue that drops at its end. */
+  limit(kbps: number, queueBytes: number): void {
+    this.#limit = { kbps, queueBytes };
+    this.#drainedAtMs = performance.now();
+    this.#drainTimer ??= setInterval(() => this.#drain(), DRAIN_MS);
+  }
+
   wire(viewer: NativeViewer): void {
     viewer.editCandidate = (candidate, to) => {
       const parsed = parseCandidate(candidate);
@@ -81,7 +97,37 @@ export class UdpRelay {
     if (this.#agentPort > 0) this.#towardsAgent.send(data, this.#agentPort, this.#address);
   }
 
+  #towards(data: Buffer): void {
+    if (Math.random() < this.loss) return;
+    if (this.#limit === null) {
+      this.#deliver(data);
+      return;
+    }
+    if (this.#queuedBytes + data.length > this.#limit.queueBytes) return;
+    this.#queue.push(data);
+    this.#queuedBytes += data.length;
+  }
+
+  #drain(): void {
+    const nowMs = performance.now();
+    const earned = ((nowMs - this.#drainedAtMs) * (this.#limit?.kbps ?? 0)) / 8;
+    this.#drainedAtMs = nowMs;
+    // An idle line saves nothing up beyond one packet.
+    this.#creditBytes = Math.min(this.#creditBytes + earned, Math.max(earned, 1500));
+    for (let next = this.#queue[0]; next && next.length <= this.#creditBytes; next = this.#queue[0]) {
+      this.#queue.shift();
+      this.#queuedBytes -= next.length;
+      this.#creditBytes -= next.length;
+      this.#deliver(next);
+    }
+  }
+
+  #deliver(data: Buffer): void {
+    if (this.#viewerPort > 0) this.#towardsViewer.send(data, this.#viewerPort, this.#address);
+  }
+
   close(): void {
+    if (this.#drainTimer) clearInterval(this.#drainTimer);
     this.#towardsAgent.close();
     this.#towardsViewer.close();
   }
