@@ -6,6 +6,7 @@ import { AudioPipeline } from './audio-pipeline.ts';
 import { effortSteps } from './encoder-effort.ts';
 import { DropWatch, EncoderWatch, type WatchFinding } from './encoder-watch.ts';
 import { type EncoderRow, type EncodeTarget, encoderRow } from './encoders.ts';
+import { isKeyframe } from './keyframe.ts';
 import { KeyframeLimit } from './keyframe-limit.ts';
 import { createLocalNameResolver, type LocalNameResolver } from './mdns.ts';
 import type { MediaClock } from './media-clock.ts';
@@ -82,6 +83,8 @@ export class MediaSession {
   #watch: EncoderWatch | null = null;
   #timers: NodeJS.Timeout[] = [];
   #encoding = false;
+  /** Whether the next keyframe is the first of another picture. */
+  #rungStepped = false;
   #audioDegraded = false;
   #failed = false;
   #stopped = false;
@@ -262,6 +265,7 @@ export class MediaSession {
   #usePicture(): void {
     this.#rate.pin(this.#sizes.pinned !== null);
     this.#video?.setPicture({ ...this.#rate.picture, ...this.#picture });
+    this.#rungStepped = true;
     this.#tellSizes();
   }
 
@@ -346,10 +350,15 @@ export class MediaSession {
     this.#rate.encoded(frame.encodeMs);
     if (frame.ptsMs !== null) this.#metrics.queueDropped(this.#drops.output(frame.ptsMs));
     this.#onFinding(this.#watch?.output(this.#options.clock.monotonicMs()) ?? null);
-    if (this.#encoding) return;
+    if (this.#encoding) {
+      if (!this.#rungStepped || !isKeyframe(this.#row.codec, frame.packets)) return;
+      this.#rungStepped = false;
+      this.#reportCaps('rung_step');
+      return;
+    }
     this.#encoding = true;
     this.#options.send({ type: 'encoding' });
-    this.#reportCaps();
+    this.#reportCaps('launch');
   }
 
   #onVideoError(source: string, message: string): void {
@@ -431,11 +440,12 @@ export class MediaSession {
     });
   }
 
-  #reportCaps(): void {
+  #reportCaps(trigger: 'launch' | 'rung_step'): void {
     const { stream, encoder } = this.#options.prepare;
+    const { width, height, fps } = { ...this.#rate.picture, ...this.#picture };
     const caps = this.#video?.caps();
     this.#event('caps.negotiated', {
-      trigger: 'launch',
+      trigger,
       encoder_factory: this.#row.element(encoder.render_node),
       codec: stream.codec,
       profile: /profile=\(string\)([^,]+)/.exec(caps?.encoderSrc ?? '')?.[1] ?? null,
@@ -443,7 +453,7 @@ export class MediaSession {
       encoder_sink_caps: caps?.encoderSink ?? null,
       encoder_src_caps: caps?.encoderSrc ?? null,
       payloader_src_caps: caps?.payloaderSrc ?? null,
-      size: { w: stream.width, h: stream.height, fps: stream.fps },
+      size: { w: width, h: height, fps },
     });
   }
 
