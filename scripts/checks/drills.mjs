@@ -76,4 +76,10 @@ export const drills = [
     whole: '1,000 races between a session and its removal',
     short: '20 races',
   },
+  {
+    name: 'add-host',
+    file: 'test-harness/e2e/add-host.e2e.ts',
+    whole: 'the copied line on a bare Debian of its own, which fetches every package',
+    short: 'on the programs of this machine',
+  },
 ];
