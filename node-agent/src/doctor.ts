@@ -53,9 +53,16 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
   else print('This host can serve sessions.');
   // Once more, together: what is above may have left the screen, and these are what a person does next.
   for (const { id, remediation } of [...broken, ...advice]) {
-    for (const line of remediation.slice(0, 1)) print(`  to mend ${id}: ${line}`);
+    for (const line of remediation.slice(0, 1)) print(`  to mend ${id}: ${asCommand(line)}`);
   }
   return broken.length > 0 ? 1 : 0;
+}
+
+/** On an installed agent a setting that would mend something is a command too. */
+function asCommand(remedy: string): string {
+  const setting = /\bset (SERVICE_[A-Z_]+=[\w./:-]+)/.exec(remedy)?.[1];
+  if (setting === undefined || !existsSync(INSTALL_PLACES.command)) return remedy;
+  return `sudo ${setting} footlight-agent install (${remedy})`;
 }
 
 function programs(): Readiness {

@@ -30,11 +30,11 @@ const target = path.join(agent, 'dist', 'install');
 const ARCHIVE = 'agent-linux-x64.tgz';
 /** What the bundle loads by name at run time. */
 const MODULES = ['koffi', 'node-datachannel', 'pino', 'x11'];
-/** Sources, manuals and tests of those, which nothing loads. */
+/** Sources of their native parts, manuals and tests, which nothing loads. */
 const LEFT_OUT = [
-  'node_modules/koffi/src',
   'node_modules/koffi/vendor',
   'node_modules/koffi/doc',
+  'node_modules/koffi/lib',
   'node_modules/node-datachannel/src',
   'node_modules/*/node_modules',
   'node_modules/*/test',
@@ -46,6 +46,11 @@ const LEFT_OUT = [
   '*.d.mts',
   '*.d.cts',
   '*.map',
+  '*.cc',
+  '*.hh',
+  '*.S',
+  '*.asm',
+  '*.inc',
 ];
 
 /**

@@ -175,7 +175,9 @@ describe.skipIf(process.getuid?.() !== 0)('the copied line', () => {
     expect(output).toContain('ok   control_plane');
     expect(output).toMatch(/ok {3}programs: /);
     // No container engine is in use there, and processes are not allowed: the host cannot serve yet, and says how it could.
-    expect(output).toMatch(/to mend container_runtime: .*SERVICE_PROCESS_RUNTIME=1/);
+    expect(output).toMatch(
+      /to mend container_runtime: sudo SERVICE_PROCESS_RUNTIME=1 footlight-agent install/,
+    );
   }, 90_000);
 
   test('what it keeps is for root alone', async () => {

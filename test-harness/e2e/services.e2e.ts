@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CONTROL_SERVICE, controlUnit } from '../../control-plane/src/service/unit.ts';
@@ -258,5 +258,61 @@ describe('install', () => {
     // The command hands the stored environment to the agent, and what it is given itself counts for more.
     const version = execFileSync(places.command, ['--help'], { encoding: 'utf8' });
     expect(version).toContain('footlight node agent');
+  });
+
+  describe('of the control plane', () => {
+    const said: string[] = [];
+    const call = async (env: Record<string, string>, closed = false) => {
+      const { install } = await import('../../control-plane/src/service/install.ts');
+      const at = (file: string) => path.join(directory, closed ? 'closed' : 'open', file);
+      mkdirSync(path.dirname(at('x')), { recursive: true });
+      chmodSync(path.dirname(at('x')), closed ? 0o700 : 0o755);
+      for (const file of ['node', 'main.js']) {
+        writeFileSync(at(file), '');
+        chmodSync(at(file), 0o755);
+      }
+      const places = {
+        environmentFile: at('control.env'),
+        unitFile: at(CONTROL_SERVICE),
+        node: at('node'),
+        program: at('main.js'),
+      };
+      said.length = 0;
+      const code = await install(env, (line) => said.push(line), places);
+      const text = existsSync(places.environmentFile) ? readFileSync(places.environmentFile, 'utf8') : null;
+      return { code, text, said: said.join('\n') };
+    };
+
+    test('writes environment and unit, and keeps what it was told before', async () => {
+      expect(
+        await call({ PUBLIC_BASE_URL: 'https://play.example.org', SERVICE_TLS: 'off', HOME: '/x' }),
+      ).toMatchObject({ code: 0 });
+      const { code, text, said: words } = await call({ SERVICE_LOG_LEVEL: 'debug', SERVICE_TLS: '' });
+      expect(code).toBe(0);
+      expect(text).toBe("PUBLIC_BASE_URL='https://play.example.org'\nSERVICE_LOG_LEVEL='debug'\n");
+      expect(words).toContain('Process 1 of this machine is not systemd');
+    });
+
+    test.each([
+      ['a value that it would not start with', { CONTROL_PORT: 'many' }, 'CONTROL_PORT'],
+      [
+        'data where its user may not write',
+        { SERVICE_DATA_DIR: '/srv/footlight' },
+        '/srv/footlight lies elsewhere',
+      ],
+      ['a value that cannot be written', { SERVICE_TLS_HOSTS: "it's" }, 'SERVICE_TLS_HOSTS'],
+    ])('refuses %s, and changes nothing', async (_what, env, words) => {
+      const before = (await call({})).text;
+      const after = await call(env as Record<string, string>);
+      expect(after.code).toBe(2);
+      expect(after.said).toContain(words);
+      expect(after.text).toBe(before);
+    });
+
+    test('refuses to run from where its user may not pass', async () => {
+      const { code, text, said: words } = await call({}, true);
+      expect([code, text]).toEqual([1, null]);
+      expect(words).toContain(`may not pass ${directory}/closed`);
+    });
   });
 });

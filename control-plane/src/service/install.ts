@@ -9,11 +9,16 @@ import { CONTROL_SERVICE, controlUnit } from './unit.ts';
 export interface InstallPlaces {
   environmentFile: string;
   unitFile: string;
+  /** What the service runs: Node, and this program. */
+  node: string;
+  program: string;
 }
 
 const INSTALL_PLACES: InstallPlaces = {
   environmentFile: '/etc/footlight/control.env',
   unitFile: `/etc/systemd/system/${CONTROL_SERVICE}`,
+  node: process.execPath,
+  program: BUILT_PROGRAM,
 };
 /** StateDirectory= of the unit. */
 const DATA_DIR = '/var/lib/service-control';
@@ -33,7 +38,7 @@ export async function install(
     print('Installing a service needs root: run this with sudo.');
     return 1;
   }
-  const closed = [process.execPath, BUILT_PROGRAM].flatMap((file) => closedOn(file) ?? []);
+  const closed = [places.node, places.program].flatMap((file) => closedOn(file) ?? []);
   if (closed.length > 0) {
     print(`The service has a user of its own, which may not pass ${closed[0]}.`);
     print('  → move this checkout (and Node, if that is meant) to /opt/footlight, and install from there');
@@ -68,8 +73,8 @@ export async function install(
   const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`);
   writeWhole(places.environmentFile, lines.sort().join(''), 0o600);
   const unit = controlUnit({
-    node: process.execPath,
-    program: BUILT_PROGRAM,
+    node: places.node,
+    program: places.program,
     environmentFile: places.environmentFile,
     lowPort: [config.http.listen, config.tls?.listen].some((address) => address && address.port < 1024),
   });

@@ -14,7 +14,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, Section, SkeletonRows } from '../frame/parts.tsx';
+import { type Column, DataTable, Folded, Section, SkeletonRows } from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },
@@ -193,13 +193,12 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           <p className={styles.dim}>
             It is shown only now, adds one machine, and ends <RelativeTime at={made.expires_at} />.
           </p>
-          <details>
-            <summary>The token alone</summary>
+          <Folded words="The token alone">
             <p className={styles.dim}>
               For an agent that is started from a checkout, as SERVICE_ENROLLMENT_TOKEN.
             </p>
             <CopyLine value={made.token} label="enrolment token" />
-          </details>
+          </Folded>
           <Button variant="filled" onClick={close}>
             I have it
           </Button>
