@@ -5,10 +5,12 @@ import type { AgentConfig } from './config/environment.ts';
 import { INSTALL_PLACES, isSystemdRunning } from './install/install.ts';
 import { AGENT_SERVICE } from './install/unit.ts';
 import { reach } from './link/dial.ts';
+import { inspectEncoders } from './media/encoder-probe.ts';
 import { systemClock } from './platform/clock.ts';
 import { silentLogger } from './platform/logger.ts';
 import { errorText } from './platform/text.ts';
 import { Inventory } from './probe/inventory.ts';
+import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
 import { canIsolate } from './runtime/process.ts';
 
@@ -40,6 +42,7 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     await controlPlane(config.controlUrl),
     ...(await inventory.refreshReadiness(null)),
     await service(),
+    ...(await encoderTable(inventory)),
   ];
   for (const check of checks) {
     print(`${MARKS[check.status] ?? check.status} ${check.id}: ${check.summary}`);
@@ -63,6 +66,14 @@ function asCommand(remedy: string): string {
   const setting = /\bset (SERVICE_[A-Z_]+=[\w./:-]+)/.exec(remedy)?.[1];
   if (setting === undefined || !existsSync(INSTALL_PLACES.command)) return remedy;
   return `sudo ${setting} footlight-agent install (${remedy})`;
+}
+
+/** The whole table of encoders against this host's GStreamer, on the GPU that sessions would use. */
+async function encoderTable(inventory: Inventory): Promise<Readiness[]> {
+  const { gpus, encoderFamily, settings } = inventory;
+  const first = gpus.find(({ renderNode }) => renderNode !== null);
+  const gpu = first && { index: first.index, vendor: first.vendor, render_node: first.renderNode };
+  return encoderTableChecks(await inspectEncoders(gpu ?? null, { settings }), encoderFamily);
 }
 
 function programs(): Readiness {

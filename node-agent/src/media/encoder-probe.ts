@@ -1,8 +1,13 @@
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { EncoderInfo } from '@footlight/protocol/agent';
 import { forkEntry } from './child-entry.ts';
-import { ENCODERS } from './encoders.ts';
-import { type ProbeRequest, probeAnswer } from './probe-messages.ts';
+import { ENCODERS, type EncoderRow } from './encoders.ts';
+import {
+  type EncoderInspection,
+  type ProbeAnswer,
+  type ProbeRequest,
+  probeAnswer,
+} from './probe-messages.ts';
 
 const PROBE_LIMIT_MS = 10_000;
 
@@ -24,6 +29,8 @@ export interface EncoderProbeResult {
 }
 
 export interface EncoderProbeOptions {
+  /** Host settings in force; missing ones take their defaults. */
+  settings?: Record<string, unknown>;
   /** Added to the environment of the probe processes, for example GST_REGISTRY. */
   env?: Record<string, string>;
 }
@@ -46,15 +53,17 @@ export async function probeEncoders(
     for (const row of ENCODERS) {
       if (!row.vendors.includes(gpu.vendor)) continue;
       const { family, codec } = row;
-      const target = { family, codec, render_node: gpu.render_node };
+      const target = { family, codec, render_node: gpu.render_node, settings: options.settings ?? {} };
       const proof = await runProbe({ kind: 'prove', ...target }, options);
       const info: EncoderInfo = {
         family,
         gpu_index: gpu.index,
         codec,
         available: proof.ok,
-        live_bitrate: row.bitrate.live,
+        live_bitrate: row.elements.every(({ rate }) => rate.live),
         live_resize: row.liveResize,
+        ...(proof.max_width === undefined ? {} : { max_width: proof.max_width }),
+        ...(proof.max_height === undefined ? {} : { max_height: proof.max_height }),
       };
       if (!proof.ok) info.reason = proof.why.slice(0, 256);
       if (codec === 'h264') info.h264_profiles = [...row.h264Profiles];
@@ -68,17 +77,38 @@ export async function probeEncoders(
   return { encoders, throughput };
 }
 
-interface ProbeOutcome {
-  ok: boolean;
-  why: string;
-  mpix_s?: number;
+/**
+ * Looks which elements and properties of the table this host's GStreamer has, without encoding.
+ * @param gpu whose element is meant; null = the first one's
+ * @returns a row each, in the table's order; a look that failed is its reason
+ */
+export async function inspectEncoders(
+  gpu: ProbeGpu | null,
+  options: EncoderProbeOptions = {},
+): Promise<{ row: EncoderRow; inspection: EncoderInspection | string }[]> {
+  const found: { row: EncoderRow; inspection: EncoderInspection | string }[] = [];
+  for (const row of ENCODERS) {
+    const { family, codec } = row;
+    const answer = await runProbe(
+      {
+        kind: 'inspect',
+        family,
+        codec,
+        render_node: gpu?.render_node ?? null,
+        settings: options.settings ?? {},
+      },
+      options,
+    );
+    found.push({ row, inspection: answer.inspection ?? answer.why });
+  }
+  return found;
 }
 
-function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<ProbeOutcome> {
+function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
     const child = forkEntry('probe-main', options.env ? { env: options.env } : {});
     let settled = false;
-    const settle = (outcome: ProbeOutcome) => {
+    const settle = (outcome: ProbeAnswer) => {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
@@ -92,8 +122,7 @@ function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<
     child.on('message', (raw) => {
       const answer = probeAnswer.safeParse(raw);
       if (!answer.success) return settle({ ok: false, why: 'the probe process gave no readable answer' });
-      const { ok, why, mpix_s } = answer.data;
-      settle({ ok, why, ...(mpix_s === undefined ? {} : { mpix_s }) });
+      settle(answer.data);
     });
     child.once('error', (error) => settle({ ok: false, why: `probe process: ${error.message}` }));
     child.once('exit', (code, signal) =>

@@ -4,8 +4,12 @@ import type { Codec, EncoderFamily, H264Profile } from '@footlight/protocol';
 import type { MediaSettings } from './media-settings.ts';
 
 /**
- * The encoders of the product as a table: family × codec → GStreamer elements, their properties, how the
- * bitrate changes live and what a host must have. A new encoder is a new row; nothing else branches on a family.
+ * The encoders of the product as a table: family × codec → GStreamer elements, their properties with the unit of
+ * each, how the bitrate changes live and what a host must have. A new encoder is a new row; nothing else branches
+ * on a family.
+ *
+ * Source: the elements' pages in the GStreamer documentation, versions 1.22 to 1.28 (plugins openh264, va, nvcodec,
+ * vulkan). docs/media.md shows the table for people.
  */
 
 export type EncoderVendor = 'amd' | 'intel' | 'nvidia' | 'software' | 'other';
@@ -21,164 +25,234 @@ export interface EncodeTarget {
   settings: MediaSettings;
 }
 
+/** What a property takes from the session; each has the unit of the properties that use it. */
+export type Quantity =
+  /** Frames from one keyframe to the next. */
+  | 'gop'
+  /** Slices of one picture (count). */
+  | 'slices'
+  /** Slices of one picture for an encoder that gives each a thread (count). */
+  | 'slices_by_thread'
+  /** Threads (count). */
+  | 'threads'
+  /** VA-API's scale: 1 best picture … 7 fastest. */
+  | 'target_usage'
+  /** The same as NVENC's presets: p7 best … p1 fastest; before GStreamer 1.24 there were names instead. */
+  | 'nvenc_preset';
+
+/** A constant, or something of the session. */
+export type PropertySetting = PropertyValue | { of: Quantity };
+
+export interface RateControl {
+  /** Property that holds the target bitrate. */
+  property: string;
+  unit: 'bit/s' | 'kbit/s';
+  /** Whether it takes effect while playing. */
+  live: boolean;
+  /** Property with the rate control's buffer, kbit; it follows the bitrate. null = there is none. */
+  buffer: string | null;
+}
+
+/** A GStreamer element that does a row's work. */
+export interface EncoderElement {
+  /** Its name on the first GPU. */
+  name: string;
+  /**
+   * Its name on a GPU of one's choice: {node} is the render node's name, {device} CUDA's number of the GPU. null
+   * where there is one element for all.
+   */
+  named: string | null;
+  /** First GStreamer release that has it; 1.22, Debian 12's, for the older ones too. */
+  since: string;
+  properties: Readonly<Record<string, PropertySetting>>;
+  rate: RateControl;
+}
+
 export interface EncoderRow {
   family: EncoderFamily;
   codec: Codec;
   /** GPU vendors on which trying makes sense. */
   vendors: readonly EncoderVendor[];
-  /** Element name; VA names the elements of a second GPU after its render node. */
-  element(renderNode: string | null): string;
+  /** Elements that do it, best first; a host uses the first that it has. */
+  elements: readonly EncoderElement[];
   /** Elements between raw system memory and the encoder, in gst-launch syntax; "" where none is needed. */
   upload: string;
   /** Raw format that the encoder takes without converting again. */
   format: 'I420' | 'NV12';
-  properties(target: EncodeTarget): Record<string, PropertyValue>;
-  /** Unit of the `bitrate` property, and whether it takes effect while playing. */
-  bitrate: { unit: 'bit/s' | 'kbit/s'; live: boolean };
   /** Whether the size can change without a new pipeline. */
   liveResize: boolean;
   /** Profiles of H.264 rows; empty for the others. */
   h264Profiles: readonly H264Profile[];
-  /** Caps of the encoded stream behind the parser. */
-  parser: string;
-  /** RTP payloader; null = this GStreamer has none, so the row cannot be offered. */
-  payloader: string | null;
 }
+
+/** Where the elements of a family come from. */
+export interface FamilySource {
+  /** GStreamer plugin, and the Debian package that has it. */
+  plugin: string;
+  package: string;
+  /** What else has to be there before the plugin offers its elements, with the Debian packages of it. */
+  driver: { what: string; packages: readonly string[] } | null;
+}
+
+export const FAMILY_SOURCES: Readonly<Record<EncoderFamily, FamilySource>> = {
+  openh264: { plugin: 'openh264', package: 'gstreamer1.0-plugins-bad', driver: null },
+  va: {
+    plugin: 'va',
+    package: 'gstreamer1.0-plugins-bad',
+    driver: {
+      what: 'a GPU of Intel or AMD and its VA-API driver',
+      packages: ['mesa-va-drivers (AMD)', 'intel-media-va-driver-non-free (Intel, from non-free)'],
+    },
+  },
+  nvenc: {
+    plugin: 'nvcodec',
+    package: 'gstreamer1.0-plugins-bad',
+    driver: {
+      what: 'an NVIDIA GPU with an encoder, and the driver’s encoding library',
+      packages: ['nvidia-driver libnvidia-encode1 (from non-free)'],
+    },
+  },
+  vulkan: {
+    plugin: 'vulkan',
+    package: 'gstreamer1.0-plugins-bad',
+    driver: {
+      what: 'a GPU whose Vulkan driver encodes video',
+      packages: ['mesa-vulkan-drivers (AMD, Intel)', 'nvidia-vulkan-icd (NVIDIA, from non-free)'],
+    },
+  },
+};
 
 const ALL_PROFILES: readonly H264Profile[] = ['constrained-baseline', 'main', 'high'];
 
-const PACKETIZATION: Record<Codec, Pick<EncoderRow, 'parser' | 'payloader'>> = {
-  // config-interval -1: parameter sets in band with each keyframe. aggregate-mode none keeps one NAL a packet.
-  h264: { parser: 'h264parse config-interval=-1', payloader: 'rtph264pay aggregate-mode=zero-latency' },
-  h265: { parser: 'h265parse config-interval=-1', payloader: 'rtph265pay aggregate-mode=zero-latency' },
-  av1: { parser: 'av1parse', payloader: null },
+const OPENH264: EncoderElement = {
+  name: 'openh264enc',
+  named: null,
+  since: '1.22',
+  properties: {
+    // On moving pictures of 720p the screen model takes twice the time of the camera model.
+    'usage-type': 'camera',
+    complexity: 'low',
+    'rate-control': 'bitrate',
+    'gop-size': { of: 'gop' },
+    // Skipping frames gives the frame rate away instead of the quality.
+    'enable-frame-skip': false,
+    'scene-change-detection': false,
+    'background-detection': false,
+    'adaptive-quantization': false,
+    'multi-thread': { of: 'threads' },
+    'slice-mode': 'n-slices',
+    'num-slices': { of: 'slices_by_thread' },
+  },
+  rate: { property: 'bitrate', unit: 'bit/s', live: true, buffer: null },
 };
 
-function renderNodeElement(prefix: string, suffix: string) {
-  return (renderNode: string | null): string => {
-    const node = renderNode?.split('/').pop();
-    // The first GPU has the plain name, the others carry their node's.
-    return node === undefined || node === 'renderD128' ? `${prefix}${suffix}` : `${prefix}${node}${suffix}`;
-  };
+const VA_COMMON = {
+  'rate-control': 'cbr',
+  'key-int-max': { of: 'gop' },
+  'ref-frames': 1,
+  'target-usage': { of: 'target_usage' },
+} as const;
+
+const VA_RATE: RateControl = { property: 'bitrate', unit: 'kbit/s', live: true, buffer: 'cpb-size' };
+
+/** Two elements a codec: some Intel GPUs have only the low-power encoder. */
+function vaElements(
+  codec: Codec,
+  since: string,
+  properties: Record<string, PropertySetting>,
+): EncoderElement[] {
+  return ['', 'lp'].map((variant) => ({
+    name: `va${codec}${variant}enc`,
+    named: `va{node}${codec}${variant}enc`,
+    since,
+    properties: { ...VA_COMMON, ...properties },
+    rate: VA_RATE,
+  }));
 }
 
-/** A software encoder shares the host with the app: more threads than this only add switches at these sizes. */
-function threads(): number {
-  return Math.min(4, availableParallelism());
-}
-
-function openh264Row(): EncoderRow {
+function nvencElement(codec: Codec, since: string): EncoderElement {
   return {
-    family: 'openh264',
-    codec: 'h264',
-    vendors: ['software', 'amd', 'intel', 'nvidia', 'other'],
-    element: () => 'openh264enc',
-    upload: '',
-    format: 'I420',
-    properties: (target) => ({
-      // On moving pictures of 720p the screen model takes twice the time of the camera model.
-      'usage-type': 'camera',
-      complexity: 'low',
-      'rate-control': 'bitrate',
-      'gop-size': target.settings.gop,
-      // Skipping frames gives the frame rate away instead of the quality.
-      'enable-frame-skip': false,
-      'scene-change-detection': false,
-      'background-detection': false,
-      'adaptive-quantization': false,
-      'multi-thread': threads(),
-      'slice-mode': 'n-slices',
-      'num-slices': Math.min(target.settings.slices, threads()),
-    }),
-    bitrate: { unit: 'bit/s', live: true },
-    liveResize: true,
-    h264Profiles: ALL_PROFILES,
-    ...PACKETIZATION.h264,
-  };
-}
-
-function vaRow(codec: Codec): EncoderRow {
-  return {
-    family: 'va',
-    codec,
-    vendors: ['intel', 'amd', 'other'],
-    element: renderNodeElement('va', `${codec}enc`),
-    upload: '',
-    format: 'NV12',
-    properties: (target) => ({
-      'rate-control': 'cbr',
-      'key-int-max': target.settings.gop,
-      'b-frames': 0,
-      'ref-frames': 1,
-      'target-usage': target.settings.target_usage,
-      // One frame of buffer keeps keyframes from queueing behind the link.
-      'cpb-size': Math.max(1, Math.round((target.bitrateKbps * 2) / target.fps)),
-      ...(codec === 'av1' ? {} : { 'num-slices': target.settings.slices }),
-    }),
-    bitrate: { unit: 'kbit/s', live: true },
-    liveResize: false,
-    h264Profiles: codec === 'h264' ? ALL_PROFILES : [],
-    ...PACKETIZATION[codec],
-  };
-}
-
-function nvencRow(codec: Codec): EncoderRow {
-  return {
-    family: 'nvenc',
-    codec,
-    vendors: ['nvidia'],
-    element: () => `nv${codec}enc`,
-    upload: '',
-    format: 'NV12',
-    properties: (target) => ({
-      preset: 'low-latency-hq',
+    name: `nv${codec}enc`,
+    named: `nv${codec}device{device}enc`,
+    since,
+    properties: {
+      preset: { of: 'nvenc_preset' },
+      tune: 'ultra-low-latency',
       'rc-mode': 'cbr',
       zerolatency: true,
-      'gop-size': target.settings.gop,
+      'gop-size': { of: 'gop' },
       bframes: 0,
       'rc-lookahead': 0,
-      'vbv-buffer-size': Math.max(1, Math.round((target.bitrateKbps * 2) / target.fps)),
-    }),
-    bitrate: { unit: 'kbit/s', live: true },
-    liveResize: true,
-    h264Profiles: codec === 'h264' ? ALL_PROFILES : [],
-    ...PACKETIZATION[codec],
+    },
+    rate: { property: 'bitrate', unit: 'kbit/s', live: true, buffer: 'vbv-buffer-size' },
   };
 }
 
-function vulkanRow(codec: Codec): EncoderRow {
-  return {
-    family: 'vulkan',
-    codec,
-    vendors: ['amd', 'intel', 'nvidia'],
-    element: () => `vulkan${codec}enc`,
-    upload: 'vulkanupload',
-    format: 'NV12',
-    properties: (target) => ({
-      'rate-control': 'cbr',
-      'idr-period': target.settings.gop,
-      'b-frames': 0,
-      'ref-frames': 1,
-      'num-slices': target.settings.slices,
-    }),
-    bitrate: { unit: 'kbit/s', live: true },
-    liveResize: false,
-    h264Profiles: codec === 'h264' ? ['constrained-baseline', 'main'] : [],
-    ...PACKETIZATION[codec],
-  };
-}
+const VULKAN_H264: EncoderElement = {
+  name: 'vulkanh264enc',
+  named: 'vulkanh264device{device}enc',
+  since: '1.28',
+  properties: {
+    'rate-control': 'cbr',
+    'idr-period': { of: 'gop' },
+    'b-frames': 0,
+    'num-ref-frames': 1,
+    aud: false,
+  },
+  rate: { property: 'bitrate', unit: 'kbit/s', live: true, buffer: null },
+};
 
-export const ENCODERS: readonly EncoderRow[] = [
-  openh264Row(),
-  vaRow('h264'),
-  vaRow('h265'),
-  vaRow('av1'),
-  nvencRow('h264'),
-  nvencRow('h265'),
-  nvencRow('av1'),
-  vulkanRow('h264'),
-  vulkanRow('h265'),
-  vulkanRow('av1'),
+const OPENH264_ROW = {
+  family: 'openh264',
+  vendors: ['software', 'amd', 'intel', 'nvidia', 'other'],
+  upload: '',
+  format: 'I420',
+  liveResize: true,
+} as const;
+const VA_ROW = {
+  family: 'va',
+  vendors: ['intel', 'amd', 'other'],
+  upload: '',
+  format: 'NV12',
+  liveResize: false,
+} as const;
+const NVENC_ROW = {
+  family: 'nvenc',
+  vendors: ['nvidia'],
+  upload: '',
+  format: 'NV12',
+  liveResize: true,
+} as const;
+const VULKAN_ROW = {
+  family: 'vulkan',
+  vendors: ['amd', 'intel', 'nvidia'],
+  upload: 'vulkanupload',
+  format: 'NV12',
+  liveResize: false,
+} as const;
+
+/** Slices are H.264's and H.265's; AV1 has tiles, of which one is enough at these sizes. */
+const VA_SLICED = { 'b-frames': 0, 'num-slices': { of: 'slices' } } as const;
+/** A golden frame group without future references needs no reordering. */
+const VA_AV1 = { 'hierarchical-level': 1 } as const;
+
+export const ENCODERS: EncoderRow[] = [
+  { ...OPENH264_ROW, codec: 'h264', elements: [OPENH264], h264Profiles: ALL_PROFILES },
+  { ...VA_ROW, codec: 'h264', elements: vaElements('h264', '1.22', VA_SLICED), h264Profiles: ALL_PROFILES },
+  { ...VA_ROW, codec: 'h265', elements: vaElements('h265', '1.22', VA_SLICED), h264Profiles: [] },
+  { ...VA_ROW, codec: 'av1', elements: vaElements('av1', '1.24', VA_AV1), h264Profiles: [] },
+  { ...NVENC_ROW, codec: 'h264', elements: [nvencElement('h264', '1.22')], h264Profiles: ALL_PROFILES },
+  { ...NVENC_ROW, codec: 'h265', elements: [nvencElement('h265', '1.22')], h264Profiles: [] },
+  { ...NVENC_ROW, codec: 'av1', elements: [nvencElement('av1', '1.26')], h264Profiles: [] },
+  { ...VULKAN_ROW, codec: 'h264', elements: [VULKAN_H264], h264Profiles: ALL_PROFILES },
+];
+
+/** Why the table has no row for these. */
+export const WITHOUT_ENCODER: readonly { family: EncoderFamily; codec: Codec; why: string }[] = [
+  { family: 'openh264', codec: 'h265', why: 'OpenH264 encodes H.264 only' },
+  { family: 'openh264', codec: 'av1', why: 'OpenH264 encodes H.264 only' },
+  { family: 'vulkan', codec: 'h265', why: 'GStreamer has no Vulkan encoder for H.265 (up to 1.28)' },
+  { family: 'vulkan', codec: 'av1', why: 'GStreamer has no Vulkan encoder for AV1 (up to 1.28)' },
 ];
 
 /** @returns undefined where the family has no such codec */
@@ -186,12 +260,56 @@ export function encoderRow(family: EncoderFamily, codec: Codec): EncoderRow | un
   return ENCODERS.find((row) => row.family === family && row.codec === codec);
 }
 
-/** A bitrate in the unit of the row's `bitrate` property. */
-export function bitrateValue(row: EncoderRow, bitrateKbps: number): number {
-  return row.bitrate.unit === 'bit/s' ? bitrateKbps * 1000 : bitrateKbps;
+/** A software encoder shares the host with the app: more threads than this only add switches at these sizes. */
+function threads(): number {
+  return Math.min(4, availableParallelism());
+}
+
+/** @returns values in the order in which they are to be tried; more than one where releases differ */
+function quantity(of: Quantity, { settings }: EncodeTarget): PropertyValue[] {
+  switch (of) {
+    case 'gop':
+      return [settings.gop];
+    case 'slices':
+      return [settings.slices];
+    case 'slices_by_thread':
+      return [Math.min(settings.slices, threads())];
+    case 'threads':
+      return [threads()];
+    case 'target_usage':
+      return [settings.target_usage];
+    case 'nvenc_preset':
+      return [`p${8 - settings.target_usage}`, 'low-latency-hq'];
+  }
+}
+
+/** The properties of an element but for its rate, each with its values in the order in which they are to be tried. */
+export function propertyValues(
+  element: EncoderElement,
+  target: EncodeTarget,
+): { name: string; values: PropertyValue[] }[] {
+  return Object.entries(element.properties).map(([name, setting]) => ({
+    name,
+    values: typeof setting === 'object' ? quantity(setting.of, target) : [setting],
+  }));
+}
+
+/** Frames whose bits the rate control's buffer holds: more would let a keyframe queue behind the link. */
+const BUFFERED_FRAMES = 2;
+
+/** The properties that hold a bitrate, in their own units; all of them are written when it changes. */
+export function rateProperties(
+  { rate }: EncoderElement,
+  bitrateKbps: number,
+  fps: number,
+): Record<string, number> {
+  const values = { [rate.property]: rate.unit === 'bit/s' ? bitrateKbps * 1000 : bitrateKbps };
+  if (rate.buffer !== null)
+    values[rate.buffer] = Math.max(1, Math.round((bitrateKbps * BUFFERED_FRAMES) / fps));
+  return values;
 }
 
 /** Caps behind the encoder: they choose the profile. */
-export function encodedCaps(row: EncoderRow, profile: H264Profile): string {
-  return row.codec === 'h264' ? `video/x-h264,profile=${profile}` : `video/x-${row.codec}`;
+export function encodedCaps({ codec }: EncoderRow, profile: H264Profile): string {
+  return codec === 'h264' ? `video/x-h264,profile=${profile}` : `video/x-${codec}`;
 }

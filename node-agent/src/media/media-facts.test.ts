@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { DropWatch, EncoderWatch } from './encoder-watch.ts';
-import { bitrateValue, ENCODERS, encoderRow } from './encoders.ts';
 import { FrameTiming } from './frame-timing.ts';
 import { nativeIceServers } from './ice-servers.ts';
 import { readMediaSettings } from './media-settings.ts';
@@ -106,29 +105,13 @@ test('a window holds what was measured and leaves out what was not', () => {
   expect(metrics.takeWindow(10_000).metrics).toMatchObject({ fps: 0, frames_encoded: 0 });
 });
 
-describe('the table of encoders', () => {
-  test('every family and codec once, with what a pipeline needs', () => {
-    const names = ENCODERS.map(({ family, codec }) => `${family} ${codec}`);
-    expect(new Set(names).size).toBe(names.length);
-    expect(encoderRow('openh264', 'av1')).toBeUndefined();
-    const openh264 = encoderRow('openh264', 'h264');
-    expect(openh264 && bitrateValue(openh264, 4000)).toBe(4_000_000);
-    const va = encoderRow('va', 'h264');
-    expect(va && bitrateValue(va, 4000)).toBe(4000);
-    expect(va?.element('/dev/dri/renderD128')).toBe('vah264enc');
-    expect(va?.element('/dev/dri/renderD129')).toBe('varenderD129h264enc');
-  });
-
-  test('settings take their defaults where they are missing or bad', () => {
-    expect(readMediaSettings({})).toMatchObject({ gop: 60, slices: 8, target_usage: 6, queue_buffers: 3 });
-    expect(readMediaSettings({ gop: 30, slices: '4', target_usage: 99, abr_floor_kbps: null })).toMatchObject(
-      {
-        gop: 30,
-        slices: 8,
-        target_usage: 6,
-        abr_floor_kbps: null,
-      },
-    );
+test('settings take their defaults where they are missing or bad', () => {
+  expect(readMediaSettings({})).toMatchObject({ gop: 60, slices: 8, target_usage: 6, queue_buffers: 3 });
+  expect(readMediaSettings({ gop: 30, slices: '4', target_usage: 99, abr_floor_kbps: null })).toMatchObject({
+    gop: 30,
+    slices: 8,
+    target_usage: 6,
+    abr_floor_kbps: null,
   });
 });
 

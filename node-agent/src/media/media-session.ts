@@ -441,12 +441,12 @@ export class MediaSession {
   }
 
   #reportCaps(trigger: 'launch' | 'rung_step'): void {
-    const { stream, encoder } = this.#options.prepare;
+    const { stream } = this.#options.prepare;
     const { width, height, fps } = { ...this.#rate.picture, ...this.#picture };
     const caps = this.#video?.caps();
     this.#event('caps.negotiated', {
       trigger,
-      encoder_factory: this.#row.element(encoder.render_node),
+      encoder_factory: this.#video?.encoderName ?? null,
       codec: stream.codec,
       profile: /profile=\(string\)([^,]+)/.exec(caps?.encoderSrc ?? '')?.[1] ?? null,
       level: /level=\(string\)([^,]+)/.exec(caps?.encoderSrc ?? '')?.[1] ?? null,

@@ -7,6 +7,8 @@ export interface MediaSettings extends RateSettings, LadderSettings {
   slices: number;
   target_usage: number;
   queue_buffers: number;
+  /** CUDA's number of the GPU, where there are several. */
+  cuda_device: number;
 }
 
 /**

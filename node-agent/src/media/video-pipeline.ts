@@ -1,8 +1,15 @@
-import { type BusMessage, Pipeline } from '@footlight/gst';
-import { configureEncoder, encodeBranch } from './encode-branch.ts';
+import { type BusMessage, type MediaBuffer, Pipeline } from '@footlight/gst';
 import { effortProperties } from './encoder-effort.ts';
-import { bitrateValue, type EncoderRow, type EncodeTarget } from './encoders.ts';
+import {
+  type ChosenElement,
+  chooseElement,
+  configureEncoder,
+  encodeBranch,
+  writeRate,
+} from './encoder-elements.ts';
+import type { EncoderRow, EncodeTarget } from './encoders.ts';
 import type { MediaClock } from './media-clock.ts';
+import { PAYLOADING, packetMaker } from './payloading.ts';
 import { readRtpHeader } from './rtp-packet.ts';
 
 /**
@@ -10,6 +17,8 @@ import { readRtpHeader } from './rtp-packet.ts';
  *
  *   X display → ximagesrc → convert → tee ┬→ tap (when did a frame reach the encoder)
  *                                         └→ queue → encoder → parser → payloader → packets
+ *
+ * AV1 has no payloader: the pipeline gives temporal units, and they are made into packets here.
  *
  * The queue lets capture and encoder run on different cores and drops the oldest frame when the encoder falls
  * behind. Owner: the media session; start() once, dispose() once.
@@ -61,6 +70,8 @@ const MAX_PENDING = 240;
 
 export class VideoPipeline {
   readonly #pipeline: Pipeline;
+  readonly #encoder: ChosenElement;
+  readonly #toPackets: (buffer: MediaBuffer) => Buffer[];
   readonly #options: VideoPipelineOptions;
   /** Arrival at the encoder by presentation time, oldest first. */
   readonly #pending = new Map<number, number>();
@@ -74,9 +85,13 @@ export class VideoPipeline {
   constructor(options: VideoPipelineOptions) {
     this.#options = options;
     const { row, target } = options;
-    this.#pipeline = Pipeline.launch(describe(options.display, row, target));
+    const encoder = chooseElement(row, target);
+    if (!encoder) throw new Error(`GStreamer has no element for ${row.family} ${row.codec}`);
+    this.#encoder = encoder;
+    this.#toPackets = packetMaker(row.codec);
+    this.#pipeline = Pipeline.launch(describe(options.display, row, encoder, target));
     this.#pipeline.useSystemClock();
-    configureEncoder(this.#pipeline, row, target);
+    configureEncoder(this.#pipeline, encoder, target);
   }
 
   /** @throws when the display cannot be opened or the encoder does not start */
@@ -90,9 +105,15 @@ export class VideoPipeline {
     this.#loops = Promise.all([this.#pullPackets(), this.#pullTap()]);
   }
 
-  /** New target of the encoder, kbit/s; takes effect with the next frame. */
+  /** Name of the element that encodes. */
+  get encoderName(): string {
+    return this.#encoder.name;
+  }
+
+  /** New target of the encoder, kbit/s; takes effect with the next frame, where the encoder takes one at all. */
   setBitrate(bitrateKbps: number): void {
-    this.#pipeline.element('encoder').setProperty('bitrate', bitrateValue(this.#options.row, bitrateKbps));
+    const { element } = this.#encoder;
+    if (element.rate.live) writeRate(this.#pipeline, element, bitrateKbps, this.#options.target.fps);
   }
 
   /** Another size, frame rate and effort on the running encoder; a new size starts with a keyframe. */
@@ -136,12 +157,15 @@ export class VideoPipeline {
     this.#pipeline.element('source').setProperty('show-pointer', shown);
   }
 
-  /** Caps of the encoder's pads and of the payloader, as text; null before the first frame. */
+  /** Caps of the encoder's pads and of the payloader, as text; null before the first frame and without payloader. */
   caps(): { encoderSink: string | null; encoderSrc: string | null; payloaderSrc: string | null } {
     return {
       encoderSink: this.#pipeline.element('encoder').padCaps('sink'),
       encoderSrc: this.#pipeline.element('encoder').padCaps('src'),
-      payloaderSrc: this.#pipeline.element('payloader').padCaps('src'),
+      payloaderSrc:
+        PAYLOADING[this.#options.row.codec].payloader === null
+          ? null
+          : this.#pipeline.element('payloader').padCaps('src'),
     };
   }
 
@@ -168,7 +192,8 @@ export class VideoPipeline {
         const arrivedAtMs = this.#options.clock.monotonicMs();
         const buffers = sample.read();
         sample.release();
-        for (const buffer of buffers) this.#assemble(buffer.data, buffer.ptsMs, arrivedAtMs);
+        for (const buffer of buffers)
+          for (const packet of this.#toPackets(buffer)) this.#assemble(packet, buffer.ptsMs, arrivedAtMs);
         sample = this.#stopping ? null : sink.pullNow();
       }
     }
@@ -243,7 +268,7 @@ function sizeCaps(row: EncoderRow, { width, height }: { width: number; height: n
   return `video/x-raw,format=${row.format},width=${width},height=${height},pixel-aspect-ratio=1/1`;
 }
 
-function describe(display: string, row: EncoderRow, target: EncodeTarget): string {
+function describe(display: string, row: EncoderRow, encoder: ChosenElement, target: EncodeTarget): string {
   const { fps, settings } = target;
   return [
     // The browser draws the pointer. Reading the whole screen from shared memory costs 3 ms less at 720p than
@@ -257,7 +282,7 @@ function describe(display: string, row: EncoderRow, target: EncodeTarget): strin
     // async=false: a sink that waits for its first frame would hold the capture thread, and the other one its frame.
     'raw. ! appsink name=tap sync=false async=false max-buffers=2 drop=true',
     `raw. ! queue name=interpipe leaky=downstream max-size-buffers=${settings.queue_buffers} max-size-bytes=0 max-size-time=0`,
-    `! ${encodeBranch(row, target)}`,
+    `! ${encodeBranch(row, encoder, target)}`,
     '! appsink name=packets sync=false async=false buffer-list=true',
   ].join(' ');
 }

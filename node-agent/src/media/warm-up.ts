@@ -1,6 +1,6 @@
 import { hasElement, Pipeline } from '@footlight/gst';
 import * as datachannel from 'node-datachannel';
-import { configureEncoder, encodeBranch } from './encode-branch.ts';
+import { chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
 import { type EncodeTarget, encoderRow } from './encoders.ts';
 import { readMediaSettings } from './media-settings.ts';
 import { readRtpHeader } from './rtp-packet.ts';
@@ -30,7 +30,8 @@ export async function warmUp(): Promise<void> {
   const others = OTHERS.filter((name) => hasElement(name));
   if (others.length > 0) await Pipeline.launch(others.join(' ')).dispose();
   const row = encoderRow('openh264', 'h264');
-  if (!row || !hasElement('openh264enc')) return;
+  const encoder = row && chooseElement(row, TARGET);
+  if (!row || !encoder) return;
   const pipeline = Pipeline.launch(
     [
       // Without an end: this encoder complains of the empty frame by which one is told.
@@ -39,12 +40,12 @@ export async function warmUp(): Promise<void> {
       'videoconvertscale',
       `video/x-raw,format=${row.format}`,
       'queue max-size-buffers=1',
-      encodeBranch(row, TARGET),
+      encodeBranch(row, encoder, TARGET),
       'appsink name=packets sync=false async=false buffer-list=true max-buffers=1',
     ].join(' ! '),
   );
   try {
-    configureEncoder(pipeline, row, TARGET);
+    configureEncoder(pipeline, encoder, TARGET);
     await pipeline.setState('playing');
     const sink = pipeline.appSink('packets');
     for (let frames = 0; frames < FRAMES; ) {

@@ -65,6 +65,7 @@ export class Inventory {
     this.#probe = await probeGpus(cpuModel);
     this.#encoders = await probeEncoders(
       this.#probe.gpus.map(({ index, vendor, renderNode }) => ({ index, vendor, render_node: renderNode })),
+      { settings: Object.fromEntries(this.#baseline) },
     );
     const works = this.#encoders.encoders.filter(({ available }) => available);
     this.#logger.info(

@@ -4,4 +4,4 @@ export { initialise, version } from './init.ts';
 export type { PropertyValue } from './object.ts';
 export { dieWithParent } from './parent-death.ts';
 export { Element, Pipeline, type PipelineState } from './pipeline.ts';
-export { hasElement, listElements } from './registry.ts';
+export { hasElement, hasPlugin, listElements } from './registry.ts';

@@ -102,6 +102,10 @@ function bind() {
     gst_pad_get_current_caps: gst.func('void *gst_pad_get_current_caps(void *pad)') as (
       pad: Pointer,
     ) => Pointer | null,
+    gst_pad_query_caps: gst.func('void *gst_pad_query_caps(void *pad, void *filter)') as (
+      pad: Pointer,
+      filter: null,
+    ) => Pointer | null,
     gst_caps_to_string: gst.func('void *gst_caps_to_string(void *caps)') as (caps: Pointer) => Pointer | null,
     gst_pipeline_use_clock: gst.func('void gst_pipeline_use_clock(void *pipeline, void *clock)') as (
       pipeline: Pointer,
@@ -162,6 +166,9 @@ function bind() {
     ) as (runningTime: bigint, allHeaders: boolean, count: number) => Pointer,
 
     gst_registry_get: gst.func('void *gst_registry_get()') as () => Pointer,
+    gst_registry_find_plugin: gst.func(
+      'void *gst_registry_find_plugin(void *registry, const char *name)',
+    ) as (registry: Pointer, name: string) => Pointer | null,
     gst_registry_get_feature_list: gst.func(
       'void *gst_registry_get_feature_list(void *registry, size_t type)',
     ) as (registry: Pointer, type: number | bigint) => Pointer | null,

@@ -18,10 +18,23 @@ export class Element extends GstObject {
    * @returns null when there is no such pad or no caps yet
    */
   padCaps(padName: string): string | null {
+    return this.#caps(padName, (pad) => native().gst_pad_get_current_caps(pad));
+  }
+
+  /**
+   * Caps that a pad could take now, as text: on a pad in use, within what its neighbours allow.
+   * @returns null when there is no such pad
+   */
+  acceptedCaps(padName: string): string | null {
+    return this.#caps(padName, (pad) => native().gst_pad_query_caps(pad, null));
+  }
+
+  /** @param read gives a reference that is released here */
+  #caps(padName: string, read: (pad: Pointer) => Pointer | null): string | null {
     const pad = native().gst_element_get_static_pad(this.pointer, padName);
     if (!pad) return null;
     try {
-      const caps = native().gst_pad_get_current_caps(pad);
+      const caps = read(pad);
       if (!caps) return null;
       try {
         return takeString(native().gst_caps_to_string(caps));

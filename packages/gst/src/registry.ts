@@ -30,3 +30,12 @@ export function hasElement(name: string): boolean {
   native().gst_object_unref(factory);
   return true;
 }
+
+/** Whether a plugin is installed, whatever elements it offers on this machine. */
+export function hasPlugin(name: string): boolean {
+  initialise();
+  const plugin = native().gst_registry_find_plugin(native().gst_registry_get(), name);
+  if (!plugin) return false;
+  native().gst_object_unref(plugin);
+  return true;
+}

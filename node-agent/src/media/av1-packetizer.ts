@@ -1,0 +1,193 @@
+import { RTP_HEADER_BYTES } from './rtp-packet.ts';
+
+/**
+ * AV1 temporal units into RTP packets; Debian's GStreamer has no payloader for AV1.
+ *
+ * A packet is an aggregation header and OBU elements, each behind its length but for the last one. The header says
+ * whether the first element goes on from the packet before (Z), whether the last one goes on in the next (Y), how
+ * many there are (W; 0 = more than three, and all have a length), and whether a coded video sequence starts here (N).
+ * Receivers tell keyframes by N.
+ *
+ * Source: "RTP Payload Format For AV1" of the Alliance for Open Media, 4; AV1 bitstream specification, 5.3 and 5.9.2.
+ */
+
+export const AV1_CONTINUES = 0x80;
+export const AV1_CONTINUED = 0x40;
+export const AV1_NEW_SEQUENCE = 0x08;
+/** Elements that W can count. */
+const MAX_COUNTED = 3;
+
+const OBU_SEQUENCE_HEADER = 1;
+const OBU_TEMPORAL_DELIMITER = 2;
+const OBU_FRAME_HEADER = 3;
+const OBU_FRAME = 6;
+const OBU_TILE_LIST = 8;
+const OBU_PADDING = 15;
+/** RTP carries none of these. */
+const LEFT_OUT: readonly number[] = [OBU_TEMPORAL_DELIMITER, OBU_TILE_LIST, OBU_PADDING];
+const HAS_EXTENSION = 0x04;
+const HAS_SIZE = 0x02;
+const SHOWS_EXISTING = 0x80;
+/** frame_type behind show_existing_frame; 0 is a keyframe. */
+const FRAME_TYPE = 0x60;
+
+/** Room below which an element is left for the next packet, instead of being cut into crumbs; bytes. */
+const WORTH_STARTING = 16;
+const MARKER = 0x80;
+const VIDEO_CLOCK_KHZ = 90;
+
+interface Fragment {
+  bytes: Buffer;
+  continues: boolean;
+  continued: boolean;
+}
+
+export class Av1Packetizer {
+  /** Bytes behind the aggregation header of one packet, and of the longest length field in there. */
+  readonly #capacity: number;
+  readonly #lengthBytes: number;
+  readonly #payloadType: number;
+  #sequence = 0;
+  /** Newest sequence header, to stand before keyframes of encoders that send it once only. */
+  #sequenceHeader: Buffer | null = null;
+
+  /** @param mtu largest packet with its RTP header, bytes */
+  constructor(mtu: number, payloadType: number) {
+    this.#capacity = mtu - RTP_HEADER_BYTES - 1;
+    this.#lengthBytes = writeLeb128(this.#capacity).length;
+    this.#payloadType = payloadType;
+  }
+
+  /**
+   * @param unit one temporal unit in the low-overhead format (obu-stream, alignment tu)
+   * @param ptsMs presentation time, milliseconds of running time
+   * @returns its packets, the marker on the last; none when nothing of it travels
+   */
+  packets(unit: Buffer, ptsMs: number): Buffer[] {
+    const obus = readObus(unit).filter((obu) => !LEFT_OUT.includes(obuType(obu)));
+    const isKey = startsWithKeyframe(obus);
+    const own = obus.find((obu) => obuType(obu) === OBU_SEQUENCE_HEADER);
+    if (own) this.#sequenceHeader = own;
+    else if (isKey && this.#sequenceHeader) obus.unshift(this.#sequenceHeader);
+    const newSequence = isKey && obus.some((obu) => obuType(obu) === OBU_SEQUENCE_HEADER);
+    const timestamp = Math.round(ptsMs * VIDEO_CLOCK_KHZ) % 2 ** 32;
+    const payloads = this.#fill(obus);
+    return payloads.map((fragments, index) => {
+      const header = Buffer.alloc(RTP_HEADER_BYTES);
+      header[0] = 0x80;
+      header[1] = (index === payloads.length - 1 ? MARKER : 0) | this.#payloadType;
+      header.writeUInt16BE(this.#sequence, 2);
+      header.writeUInt32BE(timestamp, 4);
+      this.#sequence = (this.#sequence + 1) & 0xffff;
+      return Buffer.concat([header, ...writePayload(fragments, newSequence && index === 0)]);
+    });
+  }
+
+  /** Shares the OBUs out to packets, each as full as it can be. */
+  #fill(obus: readonly Buffer[]): Fragment[][] {
+    const packets: Fragment[][] = [];
+    let packet: Fragment[] = [];
+    /** Bytes of the packet's elements, each with the length that it needs when another one follows. */
+    let used = 0;
+    const close = () => {
+      if (packet.length > 0) packets.push(packet);
+      packet = [];
+      used = 0;
+    };
+    for (const obu of obus) {
+      for (let offset = 0; offset < obu.length; ) {
+        const left = obu.length - offset;
+        // From the fourth on the last element has a length as well.
+        const ownLength = packet.length < MAX_COUNTED ? 0 : this.#lengthBytes;
+        const room = this.#capacity - used - ownLength;
+        if (packet.length > 0 && room < Math.min(left, WORTH_STARTING)) {
+          close();
+          continue;
+        }
+        const bytes = obu.subarray(offset, offset + Math.min(left, room));
+        offset += bytes.length;
+        packet.push({ bytes, continues: left < obu.length, continued: bytes.length < left });
+        used += writeLeb128(bytes.length).length + bytes.length;
+        if (bytes.length < left) close();
+      }
+    }
+    close();
+    return packets;
+  }
+}
+
+function writePayload(fragments: readonly Fragment[], newSequence: boolean): Buffer[] {
+  const counted = fragments.length <= MAX_COUNTED;
+  const header =
+    (fragments[0]?.continues ? AV1_CONTINUES : 0) |
+    (fragments.at(-1)?.continued ? AV1_CONTINUED : 0) |
+    (counted ? fragments.length << 4 : 0) |
+    (newSequence ? AV1_NEW_SEQUENCE : 0);
+  const elements = fragments.flatMap(({ bytes }, index) =>
+    counted && index === fragments.length - 1 ? [bytes] : [writeLeb128(bytes.length), bytes],
+  );
+  return [Buffer.from([header]), ...elements];
+}
+
+function obuType(obu: Buffer): number {
+  return ((obu[0] ?? 0) >> 3) & 0x0f;
+}
+
+/** Whether the first frame of these OBUs is a keyframe that is shown as it comes. */
+function startsWithKeyframe(obus: readonly Buffer[]): boolean {
+  const frame = obus.find((obu) => [OBU_FRAME_HEADER, OBU_FRAME].includes(obuType(obu)));
+  if (!frame) return false;
+  const first = frame[(frame[0] ?? 0) & HAS_EXTENSION ? 2 : 1];
+  return first !== undefined && (first & (SHOWS_EXISTING | FRAME_TYPE)) === 0;
+}
+
+/**
+ * The OBUs of a temporal unit, each without its size field, as RTP carries them.
+ * A unit that breaks off in the middle of an OBU gives those before it.
+ */
+export function readObus(unit: Buffer): Buffer[] {
+  const obus: Buffer[] = [];
+  for (let at = 0; at < unit.length; ) {
+    const header = unit[at] ?? 0;
+    const headerBytes = header & HAS_EXTENSION ? 2 : 1;
+    let start = at + headerBytes;
+    let size = unit.length - start;
+    if (header & HAS_SIZE) {
+      const length = readLeb128(unit, start);
+      if (!length) break;
+      start += length.bytes;
+      size = length.value;
+    }
+    if (size < 0 || start + size > unit.length) break;
+    const obu = Buffer.allocUnsafe(headerBytes + size);
+    unit.copy(obu, 0, at, at + headerBytes);
+    obu[0] = header & ~HAS_SIZE;
+    unit.copy(obu, headerBytes, start, start + size);
+    obus.push(obu);
+    at = start + size;
+  }
+  return obus;
+}
+
+/** Unsigned number in groups of seven bits, the lowest first. Source: AV1 bitstream specification, 4.10.5. */
+export function readLeb128(from: Buffer, offset: number): { value: number; bytes: number } | null {
+  let value = 0;
+  for (let index = 0; index < 8; index++) {
+    const byte = from[offset + index];
+    if (byte === undefined) return null;
+    value += (byte & 0x7f) * 2 ** (7 * index);
+    if ((byte & 0x80) === 0) return { value, bytes: index + 1 };
+  }
+  return null;
+}
+
+function writeLeb128(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value;
+  do {
+    const low = left & 0x7f;
+    left = Math.floor(left / 0x80);
+    bytes.push(left > 0 ? low | 0x80 : low);
+  } while (left > 0);
+  return Buffer.from(bytes);
+}

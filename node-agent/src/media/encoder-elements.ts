@@ -1,0 +1,118 @@
+import { realpathSync } from 'node:fs';
+import { hasElement, type Pipeline } from '@footlight/gst';
+import {
+  type EncoderElement,
+  type EncoderRow,
+  type EncodeTarget,
+  encodedCaps,
+  propertyValues,
+  rateProperties,
+} from './encoders.ts';
+import { PAYLOADING } from './payloading.ts';
+
+/** A row's element as this host's GStreamer calls it. */
+export interface ChosenElement {
+  element: EncoderElement;
+  name: string;
+}
+
+type Gpu = Pick<EncodeTarget, 'renderNode' | 'settings'>;
+
+/**
+ * Names of an element for one GPU, the one that names the GPU first: GStreamer calls the first GPU's element by the
+ * plain name, whichever that is.
+ */
+export function elementNames({ name, named }: EncoderElement, { renderNode, settings }: Gpu): string[] {
+  if (named === null) return [name];
+  if (named.includes('{node}')) {
+    return renderNode === null ? [name] : [named.replace('{node}', nodeName(renderNode)), name];
+  }
+  const device = settings.cuda_device;
+  return device === 0 ? [name] : [named.replace('{device}', String(device))];
+}
+
+/** "renderD129" of "/dev/dri/by-path/pci-0000:03:00.0-render". */
+function nodeName(renderNode: string): string {
+  let path = renderNode;
+  try {
+    path = realpathSync(renderNode);
+  } catch {
+    // A node that is gone keeps its name; the element will not be there either.
+  }
+  return path.split('/').at(-1) ?? path;
+}
+
+/** The first element of a row that this host has; null when it has none. */
+export function chooseElement({ elements }: EncoderRow, gpu: Gpu): ChosenElement | null {
+  for (const element of elements) {
+    const name = elementNames(element, gpu).find(hasElement);
+    if (name !== undefined) return { element, name };
+  }
+  return null;
+}
+
+/**
+ * Encoder, parser and payloader of a row in gst-launch syntax, from raw video in the row's format to what
+ * `packetMaker` takes. The encoder is named `encoder`.
+ */
+export function encodeBranch(row: EncoderRow, { name }: ChosenElement, target: EncodeTarget): string {
+  return [
+    ...(row.upload === '' ? [] : [row.upload]),
+    `${name} name=encoder`,
+    encodedCaps(row, target.h264Profile),
+    PAYLOADING[row.codec].branch,
+  ].join(' ! ');
+}
+
+/** What an element did not take of its row. */
+export interface Untaken {
+  /** Properties that this release does not have. */
+  missing: string[];
+  /** "name=value" that it has and did not keep. */
+  refused: string[];
+}
+
+/**
+ * Sets what the row asks for on the element called `encoder`. Properties that this version of the element lacks are
+ * left out, since plugins differ from one GStreamer to the next; the probe has proved that the row works without.
+ * @throws when the element cannot be told a bitrate, or belongs to another GPU
+ */
+export function configureEncoder(
+  pipeline: Pipeline,
+  { element, name }: ChosenElement,
+  target: EncodeTarget,
+): Untaken {
+  const encoder = pipeline.element('encoder');
+  const untaken: Untaken = { missing: [], refused: [] };
+  for (const { name: property, values } of propertyValues(element, target)) {
+    if (!encoder.hasProperty(property)) {
+      untaken.missing.push(property);
+      continue;
+    }
+    const kept = values.some((value) => {
+      encoder.setProperty(property, value);
+      return encoder.getProperty(property) === String(value);
+    });
+    if (!kept) untaken.refused.push(`${property}=${values.join(' or ')}`);
+  }
+  if (!encoder.hasProperty(element.rate.property)) throw new Error(`${name} has no ${element.rate.property}`);
+  writeRate(pipeline, element, target.bitrateKbps, target.fps);
+  const path = encoder.hasProperty('device-path') ? encoder.getProperty('device-path') : null;
+  if (path && target.renderNode !== null && nodeName(path) !== nodeName(target.renderNode)) {
+    throw new Error(`${name} encodes on ${path}, not on ${target.renderNode}`);
+  }
+  return untaken;
+}
+
+/** Writes a bitrate, kbit/s, and what follows it, to the element called `encoder`. */
+export function writeRate(
+  pipeline: Pipeline,
+  element: EncoderElement,
+  bitrateKbps: number,
+  fps: number,
+): void {
+  const encoder = pipeline.element('encoder');
+  for (const [property, value] of Object.entries(rateProperties(element, bitrateKbps, fps))) {
+    if (encoder.hasProperty(property)) encoder.setProperty(property, value);
+  }
+}

@@ -1,0 +1,57 @@
+import type { MediaBuffer } from '@footlight/gst';
+import type { Codec } from '@footlight/protocol';
+import { Av1Packetizer } from './av1-packetizer.ts';
+import { VIDEO_PAYLOAD_TYPE } from './sdp-offer.ts';
+
+/** Largest RTP packet that is made, bytes: leaves room for our header extensions and SRTP. */
+const PAYLOAD_MTU = 1180;
+
+export interface Payloading {
+  /** Elements behind the encoder, in gst-launch syntax; the payloader, where there is one, is called `payloader`. */
+  branch: string;
+  /** Names of those elements, with the Debian package of each. */
+  elements: readonly { name: string; package: string }[];
+  /** null where packets are made outside of GStreamer, out of the temporal units that the branch gives. */
+  payloader: string | null;
+}
+
+const PARSERS = 'gstreamer1.0-plugins-bad';
+const PAYLOADERS = 'gstreamer1.0-plugins-good';
+
+function withPayloader(codec: 'h264' | 'h265'): Payloading {
+  const [parser, payloader] = [`${codec}parse`, `rtp${codec}pay`];
+  return {
+    branch: [
+      // Parameter sets in band with each keyframe.
+      `${parser} config-interval=-1`,
+      `${payloader} name=payloader aggregate-mode=zero-latency mtu=${PAYLOAD_MTU} pt=${VIDEO_PAYLOAD_TYPE} timestamp-offset=0 seqnum-offset=0`,
+    ].join(' ! '),
+    elements: [
+      { name: parser, package: PARSERS },
+      { name: payloader, package: PAYLOADERS },
+    ],
+    payloader,
+  };
+}
+
+/** How the encoded stream of each codec becomes RTP packets. */
+export const PAYLOADING: Readonly<Record<Codec, Payloading>> = {
+  h264: withPayloader('h264'),
+  h265: withPayloader('h265'),
+  av1: {
+    branch: 'av1parse ! video/x-av1,stream-format=obu-stream,alignment=tu',
+    elements: [{ name: 'av1parse', package: PARSERS }],
+    payloader: null,
+  },
+};
+
+/**
+ * Turns what comes out of a codec's branch into RTP packets, one buffer after the other; one of these for each
+ * pipeline. The last packet of a frame has the marker.
+ */
+export function packetMaker(codec: Codec): (buffer: MediaBuffer) => Buffer[] {
+  if (PAYLOADING[codec].payloader !== null) return ({ data }) => [data];
+  const packetizer = new Av1Packetizer(PAYLOAD_MTU, VIDEO_PAYLOAD_TYPE);
+  // A unit without a time cannot be shown by anybody.
+  return ({ data, ptsMs }) => (ptsMs === null ? [] : packetizer.packets(data, ptsMs));
+}

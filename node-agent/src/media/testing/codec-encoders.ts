@@ -1,0 +1,61 @@
+import { ENCODERS, type EncoderRow } from '../encoders.ts';
+
+/**
+ * Importing this adds H.265 and AV1 in software to the table, so that the two codecs run end to end on a machine
+ * without a GPU. They are no family of the product and nothing of it imports this: tests preload it into the
+ * processes of an agent that runs from source (see `codecPreload`).
+ *
+ * Source: the pages of av1enc (plugin aom) and x265enc (plugin x265) in the GStreamer documentation.
+ */
+
+const SOFTWARE = {
+  family: 'openh264',
+  vendors: ['software', 'amd', 'intel', 'nvidia', 'other'],
+  upload: '',
+  format: 'I420',
+  liveResize: false,
+  h264Profiles: [],
+} as const;
+
+export const CODEC_ENCODERS: readonly EncoderRow[] = [
+  {
+    ...SOFTWARE,
+    codec: 'h265',
+    elements: [
+      {
+        name: 'x265enc',
+        named: null,
+        since: '1.22',
+        properties: {
+          'speed-preset': 'ultrafast',
+          tune: 'zerolatency',
+          'key-int-max': { of: 'gop' },
+          'option-string': 'bframes=0:ref=1:repeat-headers=1',
+        },
+        rate: { property: 'bitrate', unit: 'kbit/s', live: true, buffer: null },
+      },
+    ],
+  },
+  {
+    ...SOFTWARE,
+    codec: 'av1',
+    elements: [
+      {
+        name: 'av1enc',
+        named: null,
+        since: '1.22',
+        properties: {
+          'usage-profile': 'realtime',
+          'cpu-used': 10,
+          'end-usage': 'cbr',
+          'lag-in-frames': 0,
+          'keyframe-max-dist': { of: 'gop' },
+          threads: { of: 'threads' },
+        },
+        rate: { property: 'target-bitrate', unit: 'kbit/s', live: false, buffer: null },
+      },
+    ],
+  },
+];
+
+ENCODERS.push(...CODEC_ENCODERS);

@@ -1,0 +1,102 @@
+import type { Codec, EncoderFamily } from '@footlight/protocol';
+import { describe, expect, test } from 'vitest';
+import { ENCODERS } from '../media/encoders.ts';
+import type { EncoderInspection } from '../media/probe-messages.ts';
+import { encoderTableChecks, type InspectedRow } from './encoder-table.ts';
+
+type Seen = Partial<EncoderInspection> | string;
+
+/** A host with GStreamer 1.22 and all its plugins, and no element but those that are named. */
+function host(seen: Partial<Record<`${EncoderFamily} ${Codec}`, Seen>>): InspectedRow[] {
+  return ENCODERS.map((row) => {
+    const own = seen[`${row.family} ${row.codec}`];
+    const none: EncoderInspection = {
+      gstreamer: '1.22.0',
+      plugin: true,
+      element: null,
+      missing: [],
+      refused: [],
+      lacking: [],
+      problem: null,
+    };
+    return { row, inspection: typeof own === 'string' ? own : { ...none, ...own } };
+  });
+}
+
+const check = (rows: InspectedRow[], family: EncoderFamily, inUse: EncoderFamily = 'openh264') =>
+  encoderTableChecks(rows, inUse).find(({ id }) => id === `encoder_table_${family}`);
+const OPENH264 = { 'openh264 h264': { element: 'openh264enc' } } as const;
+
+describe('the doctor says of each family what is there', () => {
+  test('one line each, whatever GPU the host has', () => {
+    expect(encoderTableChecks(host(OPENH264), 'openh264').map(({ id, status }) => [id, status])).toEqual([
+      ['encoder_table_openh264', 'pass'],
+      ['encoder_table_va', 'skip'],
+      ['encoder_table_nvenc', 'skip'],
+      ['encoder_table_vulkan', 'skip'],
+    ]);
+  });
+
+  test('the element in use, and codecs that no element encodes', () => {
+    expect(check(host(OPENH264), 'openh264')).toEqual({
+      id: 'encoder_table_openh264',
+      status: 'pass',
+      summary:
+        'h264: openh264enc; h265: none, OpenH264 encodes H.264 only; av1: none, OpenH264 encodes H.264 only.',
+      remediation: [],
+    });
+  });
+
+  test('properties that a release lacks, and values that it does not take', () => {
+    const nvenc = { element: 'nvh264enc', missing: ['tune'], refused: ['preset=p2 or low-latency-hq'] };
+    expect(check(host({ 'nvenc h264': nvenc }), 'nvenc')?.summary).toContain(
+      'h264: nvh264enc (no property tune, does not take preset=p2 or low-latency-hq)',
+    );
+  });
+
+  test('an element that cannot be looked at costs its own row only', () => {
+    const rows = host({
+      'va h264': 'the probe process ended with SIGSEGV',
+      'va h265': { element: 'vah265enc' },
+    });
+    expect(check(rows, 'va')).toMatchObject({
+      status: 'pass',
+      summary: expect.stringContaining(
+        'h264: not looked at (the probe process ended with SIGSEGV); h265: vah265enc',
+      ),
+    });
+  });
+});
+
+describe('the doctor says what brings the rest', () => {
+  test('no plugin: its Debian package', () => {
+    const rows = host({ 'openh264 h264': { plugin: false } });
+    expect(check(rows, 'openh264')).toMatchObject({
+      status: 'fail',
+      remediation: ['apt-get install gstreamer1.0-plugins-bad'],
+    });
+  });
+
+  test('a plugin without its elements: the driver; and a newer GStreamer for what this one never had', () => {
+    expect(check(host(OPENH264), 'va')?.remediation).toEqual([
+      'The plugin va offers its encoders where there is a GPU of Intel or AMD and its VA-API driver: apt-get install mesa-va-drivers (AMD), or intel-media-va-driver-non-free (Intel, from non-free)',
+      'va av1 needs GStreamer 1.24 or later; this is 1.22.0.',
+    ]);
+    expect(check(host(OPENH264), 'vulkan')?.remediation).toEqual([
+      'vulkan h264 needs GStreamer 1.28 or later; this is 1.22.0.',
+    ]);
+  });
+
+  test('a missing payloader: its package', () => {
+    const rows = host({ 'openh264 h264': { element: 'openh264enc', lacking: ['rtph264pay'] } });
+    expect(check(rows, 'openh264')).toMatchObject({
+      status: 'fail',
+      remediation: ['apt-get install gstreamer1.0-plugins-good'],
+    });
+  });
+
+  test('only the family in use has to be there', () => {
+    expect(check(host(OPENH264), 'nvenc')?.status).toBe('skip');
+    expect(check(host(OPENH264), 'nvenc', 'nvenc')?.status).toBe('fail');
+  });
+});
