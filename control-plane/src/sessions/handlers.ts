@@ -7,6 +7,7 @@ import { changedSubject, linkSubject, signalSubject } from '../signaling/index.t
 import { orphanHomes } from '../storage/index.ts';
 import type { Driver } from './driver.ts';
 import type { LiveSessions } from './live.ts';
+import { answeredCodec } from './negotiated-codec.ts';
 import { planReconciliation, type Reconciled } from './reconcile.ts';
 import type { SessionRow } from './record.ts';
 import { DETAIL, isTerminal } from './state.ts';
@@ -18,6 +19,7 @@ import {
   loadSessions,
   setDetail,
   setDetailOfHost,
+  setNegotiatedCodec,
 } from './store.ts';
 import { DRIFT_STOP_EVERY_MS, decideDrift } from './timeouts.ts';
 import type { Change, Transitions } from './transitions.ts';
@@ -48,6 +50,12 @@ export function createHandlers(
     }
     logger.info({ event: 'session.stop_unknown', session_id: sessionId, host_id: hostId });
     void driver.stop(hostId, sessionId, 'unknown_session');
+  }
+
+  async function noteCodec(hostId: string, sessionId: string, codec: string): Promise<void> {
+    const changed = await setNegotiatedCodec(database.db, sessionId, hostId, codec, clock.nowMs());
+    const session = live.get(sessionId);
+    if (changed && session) bus.publish(changedSubject(sessionId), { state: session.state });
   }
 
   function inBackground(event: string, work: Promise<unknown>): void {
@@ -141,6 +149,8 @@ export function createHandlers(
         session_id: event.session_id,
         type: event.event,
       });
+      const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;
+      if (codec !== null) inBackground('session.codec_failed', noteCodec(hostId, event.session_id, codec));
     },
 
     metrics(hostId, metrics) {

@@ -328,6 +328,29 @@ describeDatabases('sessions', (databases) => {
       expect(item.app_launch_state).toBe('game_running');
     });
 
+    test('negotiated_codec is what the viewer answered, from the first answer on', async () => {
+      const agent = await world.host('hosta');
+      const stranger = await world.host('hostb');
+      const session = await world.running(world.people.alice, await world.app());
+      expect(session.negotiated_codec).toBeNull();
+      const answered = (codec: string, rejected = false) => ({
+        type: 'session_trace_event' as const,
+        session_id: session.id,
+        ts: 1,
+        event: 'sdp.answer_applied',
+        payload: { pc: 'x', m_lines: [{ mid: 'video', kind: 'video', codec, rejected }], rejected_count: 0 },
+      });
+      const codec = async () => (await world.session(session.id)).negotiated_codec;
+      stranger.report(answered('VP8'));
+      agent.report(answered('AV1', true));
+      agent.report(answered('H265'));
+      await expect.poll(codec).toBe('h265');
+      agent.report(answered('AV1'));
+      await expect.poll(codec).toBe('av1');
+      await expect.poll(() => stranger.unseen).toBe(0);
+      expect(await codec()).toBe('av1');
+    });
+
     test("another host's metrics and reports change nothing", async () => {
       await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());

@@ -204,6 +204,28 @@ export async function setDetail(
 }
 
 /**
+ * Notes what a viewer of this session receives, while it lives and only when it changed.
+ * @returns whether it did
+ */
+export async function setNegotiatedCodec(
+  db: Executor,
+  id: string,
+  hostId: string,
+  codec: string,
+  nowMs: number,
+): Promise<boolean> {
+  const result = await db
+    .updateTable('sessions')
+    .set({ negotiated_codec: codec, updated_at: nowMs })
+    .where('id', '=', id)
+    .where('host_id', '=', hostId)
+    .where('state', 'in', nonterminalStates)
+    .where((eb) => eb.or([eb('negotiated_codec', 'is', null), eb('negotiated_codec', '!=', codec)]))
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
+/**
  * Ends a session if it is still in the state that was decided upon, and gives its encode slots back in the same
  * transaction: whoever wins this update is the only one who does.
  * @returns whether this call ended it

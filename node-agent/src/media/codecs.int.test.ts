@@ -81,7 +81,7 @@ async function watch(codec: 'h265' | 'av1'): Promise<NativeViewer> {
       rungs: [],
     },
     encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-    // No keyframe comes by itself.
+    // No keyframe comes by itself from an encoder that can be asked for one.
     settings: { gop: 100_000 },
     media: { addresses: null, ports: null },
   });
@@ -92,8 +92,8 @@ async function watch(codec: 'h265' | 'av1'): Promise<NativeViewer> {
 }
 
 const packets = (viewer: NativeViewer) => viewer.video.map(({ data }) => data);
-const keyframes = (viewer: NativeViewer, codec: 'h265' | 'av1') =>
-  framesOf(packets(viewer)).filter((frame) => isKeyframe(codec, frame)).length;
+const keyframes = (viewer: NativeViewer) =>
+  framesOf(packets(viewer)).filter((frame) => isKeyframe('h265', frame)).length;
 /** A PLI for this source. Source: RFC 4585, 6.3.1. */
 const pli = (ssrc: number) => {
   const packet = Buffer.alloc(12);
@@ -125,19 +125,6 @@ describe.each([
     expect(said.filter(({ type }) => type === 'failure')).toEqual([]);
   });
 
-  test('PLI brings a keyframe from which a decoder can start', async () => {
-    const viewer = await watch(codec);
-    await viewer.until('ten frames', () => framesOf(packets(viewer)).length >= 10, 20_000);
-    const before = keyframes(viewer, codec);
-    viewer.sendRtcp(pli(viewer.videoSsrc));
-    await viewer.until('a keyframe', () => keyframes(viewer, codec) > before, 5_000);
-    const frames = framesOf(packets(viewer));
-    const newest = frames.findLastIndex((frame) => isKeyframe(codec, frame));
-    await viewer.until('what follows it', () => framesOf(packets(viewer)).length >= newest + 5);
-    const from = framesOf(packets(viewer)).slice(newest).flat();
-    expect((await decodeMiddles(codec, from, SIZE, scratch)).length).toBeGreaterThanOrEqual(4);
-  });
-
   test('the trace names the element and the codec', async () => {
     const viewer = await watch(codec);
     await viewer.until('a frame', () => framesOf(packets(viewer)).length >= 1, 20_000);
@@ -146,6 +133,27 @@ describe.each([
       payload: { codec, encoder_factory: codec === 'av1' ? 'av1enc' : 'x265enc' },
     });
   });
+});
+
+test('PLI brings a keyframe of H.265 from which a decoder can start', async () => {
+  const viewer = await watch('h265');
+  await viewer.until('ten frames', () => framesOf(packets(viewer)).length >= 10, 20_000);
+  const before = keyframes(viewer);
+  viewer.sendRtcp(pli(viewer.videoSsrc));
+  await viewer.until('a keyframe', () => keyframes(viewer) > before, 5_000);
+  const frames = framesOf(packets(viewer));
+  const newest = frames.findLastIndex((frame) => isKeyframe('h265', frame));
+  await viewer.until('what follows it', () => framesOf(packets(viewer)).length >= newest + 5);
+  const from = framesOf(packets(viewer)).slice(newest).flat();
+  expect((await decodeMiddles('h265', from, SIZE, scratch)).length).toBeGreaterThanOrEqual(4);
+});
+
+test('an encoder that takes no request for a keyframe makes one a second', async () => {
+  const viewer = await watch('av1');
+  await viewer.until('two seconds', () => framesOf(packets(viewer)).length >= 31, 20_000);
+  const keys = framesOf(packets(viewer)).map((frame) => isKeyframe('av1', frame));
+  const [first = -1, second = -1] = keys.flatMap((isKey, index) => (isKey ? [index] : []));
+  expect([first, second]).toEqual([0, 15]);
 });
 
 test('the probe proves and measures every codec of the table that the host can encode', async () => {

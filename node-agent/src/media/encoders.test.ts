@@ -98,6 +98,19 @@ describe('the table of encoders', () => {
     expect(of('nvenc')).toMatchObject({ 'gop-size': [30], preset: ['p7', 'low-latency-hq'] });
   });
 
+  test('an encoder that takes no requests for keyframes makes one a second', () => {
+    const [element] = encoderRow('va', 'av1')?.elements ?? [];
+    const gopOf = (keyframesOnRequest: boolean) =>
+      element &&
+      propertyValues(
+        { ...element, keyframesOnRequest },
+        { ...target, settings: readMediaSettings({ gop: 300 }) },
+      )
+        .filter(({ name }) => name === 'key-int-max')
+        .flatMap(({ values }) => values);
+    expect([gopOf(true), gopOf(false)]).toEqual([[300], [60]]);
+  });
+
   test('only H.264 rows name profiles, and only there the caps ask for one', () => {
     for (const row of ENCODERS) {
       expect(row.h264Profiles.length > 0).toBe(row.codec === 'h264');

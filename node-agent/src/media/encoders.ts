@@ -62,6 +62,8 @@ export interface EncoderElement {
    * where there is one element for all.
    */
   named: string | null;
+  /** Whether it makes a keyframe when the force-key-unit event asks for one; one that does not makes one a second. */
+  keyframesOnRequest: boolean;
   /** First GStreamer release that has it; 1.22, Debian 12's, for the older ones too. */
   since: string;
   properties: Readonly<Record<string, PropertySetting>>;
@@ -128,6 +130,7 @@ const OPENH264: EncoderElement = {
   name: 'openh264enc',
   named: null,
   since: '1.22',
+  keyframesOnRequest: true,
   properties: {
     // On moving pictures of 720p the screen model takes twice the time of the camera model.
     'usage-type': 'camera',
@@ -165,6 +168,7 @@ function vaElements(
     name: `va${codec}${variant}enc`,
     named: `va{node}${codec}${variant}enc`,
     since,
+    keyframesOnRequest: true,
     properties: { ...VA_COMMON, ...properties },
     rate: VA_RATE,
   }));
@@ -175,6 +179,7 @@ function nvencElement(codec: Codec, since: string): EncoderElement {
     name: `nv${codec}enc`,
     named: `nv${codec}device{device}enc`,
     since,
+    keyframesOnRequest: true,
     properties: {
       preset: { of: 'nvenc_preset' },
       tune: 'ultra-low-latency',
@@ -192,6 +197,7 @@ const VULKAN_H264: EncoderElement = {
   name: 'vulkanh264enc',
   named: 'vulkanh264device{device}enc',
   since: '1.28',
+  keyframesOnRequest: true,
   properties: {
     'rate-control': 'cbr',
     'idr-period': { of: 'gop' },
@@ -266,10 +272,10 @@ function threads(): number {
 }
 
 /** @returns values in the order in which they are to be tried; more than one where releases differ */
-function quantity(of: Quantity, { settings }: EncodeTarget): PropertyValue[] {
+function quantity(of: Quantity, element: EncoderElement, { settings, fps }: EncodeTarget): PropertyValue[] {
   switch (of) {
     case 'gop':
-      return [settings.gop];
+      return [element.keyframesOnRequest ? settings.gop : Math.min(settings.gop, fps)];
     case 'slices':
       return [settings.slices];
     case 'slices_by_thread':
@@ -290,7 +296,7 @@ export function propertyValues(
 ): { name: string; values: PropertyValue[] }[] {
   return Object.entries(element.properties).map(([name, setting]) => ({
     name,
-    values: typeof setting === 'object' ? quantity(setting.of, target) : [setting],
+    values: typeof setting === 'object' ? quantity(setting.of, element, target) : [setting],
   }));
 }
 

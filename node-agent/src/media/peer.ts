@@ -18,6 +18,7 @@ import {
   AUDIO_FMTP,
   AUDIO_PAYLOAD_TYPE,
   audioAttributes,
+  CODEC_NAME,
   dressOffer,
   undressAnswer,
   VIDEO_PAYLOAD_TYPE,
@@ -145,6 +146,12 @@ export class Peer {
       this.#fail('video_rejected', 'the viewer cannot take this video');
       return;
     }
+    // One codec is offered, and no other is ever sent.
+    const offered = CODEC_NAME[this.#options.stream.codec];
+    if (video.codec.toUpperCase() !== offered) {
+      this.#refuse('rejected', `the answer takes ${video.codec || 'no codec'} where ${offered} was offered`);
+      return;
+    }
     try {
       this.#connection.setRemoteDescription(undressAnswer(reading.sdp, this.#dataMid), 'answer');
     } catch (error) {
@@ -248,7 +255,7 @@ export class Peer {
     const fmtp = videoFmtp(stream);
     if (stream.codec === 'h264') video.addH264Codec(VIDEO_PAYLOAD_TYPE, fmtp);
     else {
-      video.addVideoCodec(VIDEO_PAYLOAD_TYPE, stream.codec.toUpperCase(), fmtp);
+      video.addVideoCodec(VIDEO_PAYLOAD_TYPE, CODEC_NAME[stream.codec], fmtp);
     }
     for (const line of videoAttributes()) video.parseSdpLine(line);
     const videoSsrc = random32() || 1;

@@ -253,6 +253,25 @@ describe('time limits of a negotiation', () => {
   });
 });
 
+describe('the answer decides whether there is a picture, not which codec it has', () => {
+  test('another codec than the offered one is answer_rejected', async () => {
+    attach(1);
+    await untilOffers(1);
+    answer(1, { edit: (sdp) => sdp.replace('H264/90000', 'VP8/90000') });
+    await until(() => errors().length > 0);
+    expect(errors()).toEqual(['answer_rejected']);
+    expect(events).not.toContain('sdp.answer_applied');
+  });
+
+  test('video with port 0 is video_rejected', async () => {
+    attach(1);
+    await untilOffers(1);
+    answer(1, { edit: (sdp) => sdp.replace(/^m=video \d+/m, 'm=video 0') });
+    await until(() => errors().length > 0);
+    expect(errors()).toEqual(['video_rejected']);
+  });
+});
+
 describe('a viewer whose certificate is not the one of its answer', () => {
   test('gets a second offer, since the library can be too early with its verdict, and no third', async () => {
     const forged = (sdp: string) =>

@@ -1,3 +1,4 @@
+import type { Codec } from '@footlight/protocol';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
@@ -11,6 +12,9 @@ export const AUDIO_PAYLOAD_TYPE = 111;
 export const VIDEO_CLOCK_HZ = 90_000;
 export const AUDIO_CLOCK_HZ = 48_000;
 export const AUDIO_FMTP = 'stereo=1;sprop-stereo=1;useinbandfec=1;minptime=10';
+
+/** Names of the codecs in SDP. */
+export const CODEC_NAME: Readonly<Record<Codec, string>> = { h264: 'H264', h265: 'H265', av1: 'AV1' };
 
 type VideoStream = Pick<StreamSpec, 'width' | 'height' | 'fps' | 'codec' | 'h264_profile'>;
 

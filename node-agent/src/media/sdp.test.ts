@@ -28,6 +28,9 @@ describe('codec parameters', () => {
     );
     expect(videoFmtp({ ...stream(1920, 1080, 60), h264_profile: 'high' })).toContain('64002a');
     expect(videoFmtp({ ...stream(1280, 720, 60), codec: 'av1' })).toBe('profile=0;tier=0;level-idx=8');
+    expect(videoFmtp({ ...stream(1920, 1080, 60), codec: 'h265' })).toBe(
+      'profile-id=1;tier-flag=0;tx-mode=SRST;level-id=123',
+    );
   });
 
   test('feedback and extensions are offered', () => {

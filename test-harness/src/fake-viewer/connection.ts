@@ -2,6 +2,7 @@
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import type { IceServer, Offer } from '@footlight/protocol/signal';
 import nodeDataChannel from 'node-datachannel';
+import type { NalCodec } from './nal-units.ts';
 
 type PeerConnection = InstanceType<typeof nodeDataChannel.PeerConnection>;
 type DataChannel = ReturnType<PeerConnection['createDataChannel']>;
@@ -15,9 +16,11 @@ export interface ConnectionEvents {
   onMessage(channel: ChannelName, message: string | Buffer): void;
 }
 
-/** Payload type of H.264 in an offer; −1 where there is none. */
-export function h264PayloadType(sdp: string): number {
-  return Number(/^a=rtpmap:(\d+) H264\/90000/im.exec(sdp)?.[1] ?? -1);
+/** The codec of the picture in an offer that this viewer can put together, and its payload type; null: none. */
+export function offeredVideo(sdp: string): { codec: NalCodec; payloadType: number } | null {
+  const match = /^a=rtpmap:(\d+) (H264|H265)\/90000/im.exec(sdp);
+  if (!match) return null;
+  return { codec: match[2]?.toUpperCase() === 'H265' ? 'h265' : 'h264', payloadType: Number(match[1]) };
 }
 
 export class ViewerConnection {

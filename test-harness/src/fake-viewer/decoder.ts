@@ -1,9 +1,10 @@
 /**
- * Pictures out of an H.264 byte stream, by a gst-launch child: h264parse, openh264dec, scaled to one known size so
+ * Pictures out of an H.264 or H.265 byte stream, by a gst-launch child: parser and decoder, scaled to one known size so
  * that raw pictures can be told apart by length. Owned by whoever made it; close() ends the child.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import type { NalCodec } from './nal-units.ts';
 
 export interface Picture {
   width: number;
@@ -15,13 +16,17 @@ export interface Picture {
 }
 
 /** An access-unit delimiter lets the parser finish the unit before it, instead of waiting for the next picture. */
-const DELIMITER = Buffer.from([0, 0, 0, 1, 0x09, 0xf0]);
+const CODECS: Readonly<Record<NalCodec, { elements: string; delimiter: Buffer }>> = {
+  h264: { elements: 'h264parse ! openh264dec', delimiter: Buffer.from([0, 0, 0, 1, 0x09, 0xf0]) },
+  h265: { elements: 'h265parse ! libde265dec', delimiter: Buffer.from([0, 0, 0, 1, 0x46, 0x01, 0x50]) },
+};
 /** More than this unread by the child means that it is stuck; pictures are then skipped, not stored. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export class PictureDecoder {
   readonly width: number;
   readonly height: number;
+  readonly #codec: NalCodec;
   #child: ChildProcess;
   #input: Writable;
   #onPicture: (picture: Picture) => void;
@@ -29,12 +34,13 @@ export class PictureDecoder {
   #bytes = 0;
   #count = 0;
 
-  constructor(width: number, height: number, onPicture: (picture: Picture) => void) {
+  constructor(codec: NalCodec, width: number, height: number, onPicture: (picture: Picture) => void) {
+    this.#codec = codec;
     this.width = width;
     this.height = height;
     this.#onPicture = onPicture;
     const raw = `video/x-raw,format=RGB,width=${width},height=${height},pixel-aspect-ratio=1/1`;
-    const pipeline = `fdsrc fd=0 ! h264parse ! openh264dec ! videoconvert ! videoscale ! ${raw} ! fdsink fd=1 sync=false`;
+    const pipeline = `fdsrc fd=0 ! ${CODECS[codec].elements} ! videoconvert ! videoscale ! ${raw} ! fdsink fd=1 sync=false`;
     this.#child = spawn('gst-launch-1.0', ['-q', ...pipeline.split(' ')], {
       stdio: ['pipe', 'pipe', 'ignore'],
     });
@@ -47,7 +53,7 @@ export class PictureDecoder {
   push(accessUnit: Buffer): void {
     if (this.#input.writableLength > MAX_UNREAD_BYTES || !this.#input.writable) return;
     this.#input.write(accessUnit);
-    this.#input.write(DELIMITER);
+    this.#input.write(CODECS[this.#codec].delimiter);
   }
 
   async close(): Promise<void> {

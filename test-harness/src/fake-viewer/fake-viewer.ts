@@ -26,7 +26,7 @@ import {
   type ServiceMessage,
 } from '@footlight/protocol/signal';
 import { WebSocket } from 'ws';
-import { h264PayloadType, ViewerConnection } from './connection.ts';
+import { offeredVideo, ViewerConnection } from './connection.ts';
 import type { Picture } from './decoder.ts';
 import { VideoSink } from './video-sink.ts';
 import { ViewerInput } from './viewer-input.ts';
@@ -41,7 +41,7 @@ export interface ViewerAccess {
 export interface FakeViewerOptions {
   clientId?: string;
   codecs?: Hello['codecs'];
-  /** decode pictures, so that a test can look at pixels; needs GStreamer's openh264dec */
+  /** decode pictures, so that a test can look at pixels; needs GStreamer's openh264dec, or libde265dec */
   decode?: boolean;
   headers?: Record<string, string>;
   /** what to do with an offer; a function edits the answer's SDP */
@@ -280,7 +280,7 @@ export class FakeViewer extends EventEmitter<{
       this.#current = this.#next;
       this.#next = null;
       this.input.restart();
-      this.video.restart(h264PayloadType(offerSdp));
+      this.video.restart(offeredVideo(offerSdp));
       const { stream } = this.ready ?? {};
       if (this.#options.decode && stream !== undefined) this.video.decode(stream.width, stream.height);
       this.emit('connected', pcId);

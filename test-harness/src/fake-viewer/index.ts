@@ -1,7 +1,7 @@
 /** A viewer for tests: real signaling, real WebRTC, no browser. */
 export { type Picture, PictureDecoder } from './decoder.ts';
 export { FakeViewer, type FakeViewerOptions, type ViewerAccess } from './fake-viewer.ts';
-export { type AccessUnit, H264Depacketizer } from './h264.ts';
+export { type AccessUnit, type NalCodec, NalDepacketizer } from './nal-units.ts';
 export { parseRtp, Reorder, type RtpPacket } from './rtp.ts';
 export { type VideoCounters, VideoSink } from './video-sink.ts';
 export { ViewerInput } from './viewer-input.ts';

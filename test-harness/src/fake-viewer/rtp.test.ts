@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { H264Depacketizer } from './h264.ts';
+import { NalDepacketizer } from './nal-units.ts';
 import { parseRtp, Reorder, type RtpPacket } from './rtp.ts';
 
 function packet(sequence: number, payload: number[], timestamp = 3000, marker = false): RtpPacket {
@@ -59,7 +59,7 @@ describe('the order of packets', () => {
 
 describe('access units', () => {
   test('from a single unit, an aggregate and fragments', () => {
-    const depacketizer = new H264Depacketizer();
+    const depacketizer = new NalDepacketizer('h264');
     expect(depacketizer.push(packet(1, [24, 0, 2, 0x67, 1, 0, 2, 0x68, 2]))).toBeNull();
     expect(depacketizer.push(packet(2, [0x7c, 0x85, 9]))).toBeNull();
     const unit = depacketizer.push(packet(3, [0x7c, 0x45, 8], 3000, true));
@@ -69,8 +69,19 @@ describe('access units', () => {
     expect(next).toMatchObject({ keyframe: false, timestamp: 6000 });
   });
 
+  test('of H.265, from a single unit, an aggregate and fragments', () => {
+    const depacketizer = new NalDepacketizer('h265');
+    expect(depacketizer.push(packet(1, [0x60, 1, 0, 3, 0x40, 1, 7, 0, 3, 0x42, 1, 8]))).toBeNull();
+    expect(depacketizer.push(packet(2, [0x62, 1, 0x80 | 19, 9]))).toBeNull();
+    const unit = depacketizer.push(packet(3, [0x62, 1, 0x40 | 19, 8], 3000, true));
+    expect(unit?.keyframe).toBe(true);
+    expect(unit?.data.toString('hex')).toBe('00000001400107' + '00000001420108' + '0000000126010908');
+    const next = depacketizer.push(packet(4, [0x02, 1, 7], 6000, true));
+    expect(next).toMatchObject({ keyframe: false, timestamp: 6000 });
+  });
+
   test('with a hole are left out and counted', () => {
-    const depacketizer = new H264Depacketizer();
+    const depacketizer = new NalDepacketizer('h264');
     depacketizer.push(packet(1, [0x7c, 0x85, 9]));
     expect(depacketizer.push(packet(3, [0x7c, 0x45, 8], 3000, true))).toBeNull();
     expect(depacketizer.damaged).toBe(1);
@@ -80,9 +91,10 @@ describe('access units', () => {
   test('any payload is taken without throwing', () => {
     fc.assert(
       fc.property(
+        fc.constantFrom('h264', 'h265'),
         fc.array(fc.tuple(fc.uint8Array({ maxLength: 20 }), fc.boolean()), { maxLength: 30 }),
-        (payloads) => {
-          const depacketizer = new H264Depacketizer();
+        (codec, payloads) => {
+          const depacketizer = new NalDepacketizer(codec);
           for (const [index, [payload, marker]] of payloads.entries()) {
             depacketizer.push(packet(index, [...payload], 3000 * Math.floor(index / 3), marker));
           }

@@ -1,7 +1,7 @@
 /** Counts and, where asked, decodes the video of one viewer over all its connections. */
 
 import { type Picture, PictureDecoder } from './decoder.ts';
-import { type AccessUnit, H264Depacketizer } from './h264.ts';
+import { type AccessUnit, type NalCodec, NalDepacketizer } from './nal-units.ts';
 import { parseRtp, Reorder } from './rtp.ts';
 
 export interface VideoCounters {
@@ -25,7 +25,8 @@ export class VideoSink {
   extensions = new Map<number, Buffer>();
   picture: Picture | null = null;
   #reorder = new Reorder();
-  #depacketizer = new H264Depacketizer();
+  #codec: NalCodec = 'h264';
+  #depacketizer = new NalDepacketizer('h264');
   #decoder: PictureDecoder | null = null;
   #payloadType = -1;
   #startedAtMs: number | null = null;
@@ -38,15 +39,16 @@ export class VideoSink {
   }
 
   /** Another connection: numbers start anew, counters go on. */
-  restart(payloadType: number): void {
-    this.#payloadType = payloadType;
+  restart(video: { codec: NalCodec; payloadType: number } | null): void {
+    this.#payloadType = video?.payloadType ?? -1;
+    this.#codec = video?.codec ?? 'h264';
     this.#reorder = new Reorder();
-    this.#depacketizer = new H264Depacketizer();
+    this.#depacketizer = new NalDepacketizer(this.#codec);
   }
 
-  /** Decodes from the next keyframe on. Pictures are scaled to this size. */
+  /** Decodes the codec of the connection from the next keyframe on. Pictures are scaled to this size. */
   decode(width: number, height: number): void {
-    this.#decoder ??= new PictureDecoder(width, height, (picture) => {
+    this.#decoder ??= new PictureDecoder(this.#codec, width, height, (picture) => {
       this.picture = picture;
       const ready = this.#waiting.filter((waiter) => waiter.wants(picture));
       this.#waiting = this.#waiting.filter((waiter) => !ready.includes(waiter));

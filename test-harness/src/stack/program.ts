@@ -18,7 +18,7 @@ export interface Program {
 }
 
 /**
- * @param script below scripts/
+ * @param script below scripts/, or the absolute path of a program
  * @param env what the program gets besides PATH, HOME and the mark of the test run
  * @param core the only core that it may run on; null: any
  */
@@ -39,7 +39,7 @@ export function startProgram(
   // Should the test run be killed outright, the kernel takes its programs along.
   const child: ChildProcess = spawn(
     'setpriv',
-    ['--pdeathsig', 'KILL', '--', ...pinned, path.join(repositoryRoot, 'scripts', script), ...words],
+    ['--pdeathsig', 'KILL', '--', ...pinned, path.resolve(repositoryRoot, 'scripts', script), ...words],
     { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   child.stdout?.pipe(log, { end: false });

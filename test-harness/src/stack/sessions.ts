@@ -30,9 +30,13 @@ export class PersonSessions {
     return answer.body.id ?? answer.body.app.id;
   }
 
-  /** Launches with the small picture. @returns the session's id and what a viewer needs */
-  async launch(appId: string): Promise<{ id: string; access: ViewerAccess }> {
-    const answer = await this.call('POST', '/v1/sessions', { app_id: appId, stream: SMALL });
+  /**
+   * Launches with the small picture.
+   * @param stream more that is asked of the picture @returns the session's id and what a viewer needs
+   */
+  async launch(appId: string, stream: object = {}): Promise<{ id: string; access: ViewerAccess }> {
+    const body = { app_id: appId, stream: { ...SMALL, ...stream } };
+    const answer = await this.call('POST', '/v1/sessions', body);
     if (answer.status !== 201) throw new Error(`the launch: ${answer.status} ${JSON.stringify(answer.body)}`);
     return { id: answer.body.session.id, access: answer.body.signaling };
   }

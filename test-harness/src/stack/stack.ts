@@ -8,7 +8,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { fetch, Agent as HttpAgent } from 'undici';
 import { eventually, freePort, type Program, repositoryRoot, startProgram } from './program.ts';
 
@@ -18,6 +20,8 @@ export interface StackOptions {
   /** More variables for one half. */
   readonly controlEnv?: Record<string, string>;
   readonly agentEnv?: Record<string, string>;
+  /** A module below the repository that the agent loads before its own; it then runs from source. */
+  readonly agentPreload?: string;
   /** Extra apps for the seed file, bodies of POST /v1/apps. */
   readonly apps?: readonly object[];
 }
@@ -66,6 +70,19 @@ export function diagnosticsApp(
     default_fps: stream.fps,
     default_bitrate_kbps: 4000,
     runtime_spec: { args: [process.execPath, path.join(directory, 'apps', 'diagnostics.mjs')] },
+  };
+}
+
+/** How the agent is started: as an operator does, or from source with a module of a test in front. */
+function agentProgram(preload?: string): { command: string; words: string[]; env: Record<string, string> } {
+  if (preload === undefined) return { command: 'node-agent', words: ['run'], env: {} };
+  const inRepository = (file: string) => pathToFileURL(path.join(repositoryRoot, file)).href;
+  const loader = pathToFileURL(createRequire(inRepository('package.json')).resolve('tsx')).href;
+  return {
+    command: process.execPath,
+    words: [path.join(repositoryRoot, 'node-agent/src/main.ts'), 'run'],
+    // Its workers and probes inherit it.
+    env: { NODE_OPTIONS: `--import ${loader} --import ${inRepository(preload)}` },
   };
 }
 
@@ -129,7 +146,9 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     return program;
   };
   const startAgent = async (): Promise<Program> => {
-    const program = startProgram('node-agent', ['run'], agentEnv, path.join(directory, 'node-agent.log'));
+    const { command, words, env } = agentProgram(options.agentPreload);
+    const log = path.join(directory, 'node-agent.log');
+    const program = startProgram(command, words, { ...agentEnv, ...env }, log);
     await up(program, 'the agent is connected', async () => {
       const health = (await (await fetch(healthUrl)).json()) as { connected: boolean };
       return health.connected || null;

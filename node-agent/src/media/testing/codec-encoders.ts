@@ -26,6 +26,7 @@ export const CODEC_ENCODERS: readonly EncoderRow[] = [
         name: 'x265enc',
         named: null,
         since: '1.22',
+        keyframesOnRequest: true,
         properties: {
           'speed-preset': 'ultrafast',
           tune: 'zerolatency',
@@ -44,10 +45,13 @@ export const CODEC_ENCODERS: readonly EncoderRow[] = [
         name: 'av1enc',
         named: null,
         since: '1.22',
+        keyframesOnRequest: false,
         properties: {
           'usage-profile': 'realtime',
           'cpu-used': 10,
           'end-usage': 'cbr',
+          // Unset it is 0, which leaves the rate control nothing to choose from.
+          'max-quantizer': 63,
           'lag-in-frames': 0,
           'keyframe-max-dist': { of: 'gop' },
           threads: { of: 'threads' },

@@ -1,0 +1,114 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Browser, startBrowser } from '../src/browser/chromium.ts';
+import { coloursAt, framesShown, isNear, type Rgb } from '../src/browser/picture.ts';
+import { signIn } from '../src/browser/sign-in.ts';
+import { FakeViewer } from '../src/fake-viewer/index.ts';
+import { eventually } from '../src/stack/program.ts';
+import { PersonSessions } from '../src/stack/sessions.ts';
+import { type Stack, startStack } from '../src/stack/stack.ts';
+
+/**
+ * H.265 and AV1 through the whole product. Encoders in software, which only tests have, stand in for a GPU's.
+ * Debian's Chromium decodes AV1 and no H.265.
+ */
+
+/** The Diagnostics picture begins with these bars, in its upper third. */
+const BARS: Rgb[] = [
+  [255, 255, 255],
+  [255, 255, 0],
+  [0, 255, 255],
+  [0, 255, 0],
+];
+const POINTS = BARS.map((_, index) => [(index + 0.5) / 8, 0.15] as const);
+
+let stack: Stack;
+let person: PersonSessions;
+let token: string;
+let appId: string;
+let browser: Browser;
+const viewers: FakeViewer[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ agentPreload: 'node-agent/src/media/testing/codec-encoders.ts' });
+  ({ token } = await stack.claim());
+  person = new PersonSessions(stack, token);
+  appId = await person.app('A small picture', null);
+  browser = await startBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  for (const viewer of viewers) await viewer.close();
+  await person?.close();
+  await stack?.stop();
+});
+
+async function launch(codec: string): Promise<string> {
+  const { id } = await person.launch(appId, { codec });
+  await person.reaches(id, 'app presented');
+  return id;
+}
+
+async function open(id: string): Promise<Page> {
+  const page = await browser.newPage();
+  await signIn(page, token);
+  await page.goto(`${stack.httpsUrl}/app/session/${id}`);
+  return page;
+}
+
+function viewer(codecs: ('h264' | 'h265' | 'av1')[]): FakeViewer {
+  const made = new FakeViewer({ codecs, decode: true });
+  viewers.push(made);
+  return made;
+}
+
+describe('AV1', () => {
+  test('Chromium shows what the app draws, and the session says what was negotiated', async () => {
+    const id = await launch('av1');
+    const page = await open(id);
+    await eventually('the colour bars are in the decoded picture', 30_000, async () => {
+      const seen = await coloursAt(page, POINTS);
+      return BARS.every((bar, index) => isNear(seen[index], bar)) || null;
+    });
+    const from = await framesShown(page);
+    await eventually(
+      'thirty more frames',
+      20_000,
+      async () => (await framesShown(page)) >= from + 30 || null,
+    );
+    const session = await person.read(id);
+    expect([session.stream.codec, session.negotiated_codec]).toEqual(['av1', 'av1']);
+    await page.close();
+    await person.stop(id);
+  });
+});
+
+describe('H.265', () => {
+  test('a viewer that decodes it sees what the app draws', async () => {
+    const id = await launch('h265');
+    const watching = viewer(['h264', 'h265']);
+    await watching.connect(await person.access(id));
+    await watching.connected(30_000);
+    const picture = await watching.picture((one) => {
+      return BARS.every((bar, index) => {
+        const [x, y] = POINTS[index] ?? [0, 0];
+        const at = (Math.floor(y * one.height) * one.width + Math.floor(x * one.width)) * 3;
+        return isNear([one.rgb[at] ?? 0, one.rgb[at + 1] ?? 0, one.rgb[at + 2] ?? 0], bar);
+      });
+    });
+    expect(picture).toMatchObject({ width: 320, height: 240 });
+    expect((await person.read(id)).negotiated_codec).toBe('h265');
+
+    // The session goes on for those who can decode it.
+    const without = viewer(['h264']);
+    await without.connect(await person.access(id));
+    expect(await without.message('error')).toMatchObject({ code: 'codec_unsupported', fatal: true });
+    expect(await without.closed()).toBe(4415);
+    const page = await open(id);
+    await page.getByText(/cannot play/i).waitFor({ timeout: 20_000 });
+    await page.close();
+    await watching.frames(5);
+    await person.stop(id);
+  });
+});
