@@ -97,7 +97,14 @@ export class Inventory {
   /** Settings for a session that is launched now. */
   get settings(): Record<string, KnobValue> {
     const abr_mode = rateModeInForce(this.#settings, this.#config.knobs, this.#overrides);
-    return { ...Object.fromEntries(this.#settings), abr_mode };
+    return { ...Object.fromEntries(this.#settings), ...this.#latched(), abr_mode };
+  }
+
+  /** What takes effect when the agent starts again: the probe has proved these and no others. */
+  #latched(): Record<string, KnobValue> {
+    return Object.fromEntries(
+      ['encoder', 'render_node', 'cuda_device'].map((key) => [key, this.#baseline.get(key) ?? null]),
+    );
   }
 
   renderNode(gpuIndex: number): string | null {
@@ -270,9 +277,9 @@ export class Inventory {
 
   #effectiveSettings(): Record<string, string> {
     const settings: Record<string, string> = {};
-    for (const [key, value] of this.#settings) settings[key] = value === null ? '' : String(value);
-    for (const key of ['encoder', 'render_node', 'cuda_device'])
-      settings[key] = String(this.#baseline.get(key));
+    for (const [key, value] of Object.entries(this.settings)) {
+      settings[key] = value === null ? '' : String(value);
+    }
     settings.home_root = this.homeRoot;
     return settings;
   }

@@ -136,14 +136,15 @@ function encoderProbe(facts: ReadinessFacts): Readiness {
 
 function gstreamerPlugins(facts: ReadinessFacts): Readiness {
   const id = 'gstreamer_plugins';
-  const missing = facts.encoders.filter(
-    ({ available, reason }) => !available && /no element|missing/i.test(reason ?? ''),
-  );
-  const own = missing.filter(({ family }) => family === facts.encoderFamily);
-  if (own.length === 0) return pass(id, 'The GStreamer elements of the encoder in use are installed.');
+  const own = facts.encoders.filter(({ family }) => family === facts.encoderFamily);
+  const lacking = own.filter(({ available, reason }) => !available && /no element|lacks/i.test(reason ?? ''));
+  // A codec that this GPU or this GStreamer does not have is nothing to mend while another one works.
+  if (lacking.length === 0 || own.some(({ available }) => available)) {
+    return pass(id, 'The GStreamer elements of the encoder in use are installed.');
+  }
   return fail(
     id,
-    `GStreamer lacks elements: ${own
+    `GStreamer lacks elements: ${lacking
       .map(({ reason }) => reason)
       .join('; ')
       .slice(0, 400)}`,
