@@ -156,7 +156,9 @@ test('an encoder that takes no request for a keyframe makes one a second', async
   expect([first, second]).toEqual([0, 15]);
 });
 
-test('the probe proves and measures every codec of the table that the host can encode', async () => {
+test('the probe proves and measures every codec of the table that the host can encode', {
+  timeout: 90_000,
+}, async () => {
   const { encoders, throughput } = await probeEncoders(
     [{ index: 0, vendor: 'software', render_node: null }],
     { env: { NODE_OPTIONS: codecPreload() } },
