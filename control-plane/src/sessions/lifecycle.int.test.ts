@@ -330,8 +330,8 @@ describeDatabases('sessions', (databases) => {
 
     test('negotiated_codec is what the viewer answered, from the first answer on', async () => {
       const agent = await world.host('hosta');
-      const stranger = await world.host('hostb');
       const session = await world.running(world.people.alice, await world.app());
+      const stranger = await world.host('hostb');
       expect(session.negotiated_codec).toBeNull();
       const answered = (codec: string, rejected = false) => ({
         type: 'session_trace_event' as const,
@@ -347,6 +347,8 @@ describeDatabases('sessions', (databases) => {
       await expect.poll(codec).toBe('h265');
       agent.report(answered('AV1'));
       await expect.poll(codec).toBe('av1');
+      // A final report is confirmed at once, and what came before it with it.
+      stranger.report({ type: 'session_state', session_id: session.id, ts: 1, state: 'stopped' });
       await expect.poll(() => stranger.unseen).toBe(0);
       expect(await codec()).toBe('av1');
     });
