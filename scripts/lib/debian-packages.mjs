@@ -22,7 +22,10 @@ export const hostPackages = [
   { name: 'libgstreamer1.0-0', why: 'capture and encoding' },
   { name: 'gstreamer1.0-plugins-base', why: 'Opus, colour conversion' },
   { name: 'gstreamer1.0-plugins-good', why: 'screen capture, RTP payloaders' },
-  { name: 'gstreamer1.0-plugins-bad', why: 'encoders on CPU and GPU, parsers; in tests H.265 and AV1 on the CPU' },
+  {
+    name: 'gstreamer1.0-plugins-bad',
+    why: 'encoders on CPU and GPU, parsers; in tests H.265 and AV1 on the CPU',
+  },
   { name: 'gstreamer1.0-pulseaudio', why: 'audio capture' },
   { name: 'gstreamer1.0-tools', why: 'gst-inspect, for reading what a host can encode' },
   { name: 'util-linux', why: 'confines the processes of a session' },

@@ -277,7 +277,10 @@ export class Inventory {
 
   #effectiveSettings(): Record<string, string> {
     const settings: Record<string, string> = {};
-    for (const [key, value] of Object.entries(this.settings)) {
+    for (const [key, value] of Object.entries({
+      ...Object.fromEntries(this.#settings),
+      ...this.#latched(),
+    })) {
       settings[key] = value === null ? '' : String(value);
     }
     settings.home_root = this.homeRoot;
