@@ -23,6 +23,12 @@ export const drills = [
     short: '300 sockets',
   },
   {
+    name: 'fleet-return',
+    file: 'control-plane/src/sessions/fleet-return.int.test.ts',
+    whole: '1,000 hosts with 2,000 sessions come back within a second of a restart, on both databases',
+    short: '100 hosts with 200 sessions',
+  },
+  {
     name: 'slow-clients',
     file: 'control-plane/src/platform/http/slow-clients.int.test.ts',
     whole: '500 slow clients of each kind',
