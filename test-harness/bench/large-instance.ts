@@ -29,15 +29,11 @@ export interface LargeInstance {
   stop(): Promise<void>;
 }
 
-/**
- * @param passwordHash of every user; left out: nobody can log in
- * @param core that the control plane runs on; null: any
- */
+/** @param passwordHash of every user; left out: nobody can log in */
 export async function startLargeInstance(
   dialect: Dialect,
   signedIn: number,
   passwordHash = 'none',
-  core: number | null = CORES.server,
 ): Promise<LargeInstance> {
   const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
   let postgres: PostgresServer | null = null;
@@ -63,7 +59,7 @@ export async function startLargeInstance(
       ...(postgres && { DATABASE_URL: (await postgres.createDatabase()).url }),
     };
     const catalog = await fill(env, signedIn, passwordHash);
-    program = startProgram('control-plane', [], env, path.join(directory, 'log'), core);
+    program = startProgram('control-plane', [], env, path.join(directory, 'log'), CORES.server);
     const url = `http://127.0.0.1:${port}`;
     await eventually('the control plane answers /health', 60_000, async () => {
       return (await fetch(`${url}/health`)).ok || null;

@@ -1,11 +1,12 @@
 /**
  * login: POST /v1/auth/login from an instance with 10,000 users, beside bare verifications of the same hash, as many at
- * once. Meanwhile /health is asked for, and its 99th percentile held against the one of the idle service.
+ * once. Both have one core, and the clients the other. Meanwhile /health is asked for, and its 99th percentile held
+ * against the one of the idle service.
  */
 import { createRequire } from 'node:module';
 import { fetch } from 'undici';
 import { startLargeInstance } from './large-instance.ts';
-import { startLoad, startWorker } from './load.ts';
+import { CORES, startLoad, startWorker } from './load.ts';
 import { alternate, exitStatus, judge, median, percentile, printLine, round2 } from './rounds.ts';
 
 const PASSWORD = 'a-long-enough-pass-phrase';
@@ -25,8 +26,8 @@ export async function benchLogin(rounds: number): Promise<number> {
   const require = createRequire(new URL('../../control-plane/package.json', import.meta.url));
   const { hash } = require('@node-rs/argon2') as { hash(text: string, cost: object): Promise<string> };
   const stored = await hash(PASSWORD, COST);
-  const instance = await startLargeInstance('sqlite', 1, stored, null);
-  const bare = startWorker(null, 'test-harness/bench/bare-verify-main.ts', [stored, PASSWORD]);
+  const instance = await startLargeInstance('sqlite', 1, stored);
+  const bare = startWorker(CORES.server, 'test-harness/bench/bare-verify-main.ts', [stored, PASSWORD]);
   const load = startLoad();
   const health: Record<'idle' | 'busy', number[]> = { idle: [], busy: [] };
   // Each attempt comes from an address of its own.
