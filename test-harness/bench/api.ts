@@ -20,11 +20,15 @@ import { alternate, exitStatus, judge, median, printLine, type Round, round2 } f
 const PAGES = [50, 500] as const;
 const FIGURES = ['cached', 'first', 'herd'] as const;
 type Figure = (typeof FIGURES)[number];
-/** What the subject reaches of the reference's answers a second, at least; null: told, not judged. */
-const MARKS: Record<(typeof PAGES)[number], Record<Figure, number | null>> = {
-  50: { cached: null, first: 0.15, herd: 0.15 },
-  500: { cached: 0.8, first: 0.15, herd: 0.15 },
-};
+const FIRST_MARK = 0.15;
+/**
+ * What the subject reaches of the reference's answers a second, at least; null: told, not judged.
+ * On Postgres the database's own processes take the two cores from both sides, so cached lists are judged on SQLite.
+ */
+function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure): number | null {
+  if (figure !== 'cached') return FIRST_MARK;
+  return dialect === 'sqlite' && page === 500 ? 0.8 : null;
+}
 
 const CACHED_SECONDS = 2;
 const CONNECTIONS = 64;
@@ -92,7 +96,10 @@ async function benchInstance(
       },
     };
     const figures = PAGES.flatMap((page) =>
-      FIGURES.map((figure) => ({ name: `api ${dialect} ${page} ${figure}`, mark: MARKS[page][figure] })),
+      FIGURES.map((figure) => ({
+        name: `api ${dialect} ${page} ${figure}`,
+        mark: markOf(dialect, page, figure),
+      })),
     );
     const cpu = { reference: PAGES.map((): number[] => []), subject: PAGES.map((): number[] => []) };
     const measure = async (side: keyof typeof sides): Promise<number[]> => {
