@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws a picture that no encoder finds easy: hundreds of rectangles of random place and colour, every frame.
+"""Draws a picture that no encoder finds easy: rectangles of random place and colour, every frame.
 
 So an encoder fills its bitrate, as a game does. Usage: busy-picture.py DISPLAY WIDTH HEIGHT FPS RECTANGLES
 """

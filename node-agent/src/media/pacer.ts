@@ -13,7 +13,8 @@ const MIN_DEPTH_BYTES = 6_000;
 const TICK_MS = 5;
 /** A queue this long is of no use to a live viewer. */
 const MAX_QUEUE_MS = 2_000;
-const MIN_QUEUE_LIMIT_BYTES = 512 * 1024;
+/** One large keyframe fits, however low the rate. */
+const MIN_QUEUE_LIMIT_BYTES = 96 * 1024;
 
 export interface PacerOptions<T> {
   rateKbps: number;

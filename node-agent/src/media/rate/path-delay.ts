@@ -44,15 +44,25 @@ export class PathDelay {
     return this.#newest.length === 0 ? 0 : Math.min(...this.#newest.map(({ queueMs }) => queueMs));
   }
 
-  /** Speed of a link whose queue is not empty, kbit/s; null while it is, or when too little arrived to tell. */
+  /**
+   * Speed of a link whose queue is not empty, kbit/s; null while it is, or when too little arrived to tell. The longest
+   * pause between two arrivals is left out: a slow link spaces packets evenly, a receiver that was busy does not.
+   */
   get linkKbps(): number | null {
-    const first = this.#busy[0];
-    const last = this.#busy.at(-1);
-    if (!first || !last || this.#busy.length < MIN_BUSY_PACKETS) return null;
-    const spanMs = last.receivedAtMs - first.receivedAtMs;
-    if (spanMs < MIN_BUSY_MS) return null;
-    const bytes = this.#busy.reduce((sum, packet) => sum + packet.bytes, 0) - first.bytes;
-    return (bytes * 8) / spanMs;
+    if (this.#busy.length < MIN_BUSY_PACKETS) return null;
+    let bytes = 0;
+    let spanMs = 0;
+    let longest = { pauseMs: 0, bytes: 0 };
+    for (const [i, packet] of this.#busy.entries()) {
+      const before = this.#busy[i - 1];
+      if (!before) continue;
+      const pauseMs = packet.receivedAtMs - before.receivedAtMs;
+      bytes += packet.bytes;
+      spanMs += pauseMs;
+      if (pauseMs > longest.pauseMs) longest = { pauseMs, bytes: packet.bytes };
+    }
+    const restMs = spanMs - longest.pauseMs;
+    return restMs < MIN_BUSY_MS ? null : ((bytes - longest.bytes) * 8) / restMs;
   }
 
   /**

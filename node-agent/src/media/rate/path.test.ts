@@ -67,6 +67,20 @@ describe('queue on the path', () => {
     expect(delay.linkKbps).toBeLessThan(560);
   });
 
+  test('a receiver that was busy for a moment makes no slow link', () => {
+    const line = new Line(5000);
+    const delay = new PathDelay();
+    for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
+    // Its clock reads late for four packets, and the rest comes in one go behind them.
+    const flights = stream(line, 4000, 2_000, 100)[0]?.flights ?? [];
+    const lateAtMs = (flights[4]?.receivedAtMs ?? 0) + 180;
+    const late = flights.map((flight, i) =>
+      i < 4 ? flight : { ...flight, receivedAtMs: Math.max(flight.receivedAtMs, lateAtMs + i * 0.5) },
+    );
+    delay.add(late, 4400);
+    expect(delay.linkKbps ?? 5000).toBeGreaterThan(4000);
+  });
+
   test('a keyframe of our own is no proof', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
