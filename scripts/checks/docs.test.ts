@@ -32,11 +32,14 @@ describe('every variable that is read stands in the documentation, and none besi
 
   test('of the node agent', () => {
     const known = names(read('node-agent/src/config/environment.ts'), /'(SERVICE_[A-Z0-9_]+)'/g);
-    const settings = names(read('protocol/src/agent/knobs.ts'), /\b(?:knob|choice)\('([a-z0-9_]+)'/g);
+    const knobs = read('protocol/src/agent/knobs.ts');
+    const settings = [
+      ...[...names(knobs, /\b(?:knob|choice)\('([a-z0-9_]+)'/g)].map((key) => `SERVICE_${key.toUpperCase()}`),
+      ...names(knobs, /env_var: '(SERVICE_[A-Z0-9_]+)'/g),
+    ];
     const given = documented('docs/hosts.md');
     for (const name of known) expect(given).toContain(name);
-    for (const name of given)
-      expect([...known, ...[...settings].map((key) => `SERVICE_${key.toUpperCase()}`)]).toContain(name);
+    for (const name of given) expect([...known, ...settings]).toContain(name);
   });
 });
 
