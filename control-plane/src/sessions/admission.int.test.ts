@@ -321,6 +321,38 @@ describeDatabases('admission', (databases) => {
     });
   });
 
+  describe('the display beside a host', () => {
+    const console = (hostId: string, topology: 'local_only' | 'dual_output') =>
+      world.plane.sessions.launchConsole({ hostId, userId: alice.id, appId: app, topology });
+
+    test('a local session takes no slot of a full host, and has no signaling token', async () => {
+      const capacity = softwareCapacity();
+      const gpu = { ...capacity.gpus[0]!, encode_slots_total: 0 };
+      const agent = await world.host('full', { capacity: { ...capacity, gpus: [gpu] } });
+      const id = await console(agent.hostId as string, 'local_only');
+      expect(await world.until(id, 'running')).toMatchObject({ host_id: agent.hostId, user_id: alice.id });
+      expect(await world.slotsUsed(agent)).toBe(0);
+      expect(agent.commands.find((command) => command.type === 'session_assign')).toMatchObject({
+        video_topology: 'local_only',
+        resources: { encode_slots: 0 },
+      });
+      const tokens = await db()
+        .selectFrom('signaling_tokens')
+        .selectAll()
+        .where('session_id', '=', id)
+        .execute();
+      expect(tokens).toEqual([]);
+      await expect(console(agent.hostId as string, 'dual_output')).rejects.toMatchObject({
+        code: 'no_host_available',
+      });
+    });
+
+    test('a host that does not take placements is not replaced by another', async () => {
+      const bare = await addHost(world, 'elsewhere');
+      await expect(console(bare, 'local_only')).rejects.toMatchObject({ code: 'no_host_available' });
+    });
+  });
+
   describe('what changes between the look and the commit', () => {
     /** Lets something happen once the launch has looked, right before its transaction. */
     async function justBefore(happening: () => Promise<unknown>, request: Record<string, unknown>) {

@@ -11,7 +11,7 @@ import { type DisplayChange, decideDisplay, pictureAfter } from './display.ts';
 import { createDriver } from './driver.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createHandlers } from './handlers.ts';
-import { createLauncher, type LaunchRequest } from './launch.ts';
+import { createLauncher, type Launched, type LaunchRequest } from './launch.ts';
 import { findLauncher } from './launch-store.ts';
 import { LiveSessions } from './live.ts';
 import { registerReapers } from './reapers.ts';
@@ -48,6 +48,17 @@ export interface Sessions extends SessionDirectory {
   /** Ends event streams and timers; sessions themselves go on. */
   close(): void;
   launch(caller: Caller, request: LaunchRequest): Promise<{ session: Session; token: MintedToken }>;
+  /**
+   * Launches for the display beside a host: there or nowhere, and whatever its VRAM sample says.
+   * @returns its id
+   * @throws ApiError like a launch of that person
+   */
+  launchConsole(request: {
+    hostId: string;
+    userId: string;
+    appId: string;
+    topology: 'local_only' | 'dual_output';
+  }): Promise<string>;
   /** What a launch by somebody would come to now. @throws ApiError 404 */
   preview(request: Body<'admin.placement.preview'>): Promise<Placement>;
   /** Why a session runs where it runs. @throws ApiError 404 */
@@ -111,6 +122,20 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     return row;
   }
 
+  /** Sets a session on its way that was just launched. */
+  async function begin({ row, assignment }: Launched): Promise<Session> {
+    live.track(row, clock.monotonicMs());
+    void driver.launch(row.host_id as string, assignment);
+    await activity.record({
+      actorUserId: row.user_id,
+      action: 'session.launched',
+      targetType: 'session',
+      targetId: row.id,
+      details: { app_id: row.app_id, host_id: row.host_id },
+    });
+    return record(row);
+  }
+
   /** Moves the session towards its end and tells its host; null for one that is gone. */
   async function requestStop(id: string, reason: StopReason): ReturnType<Transitions['stop']> {
     const outcome = await transitions.stop(id, reason);
@@ -151,18 +176,17 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     },
 
     async launch(caller, request) {
-      const { row, token, assignment } = await launcher.launch(caller, request);
-      if (token === null) throw new Error('what a person launches is streamed');
-      live.track(row, clock.monotonicMs());
-      void driver.launch(row.host_id as string, assignment);
-      await activity.record({
-        actorUserId: caller.userId,
-        action: 'session.launched',
-        targetType: 'session',
-        targetId: row.id,
-        details: { app_id: row.app_id, host_id: row.host_id },
-      });
-      return { session: record(row), token };
+      const launched = await launcher.launch(caller, request);
+      if (launched.token === null) throw new Error('what a person launches is streamed');
+      return { session: await begin(launched), token: launched.token };
+    },
+
+    async launchConsole({ hostId, userId, appId, topology }) {
+      const person = await findLauncher(database.db, userId);
+      if (person === null) throw new ApiError('not_found', { message: 'There is no such account.' });
+      const terms = { topology, pin: { host_id: hostId, gpu_index: null }, skipVramVeto: true };
+      const launched = await launcher.launch(person, { app_id: appId, mic: false }, terms);
+      return (await begin(launched)).id;
     },
 
     async preview({ user_id, ...request }) {
