@@ -1,4 +1,4 @@
-export { noteCatalogChange } from './changes.ts';
+export { noteCatalogChange, versionReader } from './changes.ts';
 export type { DisplayStreams } from './deps.ts';
 export { registerCatalogRoutes } from './routes.ts';
 export { type Catalog, createCatalog } from './service.ts';

@@ -1,9 +1,22 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { loadLatestProbe } from '../accounts/index.ts';
-import { loadAllowLists } from '../catalog/index.ts';
-import { bool, type Database, type Executor, fromJson, type Tx } from '../platform/database/index.ts';
+import { loadAllowLists, versionReader } from '../catalog/index.ts';
+import {
+  bool,
+  type Database,
+  type Executor,
+  fromJson,
+  readOnce,
+  type Tx,
+} from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
-import { FAILURE_COUNTS_MS, listClientFailures, loadPreference } from '../profiles/index.ts';
+import {
+  FAILURE_COUNTS_MS,
+  listClientFailures,
+  listLaunchProfiles,
+  loadPolicy,
+  loadPreference,
+} from '../profiles/index.ts';
 import { loadNewestHomeHost } from '../storage/index.ts';
 import type { HeldFacts, Snapshot } from './admission.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
@@ -78,17 +91,32 @@ export interface Launcher {
   deviceId: string | null;
 }
 
+/** What a launch reads that is the same for everybody. */
+type SharedFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
+
+/**
+ * Reads launch profiles and policy, which is much and seldom changes: kept until the next version of the catalog, which
+ * every write of them makes, and read once for all who launch at the same moment.
+ */
+export function catalogReader(database: Database): () => Promise<SharedFacts> {
+  const loadVersion = versionReader(database);
+  let kept: { version: number; facts: SharedFacts } | null = null;
+  return readOnce(async () => {
+    // The version first: what is read after it is never older than the version says.
+    const version = await loadVersion();
+    if (kept?.version === version) return kept.facts;
+    const [profiles, policy] = await Promise.all([listLaunchProfiles(database.db), loadPolicy(database.db)]);
+    kept = { version, facts: { profiles, policy } };
+    return kept.facts;
+  });
+}
+
 /** Reads all that a launch is judged by before its transaction. What the app's absence decides is not read. */
 export async function loadSnapshot(
   db: Executor,
   launcher: Launcher,
   appId: string,
-  {
-    catalog,
-    ...facts
-  }: Pick<Snapshot, 'settings' | 'prefersHomeHost'> & {
-    catalog: Pick<Snapshot['choice'], 'profiles' | 'policy'>;
-  },
+  { catalog, ...facts }: Pick<Snapshot, 'settings' | 'prefersHomeHost'> & { catalog: SharedFacts },
   nowMs: number,
 ): Promise<Snapshot> {
   const { userId } = launcher;

@@ -5,10 +5,10 @@
 import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
 import type { HomeSpec } from '@footlight/protocol/agent';
 import type { Body, Placement } from '@footlight/protocol/rest';
-import { flag, readOnce, type Tx, toJson } from '../platform/database/index.ts';
+import { flag, type Tx, toJson } from '../platform/database/index.ts';
 import type { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { holdRung, listLaunchProfiles, loadPolicy } from '../profiles/index.ts';
+import { holdRung } from '../profiles/index.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SignalingTokens } from '../signaling/index.ts';
 import { claimHome, foreseeHome } from '../storage/index.ts';
@@ -26,7 +26,14 @@ import {
 import { withHome } from './app-spec.ts';
 import type { Assignment } from './driver.ts';
 import { cutExplanation, explain } from './explanation.ts';
-import { holdFacts, type Launcher, loadHeldFacts, loadSnapshot, lockGpus } from './launch-store.ts';
+import {
+  catalogReader,
+  holdFacts,
+  type Launcher,
+  loadHeldFacts,
+  loadSnapshot,
+  lockGpus,
+} from './launch-store.ts';
 import {
   decidePlacement,
   type GpuFacts,
@@ -103,11 +110,7 @@ export function createLauncher(
     vramStalenessSecs: config.sessions.vramStalenessSecs,
   };
 
-  /** Read for all who launch at the same moment: it is the same for everybody, and much. */
-  const readCatalog = readOnce(async () => ({
-    profiles: await listLaunchProfiles(database.db),
-    policy: await loadPolicy(database.db),
-  }));
+  const readCatalog = catalogReader(database);
 
   /** Rows 2 to 10. */
   async function look(

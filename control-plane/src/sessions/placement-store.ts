@@ -235,6 +235,17 @@ export async function loadServing(db: Executor, gpu: GpuFacts, certified: boolea
   const host = await db
     .selectFrom('hosts')
     .select(['codecs', 'codec_throughput', 'encoders', 'effective_settings'])
+    // Most hosts were never measured; this spares them a question of its own.
+    .select((eb) =>
+      eb
+        .exists(
+          eb
+            .selectFrom('encoder_certifications as measured')
+            .select('measured.id')
+            .whereRef('measured.host_id', '=', 'hosts.id'),
+        )
+        .as('is_measured'),
+    )
     .where('id', '=', gpu.host.host_id)
     .executeTakeFirstOrThrow();
   const settings = settingsOf(host.effective_settings);
@@ -245,9 +256,10 @@ export async function loadServing(db: Executor, gpu: GpuFacts, certified: boolea
     encoders: host.encoders === null ? null : parse(host.encoders),
     encoder,
     settings,
-    certifications: certified
-      ? await loadCertifications(db, gpu.host.host_id, gpu.gpu_index, encoder ?? 'openh264')
-      : [],
+    certifications:
+      certified && host.is_measured
+        ? await loadCertifications(db, gpu.host.host_id, gpu.gpu_index, encoder ?? 'openh264')
+        : [],
   };
 }
 
