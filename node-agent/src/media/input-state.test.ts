@@ -1,10 +1,11 @@
 import type { InputMessage } from '@footlight/protocol/input';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { PadSnapshot } from '../input/virtual-pad.ts';
 import { InputGuard } from './input-guard.ts';
 import { type InputAction, InputState } from './input-state.ts';
 
-const make = () => new InputState({ width: 1281, height: 721 });
+const make = () => new InputState({ width: 1281, height: 721, maxPads: 2 });
 const key = (code: number, down: boolean, locks = 0): InputMessage => ({
   kind: 'key',
   seq: 1,
@@ -140,6 +141,71 @@ test('a button that was let go by the mouse is not let go again by the finger', 
   state.apply({ ...touch, action: 'down' }, 0);
   state.apply(button(0, false), 0);
   expect(state.apply({ ...touch, action: 'cancel' }, 0)).toEqual([]);
+});
+
+describe('gamepads', () => {
+  const on = (index: number, rumble = false): InputMessage => ({
+    kind: 'pad_on',
+    seq: 1,
+    t: 0,
+    index,
+    rumble,
+  });
+  const off = (index: number): InputMessage => ({ kind: 'pad_off', seq: 1, t: 0, index });
+  const still = { left_trigger: 0, right_trigger: 0, buttons: 0, axes: [0, 0, 0, 0] } as PadSnapshot;
+  const pad = (index: number, seq: number, over: Partial<PadSnapshot> = {}): InputMessage => ({
+    kind: 'pad_state',
+    seq,
+    t: 0,
+    index,
+    ...still,
+    ...over,
+  });
+
+  test('a state counts only while its index is on', () => {
+    const state = make();
+    expect(state.apply(pad(0, 1, { buttons: 1 }), 0)).toBeNull();
+    expect(state.apply(on(0), 0)).toEqual([{ do: 'pad_on', index: 0 }]);
+    expect(state.apply(pad(0, 2, { buttons: 1 }), 0)).toEqual([
+      { do: 'pad', index: 0, snapshot: { ...still, buttons: 1 } },
+    ]);
+    expect(state.apply(pad(1, 3), 0)).toBeNull();
+    expect(state.apply(off(0), 0)).toEqual([{ do: 'pad_off', index: 0 }]);
+    expect(state.apply(off(0), 0)).toBeNull();
+    expect(state.apply(pad(0, 4), 0)).toBeNull();
+  });
+
+  test('an index that the session does not have is ignored', () => {
+    expect(make().apply(on(2), 0)).toBeNull();
+  });
+
+  test('each pad has its own order: older states are dropped', () => {
+    const state = make();
+    state.apply(on(0), 0);
+    state.apply(on(1), 0);
+    expect(state.apply(pad(0, 9), 0)).not.toBeNull();
+    expect(state.apply(pad(0, 9), 0)).toBeNull();
+    expect(state.apply(pad(0, 8), 0)).toBeNull();
+    expect(state.apply(pad(1, 8), 0)).not.toBeNull();
+  });
+
+  test('letting go makes a held pad neutral, once, and keeps it connected', () => {
+    const state = make();
+    state.apply(on(0), 0);
+    state.apply(pad(0, 1, { axes: [0, -1, 0, 0] }), 0);
+    expect(state.holdsAnything).toBe(true);
+    expect(state.release()).toEqual([{ do: 'pad', index: 0, snapshot: still }]);
+    expect(state.holdsAnything).toBe(false);
+    expect(state.release()).toEqual([]);
+    expect(state.pads).toEqual(new Set([0]));
+  });
+
+  test('rumble is for pads that announced it', () => {
+    const state = make();
+    state.apply(on(0, true), 0);
+    state.apply(on(1, false), 0);
+    expect([0, 1, 2].map((index) => state.canRumble(index))).toEqual([true, false, false]);
+  });
 });
 
 describe('letting go', () => {

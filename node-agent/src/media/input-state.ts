@@ -8,6 +8,7 @@ import {
   WHEEL_NOTCH,
   wrappedDifference,
 } from '@footlight/protocol/input';
+import { isNeutral, NEUTRAL_PAD, type PadSnapshot } from '../input/virtual-pad.ts';
 
 /**
  * What one viewer holds down, and what a message of theirs does to the display. Pure: messages and instants go
@@ -24,12 +25,22 @@ export type InputAction =
   | { do: 'move_to'; x: number; y: number }
   | { do: 'move_by'; dx: number; dy: number }
   | { do: 'wheel'; clicksX: number; clicksY: number }
-  | { do: 'text'; text: string };
+  | { do: 'text'; text: string }
+  | { do: 'pad_on'; index: number }
+  | { do: 'pad_off'; index: number }
+  | { do: 'pad'; index: number; snapshot: PadSnapshot };
 
 export interface InputStateOptions {
   /** Size of the display in pixels. */
   width: number;
   height: number;
+  /** Gamepads that the session can have; announcements of others are ignored. */
+  maxPads: number;
+}
+
+interface AnnouncedPad {
+  rumble: boolean;
+  isNeutral: boolean;
 }
 
 const LOCK_CODES: readonly { bit: number; code: number }[] = [
@@ -43,6 +54,7 @@ export class InputState {
   readonly #keys = new Set<number>();
   readonly #buttons = new Set<number>();
   readonly #contacts = new Set<number>();
+  readonly #pads = new Map<number, AnnouncedPad>();
   /** Last applied sequence number of each kind of motion. */
   readonly #motion = new Map<string, number>();
   /** t of the last applied BUTTON or TOUCH of the ordered channel. */
@@ -59,7 +71,18 @@ export class InputState {
   }
 
   get holdsAnything(): boolean {
-    return this.#keys.size + this.#buttons.size + this.#contacts.size > 0;
+    const isPadHeld = [...this.#pads.values()].some((pad) => !pad.isNeutral);
+    return isPadHeld || this.#keys.size + this.#buttons.size + this.#contacts.size > 0;
+  }
+
+  /** Indexes of the pads that the viewer has announced. */
+  get pads(): ReadonlySet<number> {
+    return new Set(this.#pads.keys());
+  }
+
+  /** Whether the viewer can play rumble on this pad. */
+  canRumble(index: number): boolean {
+    return this.#pads.get(index)?.rumble ?? false;
   }
 
   /** Anything arrived on any channel. */
@@ -97,16 +120,31 @@ export class InputState {
         return [this.#moveTo(message.x, message.y)];
       case 'pointer_rel':
         return this.#isFresh('pointer', message.seq) ? this.#moveBy(message.sum_x, message.sum_y) : null;
+      case 'pad_on':
+        if (message.index >= this.#options.maxPads) return null;
+        this.#pads.set(message.index, {
+          rumble: message.rumble,
+          isNeutral: this.#pads.get(message.index)?.isNeutral ?? true,
+        });
+        return [{ do: 'pad_on', index: message.index }];
+      case 'pad_off':
+        return this.#pads.delete(message.index) ? [{ do: 'pad_off', index: message.index }] : null;
+      case 'pad_state':
+        return this.#pad(message);
       default:
         return null;
     }
   }
 
-  /** Lets everything go. */
+  /** Lets everything go; pads stay where they are, with nothing pressed. */
   release(): InputAction[] {
     const actions: InputAction[] = [];
     for (const code of this.#keys) actions.push({ do: 'key', code, down: false });
     for (const button of this.#buttons) actions.push({ do: 'button', button, down: false });
+    for (const [index, pad] of this.#pads) {
+      if (!pad.isNeutral) actions.push({ do: 'pad', index, snapshot: NEUTRAL_PAD });
+      pad.isNeutral = true;
+    }
     this.#keys.clear();
     this.#buttons.clear();
     this.#contacts.clear();
@@ -176,6 +214,15 @@ export class InputState {
     const release: InputAction = { do: 'button', button: 0, down: false };
     // A cancelled touch has no place of its own.
     return action === 'cancel' ? [release] : [this.#moveTo(message.x, message.y), release];
+  }
+
+  #pad(message: Extract<InputMessage, { kind: 'pad_state' }>): InputAction[] | null {
+    const pad = this.#pads.get(message.index);
+    if (!pad || !this.#isFresh(`pad ${message.index}`, message.seq)) return null;
+    const { left_trigger, right_trigger, buttons, axes } = message;
+    const snapshot = { left_trigger, right_trigger, buttons, axes };
+    pad.isNeutral = isNeutral(snapshot);
+    return [{ do: 'pad', index: message.index, snapshot }];
   }
 
   #moveTo(x: number, y: number): InputAction {

@@ -2,6 +2,8 @@ import type { AgentSignal } from '@footlight/protocol/agent';
 import { XConnection } from '../display/x-connection.ts';
 import { XInput } from '../display/x-input.ts';
 import { XScreenSize } from '../display/x-screen.ts';
+import type { DeviceFile } from '../input/device-file.ts';
+import { Gamepads } from '../input/gamepads.ts';
 import { AudioPipeline } from './audio-pipeline.ts';
 import { effortSteps } from './encoder-effort.ts';
 import { DropWatch, EncoderWatch, type WatchFinding } from './encoder-watch.ts';
@@ -32,13 +34,15 @@ import type {
  * Everything of one session that runs in its media worker: display connection, pipelines, peer connections.
  *
  * States: prepared → started → stopped. prepare() opens the display and builds the pipelines, start() lets them
- * run, stop() takes everything down in the order viewers, pipelines, display. A failure is reported once; what
+ * run, stop() takes everything down in the order viewers, gamepads, pipelines, display. A failure is reported once; what
  * still works goes on until stop().
  */
 
 export interface MediaSessionOptions {
   prepare: PrepareMessage;
   clock: MediaClock;
+  /** Files that become the session's gamepads; closed by stop(). */
+  padFiles: readonly DeviceFile[];
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
@@ -66,6 +70,7 @@ export class MediaSession {
   readonly #settings: MediaSettings;
   readonly #row: EncoderRow;
   readonly #resolver: LocalNameResolver;
+  readonly #gamepads: Gamepads;
   readonly #input: SessionInput;
   readonly #peers: Peers;
   readonly #metrics: MetricsCollector;
@@ -99,7 +104,19 @@ export class MediaSession {
     this.#row = row;
     this.#settings = readMediaSettings(prepare.settings);
     this.#resolver = createLocalNameResolver();
-    this.#input = new SessionInput({ width: stream.width, height: stream.height });
+    this.#gamepads = new Gamepads({
+      files: options.padFiles,
+      sessionId: prepare.session_id,
+      monotonicMs: () => clock.monotonicMs(),
+      onRumble: (index, order) => {
+        this.#peers.forEach((channels) => {
+          channels.rumble(index, order);
+        });
+      },
+      onCreated: (sysname) => options.send({ type: 'input_device', sysname }),
+      onProblem: (error) => this.#log('warn', 'media.gamepad_failed', { error }),
+    });
+    this.#input = new SessionInput({ width: stream.width, height: stream.height }, this.#gamepads);
     this.#sizes = new SessionDisplay(
       { width: stream.width, height: stream.height },
       {
@@ -232,6 +249,7 @@ export class MediaSession {
     this.#rate.close();
     const said = reason === 'idle_timeout' ? 'idle_timeout' : this.#failed ? 'error' : 'session_ended';
     await this.#peers.close(said);
+    this.#gamepads.close();
     this.#desk?.close();
     this.#resolver.close();
     // An encoder that hangs must not hold up the end; the process goes right after this.

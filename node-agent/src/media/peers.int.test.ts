@@ -104,7 +104,7 @@ beforeEach(() => {
     uuid: () => `00000000-0000-4000-8000-${String(nextId++).padStart(12, '0')}`,
     random32: () => 0x1234_5678,
     resolver: { resolve: () => Promise.resolve(null), close: () => undefined },
-    input: new SessionInput({ width: 1280, height: 720 }),
+    input: new SessionInput({ width: 1280, height: 720 }, null),
     events: {
       signal: (conn, msg) => signals.push({ conn, msg }),
       event: (event) => events.push(event),

@@ -1,15 +1,21 @@
 import type { XInput } from '../display/x-input.ts';
+import type { Gamepads } from '../input/gamepads.ts';
 import type { InputAction } from './input-state.ts';
 
-/** Where the input of a session's viewers ends: its display, once that is open. */
+type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' }>;
+
+/** Where the input of a session's viewers ends: its display, once that is open, and its gamepads. */
 export class SessionInput {
   readonly size: { width: number; height: number };
   /** Where a point of the picture, in pixels of the launch size, lies on the display. */
   toDisplay: (x: number, y: number) => { x: number; y: number } = (x, y) => ({ x, y });
+  /** null = a session without any. */
+  readonly #gamepads: Gamepads | null;
   #device: XInput | null = null;
 
-  constructor(size: { width: number; height: number }) {
+  constructor(size: { width: number; height: number }, gamepads: Gamepads | null) {
     this.size = size;
+    this.#gamepads = gamepads;
   }
 
   connect(device: XInput): void {
@@ -21,32 +27,46 @@ export class SessionInput {
     return this.#device?.locks ?? 0;
   }
 
+  get maxPads(): number {
+    return this.#gamepads?.max ?? 0;
+  }
+
+  /** Another viewer's input counts from now on. @param pads that it has announced */
+  takeOver(pads: ReadonlySet<number>): void {
+    this.#gamepads?.takeOver(pads);
+  }
+
   perform(actions: readonly InputAction[]): void {
-    const device = this.#device;
-    if (!device) return;
     for (const action of actions) {
-      switch (action.do) {
-        case 'key':
-          device.key(action.code, action.down);
-          break;
-        case 'button':
-          device.button(action.button, action.down);
-          break;
-        case 'move_to': {
-          const { x, y } = this.toDisplay(action.x, action.y);
-          device.moveTo(x, y);
-          break;
-        }
-        case 'move_by':
-          device.moveBy(action.dx, action.dy);
-          break;
-        case 'wheel':
-          device.wheel(action.clicksX, action.clicksY);
-          break;
-        case 'text':
-          device.text(action.text);
-          break;
+      if (action.do === 'pad_on') this.#gamepads?.on(action.index);
+      else if (action.do === 'pad_off') this.#gamepads?.off(action.index);
+      else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot);
+      else if (this.#device) this.#performOnDisplay(this.#device, action);
+    }
+  }
+
+  #performOnDisplay(device: XInput, action: DisplayAction): void {
+    switch (action.do) {
+      case 'key':
+        device.key(action.code, action.down);
+        break;
+      case 'button':
+        device.button(action.button, action.down);
+        break;
+      case 'move_to': {
+        const { x, y } = this.toDisplay(action.x, action.y);
+        device.moveTo(x, y);
+        break;
       }
+      case 'move_by':
+        device.moveBy(action.dx, action.dy);
+        break;
+      case 'wheel':
+        device.wheel(action.clicksX, action.clicksY);
+        break;
+      case 'text':
+        device.text(action.text);
+        break;
     }
   }
 }

@@ -8,12 +8,14 @@ import {
   encodeControl,
   encodeFrame,
   encodePong,
+  encodeRumble,
   FREEZE_PER_SECOND,
   INPUT_PROTOCOL,
   type InputMessage,
   MOTION_BUFFER_BYTES,
   parseViewerControl,
 } from '@footlight/protocol/input';
+import type { RumbleOrder } from '../input/force-feedback.ts';
 import { type FrameFacts, FrameTiming } from './frame-timing.ts';
 import { InputGuard, RateWindow } from './input-guard.ts';
 import { InputState } from './input-state.ts';
@@ -57,7 +59,8 @@ export class ViewerChannels {
   readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
   #pending: AgentControl[] = [];
   #flushTimer: NodeJS.Timeout | null = null;
-  #sequence = 0;
+  /** Numbers of what was sent, one row for each channel. */
+  readonly #sequences = { input: 0, motion: 0 };
   #active = false;
   #closed = false;
   #viewerDrawsCursor = true;
@@ -65,12 +68,14 @@ export class ViewerChannels {
 
   constructor(options: ViewerChannelsOptions) {
     this.#options = options;
-    this.#state = new InputState(options.input.size);
+    const { size, maxPads } = options.input;
+    this.#state = new InputState({ ...size, maxPads });
   }
 
   /** Whether this viewer's input counts; set by who knows which connection is the newest connected one. */
   setActive(active: boolean): void {
     if (this.#active && !active) this.releaseAll();
+    if (active && !this.#active) this.#options.input.takeOver(this.#state.pads);
     this.#active = active;
   }
 
@@ -82,17 +87,18 @@ export class ViewerChannels {
   onOpen(channel: ChannelName): void {
     if (channel !== 'control') return;
     const { stream, pcId, input } = this.#options;
+    const hasPads = input.maxPads > 0;
     this.control({
       type: 'hello',
       protocol: INPUT_PROTOCOL,
-      features: ['cursor', 'clipboard', 'frame_timing'],
+      features: ['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
       pc_id: pcId,
       width: stream.width,
       height: stream.height,
       fps: stream.fps,
       codec: stream.codec,
-      input: ['keyboard', 'pointer', 'text', 'touch'],
-      max_pads: 0,
+      input: ['keyboard', 'pointer', 'text', 'touch', ...(hasPads ? ['gamepad'] : [])],
+      max_pads: input.maxPads,
     });
     this.control({
       type: 'display',
@@ -119,7 +125,7 @@ export class ViewerChannels {
   onFrame(facts: FrameFacts): void {
     const told = this.#timing.frame(facts);
     if (!told) return;
-    const frame = encodeFrame({ ...told, ...this.#stamp() });
+    const frame = encodeFrame({ ...told, ...this.#stamp('motion') });
     this.#options.send('motion', Buffer.from(frame), MOTION_BUFFER_BYTES);
   }
 
@@ -147,6 +153,13 @@ export class ViewerChannels {
 
   clipboard(text: string): void {
     if (this.#clipboardOut.take(this.#options.clock.monotonicMs())) this.control({ type: 'clipboard', text });
+  }
+
+  /** An app shakes a pad; only a viewer whose pad can be shaken hears of it. */
+  rumble(index: number, { strong, weak, durationMs }: RumbleOrder): void {
+    if (this.#closed || !this.#active || !this.#state.canRumble(index)) return;
+    const message = { ...this.#stamp('input'), index, strong, weak, duration_ms: durationMs };
+    this.#options.send('input', Buffer.from(encodeRumble(message)), MOTION_BUFFER_BYTES);
   }
 
   /** To be called a few times a second: a silent viewer must not hold keys. */
@@ -194,7 +207,7 @@ export class ViewerChannels {
     const { clock, send } = this.#options;
     const wallMs = clock.wallMs();
     const pong = encodePong({
-      ...this.#stamp(),
+      ...this.#stamp('motion'),
       ping_seq: pingSeq,
       client_ms: clientMs,
       receive_ms: wallMs,
@@ -236,9 +249,10 @@ export class ViewerChannels {
     for (const message of waiting) this.control(message);
   }
 
-  #stamp(): { seq: number; t: number } {
-    this.#sequence = (this.#sequence + 1) >>> 0;
-    return { seq: this.#sequence, t: Math.trunc(this.#options.clock.monotonicMs()) >>> 0 };
+  #stamp(lane: 'input' | 'motion'): { seq: number; t: number } {
+    const seq = (this.#sequences[lane] + 1) >>> 0;
+    this.#sequences[lane] = seq;
+    return { seq, t: Math.trunc(this.#options.clock.monotonicMs()) >>> 0 };
   }
 }
 

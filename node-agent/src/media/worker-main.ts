@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { dieWithParent, initialise } from '@footlight/gst';
+import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
+import { openDeviceFiles } from '../input/device-file.ts';
 import { PARENT_PID_VARIABLE } from './child-entry.ts';
 import { systemMediaClock } from './media-clock.ts';
 import { MediaFailure, MediaSession } from './media-session.ts';
@@ -40,10 +42,16 @@ function fail(error: unknown): void {
 async function onMessage(message: ParentMessage): Promise<void> {
   switch (message.type) {
     case 'prepare': {
+      // The session's user may not open these; what is open stays usable.
+      const { files, problem } = openDeviceFiles(MAX_PADS);
+      if (problem !== null) {
+        send({ type: 'log', level: 'info', event: 'media.no_gamepads', fields: { why: problem } });
+      }
       takeIdentity(message);
       session = new MediaSession({
         prepare: message,
         clock: systemMediaClock,
+        padFiles: files,
         uuid: randomUUID,
         random32: () => randomBytes(4).readUInt32LE(),
         send,

@@ -171,6 +171,12 @@ const displayDone = z.object({
 /** Whether at least one peer connection is connected; sent on each change. */
 const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
 
+/**
+ * A virtual input device was made, by its name in sysfs. The worker may not give its nodes to the session's user; the
+ * agent may, after it has seen whose device it is.
+ */
+const inputDevice = z.object({ type: z.literal('input_device'), sysname: z.string().max(64) });
+
 /** A message to the browser on the other end of that socket. */
 const signal = z.object({
   type: z.literal('signal'),
@@ -219,6 +225,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   watching,
   displayDone,
   viewer,
+  inputDevice,
   signal,
   metrics,
   event,

@@ -5,6 +5,7 @@ import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/
 import type { AgentConfig } from '../config/environment.ts';
 import { homeRootOf } from '../config/environment.ts';
 import { knobBaseline, overlayKnobs, rateModeInForce } from '../config/knobs.ts';
+import { UINPUT_PATH } from '../input/device-file.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encoder-probe.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -212,7 +213,7 @@ export class Inventory {
       unreadableRenderNodes: this.gpus.flatMap(({ renderNode }) =>
         renderNode !== null && !isAllowed(renderNode, constants.R_OK | constants.W_OK) ? [renderNode] : [],
       ),
-      uinputWritable: isAllowed('/dev/uinput', constants.W_OK),
+      uinputWritable: isAllowed(UINPUT_PATH, constants.R_OK | constants.W_OK),
       storage: facts.storage,
       stateDisk: diskOf(config.stateDir),
       cgroupsWritable:

@@ -157,9 +157,10 @@ function inputDevices(facts: ReadinessFacts): Readiness {
   if (facts.uinputWritable) return pass(id, 'Virtual gamepads can be made.');
   return fail(
     id,
-    'Gamepads do not work: /dev/uinput cannot be written.',
-    'modprobe uinput',
-    'Allow the user of the agent to write /dev/uinput, for example by a udev rule for the group input.',
+    'Gamepads do not work: /dev/uinput is missing, or the agent may not read and write it.',
+    'modprobe uinput, and name it in /etc/modules-load.d for the next start of this machine.',
+    'Where the agent is not root, give its user /dev/uinput and /dev/input/event*, for example by the group input.',
+    'Where the agent runs in a container, pass it /dev/uinput and /dev/input.',
   );
 }
 

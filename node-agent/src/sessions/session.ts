@@ -13,6 +13,7 @@ import {
 } from '@footlight/protocol/agent';
 import type { DisplayRecord } from '../display/xvfb.ts';
 import type { Verdict } from '../link/ack-store.ts';
+import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
 import { type Clock, delay, type Timer, within } from '../platform/clock.ts';
@@ -423,6 +424,7 @@ export class Session {
       this.#viewer = connected;
       this.#idle.viewer = connected;
     });
+    worker.on('input_device', ({ sysname }) => this.#grantDevice(sysname));
     worker.on('signal', ({ conn, msg }) => {
       // The worker runs as the session's user and talks to the network: what it says is checked like anybody's.
       const parsed = agentSignal.safeParse(msg);
@@ -446,6 +448,17 @@ export class Session {
     );
     worker.on('failure', ({ failure_code, error }) => this.#fail(failure_code, error));
     this.#prepareWorker();
+  }
+
+  #grantDevice(sysname: string): void {
+    const { user } = this.#tenancy;
+    if (user === null || this.isEnding) return;
+    const nodes = grantDevice(sysname, this.id, user.uid);
+    this.#logger.info({ nodes, device: sysname }, 'session.input_device');
+    if (nodes.length === 0) return;
+    this.#deps.clock.setTimeout(() => {
+      if (!this.isEnding) grantDevice(sysname, this.id, user.uid);
+    }, GRANT_AGAIN_MS);
   }
 
   /** Xlib ends its process when the display goes: then the display is what failed, and its exit comes in a moment. */

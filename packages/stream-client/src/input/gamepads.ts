@@ -40,10 +40,18 @@ export class Gamepads {
     this.#cleanup.listen(window, 'gamepaddisconnected', () => this.#refresh());
   }
 
-  /** A new connection knows of no pads yet. @param maxPads as many as the session takes */
+  /**
+   * A new connection knows of no pads yet. A pad keeps its index, because the session keeps the device of that index.
+   * @param maxPads as many as the session takes
+   */
   announce(maxPads: number): void {
     this.#maxPads = Math.min(MAX_PADS, maxPads);
-    this.#pads.clear();
+    const gamepads = this.#read();
+    for (const [index, pad] of this.#pads) {
+      const gamepad = gamepads[pad.browserIndex];
+      if (gamepad == null || index >= this.#maxPads) this.#pads.delete(index);
+      else this.#add(index, gamepad);
+    }
     this.#refresh();
   }
 
@@ -86,8 +94,7 @@ export class Gamepads {
         (slot) => !this.#pads.has(slot),
       );
       if (index === undefined) break;
-      this.#pads.set(index, { browserIndex: pad.index, schedule: new PadSchedule(), guide: false });
-      this.#sender.send({ kind: 'pad_on', index, rumble: 'vibrationActuator' in pad });
+      this.#add(index, pad);
     }
     this.#hooks.onCount(this.#pads.size);
     if (this.#pads.size === 0) {
@@ -96,6 +103,11 @@ export class Gamepads {
     } else {
       this.#poll ??= this.#environment.setInterval(() => this.#sample(), POLL_MS);
     }
+  }
+
+  #add(index: number, gamepad: Gamepad): void {
+    this.#pads.set(index, { browserIndex: gamepad.index, schedule: new PadSchedule(), guide: false });
+    this.#sender.send({ kind: 'pad_on', index, rumble: gamepad.vibrationActuator != null });
   }
 
   #sample(): void {

@@ -1,0 +1,86 @@
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import koffi from 'koffi';
+import { EVENT_BYTES } from './uinput-layout.ts';
+
+/**
+ * One open /dev/uinput: becomes at most one virtual device at a time, which the kernel removes when the file is
+ * closed, by us or with our process. The only place that makes ioctl calls.
+ */
+export interface DeviceFile {
+  /** @throws when the kernel refuses, with the errno */
+  ioctl(request: number, argument: number | Buffer): void;
+  /** @throws when the kernel refuses */
+  write(bytes: Buffer): void;
+  /** What the kernel wants to tell; null when that is nothing. */
+  read(): Buffer | null;
+  close(): void;
+}
+
+export const UINPUT_PATH = '/dev/uinput';
+const EVENTS_PER_READ = 16;
+
+interface Ioctl {
+  number(fd: number, request: number, argument: number): number;
+  bytes(fd: number, request: number, argument: Buffer): number;
+}
+
+let bound: Ioctl | undefined;
+
+function bindIoctl(): Ioctl {
+  const libc = koffi.load('libc.so.6');
+  return {
+    number: libc.func('int ioctl(int fd, ulong request, intptr_t argument)'),
+    bytes: libc.func('int ioctl(int fd, ulong request, void *argument)'),
+  };
+}
+
+/** @throws when the device is missing, or may not be opened for reading and writing */
+export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  bound ??= bindIoctl();
+  const calls = bound;
+  const buffer = Buffer.alloc(EVENT_BYTES * EVENTS_PER_READ);
+  let open = true;
+  return {
+    ioctl(request, argument) {
+      const result =
+        typeof argument === 'number'
+          ? calls.number(fd, request, argument)
+          : calls.bytes(fd, request, argument);
+      if (result < 0) throw new Error(`ioctl 0x${request.toString(16)} failed, errno ${koffi.errno()}`);
+    },
+    write(bytes) {
+      writeSync(fd, bytes);
+    },
+    read() {
+      try {
+        const length = readSync(fd, buffer, 0, buffer.length, null);
+        return length > 0 ? Buffer.from(buffer.subarray(0, length)) : null;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return null;
+        throw error;
+      }
+    },
+    close() {
+      if (open) closeSync(fd);
+      open = false;
+    },
+  };
+}
+
+/**
+ * Opens as many as can be opened. To be called before a process gives up the right to: what is open stays usable.
+ * @returns what was opened, and why there is no more; problem null when all are there
+ */
+export function openDeviceFiles(
+  count: number,
+  open: () => DeviceFile = openDeviceFile,
+): { files: DeviceFile[]; problem: string | null } {
+  const files: DeviceFile[] = [];
+  try {
+    while (files.length < count) files.push(open());
+    return { files, problem: null };
+  } catch (error) {
+    return { files, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,86 @@
+import { RUMBLE_MAX_MS } from '@footlight/protocol/input';
+import type { RumbleEffect } from './uinput-layout.ts';
+
+/** What the two motors of a pad should do from now on. */
+export interface RumbleOrder {
+  /** 0–65535 */
+  strong: number;
+  weak: number;
+  /** 0 = stop */
+  durationMs: number;
+}
+
+interface Playing {
+  fromMs: number;
+  untilMs: number;
+}
+
+const FULL_GAIN = 0xffff;
+/** An order that goes on is given again this long before the last one runs out. */
+const RENEW_MS = 500;
+
+/**
+ * The effects that an app keeps in a pad, mixed into orders for its two motors: strengths add up. Pure: instants go
+ * in, orders come out. An order covers at most RUMBLE_MAX_MS, so that a pad whose host is lost falls silent.
+ */
+export class EffectMixer {
+  readonly #effects = new Map<number, RumbleEffect>();
+  readonly #playing = new Map<number, Playing>();
+  #gain = FULL_GAIN;
+  #ordered = { strong: 0, weak: 0, untilMs: Number.NEGATIVE_INFINITY };
+
+  upload(id: number, effect: RumbleEffect): void {
+    this.#effects.set(id, effect);
+  }
+
+  erase(id: number): void {
+    this.#effects.delete(id);
+    this.#playing.delete(id);
+  }
+
+  /** @param times how often it plays; 0 stops it */
+  play(id: number, times: number, nowMs: number): void {
+    const effect = this.#effects.get(id);
+    this.#playing.delete(id);
+    if (!effect || times <= 0) return;
+    const fromMs = nowMs + effect.delayMs;
+    const untilMs = effect.lengthMs === 0 ? Number.POSITIVE_INFINITY : fromMs + effect.lengthMs * times;
+    this.#playing.set(id, { fromMs, untilMs });
+  }
+
+  /** @param gain 0–65535, of everything that plays */
+  setGain(gain: number): void {
+    this.#gain = Math.min(FULL_GAIN, Math.max(0, gain));
+  }
+
+  /** The next order; null while the last one still says everything. */
+  order(nowMs: number): RumbleOrder | null {
+    const { strong, weak, untilMs } = this.#mix(nowMs);
+    const last = this.#ordered;
+    const isSame = strong === last.strong && weak === last.weak;
+    if (strong === 0 && weak === 0) {
+      if (isSame) return null;
+      this.#ordered = { strong, weak, untilMs: nowMs };
+      return { strong, weak, durationMs: 0 };
+    }
+    const coveredMs = Math.min(untilMs, nowMs + RUMBLE_MAX_MS);
+    if (isSame && (coveredMs <= last.untilMs || nowMs < last.untilMs - RENEW_MS)) return null;
+    this.#ordered = { strong, weak, untilMs: coveredMs };
+    return { strong, weak, durationMs: Math.max(1, Math.round(coveredMs - nowMs)) };
+  }
+
+  #mix(nowMs: number): { strong: number; weak: number; untilMs: number } {
+    let [strong, weak, untilMs] = [0, 0, nowMs];
+    for (const [id, playing] of this.#playing) {
+      const effect = this.#effects.get(id);
+      if (!effect || nowMs >= playing.untilMs) this.#playing.delete(id);
+      else if (nowMs >= playing.fromMs) {
+        strong += effect.strong;
+        weak += effect.weak;
+        untilMs = Math.max(untilMs, playing.untilMs);
+      }
+    }
+    const scaled = (sum: number) => Math.min(0xffff, Math.round((sum * this.#gain) / FULL_GAIN));
+    return { strong: scaled(strong), weak: scaled(weak), untilMs };
+  }
+}

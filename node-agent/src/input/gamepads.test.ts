@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Gamepads, physOf, RECLAIM_MS } from './gamepads.ts';
+import { FakeDeviceFile } from './testing/fake-device-file.ts';
+import { EV, encodeEvents, FF, UI, UINPUT_REQUEST } from './uinput-layout.ts';
+import { NEUTRAL_PAD } from './virtual-pad.ts';
+
+const SESSION = '11111111-1111-4111-8111-111111111111';
+
+let files: FakeDeviceFile[];
+let nowMs: number;
+let created: string[];
+let rumbles: unknown[];
+let problems: string[];
+let pads: Gamepads;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  files = [new FakeDeviceFile('input1'), new FakeDeviceFile('input2')];
+  [nowMs, created, rumbles, problems] = [0, [], [], []];
+  pads = new Gamepads({
+    files,
+    sessionId: SESSION,
+    monotonicMs: () => nowMs,
+    onRumble: (index, order) => rumbles.push({ index, ...order }),
+    onCreated: (sysname) => created.push(sysname),
+    onProblem: (why) => problems.push(why),
+  });
+});
+
+afterEach(() => {
+  pads.close();
+  vi.useRealTimers();
+});
+
+const connected = () => files.map((file) => file.isConnected);
+
+describe('gamepads of a session', () => {
+  test('each announced index is one device, which names its session', () => {
+    pads.on(1);
+    pads.on(1);
+    expect(connected()).toEqual([false, true]);
+    expect(created).toEqual(['input2']);
+    expect(String(files[1]?.argumentsOf(UI.setPhys)[0])).toBe(`${physOf(SESSION, 1)}\0`);
+  });
+
+  test('an index beyond what the session has does nothing', () => {
+    pads.on(2);
+    pads.apply(2, NEUTRAL_PAD);
+    pads.off(2);
+    expect(connected()).toEqual([false, false]);
+  });
+
+  test('off removes it, and it may come again', () => {
+    pads.on(0);
+    pads.off(0);
+    expect(connected()).toEqual([false, false]);
+    pads.on(0);
+    expect(connected()).toEqual([true, false]);
+  });
+
+  test('a reconnect keeps what is announced again and removes the rest 5 s later', () => {
+    pads.on(0);
+    pads.on(1);
+    pads.takeOver(new Set());
+    pads.on(0);
+    nowMs = RECLAIM_MS - 1;
+    pads.tick();
+    expect(connected()).toEqual([true, true]);
+    nowMs = RECLAIM_MS;
+    pads.tick();
+    expect(connected()).toEqual([true, false]);
+  });
+
+  test('a viewer whose connection only paused keeps its pads', () => {
+    pads.on(0);
+    pads.takeOver(new Set([0]));
+    nowMs = RECLAIM_MS * 2;
+    pads.tick();
+    expect(connected()).toEqual([true, false]);
+  });
+
+  test('rumble comes out with the index of its pad', () => {
+    pads.on(1);
+    files[1]?.answers.set(UI.beginFfUpload, (request) => {
+      request.writeUInt16LE(FF.rumble, 8);
+      request.writeUInt16LE(300, 18);
+      request.writeUInt16LE(5, 24);
+    });
+    files[1]?.toRead.push(
+      encodeEvents([
+        { type: EV.uinput, code: UINPUT_REQUEST.upload, value: 1 },
+        { type: EV.ff, code: 0, value: 1 },
+      ]),
+    );
+    vi.advanceTimersByTime(10);
+    expect(rumbles).toEqual([{ index: 1, strong: 5, weak: 0, durationMs: 300 }]);
+  });
+
+  test('announcing over and over makes no more than 16 devices a minute', () => {
+    for (let times = 0; times < 40; times++) {
+      pads.on(0);
+      pads.off(0);
+    }
+    expect(created).toHaveLength(16);
+    nowMs = 60_000;
+    pads.on(0);
+    expect(created).toHaveLength(17);
+  });
+
+  test('a device that the kernel refuses costs its pad and is told once', () => {
+    files[0]?.refused.add(UI.devCreate);
+    pads.on(0);
+    pads.apply(0, NEUTRAL_PAD);
+    pads.tick();
+    expect(problems).toEqual(['refused']);
+    pads.on(1);
+    expect(connected()).toEqual([false, true]);
+  });
+
+  test('close removes the devices and closes every file', () => {
+    pads.on(0);
+    pads.close();
+    expect(connected()).toEqual([false, false]);
+    expect(files.every(({ closed }) => closed)).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

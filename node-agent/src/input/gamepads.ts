@@ -1,0 +1,144 @@
+import type { DeviceFile } from './device-file.ts';
+import type { RumbleOrder } from './force-feedback.ts';
+import { type PadSnapshot, VirtualPad } from './virtual-pad.ts';
+
+/** How long a pad stays for a viewer who has just connected and may announce it again. */
+export const RECLAIM_MS = 5_000;
+/** An app that uploads an effect waits this long at most; a rumble comes this late at most. */
+const POLL_MS = 10;
+/** Devices that may be made within the window: each one costs every program of the host that watches for them. */
+const MAX_CREATIONS = 16;
+const CREATION_WINDOW_MS = 60_000;
+
+export interface GamepadsOptions {
+  /** One for each index; fewer files are fewer pads. */
+  files: readonly DeviceFile[];
+  sessionId: string;
+  monotonicMs(): number;
+  onRumble(index: number, order: RumbleOrder): void;
+  /** A device was made; its name in sysfs. */
+  onCreated(sysname: string): void;
+  onProblem(why: string): void;
+}
+
+interface Slot {
+  pad: VirtualPad;
+  /** When the pad goes because the viewer in charge has not announced it; null = it has. */
+  goesAtMs: number | null;
+}
+
+/** Where the agent looks to see whose device it is. */
+export function physOf(sessionId: string, index: number): string {
+  return `footlight/${sessionId}/pad${index}`;
+}
+
+/**
+ * The virtual gamepads of one session, one for each index that its viewer announces.
+ *
+ * A pad is absent → connected (on) → absent (off, or not announced within RECLAIM_MS of another viewer's
+ * connection). A reconnect keeps it, because a pad that vanishes pauses most games. Owner: the media session;
+ * close() removes all of them, and the kernel does when the process dies.
+ */
+export class Gamepads {
+  readonly #options: GamepadsOptions;
+  readonly #slots = new Map<number, Slot>();
+  #createdAtMs: number[] = [];
+  #poll: NodeJS.Timeout | null = null;
+
+  constructor(options: GamepadsOptions) {
+    this.#options = options;
+  }
+
+  get max(): number {
+    return this.#options.files.length;
+  }
+
+  on(index: number): void {
+    const slot = this.#slots.get(index);
+    if (slot) slot.goesAtMs = null;
+    else this.#connect(index);
+  }
+
+  off(index: number): void {
+    const slot = this.#slots.get(index);
+    if (!slot) return;
+    this.#slots.delete(index);
+    if (this.#slots.size === 0) this.#rest();
+    try {
+      slot.pad.disconnect();
+    } catch (error) {
+      this.#options.onProblem(reasonOf(error));
+    }
+  }
+
+  apply(index: number, snapshot: PadSnapshot): void {
+    const slot = this.#slots.get(index);
+    if (slot) this.#attempt(index, () => slot.pad.apply(snapshot));
+  }
+
+  /** Another viewer is in charge. @param announced the pads that it has */
+  takeOver(announced: ReadonlySet<number>): void {
+    const goesAtMs = this.#options.monotonicMs() + RECLAIM_MS;
+    for (const [index, slot] of this.#slots) {
+      slot.goesAtMs = announced.has(index) ? null : goesAtMs;
+    }
+  }
+
+  /** Answers apps, passes rumble on, and removes what nobody announced. */
+  tick(): void {
+    const nowMs = this.#options.monotonicMs();
+    for (const [index, { pad, goesAtMs }] of [...this.#slots]) {
+      if (goesAtMs !== null && nowMs >= goesAtMs) this.off(index);
+      else {
+        this.#attempt(index, () => {
+          const order = pad.poll(nowMs);
+          if (order) this.#options.onRumble(index, order);
+        });
+      }
+    }
+  }
+
+  close(): void {
+    for (const index of [...this.#slots.keys()]) this.off(index);
+    this.#rest();
+    for (const file of this.#options.files) file.close();
+  }
+
+  #connect(index: number): void {
+    const file = this.#options.files[index];
+    if (!file || !this.#mayCreate()) return;
+    this.#attempt(index, () => {
+      const pad = new VirtualPad(file, physOf(this.#options.sessionId, index));
+      this.#slots.set(index, { pad, goesAtMs: null });
+      this.#poll ??= setInterval(() => this.tick(), POLL_MS);
+      this.#options.onCreated(pad.sysname);
+    });
+  }
+
+  #mayCreate(): boolean {
+    const nowMs = this.#options.monotonicMs();
+    this.#createdAtMs = this.#createdAtMs.filter((atMs) => nowMs - atMs < CREATION_WINDOW_MS);
+    if (this.#createdAtMs.length >= MAX_CREATIONS) return false;
+    this.#createdAtMs.push(nowMs);
+    return true;
+  }
+
+  /** A device that fails costs its pad, not the session. */
+  #attempt(index: number, action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#options.onProblem(reasonOf(error));
+      this.off(index);
+    }
+  }
+
+  #rest(): void {
+    if (this.#poll) clearInterval(this.#poll);
+    this.#poll = null;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

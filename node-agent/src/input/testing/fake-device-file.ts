@@ -1,0 +1,48 @@
+import type { DeviceFile } from '../device-file.ts';
+import { decodeEvents, type InputEvent, SYSNAME_BYTES, UI } from '../uinput-layout.ts';
+
+/** A kernel's side of one /dev/uinput: remembers what was asked and says what a test wants it to say. */
+export class FakeDeviceFile implements DeviceFile {
+  readonly calls: { request: number; argument: number | Buffer }[] = [];
+  /** Events of each write, without the report that ends them. */
+  readonly reports: InputEvent[][] = [];
+  /** What read() gives, oldest first. */
+  readonly toRead: Buffer[] = [];
+  /** Fills the buffer of a call that asks for something. */
+  answers = new Map<number, (argument: Buffer) => void>();
+  /** Requests that the kernel refuses. */
+  refused = new Set<number>();
+  closed = false;
+
+  constructor(sysname = 'input7') {
+    this.answers.set(UI.getSysname, (argument) => argument.write(`${sysname}\0`.slice(0, SYSNAME_BYTES)));
+  }
+
+  ioctl(request: number, argument: number | Buffer): void {
+    if (this.refused.has(request)) throw new Error('refused');
+    // A copy, because the caller may write on.
+    this.calls.push({ request, argument: typeof argument === 'number' ? argument : Buffer.from(argument) });
+    if (typeof argument !== 'number') this.answers.get(request)?.(argument);
+  }
+
+  write(bytes: Buffer): void {
+    this.reports.push(decodeEvents(bytes).slice(0, -1));
+  }
+
+  read(): Buffer | null {
+    return this.toRead.shift() ?? null;
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  argumentsOf(request: number): (number | Buffer)[] {
+    return this.calls.filter((call) => call.request === request).map(({ argument }) => argument);
+  }
+
+  get isConnected(): boolean {
+    const last = this.calls.findLast(({ request }) => request === UI.devCreate || request === UI.devDestroy);
+    return last?.request === UI.devCreate;
+  }
+}

@@ -1,0 +1,80 @@
+import type { DeviceFile } from './device-file.ts';
+import {
+  type AxisRange,
+  type DeviceIdentity,
+  decodeString,
+  EV,
+  encodeAxis,
+  encodeEvents,
+  encodeSetup,
+  encodeString,
+  type InputEvent,
+  SYSNAME_BYTES,
+  UI,
+} from './uinput-layout.ts';
+
+export interface DeviceDescription {
+  identity: DeviceIdentity;
+  /** Where the device says it is attached; the agent tells by it whose device it is. */
+  phys: string;
+  keys: readonly number[];
+  axes: readonly AxisRange[];
+  /** Kinds of force feedback. */
+  effects: readonly number[];
+  properties: readonly number[];
+}
+
+/**
+ * Has the kernel make the device.
+ * @returns its name in sysfs, such as "input12"
+ * @throws when the kernel refuses a step
+ */
+export function createDevice(file: DeviceFile, device: DeviceDescription): string {
+  const bits = (request: number, codes: readonly number[]) => {
+    for (const code of codes) file.ioctl(request, code);
+  };
+  const types = [
+    ...(device.keys.length > 0 ? [EV.key] : []),
+    ...(device.axes.length > 0 ? [EV.abs] : []),
+    ...(device.effects.length > 0 ? [EV.ff] : []),
+  ];
+  bits(UI.setEvBit, types);
+  bits(UI.setKeyBit, device.keys);
+  bits(UI.setFfBit, device.effects);
+  bits(UI.setPropBit, device.properties);
+  for (const axis of device.axes) {
+    file.ioctl(UI.setAbsBit, axis.code);
+    file.ioctl(UI.absSetup, encodeAxis(axis));
+  }
+  file.ioctl(UI.setPhys, encodeString(device.phys));
+  file.ioctl(UI.devSetup, encodeSetup(device.identity));
+  file.ioctl(UI.devCreate, 0);
+  const sysname = Buffer.alloc(SYSNAME_BYTES);
+  file.ioctl(UI.getSysname, sysname);
+  return decodeString(sysname);
+}
+
+/** The device goes away; the file can become another one. */
+export function destroyDevice(file: DeviceFile): void {
+  file.ioctl(UI.devDestroy, 0);
+}
+
+/** Sends what differs from before; axes and keys that stay say nothing. */
+export class EventWriter {
+  readonly #file: DeviceFile;
+  readonly #values = new Map<number, number>();
+
+  constructor(file: DeviceFile) {
+    this.#file = file;
+  }
+
+  write(events: readonly InputEvent[]): void {
+    const changed = events.filter(({ type, code, value }) => {
+      const key = type * 0x10000 + code;
+      if ((this.#values.get(key) ?? 0) === value) return false;
+      this.#values.set(key, value);
+      return true;
+    });
+    if (changed.length > 0) this.#file.write(encodeEvents(changed));
+  }
+}

@@ -1,0 +1,161 @@
+// @vitest-environment happy-dom
+import { decodeInput, type InputLane, type InputMessage } from '@footlight/protocol/input';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Environment } from '../types.ts';
+import { Gamepads } from './gamepads.ts';
+import { InputSender } from './sender.ts';
+
+interface Pad {
+  index: number;
+  mapping: string;
+  connected: boolean;
+  buttons: { pressed: boolean; value: number }[];
+  axes: number[];
+  vibrationActuator?: unknown;
+}
+
+let present: (Pad | null)[];
+let sent: InputMessage[];
+let effects: unknown[];
+let polls: (() => void)[];
+let counts: number[];
+let guides: number;
+let pads: Gamepads;
+
+function pad(index: number, over: Partial<Pad> = {}): Pad {
+  return {
+    index,
+    mapping: 'standard',
+    connected: true,
+    buttons: Array.from({ length: 17 }, () => ({ pressed: false, value: 0 })),
+    axes: [0, 0, 0, 0],
+    ...over,
+  };
+}
+
+const actuator = {
+  playEffect: (type: string, parameters: object) => {
+    effects.push({ type, ...parameters });
+    return Promise.resolve('complete');
+  },
+  reset: () => {
+    effects.push('reset');
+    return Promise.resolve('complete');
+  },
+};
+
+beforeEach(() => {
+  [present, sent, effects, polls, counts, guides] = [[], [], [], [], [], 0];
+  Object.assign(navigator, { getGamepads: () => present });
+  const environment = {
+    monotonicMs: () => 0,
+    setInterval: (work: () => void) => {
+      polls.push(work);
+      return { cancel: () => void polls.splice(polls.indexOf(work), 1) };
+    },
+  } as unknown as Environment;
+  const channel = (lane: InputLane) =>
+    ({
+      readyState: 'open',
+      bufferedAmount: 0,
+      send: (data: Uint8Array) => {
+        const decoded = decodeInput(data, lane);
+        if (decoded.kind === 'message') sent.push(decoded.message);
+      },
+    }) as unknown as RTCDataChannel;
+  const sender = new InputSender(environment, () => undefined);
+  sender.attach({ input: channel('input'), motion: channel('motion') });
+  pads = new Gamepads(environment, sender, {
+    isEnabled: () => true,
+    onCount: (count) => counts.push(count),
+    onGuide: () => {
+      guides += 1;
+    },
+  });
+});
+
+afterEach(() => pads.dispose());
+
+const plug = (...now: (Pad | null)[]) => {
+  present = now;
+  window.dispatchEvent(new Event('gamepadconnected'));
+};
+const announced = () =>
+  sent.flatMap((message) =>
+    message.kind === 'pad_on' || message.kind === 'pad_off' ? [[message.kind, message.index]] : [],
+  );
+
+describe('gamepads of the page', () => {
+  test('a pad with the standard mapping is announced, with whether it can shake; others are not', () => {
+    plug(pad(0, { mapping: '' }), pad(1, { vibrationActuator: actuator }), pad(2));
+    expect(sent).toMatchObject([
+      { kind: 'pad_on', index: 0, rumble: true },
+      { kind: 'pad_on', index: 1, rumble: false },
+    ]);
+    expect(counts.at(-1)).toBe(2);
+  });
+
+  test('no more than the session takes, and none where it takes none', () => {
+    plug(pad(0), pad(1));
+    sent = [];
+    pads.announce(1);
+    expect(announced()).toEqual([['pad_on', 0]]);
+    sent = [];
+    pads.announce(0);
+    expect(announced()).toEqual([]);
+    expect(counts.at(-1)).toBe(0);
+    expect(polls).toEqual([]);
+  });
+
+  test('a pad keeps its index over a new connection, whichever others went', () => {
+    plug(pad(0), pad(1));
+    plug(null, pad(1));
+    sent = [];
+    pads.announce(4);
+    expect(announced()).toEqual([['pad_on', 1]]);
+  });
+
+  test('an unplugged pad is announced as gone, and its index is free again', () => {
+    plug(pad(0), pad(1));
+    plug(null, pad(1));
+    plug(null, pad(1), pad(2));
+    expect(announced()).toEqual([
+      ['pad_on', 0],
+      ['pad_on', 1],
+      ['pad_off', 0],
+      ['pad_on', 0],
+    ]);
+  });
+
+  test('states go out under the index on the wire, and the guide button is told once a press', () => {
+    plug(null, pad(1));
+    sent = [];
+    const held = pad(1);
+    held.buttons[16] = { pressed: true, value: 1 };
+    present = [null, held];
+    polls[0]?.();
+    polls[0]?.();
+    expect(sent).toMatchObject([{ kind: 'pad_state', index: 0, buttons: 1 << 16 }]);
+    expect(guides).toBe(1);
+  });
+
+  test('rumble is played by the pad of that index, and a duration of 0 stops it', () => {
+    plug(null, pad(1, { vibrationActuator: actuator }));
+    const message = {
+      kind: 'rumble',
+      seq: 1,
+      t: 0,
+      index: 0,
+      strong: 65_535,
+      weak: 0,
+      duration_ms: 200,
+    } as const;
+    pads.rumble(message);
+    pads.rumble({ ...message, duration_ms: 0 });
+    pads.rumble({ ...message, index: 3 });
+    expect(effects).toEqual([
+      { type: 'dual-rumble', duration: 200, strongMagnitude: 1, weakMagnitude: 0 },
+      'reset',
+    ]);
+  });
+});
