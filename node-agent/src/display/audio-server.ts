@@ -11,6 +11,19 @@ const POLL_MS = 5;
 
 /** Name of the one sink; its monitor is what the viewer hears. */
 export const SINK_NAME = 'footlight';
+/** The sink that a viewer's microphone plays into, where the session was granted one. */
+export const VOICE_SINK_NAME = 'footlight_voice';
+/** What apps record from: the only source that is no monitor, and so the default one. */
+export const VOICE_SOURCE_NAME = 'microphone';
+
+const VOICE_MODULES = [
+  ...['-L', `module-null-sink sink_name=${VOICE_SINK_NAME} rate=48000 channels=1`],
+  ...[
+    '-L',
+    `module-remap-source master=${VOICE_SINK_NAME}.monitor source_name=${VOICE_SOURCE_NAME} ` +
+      'source_properties=device.description=Microphone',
+  ],
+] as const;
 
 /** A session's own sound server. */
 export interface AudioServer {
@@ -20,15 +33,20 @@ export interface AudioServer {
   close(): Promise<void>;
 }
 
+export interface AudioServerOptions extends HelperOptions {
+  /** Whether apps may hear the viewer. */
+  microphone: boolean;
+}
+
 /**
- * Starts a PulseAudio with one null sink, as the session's user.
+ * Starts a PulseAudio with one null sink, as the session's user, and with a microphone where that was granted.
  *
  * Its socket lies in the session's runtime directory, which no other user may enter. Shared memory is off, since
  * the server would leave its segments behind when it is killed; so are realtime scheduling, module loading and
  * stopping on request, because every program of the session can talk to it.
  * @throws when its socket is not there within 5 s
  */
-export async function startAudioServer(options: HelperOptions, deps: HelperDeps): Promise<AudioServer> {
+export async function startAudioServer(options: AudioServerOptions, deps: HelperDeps): Promise<AudioServer> {
   const { user, dirs } = options;
   const socket = join(dirs.run, 'pulse.sock');
   const log = new LogRing(64 * 1024);
@@ -39,6 +57,7 @@ export async function startAudioServer(options: HelperOptions, deps: HelperDeps)
     ...['--log-target=stderr', '--log-level=error'],
     // The sink first: whoever finds the socket finds the sink as well.
     ...['-L', `module-null-sink sink_name=${SINK_NAME} rate=48000 channels=2 channel_map=stereo`],
+    ...(options.microphone ? VOICE_MODULES : []),
     ...['-L', `module-native-protocol-unix socket=${socket} auth-anonymous=1 auth-group-enable=0`],
   ]);
   const child = await startChild(argv, {

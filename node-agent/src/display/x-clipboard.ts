@@ -10,6 +10,8 @@ const SELECTION_REQUEST = 30;
 const SELECTION_NOTIFY = 31;
 const INPUT_ONLY = 2;
 
+const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 interface Atoms {
   clipboard: number;
   utf8: number;
@@ -90,7 +92,8 @@ export class XClipboard {
       this.#x.client.DeleteProperty(this.#window, transfer);
       return;
     }
-    this.#onText(property.data.toString('utf8'));
+    // An app that lies about the encoding has copied no text; this throws for it.
+    this.#onText(utf8Decoder.decode(property.data));
   }
 
   /** An app pastes. Source: ICCCM, 2.2. */

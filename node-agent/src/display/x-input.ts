@@ -18,6 +18,12 @@ const REMAP_SETTLE_MS = 30;
 /** Wheel clicks of one message at most, so that one message cannot keep the display busy. */
 const MAX_CLICKS = 64;
 
+/**
+ * Characters that may wait to be typed. Those that the keyboard lacks take a new map for every few dozen of them, so
+ * a viewer could ask for more than the display can ever type.
+ */
+const MAX_WAITING_TEXT = 65_536;
+
 /** Lock keys of the wire: bit, evdev code. */
 export const LOCK_KEYS = [
   { bit: 1, code: 58 },
@@ -35,6 +41,7 @@ export class XInput {
   #keymap: KeyboardMap;
   #busy: Promise<void> | null = null;
   #waiting: (() => void)[] = [];
+  #waitingText = 0;
   /** Lock bits as the display has them; scroll lock has no modifier and is counted along. */
   #locks = 0;
 
@@ -97,14 +104,17 @@ export class XInput {
     });
   }
 
-  /** Types characters; those that have no key get a spare one for the time being. */
+  /** Types characters; those that have no key get a spare one for the time being. Too much of it is dropped. */
   text(text: string): void {
+    if (this.#waitingText + text.length > MAX_WAITING_TEXT) return;
+    this.#waitingText += text.length;
     this.#inOrder(() => {
       this.#busy = this.#type(text)
         // A display that went away is reported by its own connection.
         .catch(() => undefined)
         .finally(() => {
           this.#busy = null;
+          this.#waitingText -= text.length;
           this.#resume();
         });
     });

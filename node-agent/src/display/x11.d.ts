@@ -210,6 +210,15 @@ declare module 'x11' {
     CreateGC(id: number, drawable: number, values: Record<string, number>): void;
     ChangeGC(id: number, values: Record<string, number>): void;
     CreatePixmap(id: number, drawable: number, depth: number, width: number, height: number): void;
+    CreateCursor(
+      id: number,
+      source: number,
+      mask: number,
+      foreground: { R: number; G: number; B: number },
+      background: { R: number; G: number; B: number },
+      x: number,
+      y: number,
+    ): void;
     FreePixmap(id: number): void;
     PolyFillRectangle(drawable: number, gc: number, rectangles: number[]): void;
     CopyArea(

@@ -24,11 +24,6 @@ export const ABS = {
   rz: 0x05,
   hat0x: 0x10,
   hat0y: 0x11,
-  mtSlot: 0x2f,
-  mtPositionX: 0x35,
-  mtPositionY: 0x36,
-  mtTrackingId: 0x39,
-  mtPressure: 0x3a,
 } as const;
 export const FF = {
   rumble: 0x50,
@@ -40,9 +35,6 @@ export const FF = {
 } as const;
 /** Codes of EV_UINPUT: what the kernel wants done. */
 export const UINPUT_REQUEST = { upload: 1, erase: 2 } as const;
-export const BTN_TOUCH = 0x14a;
-/** Touches land where the picture is, as on a screen. */
-export const PROPERTY_DIRECT = 1;
 export const BUS_USB = 3;
 
 const NONE = 0;
@@ -65,7 +57,6 @@ export const UI = {
   setAbsBit: ioctlNumber(WRITE, 103, 4),
   setFfBit: ioctlNumber(WRITE, 107, 4),
   setPhys: ioctlNumber(WRITE, 108, 8),
-  setPropBit: ioctlNumber(WRITE, 110, 4),
   beginFfUpload: ioctlNumber(READ | WRITE, 200, FF_UPLOAD_BYTES),
   endFfUpload: ioctlNumber(WRITE, 201, FF_UPLOAD_BYTES),
   beginFfErase: ioctlNumber(READ | WRITE, 202, FF_ERASE_BYTES),

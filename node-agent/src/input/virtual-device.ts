@@ -21,7 +21,6 @@ export interface DeviceDescription {
   axes: readonly AxisRange[];
   /** Kinds of force feedback. */
   effects: readonly number[];
-  properties: readonly number[];
 }
 
 /**
@@ -41,7 +40,6 @@ export function createDevice(file: DeviceFile, device: DeviceDescription): strin
   bits(UI.setEvBit, types);
   bits(UI.setKeyBit, device.keys);
   bits(UI.setFfBit, device.effects);
-  bits(UI.setPropBit, device.properties);
   for (const axis of device.axes) {
     file.ioctl(UI.setAbsBit, axis.code);
     file.ioctl(UI.absSetup, encodeAxis(axis));

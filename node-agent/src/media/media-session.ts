@@ -14,6 +14,7 @@ import { createLocalNameResolver, type LocalNameResolver } from './mdns.ts';
 import type { MediaClock } from './media-clock.ts';
 import { type MediaSettings, readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
+import { Microphone } from './microphone.ts';
 import { Peers } from './peers.ts';
 import { SessionDesk } from './session-desk.ts';
 import { SessionDisplay } from './session-display.ts';
@@ -85,6 +86,8 @@ export class MediaSession {
   #desk: SessionDesk | null = null;
   #video: VideoPipeline | null = null;
   #audio: AudioPipeline | null = null;
+  /** null = the session was granted none. */
+  #microphone: Microphone | null = null;
   #watch: EncoderWatch | null = null;
   #timers: NodeJS.Timeout[] = [];
   #encoding = false;
@@ -161,6 +164,7 @@ export class MediaSession {
         onFirstOffer: () => this.#reportEffectiveMedia(),
         onPathChanged: () => this.#rate.pathChanged(),
         path: this.#rate,
+        onMicPacket: (pcId, packet) => this.#microphone?.packet(pcId, packet),
       },
     });
   }
@@ -186,8 +190,16 @@ export class MediaSession {
     } catch (error) {
       throw new MediaFailure('encoder_unavailable', text(error));
     }
-    if (prepare.stream.audio && prepare.pulse_server !== null)
-      this.#audio = this.#buildAudio(prepare.pulse_server);
+    const server = prepare.pulse_server;
+    if (server === null) return;
+    if (prepare.stream.audio) this.#audio = this.#buildAudio(server);
+    if (prepare.stream.mic) {
+      this.#microphone = new Microphone({
+        server,
+        monotonicMs: () => this.#options.clock.monotonicMs(),
+        onProblem: (why) => this.#log('warn', 'media.microphone_failed', { why }),
+      });
+    }
   }
 
   /** Never throws; a capture that does not start is reported as a failure. */
@@ -253,7 +265,7 @@ export class MediaSession {
     this.#desk?.close();
     this.#resolver.close();
     // An encoder that hangs must not hold up the end; the process goes right after this.
-    const disposed = Promise.all([this.#video?.dispose(), this.#audio?.dispose()]);
+    const disposed = Promise.all([this.#video?.dispose(), this.#audio?.dispose(), this.#microphone?.close()]);
     const limit = new Promise((resolve) => setTimeout(resolve, DISPOSE_LIMIT_MS));
     await Promise.race([disposed.catch(() => undefined), limit]);
     this.#display?.close();
@@ -454,7 +466,7 @@ export class MediaSession {
       resolved: media,
       actual: { ...media, bitrate_kbps: this.#rate.setpointKbps },
       audio: this.#audio ? { codec: 'opus', channels: 2, bitrate_kbps: 128 } : null,
-      mic: 'off',
+      mic: this.#microphone ? 'negotiated' : 'off',
     });
   }
 

@@ -8,7 +8,10 @@ import {
   encodeKey,
   encodePing,
   encodePointerAbs,
+  encodePointerRel,
+  encodeReleaseAll,
   encodeText,
+  encodeTouch,
 } from '@footlight/protocol/input';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import x11, { type XEvent } from 'x11';
@@ -25,6 +28,10 @@ const WIDTH = 640;
 const HEIGHT = 480;
 const ALICE = '22222222-2222-4222-8222-222222222222';
 const BOB = '33333333-3333-4333-8333-333333333333';
+const KEY_PRESS = 2;
+const KEY_RELEASE = 3;
+const BUTTON_PRESS = 4;
+const BUTTON_RELEASE = 5;
 
 let display: TestDisplay;
 let desktop: XConnection;
@@ -162,6 +169,26 @@ async function openWindow(): Promise<{ events: XEvent[]; window: number; close()
       client.DestroyWindow(window);
     },
   };
+}
+
+/** As games do: the pointer is a picture of nothing while it is over the window. */
+function hidePointer(window: number): void {
+  const { client } = desktop;
+  const [pixmap, cursor] = [client.AllocID(), client.AllocID()];
+  client.CreatePixmap(pixmap, window, 1, 1, 1);
+  const gc = client.AllocID();
+  client.CreateGC(gc, pixmap, { foreground: 0 });
+  client.PolyFillRectangle(pixmap, gc, [0, 0, 1, 1]);
+  client.CreateCursor(cursor, pixmap, pixmap, { R: 0, G: 0, B: 0 }, { R: 0, G: 0, B: 0 }, 0, 0);
+  client.ChangeWindowAttributes(window, { cursor });
+}
+
+async function grabPointer(window: number): Promise<void> {
+  const { client } = desktop;
+  const status = await desktop.ask<number>((callback) =>
+    client.GrabPointer(window, 1, 0, 1, 1, 0, 0, 0, callback),
+  );
+  if (status !== 0) throw new Error(`the pointer was not granted: ${status}`);
 }
 
 const frames = (from: NativeViewer) => from.video.filter(({ marker }) => marker).length;
@@ -309,6 +336,88 @@ describe('input reaches the display', () => {
     app.close();
   });
 
+  test('a held key repeats in the session, though the viewer sends it once', async () => {
+    await startSession();
+    const alice = await connectedViewer();
+    const app = await openWindow();
+    alice.send('input', encodeKey({ seq: 1, t: 1, code: 30, down: true, locks: 0 }));
+    await alice.until('repeats', () => app.events.filter(({ type }) => type === KEY_PRESS).length > 3);
+    alice.send('input', encodeKey({ seq: 2, t: 2, code: 30, down: false, locks: 0 }));
+    await alice.until('the release', () => app.events.at(-1)?.type === KEY_RELEASE);
+    app.close();
+  });
+
+  test.each([
+    ['blurs', (viewer: NativeViewer) => viewer.send('input', encodeReleaseAll({ seq: 9, t: 9 }))],
+    ['vanishes without a word', (viewer: NativeViewer) => viewer.close()],
+    ['falls silent for three seconds', () => undefined],
+  ])('keys, buttons and fingers of a viewer who %s come up', async (_name, leave) => {
+    await startSession();
+    const alice = await connectedViewer();
+    const app = await openWindow();
+    const stamp = (seq: number) => ({ seq, t: seq });
+    alice.send('input', encodeKey({ ...stamp(1), code: 42, down: true, locks: 0 }));
+    alice.send('input', encodeButton({ ...stamp(2), button: 2, down: true, position: null }));
+    const finger = { action: 'down', contact: 3, x: 9_000, y: 9_000, pressure: 9 } as const;
+    alice.send('input', encodeTouch({ ...stamp(3), ...finger }));
+    const pressed = (type: number) => app.events.filter((event) => event.type === type).length;
+    await alice.until('all of it', () => pressed(KEY_PRESS) === 1 && pressed(BUTTON_PRESS) === 2);
+    leave(alice);
+    await alice.until('let go', () => pressed(KEY_RELEASE) === 1 && pressed(BUTTON_RELEASE) === 2, 20_000);
+    app.close();
+  });
+
+  test('a takeover lets go of what the first viewer held, and of nothing of the second', async () => {
+    await startSession();
+    const alice = await connectedViewer();
+    const app = await openWindow();
+    alice.send('input', encodeKey({ seq: 1, t: 1, code: 42, down: true, locks: 0 }));
+    await alice.until('the press', () => app.events.length === 1);
+    const bob = await connectedViewer(BOB, 2);
+    await bob.until('the release', () => app.events.at(-1)?.type === KEY_RELEASE);
+    bob.send('input', encodeKey({ seq: 1, t: 1, code: 42, down: true, locks: 0 }));
+    await bob.until('a press of the second', () => app.events.at(-1)?.type === KEY_PRESS);
+    alice.send('input', encodeKey({ seq: 2, t: 2, code: 30, down: true, locks: 0 }));
+    await alice.until('the first is closed', () => alice.state !== 'connected');
+    expect(app.events.map(({ type, keycode }) => [type, keycode])).toEqual([
+      [KEY_PRESS, 50],
+      [KEY_RELEASE, 50],
+      [KEY_PRESS, 50],
+    ]);
+    app.close();
+  });
+
+  test('relative motion moves the pointer by its totals, and an app that takes the pointer is told', async () => {
+    await startSession();
+    const alice = await connectedViewer();
+    const app = await openWindow();
+    const { client, root } = desktop;
+    const pointer = () =>
+      desktop.ask<{ rootX: number; rootY: number }>((callback) => client.QueryPointer(root, callback));
+    let at = { rootX: 0, rootY: 0 };
+    const reaches = (x: number, y: number) =>
+      alice.until(`${x}, ${y}`, () => {
+        void pointer().then((now) => {
+          at = now;
+        });
+        return at.rootX === x && at.rootY === y;
+      });
+    alice.send('motion', encodePointerAbs({ seq: 1, t: 0, x: 32_768, y: 32_768 }));
+    await reaches(320, 240);
+    alice.send('motion', encodePointerRel({ seq: 2, t: 0, sum_x: 0, sum_y: 0 }));
+    // What was lost between is in the next total.
+    alice.send('motion', encodePointerRel({ seq: 9, t: 0, sum_x: 16 * 30, sum_y: -16 * 20 }));
+    await reaches(350, 220);
+
+    hidePointer(app.window);
+    await grabPointer(app.window);
+    const modes = () => alice.control.flatMap((m) => (m.type === 'pointer_mode' ? [m.relative] : []));
+    await alice.until('told', () => modes().at(-1) === true);
+    client.UngrabPointer(0);
+    await alice.until('told again', () => modes().at(-1) === false);
+    app.close();
+  });
+
   test('a ping is answered, and a frame names the input it contains', async () => {
     await startSession();
     const alice = await connectedViewer();
@@ -451,6 +560,17 @@ describe('the desktop', () => {
     );
     alice.send('control', JSON.stringify({ type: 'clipboard', text: 'from the viewer é' }));
     await alice.until('the viewer’s text', () => copied.includes('from the viewer é'));
+    // The largest text passes, a larger one does not, and one that is no text does not either.
+    other.set('é'.repeat(32_768));
+    await alice.until('the largest text', () =>
+      alice.control.some((m) => m.type === 'clipboard' && m.text.length === 32_768),
+    );
+    const texts = alice.control.filter(({ type }) => type === 'clipboard').length;
+    alice.send('control', JSON.stringify({ type: 'clipboard', text: 'x'.repeat(65_537) }));
+    alice.send('control', JSON.stringify({ type: 'clipboard', text: 'after it' }));
+    await alice.until('only the next text', () => copied.includes('after it'));
+    expect(copied.filter((text) => text.startsWith('xx'))).toEqual([]);
+    expect(alice.control.filter(({ type }) => type === 'clipboard')).toHaveLength(texts);
     other.close();
     app.close();
   });

@@ -20,6 +20,8 @@ import {
   audioAttributes,
   CODEC_NAME,
   dressOffer,
+  MIC_FMTP,
+  MIC_PAYLOAD_TYPE,
   undressAnswer,
   VIDEO_PAYLOAD_TYPE,
   videoAttributes,
@@ -55,6 +57,8 @@ export interface PeerEvents {
   onDescriptionFailed(kind: 'rejected' | 'duplicate_answer' | 'parse', reason: string, benign: boolean): void;
   onStateChanged(kind: 'ice' | 'connection', from: string, to: string): void;
   onKeyframeWanted(): void;
+  /** A packet of the viewer's microphone; only where the session was granted one. */
+  onMicPacket(packet: Buffer): void;
   onChannelOpen(channel: ChannelName): void;
   onChannelClosed(channel: ChannelName): void;
   onMessage(channel: ChannelName, data: Buffer | string): void;
@@ -81,6 +85,8 @@ export class Peer {
   readonly media: PeerMedia;
   readonly #options: PeerOptions;
   readonly #connection: datachannel.PeerConnection;
+  /** Kept, since what nobody refers to is closed. */
+  #mic: datachannel.Track | null = null;
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
   readonly #remoteBudget = new CandidateBudget();
   readonly #localBudget = new CandidateBudget();
@@ -193,6 +199,8 @@ export class Peer {
     setImmediate(() => {
       for (const channel of this.#channels.values()) channel.close();
       this.#channels.clear();
+      this.#mic?.close();
+      this.#mic = null;
       this.#connection.close();
     });
   }
@@ -276,6 +284,7 @@ export class Peer {
       audio.addSSRC(audioSsrc, cname, 'sound', 'audio');
       audioTrack = this.#connection.addTrack(audio);
     }
+    if (stream.mic) this.#mic = this.#addMicrophone();
     return new PeerMedia({
       stream,
       clock,
@@ -285,6 +294,16 @@ export class Peer {
       audio: audioTrack ? { track: audioTrack, ssrc: audioSsrc } : null,
       onKeyframeWanted: () => events.onKeyframeWanted(),
     });
+  }
+
+  #addMicrophone(): datachannel.Track {
+    const mic = new datachannel.Audio('mic', 'RecvOnly');
+    mic.addOpusCodec(MIC_PAYLOAD_TYPE, MIC_FMTP);
+    const track = this.#connection.addTrack(mic);
+    track.onMessage((packet) => {
+      if (this.#state === 'connected') this.#options.events.onMicPacket(packet);
+    });
+    return track;
   }
 
   #addChannel(name: ChannelName): void {

@@ -113,6 +113,7 @@ beforeEach(() => {
       onClipboard: () => undefined,
       onViewerReady: () => undefined,
       onFirstOffer: () => events.push('first offer'),
+      onMicPacket: () => undefined,
       onPointerDrawn: () => undefined,
       onPathChanged: () => undefined,
       path: { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined },

@@ -37,6 +37,8 @@ export interface PeersEvents {
   /** A viewer can be told of cursor, app state and the like. */
   onViewerReady(channels: ViewerChannels): void;
   onFirstOffer(): void;
+  /** Of the viewer whose input counts. */
+  onMicPacket(pcId: string, packet: Buffer): void;
   /** Whether the viewer whose input counts draws the pointer itself. */
   onPointerDrawn(drawn: boolean): void;
   /** Another connection carries the picture, or none. */
@@ -324,6 +326,9 @@ export class Peers {
         events.event('webrtc.remote_description_failed', { pc: pcId, reason: why, kind, benign }),
       onStateChanged: (kind, from, to) => events.event('webrtc.state_changed', { kind, from, to, pc: pcId }),
       onKeyframeWanted: () => events.onKeyframeWanted(),
+      onMicPacket: (packet) => {
+        if (pcId === this.#active?.peer.pcId) events.onMicPacket(pcId, packet);
+      },
       onChannelOpen: (channel) => own()?.channels.onOpen(channel),
       onChannelClosed: () => own()?.channels.releaseAll(),
       onMessage: (channel, data) => own()?.channels.onMessage(channel, data),

@@ -9,8 +9,11 @@ import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extension
 
 export const VIDEO_PAYLOAD_TYPE = 96;
 export const AUDIO_PAYLOAD_TYPE = 111;
+/** Another one than the sound's: in one bundle a number stands for one set of parameters. */
+export const MIC_PAYLOAD_TYPE = 112;
 export const VIDEO_CLOCK_HZ = 90_000;
 export const AUDIO_CLOCK_HZ = 48_000;
+export const MIC_FMTP = 'minptime=10;useinbandfec=1';
 export const AUDIO_FMTP = 'stereo=1;sprop-stereo=1;useinbandfec=1;minptime=10';
 
 /** Names of the codecs in SDP. */

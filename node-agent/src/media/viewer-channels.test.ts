@@ -208,6 +208,24 @@ describe('a second viewer', () => {
     expect(clipboards).toEqual(['0', '1', '2', '3', '4']);
   });
 
+  test('what apps copy goes out five times a second; of the rest the newest follows', () => {
+    const { channels, sent } = connect();
+    const texts = () =>
+      sent.flatMap(({ channel, data }) => {
+        const parsed = channel === 'control' ? parseAgentControl(String(data)) : null;
+        return parsed?.kind === 'message' && parsed.message.type === 'clipboard' ? [parsed.message.text] : [];
+      });
+    for (let count = 0; count < 9; count++) channels.clipboard(`${count}`);
+    expect(texts()).toEqual(['0', '1', '2', '3', '4']);
+    nowMs = 999;
+    channels.tick();
+    expect(texts()).toHaveLength(5);
+    nowMs = 1_000;
+    channels.tick();
+    channels.tick();
+    expect(texts()).toEqual(['0', '1', '2', '3', '4', '8']);
+  });
+
   test('text beyond 64 KiB is malformed and reaches nobody', () => {
     const { channels } = connect();
     channels.onMessage('control', JSON.stringify({ type: 'clipboard', text: 'x'.repeat(65_537) }));

@@ -61,6 +61,8 @@ export class ViewerChannels {
   #flushTimer: NodeJS.Timeout | null = null;
   /** Numbers of what was sent, one row for each channel. */
   readonly #sequences = { input: 0, motion: 0 };
+  /** A text that waits for its turn. */
+  #copied: string | null = null;
   #active = false;
   #closed = false;
   #viewerDrawsCursor = true;
@@ -151,8 +153,10 @@ export class ViewerChannels {
     this.control({ type: 'cursor_use', id: shape?.id ?? null });
   }
 
+  /** What an app copied; over the rate only the newest is kept, and goes out when it may. */
   clipboard(text: string): void {
-    if (this.#clipboardOut.take(this.#options.clock.monotonicMs())) this.control({ type: 'clipboard', text });
+    this.#copied = text;
+    this.#tellCopied();
   }
 
   /** An app shakes a pad; only a viewer whose pad can be shaken hears of it. */
@@ -162,8 +166,9 @@ export class ViewerChannels {
     this.#options.send('input', Buffer.from(encodeRumble(message)), MOTION_BUFFER_BYTES);
   }
 
-  /** To be called a few times a second: a silent viewer must not hold keys. */
+  /** To be called a few times a second: a silent viewer must not hold keys, and a late text must not stay. */
   tick(): void {
+    this.#tellCopied();
     if (this.#state.isSilent(this.#options.clock.monotonicMs())) this.releaseAll();
   }
 
@@ -229,6 +234,13 @@ export class ViewerChannels {
     else if (message.type === 'clipboard' && this.#active && this.#clipboardIn.take(nowMs)) {
       this.#options.onClipboard(message.text);
     }
+  }
+
+  #tellCopied(): void {
+    const text = this.#copied;
+    if (text === null || !this.#clipboardOut.take(this.#options.clock.monotonicMs())) return;
+    this.#copied = null;
+    this.control({ type: 'clipboard', text });
   }
 
   #onMalformed(nowMs: number): void {

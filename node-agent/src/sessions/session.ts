@@ -374,6 +374,7 @@ export class Session {
       width: stream.width,
       height: stream.height,
       audio: stream.audio,
+      microphone: stream.mic,
     };
     const deps = { clock: this.#deps.clock, random: this.#deps.random, env: process.env };
     try {

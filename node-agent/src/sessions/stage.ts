@@ -9,6 +9,8 @@ export interface StageOptions extends HelperOptions {
   width: number;
   height: number;
   audio: boolean;
+  /** Whether apps may hear the viewer. */
+  microphone: boolean;
 }
 
 /** What capture needs of a stage. */
@@ -55,7 +57,8 @@ export class Stage {
     const cookie = await makeCookie(options, deps.random);
     // The display before the sound, because it takes longer.
     const screen = startXvfb(options, cookie, deps);
-    const sound = options.audio ? startAudioServer(options, deps) : Promise.resolve(null);
+    const sound =
+      options.audio || options.microphone ? startAudioServer(options, deps) : Promise.resolve(null);
     const [screenResult, soundResult] = await Promise.allSettled([screen, sound]);
     const audio = soundResult.status === 'fulfilled' ? soundResult.value : null;
     if (screenResult.status === 'rejected') {

@@ -1,4 +1,5 @@
 export { AppSink, type MediaBuffer, Sample } from './app-sink.ts';
+export { AppSrc } from './app-src.ts';
 export type { BusMessage } from './bus.ts';
 export { initialise, version } from './init.ts';
 export type { PropertyValue } from './object.ts';

@@ -156,6 +156,14 @@ function bind() {
       'size_t gst_buffer_extract(void *buffer, size_t offset, void *dest, size_t size)',
     ) as (buffer: Pointer, offset: number, dest: Uint8Array, size: number) => number | bigint,
 
+    gst_buffer_new_memdup: gst.func('void *gst_buffer_new_memdup(const void *data, size_t size)') as (
+      data: Uint8Array,
+      size: number,
+    ) => Pointer,
+    gst_app_src_push_buffer: app.func('int gst_app_src_push_buffer(void *source, void *buffer)') as (
+      source: Pointer,
+      buffer: Pointer,
+    ) => number,
     gst_app_sink_try_pull_sample: app.func(
       'void *gst_app_sink_try_pull_sample(void *sink, uint64_t timeout)',
     ) as KoffiFunc<(sink: Pointer, timeout: number) => Pointer | null>,

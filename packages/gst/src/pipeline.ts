@@ -1,4 +1,5 @@
 import { AppSink } from './app-sink.ts';
+import { AppSrc } from './app-src.ts';
 import { Bus } from './bus.ts';
 import { initialise } from './init.ts';
 import { CLOCK_TIME_NONE, native, type Pointer, takeError, takeString } from './native.ts';
@@ -77,6 +78,7 @@ export class Pipeline {
   readonly #bus: Bus;
   readonly #elements = new Map<string, Element>();
   readonly #sinks = new Map<string, AppSink>();
+  readonly #sources = new Map<string, AppSrc>();
   #changing: Promise<void> = Promise.resolve();
   #disposed: Promise<void> | null = null;
 
@@ -122,6 +124,15 @@ export class Pipeline {
     const sink = new AppSink(this.#find(name));
     this.#sinks.set(name, sink);
     return sink;
+  }
+
+  /** @throws when there is no element of that name; that it is an appsrc is the caller's promise */
+  appSrc(name: string): AppSrc {
+    const known = this.#sources.get(name);
+    if (known) return known;
+    const source = new AppSrc(this.#find(name));
+    this.#sources.set(name, source);
+    return source;
   }
 
   #find(name: string): Pointer {

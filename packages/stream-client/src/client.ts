@@ -262,6 +262,7 @@ export class BrowserStreamClient implements StreamClient {
     const before = this.#state;
     this.#state = state;
     if (before.kind === 'live' && state.kind !== 'live') this.#controls.releaseAll();
+    if (state.kind === 'ended') this.#sound.closeMicrophone();
     this.#emitter.emit('state', state);
   }
 

@@ -6,6 +6,14 @@ import type { MediaWorker } from '../worker-pool.ts';
 
 type Signal = Extract<WorkerMessage, { type: 'signal' }>['msg'];
 
+/** Stream of the viewer's microphone. */
+export const MIC_SSRC = 0x0badcafe;
+
+/** The library names no stream for a line that it did not offer itself; browsers do. */
+function nameMicStream(answer: string): string {
+  return answer.replace(/^a=mid:mic\r\n/m, `a=mid:mic\r\na=ssrc:${MIC_SSRC} cname:voice\r\n`);
+}
+
 export interface ReceivedPacket {
   data: Buffer;
   sequence: number;
@@ -102,6 +110,12 @@ export class NativeViewer {
     this.#tracks.find((track) => track.mid() === 'video')?.sendMessageBinary(packet);
   }
 
+  /** Sends RTP of a microphone, whose stream must be MIC_SSRC. @returns false where the session takes none */
+  sendMic(packet: Buffer): boolean {
+    const track = this.#tracks.find((one) => one.mid() === 'mic');
+    return track?.isOpen() ? track.sendMessageBinary(packet) : false;
+  }
+
   /** SSRC of the picture, once a packet arrived; 0 before. */
   get videoSsrc(): number {
     return this.video[0]?.data.readUInt32BE(8) ?? 0;
@@ -152,7 +166,7 @@ export class NativeViewer {
       this.#changed();
     });
     connection.onLocalDescription((answer) => {
-      this.signal({ type: 'answer', pc_id: pcId, sdp: this.editAnswer(answer) });
+      this.signal({ type: 'answer', pc_id: pcId, sdp: this.editAnswer(nameMicStream(answer)) });
     });
     connection.onLocalCandidate((own, mid) => {
       const candidate = this.editCandidate(own, 'agent');
@@ -160,6 +174,7 @@ export class NativeViewer {
     });
     connection.onTrack((track) => {
       tracks.push(track);
+      if (track.mid() === 'mic') return;
       const received = track.mid() === 'audio' ? this.audio : this.video;
       track.onMessage((data) => {
         const header = readRtpHeader(data);

@@ -1,5 +1,6 @@
-/** Sound out and microphone in. Both start off, since browsers allow neither without the person's act. */
+/** Sound out, and the microphone beside it. Both start off, since browsers allow neither without the person's act. */
 import type { AudioStatus } from '../types.ts';
+import { Microphone } from './microphone.ts';
 import type { Peer } from './peer.ts';
 import type { Picture } from './picture.ts';
 
@@ -10,9 +11,7 @@ export class Sound {
   #wanted = false;
   #volume = 1;
   #available = false;
-  #microphone: AudioStatus['microphone'] = 'off';
-  #input: MediaStream | null = null;
-  #peer: Peer | null = null;
+  #microphone = new Microphone(() => this.#tell());
 
   constructor(video: HTMLVideoElement, picture: Picture, onChange: (status: AudioStatus) => void) {
     this.#video = video;
@@ -26,17 +25,15 @@ export class Sound {
       available: this.#available,
       muted: !this.#wanted,
       volume: this.#volume,
-      microphone: this.#microphone,
+      microphone: this.#microphone.status,
     };
   }
 
   /** Another connection plays; what the person chose stays. */
-  attach(peer: Peer | null): void {
-    this.#peer = peer;
+  attach(peer: Peer): void {
     this.#available = this.#picture.hasAudio;
     this.#video.muted = !this.#wanted;
-    const track = this.#input?.getAudioTracks()[0];
-    if (track !== undefined) void peer?.setMicrophone(track).catch(() => undefined);
+    this.#microphone.attach(peer);
     this.#tell();
   }
 
@@ -67,36 +64,17 @@ export class Sound {
     this.#tell();
   }
 
-  async setMicrophone(on: boolean): Promise<AudioStatus['microphone']> {
-    this.#microphone = on ? await this.#open() : this.#close();
-    this.#tell();
-    return this.#microphone;
+  setMicrophone(on: boolean): Promise<AudioStatus['microphone']> {
+    return this.#microphone.turn(on);
+  }
+
+  /** Nothing plays any more: nobody may be heard. */
+  closeMicrophone(): void {
+    this.#microphone.attach(null);
   }
 
   dispose(): void {
-    this.#close();
-    this.#peer = null;
-  }
-
-  async #open(): Promise<AudioStatus['microphone']> {
-    if (this.#peer === null || navigator.mediaDevices === undefined) return 'unavailable';
-    try {
-      this.#input ??= await navigator.mediaDevices.getUserMedia({ audio: { echoCancellation: true } });
-    } catch {
-      return 'denied';
-    }
-    const track = this.#input.getAudioTracks()[0] ?? null;
-    const taken = await this.#peer?.setMicrophone(track).catch(() => false);
-    if (taken) return 'on';
-    this.#close();
-    return 'unavailable';
-  }
-
-  #close(): 'off' {
-    for (const track of this.#input?.getTracks() ?? []) track.stop();
-    this.#input = null;
-    void this.#peer?.setMicrophone(null).catch(() => undefined);
-    return 'off';
+    this.closeMicrophone();
   }
 
   #tell(): void {

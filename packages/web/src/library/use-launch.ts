@@ -11,7 +11,8 @@ export function useLaunch() {
   const navigate = useNavigate();
   return useMutation({
     mutationFn: (app: Pick<AppListItem, 'id' | 'name'>) =>
-      call('sessions.launch', { body: { app_id: app.id, mic: false } }),
+      // Asks that it may be turned on later, in the session; the instance decides, and nothing is heard before.
+      call('sessions.launch', { body: { app_id: app.id, mic: true } }),
     onSuccess: ({ session, signaling }) => {
       keepTicket(session.id, signaling);
       queryClient.setQueryData(keys.session(session.id), { session });

@@ -1,3 +1,4 @@
+import type { AudioStatus } from '@footlight/stream-client';
 import { ActionIcon } from '@mantine/core';
 import {
   IconArrowLeft,
@@ -18,6 +19,11 @@ import { nextLevel, type StatsLevel } from './stats-view.tsx';
 import type { StreamView } from './use-stream.ts';
 
 const QUALITY_WORDS = { excellent: 'Excellent', good: 'Good', poor: 'Poor' };
+
+const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
+  denied: 'The browser withheld the microphone; allow it for this page, then turn it on',
+  unavailable: 'No microphone can be used here; try again',
+};
 
 /** The slim bar over the picture: name, quality, and the few things that a person may want while an app runs. */
 export function SessionBar(props: {
@@ -83,7 +89,11 @@ export function SessionBar(props: {
         )}
         {props.microphone && (
           <Act
-            label={micOn ? 'Turn the microphone off' : 'Turn the microphone on'}
+            label={
+              micOn
+                ? 'Turn the microphone off'
+                : (MIC_REFUSALS[audio?.microphone ?? 'off'] ?? 'Turn the microphone on')
+            }
             onClick={() => void client?.setMicrophone(!micOn)}
           >
             {micOn ? <IconMicrophone size={20} /> : <IconMicrophoneOff size={20} />}

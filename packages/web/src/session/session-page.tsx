@@ -1,5 +1,6 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { Button, Loader } from '@mantine/core';
+import { IconMicrophone } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
@@ -200,6 +201,18 @@ function Theatre(props: {
           onSwap={() => setDialog('swap')}
           onEnd={() => setDialog('end')}
         />
+        {stream.audio?.microphone === 'on' && (
+          <button
+            type="button"
+            className={styles.micMark}
+            data-stream-overlay=""
+            onClick={() => void client?.setMicrophone(false)}
+          >
+            <IconMicrophone size={16} aria-hidden="true" />
+            Microphone on
+            <span className={styles.micOff}>Turn it off</span>
+          </button>
+        )}
         <StatsView history={stream.history} level={level} />
         {swap !== null && !props.ending && state.kind !== 'reconnecting' && (
           <p className={styles.toast} role="status" data-stream-overlay="">

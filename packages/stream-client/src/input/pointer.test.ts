@@ -1,0 +1,217 @@
+// @vitest-environment happy-dom
+import { decodeInput, type InputLane, type InputMessage } from '@footlight/protocol/input';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Environment } from '../types.ts';
+import { Pointer } from './pointer.ts';
+import { InputSender } from './sender.ts';
+
+const WIDTH = 640;
+const HEIGHT = 480;
+
+let surface: HTMLElement;
+let overlay: HTMLElement;
+let pointer: Pointer;
+let sent: InputMessage[];
+let enabled: boolean;
+let wantsLock: boolean;
+let locked: Element | null;
+let lockOptions: unknown[];
+
+beforeEach(() => {
+  [sent, enabled, wantsLock, locked, lockOptions] = [[], true, false, null, []];
+  const environment = {
+    monotonicMs: () => performance.now(),
+    setTimeout: (work: () => void) => {
+      work();
+      return { cancel: () => undefined };
+    },
+  } as unknown as Environment;
+  const channel = (lane: InputLane) =>
+    ({
+      readyState: 'open',
+      bufferedAmount: 0,
+      send: (data: Uint8Array) => {
+        const decoded = decodeInput(data, lane);
+        if (decoded.kind === 'message') sent.push(decoded.message);
+      },
+    }) as unknown as RTCDataChannel;
+  const sender = new InputSender(environment, () => undefined);
+  sender.attach({ input: channel('input'), motion: channel('motion') });
+  surface = document.createElement('div');
+  overlay = document.createElement('button');
+  overlay.dataset.streamOverlay = '';
+  const video = document.createElement('video');
+  Object.defineProperties(video, {
+    // Twice as many pixels as the picture has on the page.
+    videoWidth: { value: WIDTH * 2 },
+    videoHeight: { value: HEIGHT * 2 },
+    getBoundingClientRect: { value: () => ({ left: 0, top: 0, width: WIDTH, height: HEIGHT }) },
+  });
+  surface.append(video, overlay);
+  document.body.append(surface);
+  Object.defineProperty(document, 'pointerLockElement', { configurable: true, get: () => locked });
+  Object.assign(document, { exitPointerLock: () => lock(null) });
+  Object.assign(surface, {
+    requestPointerLock: (options: unknown) => {
+      lockOptions.push(options);
+      lock(surface);
+      return Promise.resolve();
+    },
+  });
+  pointer = new Pointer(sender, surface, video, {
+    isEnabled: () => enabled,
+    onGesture: () => undefined,
+    onPress: () => undefined,
+    wantsLock: () => wantsLock && locked === null,
+    onLockChange: () => undefined,
+  });
+});
+
+afterEach(() => {
+  pointer.dispose();
+  surface.remove();
+});
+
+function lock(element: Element | null): void {
+  locked = element;
+  document.dispatchEvent(new Event('pointerlockchange'));
+}
+
+const MOVE = 'onpointerrawupdate' in window ? 'pointerrawupdate' : 'pointermove';
+
+function fire(target: EventTarget, type: string, fields: Record<string, unknown> = {}): Event {
+  const event = new Event(type, { bubbles: true, cancelable: true });
+  Object.assign(event, {
+    clientX: 0,
+    clientY: 0,
+    pointerType: 'mouse',
+    pointerId: 1,
+    pressure: 0.5,
+    ...fields,
+  });
+  target.dispatchEvent(event);
+  return event;
+}
+const finger = (type: string, pointerId: number, clientX: number, clientY: number) =>
+  fire(surface, type, { pointerType: 'touch', pointerId, clientX, clientY });
+
+describe('fingers on the picture', () => {
+  test('a tap is down and up of contact 0 at its place, and no click of a mouse besides', () => {
+    const down = finger('pointerdown', 7, WIDTH, 0);
+    finger('pointerup', 7, WIDTH, 0);
+    expect(down.defaultPrevented).toBe(true);
+    expect(sent).toMatchObject([
+      { kind: 'touch', action: 'down', contact: 0, x: 65_535, y: 0, pressure: 128 },
+      { kind: 'touch', action: 'up', contact: 0, x: 65_535, y: 0, pressure: 0 },
+    ]);
+  });
+
+  test('a drag moves the contact that came down, and only while it is down', () => {
+    finger(MOVE, 7, 10, 10);
+    finger('pointerdown', 7, 0, 0);
+    finger(MOVE, 7, WIDTH, HEIGHT);
+    finger('pointerup', 7, WIDTH, HEIGHT);
+    finger(MOVE, 7, 0, 0);
+    expect(sent.map((message) => message.kind === 'touch' && message.action)).toEqual(['down', 'move', 'up']);
+  });
+
+  test('two fingers are two contacts, and a free number is used again', () => {
+    finger('pointerdown', 7, 0, 0);
+    finger('pointerdown', 8, 0, 0);
+    finger('pointerup', 7, 0, 0);
+    finger('pointerdown', 9, 0, 0);
+    expect(sent.map((message) => message.kind === 'touch' && [message.action, message.contact])).toEqual([
+      ['down', 0],
+      ['down', 1],
+      ['up', 0],
+      ['down', 0],
+    ]);
+  });
+
+  test('a touch that the system takes over is cancelled', () => {
+    finger('pointerdown', 7, 0, 0);
+    finger('pointercancel', 7, 0, 0);
+    expect(sent.at(-1)).toMatchObject({ kind: 'touch', action: 'cancel', contact: 0 });
+  });
+
+  test('an eleventh finger is one too many', () => {
+    for (let id = 1; id <= 11; id++) finger('pointerdown', id, 0, 0);
+    finger('pointerup', 11, 0, 0);
+    expect(sent).toHaveLength(10);
+  });
+
+  test('after the session was told to let go, a finger that is still down says nothing', () => {
+    finger('pointerdown', 7, 0, 0);
+    pointer.forget();
+    finger(MOVE, 7, 5, 5);
+    finger('pointerup', 7, 5, 5);
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe('buttons', () => {
+  test('carry their place, and come up wherever they come up', () => {
+    fire(surface, 'mousedown', { button: 2, clientX: WIDTH / 2, clientY: HEIGHT / 2 });
+    fire(window, 'mouseup', { button: 2, clientX: WIDTH * 3, clientY: 0 });
+    expect(sent).toMatchObject([
+      { kind: 'button', button: 2, down: true, position: { x: 32_768, y: 32_768 } },
+      { kind: 'button', button: 2, down: false, position: { x: 65_535, y: 0 } },
+    ]);
+  });
+
+  test('a release without a press, a sixth button and a click beside the picture send nothing', () => {
+    fire(window, 'mouseup', { button: 0 });
+    fire(surface, 'mousedown', { button: 5 });
+    fire(surface, 'mousedown', { button: 0, clientX: WIDTH + 1 });
+    expect(sent).toEqual([]);
+  });
+
+  test("the page's own controls, and a page that has the input to itself, send nothing", () => {
+    fire(overlay, 'mousedown', { button: 0 });
+    fire(overlay, 'wheel', { deltaY: 100, deltaX: 0, deltaMode: 0 });
+    enabled = false;
+    fire(surface, 'mousedown', { button: 0 });
+    fire(surface, MOVE, { clientX: 3 });
+    expect(sent).toEqual([]);
+  });
+
+  test('the wheel sends whole units and keeps the rest', () => {
+    for (let turn = 0; turn < 3; turn++) fire(surface, 'wheel', { deltaX: 0, deltaY: 0.5, deltaMode: 0 });
+    fire(surface, 'wheel', { deltaX: -3, deltaY: 0, deltaMode: 1 });
+    expect(sent).toMatchObject([
+      { kind: 'wheel', dx: 0, dy: 1 },
+      { kind: 'wheel', dx: -120, dy: 0 },
+    ]);
+  });
+});
+
+describe('the pointer lock', () => {
+  test('is asked for with the next click once the app wants it, without acceleration', () => {
+    fire(surface, 'mousedown', { button: 0 });
+    expect(locked).toBeNull();
+    wantsLock = true;
+    fire(surface, 'mousedown', { button: 0 });
+    expect(locked).toBe(surface);
+    expect(lockOptions).toEqual([{ unadjustedMovement: true }]);
+  });
+
+  test('locked, motion is sent as totals in sixteenths of a stream pixel, and clicks have no place', () => {
+    lock(surface);
+    fire(surface, MOVE, { movementX: 2, movementY: -1 });
+    fire(surface, MOVE, { movementX: 1, movementY: 0 });
+    fire(surface, 'mousedown', { button: 0 });
+    expect(sent.filter(({ kind }) => kind === 'pointer_rel').at(-1)).toMatchObject({ sum_x: 96, sum_y: -32 });
+    expect(sent.at(-1)).toMatchObject({ kind: 'button', down: true, position: null });
+  });
+
+  test('is given back when the app lets go, unless the person took it', () => {
+    lock(surface);
+    pointer.releaseAppLock();
+    expect(locked).toBe(surface);
+    pointer.unlock();
+    wantsLock = true;
+    fire(surface, 'mousedown', { button: 0 });
+    pointer.releaseAppLock();
+    expect(locked).toBeNull();
+  });
+});

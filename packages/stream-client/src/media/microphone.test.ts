@@ -1,0 +1,114 @@
+// @vitest-environment happy-dom
+import { beforeEach, describe, expect, test } from 'vitest';
+import { Microphone } from './microphone.ts';
+
+let asked: { grant(): void; refuse(): void }[];
+let open: Set<EventTarget>;
+let sent: (MediaStreamTrack | null)[];
+let changes: string[];
+let microphone: Microphone;
+
+const peer = { setMicrophone: (track: MediaStreamTrack | null) => Promise.resolve(sent.push(track) > 0) };
+const deafPeer = { setMicrophone: () => Promise.resolve(false) };
+/** Everything that waits for an answer of the browser has had its turn. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+function makeInput(): MediaStream {
+  const track = Object.assign(new EventTarget(), { stop: () => void open.delete(track) });
+  open.add(track);
+  return { getTracks: () => [track], getAudioTracks: () => [track] } as unknown as MediaStream;
+}
+
+beforeEach(() => {
+  [asked, sent, changes] = [[], [], []];
+  open = new Set();
+  Object.defineProperty(navigator, 'mediaDevices', {
+    configurable: true,
+    value: {
+      getUserMedia: () =>
+        new Promise<MediaStream>((resolve, reject) => {
+          asked.push({
+            grant: () => resolve(makeInput()),
+            refuse: () => reject(new Error('NotAllowedError')),
+          });
+        }),
+    },
+  });
+  microphone = new Microphone(() => changes.push(microphone.status));
+  microphone.attach(peer);
+});
+
+async function turnOn(): Promise<void> {
+  const turned = microphone.turn(true);
+  asked.at(-1)?.grant();
+  await turned;
+}
+
+describe('the microphone of the page', () => {
+  test('is neither asked for nor open before the person turns it on', () => {
+    expect(asked).toEqual([]);
+    expect(microphone.status).toBe('off');
+  });
+
+  test('sends while it is on, and closes when it is turned off', async () => {
+    await turnOn();
+    expect(microphone.status).toBe('on');
+    expect(sent).toEqual([...open]);
+    await microphone.turn(false);
+    expect(open.size).toBe(0);
+    expect(sent.at(-1)).toBeNull();
+    expect(changes).toEqual(['on', 'off']);
+  });
+
+  test('a refusal is told', async () => {
+    const turned = microphone.turn(true);
+    asked[0]?.refuse();
+    expect(await turned).toBe('denied');
+  });
+
+  test('a session that takes none gets none', async () => {
+    microphone.attach(deafPeer);
+    await turnOn();
+    expect(microphone.status).toBe('unavailable');
+    expect(open.size).toBe(0);
+  });
+
+  test('turned off while the browser still asks, it does not open afterwards', async () => {
+    const turned = microphone.turn(true);
+    await microphone.turn(false);
+    asked[0]?.grant();
+    expect(await turned).toBe('off');
+    expect(open.size).toBe(0);
+    expect(sent).toEqual([]);
+  });
+
+  test('stays on over a new connection, and goes off where that one takes none', async () => {
+    await turnOn();
+    microphone.attach(peer);
+    await settled();
+    expect(sent).toHaveLength(2);
+    expect(microphone.status).toBe('on');
+    microphone.attach(deafPeer);
+    await settled();
+    expect(microphone.status).toBe('unavailable');
+    expect(open.size).toBe(0);
+  });
+
+  test('is closed when nothing plays any more', async () => {
+    await turnOn();
+    microphone.attach(null);
+    expect(open.size).toBe(0);
+    expect(microphone.status).toBe('off');
+  });
+
+  test('a device that is unplugged turns it off', async () => {
+    await turnOn();
+    for (const track of [...open]) track.dispatchEvent(new Event('ended'));
+    expect(microphone.status).toBe('off');
+  });
+
+  test('a page without a secure context has none', async () => {
+    Object.defineProperty(navigator, 'mediaDevices', { configurable: true, value: undefined });
+    expect(await microphone.turn(true)).toBe('unavailable');
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * The page's microphone: off until the person turns it on, and open only while it is. A browser asks the person once
+ * more; whoever turns it off, or leaves, while that question stands gets no open microphone afterwards.
+ */
+import type { AudioStatus } from '../types.ts';
+import type { Peer } from './peer.ts';
+
+type Status = AudioStatus['microphone'];
+
+export class Microphone {
+  #onChange: () => void;
+  #status: Status = 'off';
+  #input: MediaStream | null = null;
+  #peer: Pick<Peer, 'setMicrophone'> | null = null;
+  /** Numbers what the person wants, so that a late answer to an older wish is not taken for the newest. */
+  #wish = 0;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  get status(): Status {
+    return this.#status;
+  }
+
+  /** Another connection plays; a microphone that is on goes with it. null = none plays any more. */
+  attach(peer: Pick<Peer, 'setMicrophone'> | null): void {
+    this.#peer = peer;
+    if (peer === null) this.#close('off');
+    else if (this.#input !== null) void this.#send(this.#input);
+  }
+
+  async turn(on: boolean): Promise<Status> {
+    if (!on) {
+      this.#close('off');
+      return this.#status;
+    }
+    if (this.#input !== null) return this.#status;
+    this.#wish += 1;
+    const mine = this.#wish;
+    if (this.#peer === null || navigator.mediaDevices === undefined) return this.#set('unavailable');
+    let input: MediaStream;
+    try {
+      input = await navigator.mediaDevices.getUserMedia({ audio: { echoCancellation: true } });
+    } catch {
+      return mine === this.#wish ? this.#set('denied') : this.#status;
+    }
+    if (mine !== this.#wish) {
+      stop(input);
+      return this.#status;
+    }
+    this.#input = input;
+    const [track] = input.getAudioTracks();
+    // Unplugged, or taken back in the browser's own controls.
+    track?.addEventListener('ended', () => {
+      if (this.#input === input) this.#close('off');
+    });
+    await this.#send(input);
+    return this.#status;
+  }
+
+  async #send(input: MediaStream): Promise<void> {
+    const track = input.getAudioTracks()[0] ?? null;
+    const taken = (await this.#peer?.setMicrophone(track).catch(() => false)) ?? false;
+    if (this.#input !== input) return;
+    if (taken) this.#set('on');
+    else this.#close('unavailable');
+  }
+
+  #close(status: Status): void {
+    this.#wish += 1;
+    const input = this.#input;
+    this.#input = null;
+    if (input !== null) {
+      stop(input);
+      void this.#peer?.setMicrophone(null).catch(() => undefined);
+    }
+    this.#set(status);
+  }
+
+  #set(status: Status): Status {
+    if (status !== this.#status) {
+      this.#status = status;
+      this.#onChange();
+    }
+    return status;
+  }
+}
+
+function stop(input: MediaStream): void {
+  for (const track of input.getTracks()) track.stop();
+}
