@@ -177,6 +177,12 @@ const media = () =>
     message.type === 'event' && message.event === 'session.effective_media' ? [message.payload.mic] : [],
   );
 
+const problems = () =>
+  said.filter(
+    (message) =>
+      message.type === 'failure' || (message.type === 'log' && message.event === 'media.microphone_failed'),
+  );
+
 describe('a session that was granted the microphone', () => {
   test('its app records what the viewer says, while the viewer says it, and a second viewer after a takeover', async () => {
     const sound = await startSession(true);
@@ -197,7 +203,7 @@ describe('a session that was granted the microphone', () => {
       const other = await speak(bob);
       await bob.until('the other voice', () => (app.peaks.at(-1) ?? 0) > VOICE);
       await other.stop();
-      expect(said.filter(({ type }) => type === 'failure' || type === 'log')).toEqual([]);
+      expect(problems()).toEqual([]);
     } finally {
       app.stop();
     }
@@ -215,13 +221,12 @@ describe('a session that was granted the microphone', () => {
         packet.writeUInt32BE(MIC_SSRC, 8);
         alice.sendMic(packet);
       }
-      alice.sendMic(Buffer.from([1]));
       // And then somebody speaks.
       const voice = await speak(alice);
       await alice.until('a voice', () => (app.peaks.at(-1) ?? 0) > VOICE, 15_000);
       await voice.stop();
       expect(alice.state).toBe('connected');
-      expect(said.filter(({ type }) => type === 'failure')).toEqual([]);
+      expect(problems()).toEqual([]);
     } finally {
       app.stop();
     }

@@ -1,4 +1,5 @@
 import {
+  type ChannelName,
   decodeInput,
   encodeButton,
   encodeControl,
@@ -398,6 +399,17 @@ describe('frames that are not what they should be', () => {
     }
     expect(read).toBeGreaterThan(DECODES / 10);
   }, 1_800_000);
+
+  test.each<[ChannelName, Buffer | string]>([
+    ['input', Buffer.alloc(1_101, 0x80)],
+    ['motion', Buffer.alloc(65, 0x80)],
+    ['control', JSON.stringify({ type: 'clipboard', text: '', more: 'x'.repeat(128 * 1024) })],
+  ])('more than %s carries is counted, whatever is in it', (channel, data) => {
+    const { channels } = connect();
+    for (let count = 0; count < 200; count++) channels.onMessage(channel, data);
+    expect(offences).toEqual(['input_malformed']);
+    expect(clipboards).toEqual([]);
+  });
 
   test('200 of them in 10 s end the connection', () => {
     const { channels } = connect();

@@ -1,6 +1,7 @@
 import type { StreamSpec } from '@footlight/protocol/agent';
 import {
   type AgentControl,
+  CHANNELS,
   type ChannelName,
   CLIPBOARD_PER_SECOND,
   CONTROL_BUFFER_BYTES,
@@ -118,7 +119,8 @@ export class ViewerChannels {
     if (this.#closed) return;
     const nowMs = this.#options.clock.monotonicMs();
     this.#state.heard(nowMs);
-    if (channel === 'control') this.#onControl(data, nowMs);
+    if (Buffer.byteLength(data) > CHANNELS[channel].maxMessageBytes) this.#onMalformed(nowMs);
+    else if (channel === 'control') this.#onControl(data, nowMs);
     // Text frames have no meaning on the binary channels.
     else if (typeof data !== 'string') this.#onBinary(channel, data, nowMs);
   }

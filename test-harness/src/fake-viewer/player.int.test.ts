@@ -46,7 +46,10 @@ beforeAll(async () => {
     response.end(isScript ? script : HTML);
   });
   server.listen(0, '127.0.0.1');
-  browser = await startBrowser();
+  browser = await startBrowser(undefined, {
+    // A microphone that beeps, and a person who allows it.
+    flags: ['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'],
+  });
 });
 
 afterAll(async () => {
@@ -188,6 +191,30 @@ describe('the player in Chromium', () => {
     await expect.poll(cursor).toContain('data:image/png');
     host.control({ type: 'cursor_use', id: null });
     await expect.poll(cursor).toBe('none');
+  });
+
+  test('sends the microphone once it is turned on, keeps it over a new connection, and stops when it is off', async () => {
+    await live();
+    expect(await page.evaluate(() => window.client.setMicrophone(true))).toBe('unavailable');
+    host.takesMicrophone = true;
+    host.offer('renegotiate');
+    await expect.poll(() => host.peers[1]?.state).toBe('connected');
+    await expect.poll(() => page.evaluate(() => window.client.setMicrophone(true))).toBe('on');
+    // Silence is small; a beep is not.
+    await expect.poll(() => host.voice.some((bytes) => bytes > 60), { timeout: 5_000 }).toBe(true);
+
+    host.offer('renegotiate');
+    await expect.poll(() => host.peers[2]?.state).toBe('connected');
+    await expect.poll(() => host.peers[1]?.state, { timeout: 15_000 }).toBe('closed');
+    const before = host.voice.length;
+    await expect.poll(() => host.voice.length, { timeout: 5_000 }).toBeGreaterThan(before + 20);
+
+    expect(await page.evaluate(() => window.client.setMicrophone(false))).toBe('off');
+    await expect.poll(() => page.evaluate(() => window.client.audio.microphone)).toBe('off');
+    await page.waitForTimeout(300);
+    const after = host.voice.length;
+    await page.waitForTimeout(500);
+    expect(host.voice.length).toBe(after);
   });
 
   test('leaves nothing behind', async () => {

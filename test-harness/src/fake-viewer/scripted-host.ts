@@ -37,11 +37,14 @@ const HEIGHT = 180;
 const FPS = 30;
 const SSRC = 0x1234;
 const PAYLOAD_TYPE = 96;
+const MIC_PAYLOAD_TYPE = 112;
 
 interface HostPeer {
   pcId: string;
   connection: PeerConnection;
   track: Track;
+  /** null = the viewer is not asked for its microphone */
+  mic: Track | null;
   channels: Record<ChannelName, DataChannel>;
   state: string;
   /** candidates that came before the answer */
@@ -53,6 +56,10 @@ export class ScriptedHost {
   readonly inputs: InputMessage[] = [];
   readonly controls: ViewerControl[] = [];
   readonly peers: HostPeer[] = [];
+  /** sizes of the packets of the viewer's microphone */
+  readonly voice: number[] = [];
+  /** later offers take the viewer's microphone */
+  takesMicrophone = false;
   /** sockets that came so far */
   sockets = 0;
   /** offer as soon as the viewer said hello without a connection worth keeping */
@@ -126,6 +133,7 @@ export class ScriptedHost {
       pcId,
       connection,
       track,
+      mic: this.takesMicrophone ? this.#addMicrophone(connection) : null,
       state: 'new',
       early: [],
       channels: this.#channels(connection),
@@ -139,6 +147,16 @@ export class ScriptedHost {
       peer.state = state;
     });
     connection.setLocalDescription('offer');
+  }
+
+  #addMicrophone(connection: PeerConnection): Track {
+    const mic = new nodeDataChannel.Audio('mic', 'RecvOnly');
+    mic.addOpusCodec(MIC_PAYLOAD_TYPE);
+    const track = connection.addTrack(mic);
+    track.onMessage((packet) => {
+      if (((packet[1] ?? 0) & 0x7f) === MIC_PAYLOAD_TYPE) this.voice.push(packet.length);
+    });
+    return track;
   }
 
   /** Sends on the newest connection's control channel. */
@@ -213,7 +231,7 @@ export class ScriptedHost {
         height: HEIGHT,
         fps: FPS,
         audio: false,
-        mic: false,
+        mic: this.takesMicrophone,
         recording: false,
       },
       ice_servers: [],
