@@ -119,7 +119,7 @@ const offerOf = (viewer: NativeViewer) => {
 /** Somebody who, from packet 1000 on, says "aaah" until told to be quiet. */
 async function speak(viewer: NativeViewer): Promise<{ sent(): number; stop(): Promise<void> }> {
   const pipeline = Pipeline.launch(
-    `audiotestsrc is-live=true freq=440 volume=0.5 samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! opusenc frame-size=10 ! rtpopuspay pt=${MIC_PAYLOAD_TYPE} ssrc=${MIC_SSRC} seqnum-offset=1000 ! appsink name=packets sync=false max-buffers=20 drop=true`,
+    `audiotestsrc is-live=true freq=440 volume=0.5 samplesperbuffer=480 ! audio/x-raw,rate=48000,channels=1 ! opusenc frame-size=10 ! rtpopuspay pt=${MIC_PAYLOAD_TYPE} ssrc=${MIC_SSRC} seqnum-offset=1000 timestamp-offset=${1000 * 480} ! appsink name=packets sync=false max-buffers=20 drop=true`,
   );
   let speaking = true;
   let sent = 0;
@@ -218,6 +218,7 @@ describe('a session that was granted the microphone', () => {
         const packet = Buffer.alloc(12 + (count % 90), count);
         packet.writeUInt16BE(0x8000 | (count % 3 === 0 ? 111 : MIC_PAYLOAD_TYPE), 0);
         packet.writeUInt16BE(count, 2);
+        packet.writeUInt32BE(count * 480, 4);
         packet.writeUInt32BE(MIC_SSRC, 8);
         alice.sendMic(packet);
       }

@@ -207,7 +207,8 @@ export class ScriptedHost {
       }
       case 'candidate': {
         const peer = this.peers.find((item) => item.pcId === message.pc_id);
-        if (peer === undefined || message.candidate === '') return;
+        // Of a connection that the viewer has closed meanwhile, a late one has no use.
+        if (peer === undefined || peer.state === 'closed' || message.candidate === '') return;
         if (peer.connection.remoteDescription() === null) peer.early.push(message);
         else peer.connection.addRemoteCandidate(message.candidate, message.mid ?? 'video');
         return;
