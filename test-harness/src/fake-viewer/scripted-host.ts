@@ -200,17 +200,14 @@ export class ScriptedHost {
       case 'answer': {
         const peer = this.peers.find((item) => item.pcId === message.pc_id);
         peer?.connection.setRemoteDescription(message.sdp, 'answer');
-        for (const { candidate, mid } of peer?.early.splice(0) ?? []) {
-          peer?.connection.addRemoteCandidate(candidate, mid ?? 'video');
-        }
+        for (const early of peer?.early.splice(0) ?? []) if (peer !== undefined) addCandidate(peer, early);
         return;
       }
       case 'candidate': {
         const peer = this.peers.find((item) => item.pcId === message.pc_id);
-        // Of a connection that the viewer has closed meanwhile, a late one has no use.
-        if (peer === undefined || peer.state === 'closed' || message.candidate === '') return;
+        if (peer === undefined || message.candidate === '') return;
         if (peer.connection.remoteDescription() === null) peer.early.push(message);
-        else peer.connection.addRemoteCandidate(message.candidate, message.mid ?? 'video');
+        else addCandidate(peer, message);
         return;
       }
       case 'renegotiate':
@@ -279,5 +276,13 @@ export class ScriptedHost {
       send_ms: now,
     } as const;
     channel.sendMessageBinary(encodeInput(pong));
+  }
+}
+
+function addCandidate(peer: HostPeer, { candidate, mid }: Candidate): void {
+  try {
+    peer.connection.addRemoteCandidate(candidate, mid ?? 'video');
+  } catch {
+    // The connection has gone meanwhile.
   }
 }
