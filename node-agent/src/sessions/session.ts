@@ -12,8 +12,8 @@ import {
   type SessionTune,
 } from '@footlight/protocol/agent';
 import type { DisplayRecord } from '../display/xvfb.ts';
-import type { Verdict } from '../link/ack-store.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
+import type { Verdict } from '../link/ack-store.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
 import { type Clock, delay, type Timer, within } from '../platform/clock.ts';
