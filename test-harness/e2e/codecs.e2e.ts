@@ -20,6 +20,8 @@ const BARS: Rgb[] = [
   [0, 255, 255],
   [0, 255, 0],
 ];
+/** Small pictures are encoded by the colour matrix of standard definition and shown by that of HD: green loses 39. */
+const TOLERANCE = 48;
 const POINTS = BARS.map((_, index) => [(index + 0.5) / 8, 0.15] as const);
 
 let stack: Stack;
@@ -69,7 +71,7 @@ describe('AV1', () => {
     const page = await open(id);
     await eventually('the colour bars are in the decoded picture', 30_000, async () => {
       const seen = await coloursAt(page, POINTS);
-      return BARS.every((bar, index) => isNear(seen[index], bar)) || null;
+      return BARS.every((bar, index) => isNear(seen[index], bar, TOLERANCE)) || null;
     });
     const from = await framesShown(page);
     await eventually(
