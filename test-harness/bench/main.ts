@@ -1,6 +1,7 @@
 /** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
 import { benchAdmission } from './admission.ts';
 import { benchApi } from './api.ts';
+import { benchFanin, benchStorm } from './fleet.ts';
 import { benchLogin } from './login.ts';
 import { benchLoss } from './loss.ts';
 import { benchLaunch, benchMedia } from './media.ts';
@@ -15,6 +16,8 @@ const benches: Record<string, () => Promise<number>> = {
   'admission-sqlite': () => benchAdmission(ROUNDS, ['sqlite']),
   'admission-postgres': () => benchAdmission(ROUNDS, ['postgres']),
   login: () => benchLogin(ROUNDS),
+  fanin: () => benchFanin(ROUNDS),
+  storm: () => benchStorm(ROUNDS),
   launch: () => benchLaunch(20),
   connect: () => benchMedia(['connect'], ROUNDS),
   g2g: () => benchMedia(['g2g'], ROUNDS),
