@@ -44,8 +44,8 @@ declare global {
   }
 }
 
-/** So many fill 4.5 Mbit/s at 720p60, and still fit a tenth of it at the coarsest quantizer. */
-const RECTANGLES = 30;
+/** So many make megabits at 720p60, and still fit half of one at the coarsest quantizer. */
+const RECTANGLES = 10;
 const START_LIMIT_MS = 20_000;
 const PAGE = `<!doctype html><meta charset="utf-8"><title>viewer</title>
 <style>html,body{margin:0;background:#000}video{width:100vw;height:100vh}</style>

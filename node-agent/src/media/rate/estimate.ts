@@ -118,9 +118,17 @@ export class BandwidthEstimate {
     this.#lossDeafUntilMs = nowMs + LOSS_DEAF_MS;
   }
 
+  get #arrivedKbps(): number {
+    return (this.#arrived.reduce((sum, { bytes }) => sum + bytes, 0) * 8) / ARRIVED_WINDOW_MS;
+  }
+
   #lower(nowMs: number): void {
-    const linkKbps = this.#delay.linkKbps;
-    if (linkKbps === null || linkKbps * USABLE >= this.#kbps) return;
+    const seenKbps = this.#delay.linkKbps;
+    if (seenKbps === null) return;
+    // A few packets of a slow link may come slowly by chance; what it carried for half a second it can carry. Before the
+    // first fall that would count what came while it was still fast.
+    const linkKbps = this.#cap ? Math.max(seenKbps, this.#arrivedKbps) : seenKbps;
+    if (linkKbps * USABLE >= this.#kbps) return;
     this.#cap = { kbps: linkKbps, sinceMs: nowMs };
     this.#kbps = Math.max(MIN_KBPS, linkKbps * USABLE);
   }
@@ -130,10 +138,9 @@ export class BandwidthEstimate {
     this.#grownAtMs = nowMs;
     if (this.#cap && nowMs - this.#cap.sinceMs > CAP_FORGOTTEN_MS) this.#cap = null;
     const capKbps = this.#cap ? this.#cap.kbps * USABLE : this.#topKbps;
-    const arrivedKbps = (this.#arrived.reduce((sum, { bytes }) => sum + bytes, 0) * 8) / ARRIVED_WINDOW_MS;
     const grownKbps = Math.min(
       this.#kbps * GROW_PER_STEP ** (elapsedMs / GROW_STEP_MS),
-      arrivedKbps * MAX_BEYOND_ARRIVED,
+      this.#arrivedKbps * MAX_BEYOND_ARRIVED,
       capKbps,
       this.#topKbps,
     );
