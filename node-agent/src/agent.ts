@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { ConfigUpdate, ControlCommand, Registered } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
+import { HostSettings } from './config/host-settings.ts';
 import { type HealthServer, serveHealth } from './health/server.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
@@ -44,6 +45,7 @@ export interface AgentDeps {
 export class Agent {
   readonly #config: AgentConfig;
   readonly #deps: AgentDeps;
+  readonly #settings: HostSettings;
   readonly #inventory: Inventory;
   readonly #workers: MediaWorkerPool;
   readonly #supervisor: Supervisor;
@@ -56,11 +58,17 @@ export class Agent {
   /** Settles when the control plane asked this process to end so that its supervisor starts it again. */
   readonly restartAsked: Promise<void>;
 
-  private constructor(config: AgentConfig, deps: AgentDeps, isolated: boolean, workers: MediaWorkerPool) {
+  private constructor(
+    config: AgentConfig,
+    deps: AgentDeps,
+    found: { isolated: boolean; workers: MediaWorkerPool; settings: HostSettings },
+  ) {
+    const { isolated, workers, settings } = found;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
-    this.#inventory = new Inventory(config, { ...deps, isolated });
+    this.#settings = settings;
+    this.#inventory = new Inventory(config, { ...deps, isolated, settings });
     this.restartAsked = new Promise((resolve) => {
       this.#askRestart = resolve;
     });
@@ -114,7 +122,8 @@ export class Agent {
       onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
-    const agent = new Agent(config, deps, isolated, workers);
+    const settings = await HostSettings.open(config.stateDir, config.knobs, deps.logger);
+    const agent = new Agent(config, deps, { isolated, workers, settings });
     try {
       agent.#health = await serveHealth(config.healthHost, config.healthPort, () => ({
         sessions: agent.#supervisor.liveCount,
@@ -175,7 +184,7 @@ export class Agent {
   }
 
   async #release(): Promise<void> {
-    await Promise.all([this.#workers.close(), this.#health?.close()]);
+    await Promise.all([this.#workers.close(), this.#health?.close(), this.#settings.saved]);
   }
 
   #handler(): LinkHandler {
@@ -233,8 +242,8 @@ export class Agent {
     }
   }
 
-  #configUpdate({ settings }: ConfigUpdate): Verdict {
-    this.#inventory.applySettings(settings);
+  async #configUpdate({ settings }: ConfigUpdate): Promise<Verdict> {
+    await this.#settings.apply(settings);
     void this.#link.sendCapacity().catch((error) => {
       this.#deps.logger.error({ error: errorText(error) }, 'capacity.failed');
     });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Readiness } from '@footlight/protocol/agent';
 import { execa } from 'execa';
 import type { AgentConfig } from './config/environment.ts';
+import { HostSettings } from './config/host-settings.ts';
 import { INSTALL_PLACES, isSystemdRunning } from './install/install.ts';
 import { AGENT_SERVICE } from './install/unit.ts';
 import { reach } from './link/dial.ts';
@@ -31,10 +32,12 @@ const OPTIONAL = [
  * @returns the exit code: 0 sessions can run here, 1 something has to be mended first
  */
 export async function doctor(config: AgentConfig, print: (line: string) => void): Promise<number> {
+  const logger = silentLogger();
   const inventory = new Inventory(config, {
     clock: systemClock,
-    logger: silentLogger(),
+    logger,
     isolated: await canIsolate(),
+    settings: await HostSettings.open(config.stateDir, config.knobs, logger),
   });
   await inventory.probe();
   const checks = [

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import type { AgentConfig } from './config/environment.ts';
+import { HostSettings } from './config/host-settings.ts';
 import { ControlLink } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
 import { type Clock, delay } from './platform/clock.ts';
@@ -26,7 +27,11 @@ export async function enroll(
     deps.logger.info({ host_id: stored.host_id }, 'enroll.already');
     return 0;
   }
-  const inventory = new Inventory(config, { ...deps, isolated: false });
+  const inventory = new Inventory(config, {
+    ...deps,
+    isolated: false,
+    settings: await HostSettings.open(config.stateDir, config.knobs, deps.logger),
+  });
   await inventory.probe();
   const link = new ControlLink(
     { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },

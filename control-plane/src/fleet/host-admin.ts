@@ -8,6 +8,7 @@ import type { Platform } from '../platform/platform.ts';
 import { deleteHost, gpusOf, hostById, listHosts, lockHost, reportedGpus, updateHost } from './host-store.ts';
 import { gpuView, hostCapacity, hostView } from './host-view.ts';
 import type { AgentLinks } from './links.ts';
+import { requireRestartConfirmed, restartAgent } from './restart.ts';
 import { decideHostStatus, type HostInput } from './status.ts';
 
 const DRAIN_LIMITS = { parallel: 8, budgetMs: 8 * SECOND_MS } as const;
@@ -90,6 +91,28 @@ export class HostAdmin {
     await this.#audit(actorUserId, 'host.delete', id, { node_name: host.node_name, homes });
   }
 
+  /**
+   * Restarts the agent, which ends its sessions.
+   * @throws ApiError 404; 409 for a host that is away or does not take the message, restart_required for one with
+   *   sessions on it
+   */
+  async restart(id: string, confirmed: boolean, actorUserId: string): Promise<void> {
+    const { database } = this.#platform;
+    const live = await database.transaction(async (tx) => {
+      const host = found(await hostById(tx, id));
+      if (host.status === 'offline' || !this.#links.isConnected(id)) {
+        throw new ApiError('conflict', { message: `${host.node_name} is offline.` });
+      }
+      const live = await this.#links.handlers.countReservingSessions(tx, id);
+      requireRestartConfirmed(live, confirmed);
+      return live;
+    });
+    if (!(await restartAgent(this.#platform, this.#links, id))) {
+      throw new ApiError('conflict', { message: 'The agent did not take the message.' });
+    }
+    await this.#audit(actorUserId, 'host.restart', id, { confirmed, live_sessions: live });
+  }
+
   async #move(id: string, input: Extract<HostInput, 'drain' | 'uncordon'>): Promise<HostsTable> {
     const { database } = this.#platform;
     return database.transaction(async (tx) => {
@@ -136,7 +159,8 @@ export class HostAdmin {
   }
 }
 
-function found(host: HostsTable | undefined): HostsTable {
+/** @throws ApiError 404 for a host that is not there */
+export function found(host: HostsTable | undefined): HostsTable {
   if (host === undefined) throw new ApiError('not_found', { message: 'There is no such host.' });
   return host;
 }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { flag } from '../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../platform/database/database.ts';
 import type { GpusTable, HostsTable } from '../platform/database/tables/fleet.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
@@ -148,6 +149,21 @@ export async function markOffline(db: Executor, hostId: string, connectionId: st
     .where('status', '!=', 'offline')
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** Whether the agent behind this connection was told to restart. Another connection is another matter. */
+export async function setPendingRestart(
+  db: Executor,
+  hostId: string,
+  connectionId: string,
+  pending: boolean,
+): Promise<void> {
+  await db
+    .updateTable('hosts')
+    .set({ pending_restart: flag(pending) })
+    .where('id', '=', hostId)
+    .where('connection_id', '=', connectionId)
+    .execute();
 }
 
 /** At boot: no socket of a former process is open any more. */

@@ -2,7 +2,6 @@ import {
   AGENT_CLOSE,
   AGENT_PROTOCOL,
   type Capacity,
-  type ConsoleConfig,
   HEARTBEAT_INTERVAL_MS,
   type Register,
   SEEN_DELAY_MS,
@@ -10,10 +9,9 @@ import {
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus.ts';
 import { SECOND_MS, type Timer } from '../platform/clock.ts';
-import { fromJson } from '../platform/database/index.ts';
-import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Admission, OpenNames } from './admission.ts';
+import { ConfigPush } from './config-push.ts';
 import { markAllOffline, markOffline } from './host-store.ts';
 import { AgentLink, type ImmediateMessage, type LinkOwner, type OrderedMessage } from './link.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
@@ -24,7 +22,6 @@ import { storeCapacity, untilStored } from './storing.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { TurnBatch } from './turn-batch.ts';
 
-const CONFIG_ACK_MS = 10 * SECOND_MS;
 /** Leaves room for one tick of the wheel within the limit for `seen`. */
 const SEEN_AFTER_MS = SEEN_DELAY_MS / 2;
 /** An answer over the bus takes this much longer than the command at most. */
@@ -60,6 +57,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   readonly #wheel: TimerWheel;
   readonly #batch: TurnBatch;
   readonly #pulse: Pulse;
+  readonly #configs: ConfigPush;
   /** One entry per host that connected since this process started. */
   readonly #hosts = new Map<string, HostMemory>();
   readonly #open = new Set<AgentLink>();
@@ -77,6 +75,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#wheel = new TimerWheel(platform.clock);
     this.#batch = new TurnBatch(platform.database);
     this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
+    this.#configs = new ConfigPush(platform, this);
   }
 
   setHandlers(handlers: AgentHandlers): void {
@@ -220,7 +219,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       server_ts: this.#platform.clock.nowMs(),
       last_seq: memory.reports.last,
     });
-    void this.#sendConfig(link, host);
+    this.#configs.registered(host);
     this.#safely('reconcile', host.id, outcome.afterCommit);
     this.#platform.logger.info({
       event: 'agent.registered',
@@ -307,6 +306,11 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       .then((answer) => (answer as CommandResult | null) ?? { kind: 'not_connected', sent: false });
   }
 
+  /** Sends what is stored for the host now; one that is away gets it when it comes. */
+  pushConfig(hostId: string): Promise<void> {
+    return this.#configs.push(hostId);
+  }
+
   sendSignaling(hostId: string, frame: SignalingToAgent): boolean {
     return this.#hosts.get(hostId)?.link?.send({ type: 'signaling', ...frame }) ?? false;
   }
@@ -345,6 +349,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   /** The record is deleted; nothing about it is kept. */
   forget(hostId: string): void {
     this.#hosts.get(hostId)?.link?.close(AGENT_CLOSE.malformed, 'the host was deleted');
+    this.#configs.forget(hostId);
     this.#hosts.delete(hostId);
   }
 
@@ -382,21 +387,6 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   #sendCommand(link: AgentLink, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
     const id = this.#platform.random.uuid();
     return link.commands.start(id, timeoutMs, () => link.isConnected && link.send({ ...command, id }));
-  }
-
-  async #sendConfig(link: AgentLink, host: HostsTable): Promise<void> {
-    const result = await this.#sendCommand(
-      link,
-      {
-        type: 'config_update',
-        settings: fromJson<Record<string, unknown>>(host.settings_overrides),
-        console_config: host.console_config === null ? null : fromJson<ConsoleConfig>(host.console_config),
-      },
-      CONFIG_ACK_MS,
-    );
-    if (result.kind !== 'ok') {
-      this.#platform.logger.warn({ event: 'config.update_not_taken', host_id: host.id, result: result.kind });
-    }
   }
 
   /** Ends the host's link for a newer connection: to everybody else that is a lost link, followed by a register. */

@@ -62,6 +62,8 @@ export interface AgentHandlers {
   ): Promise<void>;
   /** Number of sessions of the host that are not terminal. */
   countLiveSessions(tx: Tx, hostId: string): Promise<number>;
+  /** Number of sessions of the host in assigned, starting, running or stopping. */
+  countReservingSessions(tx: Tx, hostId: string): Promise<number>;
   /**
    * Removes what belongs to a host that is being deleted: its terminal sessions; its homes lose their host.
    * @returns homes: how many home records lost their host

@@ -44,6 +44,25 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     return { status: 204 };
   });
 
+  server.handle('hosts.restart', async ({ params, body, caller }) => {
+    await fleet.hosts.restart(params.id, body.confirm === true, caller.userId);
+    return { status: 200, body: { restart_triggered: true as const } };
+  });
+
+  server.handle('hostSettings.read', async ({ params }) => ({
+    status: 200,
+    body: await fleet.settings.read(params.id),
+  }));
+  server.handle('hostSettings.update', async ({ params, body, caller }) => ({
+    status: 200,
+    body: await fleet.settings.update(
+      params.id,
+      body.overrides,
+      body.restart_confirm === true,
+      caller.userId,
+    ),
+  }));
+
   server.handle('enrollmentTokens.create', async ({ body, caller, headers, overTls }) => ({
     status: 201,
     body: await fleet.tokens.create(body, caller.userId, {

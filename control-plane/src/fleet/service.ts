@@ -7,6 +7,7 @@ import type { PinnedCertificate } from './install-command.ts';
 import { type InstallFile, openInstallFile } from './install-files.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './limits.ts';
 import { AgentLinks } from './links.ts';
+import { SettingsAdmin } from './settings-admin.ts';
 import { TokenAdmin } from './token-admin.ts';
 
 export interface FleetDeps {
@@ -23,6 +24,7 @@ export interface FleetService {
   readonly links: AgentLinks;
   readonly admission: AgentAdmission;
   readonly hosts: HostAdmin;
+  readonly settings: SettingsAdmin;
   readonly tokens: TokenAdmin;
   installFile(name: InstallFile): ReturnType<typeof openInstallFile>;
   /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
@@ -40,6 +42,7 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     links,
     admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
     hosts: new HostAdmin(platform, links),
+    settings: new SettingsAdmin(platform, links),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
     installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
     authenticateNode: (headers) => authenticateNode(platform, headers),

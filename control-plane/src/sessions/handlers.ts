@@ -1,4 +1,5 @@
 /** What agents say about sessions, and what the fleet asks about them. */
+import { nonterminalStates, reservingStates } from '@footlight/protocol';
 import pLimit from 'p-limit';
 import type { AgentHandlers, Fleet } from '../fleet/index.ts';
 import type { Timer } from '../platform/clock.ts';
@@ -12,7 +13,7 @@ import { planReconciliation, type Reconciled } from './reconcile.ts';
 import type { SessionRow } from './record.ts';
 import { DETAIL, isTerminal } from './state.ts';
 import {
-  countLiveSessionsOfHost,
+  countSessionsOfHost,
   deleteSessionsOfHost,
   loadLiveSessionsOfHost,
   loadLoads,
@@ -201,7 +202,8 @@ export function createHandlers(
       timer?.cancel();
     },
 
-    countLiveSessions: countLiveSessionsOfHost,
+    countLiveSessions: (tx, hostId) => countSessionsOfHost(tx, hostId, nonterminalStates),
+    countReservingSessions: (tx, hostId) => countSessionsOfHost(tx, hostId, reservingStates),
 
     async forgetHost(tx, hostId) {
       await deleteSessionsOfHost(tx, hostId);

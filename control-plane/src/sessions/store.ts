@@ -46,12 +46,16 @@ export async function loadLiveSessionsOfHost(db: Executor, hostId: string): Prom
     .execute();
 }
 
-export async function countLiveSessionsOfHost(db: Executor, hostId: string): Promise<number> {
+export async function countSessionsOfHost(
+  db: Executor,
+  hostId: string,
+  states: readonly SessionStateName[],
+): Promise<number> {
   const row = await db
     .selectFrom('sessions')
     .select((eb) => eb.fn.countAll<number>().as('count'))
     .where('host_id', '=', hostId)
-    .where('state', 'in', nonterminalStates)
+    .where('state', 'in', states)
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }

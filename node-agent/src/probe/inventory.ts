@@ -4,7 +4,7 @@ import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/protocol/agent';
 import type { AgentConfig } from '../config/environment.ts';
 import { homeRootOf } from '../config/environment.ts';
-import { knobBaseline, overlayKnobs, rateModeInForce } from '../config/knobs.ts';
+import type { HostSettings } from '../config/host-settings.ts';
 import { UINPUT_PATH } from '../input/device-file.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encoder-probe.ts';
@@ -37,11 +37,8 @@ export class Inventory {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #facts: HostFactsProbe;
-  readonly #baseline: ReadonlyMap<string, KnobValue>;
+  readonly #settings: HostSettings;
   readonly #isolated: boolean;
-  #settings: ReadonlyMap<string, KnobValue>;
-  #overrides: Readonly<Record<string, unknown>> = {};
-  #rejected: string[] = [];
   #probe: GpuProbe = { detection: 'failed', reason: 'not probed yet', gpus: [] };
   #encoders: EncoderProbeResult = { encoders: [], throughput: {} };
   #graceSecs = 0;
@@ -50,14 +47,16 @@ export class Inventory {
   #vram: Pick<Heartbeat, 'gpu_vram'> = {};
   #nvidiaLoad = new Map<number, number>();
 
-  constructor(config: AgentConfig, deps: { clock: Clock; logger: Logger; isolated: boolean }) {
+  constructor(
+    config: AgentConfig,
+    deps: { clock: Clock; logger: Logger; isolated: boolean; settings: HostSettings },
+  ) {
     this.#config = config;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#isolated = deps.isolated;
     this.#facts = new HostFactsProbe(deps.clock);
-    this.#baseline = knobBaseline(config.knobs);
-    this.#settings = this.#baseline;
+    this.#settings = deps.settings;
   }
 
   /** Finds GPUs and proves encoders; takes seconds, since each encoder really encodes. */
@@ -88,24 +87,16 @@ export class Inventory {
 
   /** Latched at start: a new choice takes effect when the agent starts again. */
   get encoderFamily(): EncoderFamily {
-    return this.#baseline.get('encoder') as EncoderFamily;
+    return this.#settings.latched('encoder') as EncoderFamily;
   }
 
   get homeRoot(): string {
-    return homeRootOf(this.#config, this.#settings);
+    return homeRootOf(this.#config, this.#settings.values);
   }
 
   /** Settings for a session that is launched now. */
   get settings(): Record<string, KnobValue> {
-    const abr_mode = rateModeInForce(this.#settings, this.#config.knobs, this.#overrides);
-    return { ...Object.fromEntries(this.#settings), ...this.#latched(), abr_mode };
-  }
-
-  /** What takes effect when the agent starts again: the probe has proved these and no others. */
-  #latched(): Record<string, KnobValue> {
-    return Object.fromEntries(
-      ['encoder', 'render_node', 'cuda_device'].map((key) => [key, this.#baseline.get(key) ?? null]),
-    );
+    return this.#settings.forSessions;
   }
 
   renderNode(gpuIndex: number): string | null {
@@ -117,14 +108,6 @@ export class Inventory {
     const node = this.renderNode(gpuIndex);
     const group = node === null ? null : deviceGroup(node);
     return group === null || group === 0 ? [] : [group];
-  }
-
-  /** Replaces the overrides of the control plane; what it left out falls back to the environment. */
-  applySettings(overrides: Readonly<Record<string, unknown>>): void {
-    const { values, rejected } = overlayKnobs(this.#baseline, overrides);
-    this.#settings = values;
-    this.#overrides = overrides;
-    this.#rejected = rejected;
   }
 
   registered(graceSecs: number): void {
@@ -146,7 +129,7 @@ export class Inventory {
       encoders: this.encoders.slice(0, 64),
       ...(codecs.length > 0 ? { codecs } : {}),
       ...(throughput ? { codec_throughput: throughput } : {}),
-      effective_settings: this.#effectiveSettings(),
+      effective_settings: { ...this.#settings.effective, home_root: this.homeRoot },
       readiness: this.#readiness,
     };
   }
@@ -225,7 +208,8 @@ export class Inventory {
       mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
       closedChains,
       udpPorts: config.mediaPorts ? config.mediaPorts.join('-') : '32768-60999',
-      settingsProblems: [...this.#rejected, ...this.#orphanProblem()],
+      settingsProblems: [...this.#settings.problems, ...this.#orphanProblem()],
+      settingsAwaitingRestart: this.#settings.awaitingRestart,
     });
     this.#logFailures();
     return this.#readiness;
@@ -274,18 +258,6 @@ export class Inventory {
         : 0,
       render_node: gpu.renderNode,
     };
-  }
-
-  #effectiveSettings(): Record<string, string> {
-    const settings: Record<string, string> = {};
-    for (const [key, value] of Object.entries({
-      ...Object.fromEntries(this.#settings),
-      ...this.#latched(),
-    })) {
-      settings[key] = value === null ? '' : String(value);
-    }
-    settings.home_root = this.homeRoot;
-    return settings;
   }
 }
 

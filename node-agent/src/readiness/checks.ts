@@ -31,6 +31,8 @@ export interface ReadinessFacts {
   closedChains: readonly string[] | null;
   udpPorts: string;
   settingsProblems: readonly string[];
+  /** Keys of settings that count only once the agent has started again. */
+  settingsAwaitingRestart: readonly string[];
 }
 
 /** All checks, in the order of their ids. Pure; checks that do not apply here are left out or say skip. */
@@ -225,10 +227,20 @@ function mdnsResolution(facts: ReadinessFacts): Readiness {
 
 function settings(facts: ReadinessFacts): Readiness {
   const id = 'settings';
-  if (facts.settingsProblems.length === 0) return pass(id, 'All settings are in force.');
+  const waiting = facts.settingsAwaitingRestart;
+  const problems = [
+    ...facts.settingsProblems,
+    ...(waiting.length === 0
+      ? []
+      : [`${waiting.join(', ')}: set, and not in force until the agent has restarted`]),
+  ];
+  if (problems.length === 0) return pass(id, 'All settings are in force.');
   return fail(
     id,
-    facts.settingsProblems.join('; ').slice(0, 500),
-    'Correct them in the host settings or in the environment of the agent.',
+    problems.join('; ').slice(0, 500),
+    ...(facts.settingsProblems.length === 0
+      ? []
+      : ['Correct them in the host settings or in the environment of the agent.']),
+    ...(waiting.length === 0 ? [] : ["Restart the agent on the host's page."]),
   );
 }

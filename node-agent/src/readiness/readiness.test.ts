@@ -36,6 +36,7 @@ const HEALTHY: ReadinessFacts = {
   closedChains: [],
   udpPorts: '40000-40100',
   settingsProblems: [],
+  settingsAwaitingRestart: [],
 };
 
 function check(id: string, facts: Partial<ReadinessFacts>) {
@@ -68,6 +69,7 @@ describe('readiness', () => {
     ['app_limits', { isolated: false }],
     ['clock_offset', { clock: { offset_ms: -501, rtt_ms: 1 } }],
     ['mdns_resolution', { mdnsProblem: 'no multicast' }],
+    ['settings', { settingsAwaitingRestart: ['encoder'] }],
     ['settings', { settingsProblems: ['gop: expected a whole number from 1'] }],
   ])('%s fails with a remedy: %j', (id, facts) => {
     const row = check(id, facts);

@@ -22,6 +22,8 @@ export interface StandInOptions {
   /** Answers an upgrade with this HTTP status instead of a socket; null = accepts. */
   refuse?: (headers: IncomingHttpHeaders, dial: number) => { status: number; message: string } | null;
   registered?: (headers: IncomingHttpHeaders) => Partial<Registered>;
+  /** Overrides that follow each registration. */
+  settings?: Record<string, string | number | boolean>;
   /** Does not answer register, for deadlines. */
   mute?: boolean;
   /** Confirms reliable messages at once. */
@@ -176,7 +178,7 @@ export class ControlStandIn {
     const update: ControlMessage = {
       type: 'config_update',
       id: randomUUID(),
-      settings: {},
+      settings: this.options.settings ?? {},
       console_config: null,
     };
     ws.send(JSON.stringify(update));

@@ -7,6 +7,11 @@
  * overrides against it.
  */
 
+import { fitsUtf8 } from '../common.ts';
+
+/** As long as a value in a capacity report may be: a longer one would make the report malformed. */
+const MAX_TEXT_BYTES = 512;
+
 export type KnobValue = string | number | boolean | null;
 
 export interface Knob {
@@ -84,6 +89,13 @@ export const KNOBS: readonly Knob[] = [
   knob('cuda_device', 'int', 0, { min: 0, class: 'restart' }),
 ];
 
+/** Text that an agent can report back as the value in effect. */
+function isKnobText(value: unknown): value is string {
+  return typeof value === 'string' && fitsUtf8(value, MAX_TEXT_BYTES) && !value.includes('\0');
+}
+
+export const knobByKey: ReadonlyMap<string, Knob> = new Map(KNOBS.map((knob) => [knob.key, knob]));
+
 /** What a value of this knob has to look like, as one clause for an error message. */
 export function knobExpectation(knob: Knob): string {
   switch (knob.type) {
@@ -92,7 +104,9 @@ export function knobExpectation(knob: Knob): string {
     case 'enum':
       return `one of ${(knob.enum ?? []).join(', ')}`;
     case 'string':
-      return knob.path ? 'empty or an absolute path' : 'text';
+      return knob.path
+        ? `empty or an absolute path of at most ${MAX_TEXT_BYTES} bytes`
+        : `text of at most ${MAX_TEXT_BYTES} bytes`;
     case 'int':
     case 'float': {
       const noun = knob.type === 'int' ? 'a whole number' : 'a number';
@@ -112,7 +126,7 @@ export function isKnobValue(knob: Knob, value: unknown): value is KnobValue {
     case 'enum':
       return typeof value === 'string' && (knob.enum ?? []).includes(value);
     case 'string':
-      return typeof value === 'string' && (!knob.path || value === '' || value.startsWith('/'));
+      return isKnobText(value) && (!knob.path || value === '' || value.startsWith('/'));
     case 'int':
     case 'float':
       if (typeof value !== 'number' || !Number.isFinite(value)) return false;

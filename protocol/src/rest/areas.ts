@@ -4,6 +4,7 @@ import { artworkOperations } from './artwork.ts';
 import { catalogOperations } from './catalog.ts';
 import { devOperations } from './dev.ts';
 import { fleetOperations } from './fleet.ts';
+import { hostSettingsOperations } from './host-settings.ts';
 import { inviteOperations } from './invites.ts';
 import { meOperations } from './me.ts';
 import type { OperationDeclaration } from './operation.ts';
@@ -79,6 +80,11 @@ export const areas = [
     name: 'Fleet',
     summary: 'Hosts, their GPUs, their enrolment, and the socket of the agent.',
     operations: fleetOperations,
+  },
+  {
+    name: 'Host settings',
+    summary: 'What administrators set for one host, its restart, and the display that stands beside it.',
+    operations: hostSettingsOperations,
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
   {

@@ -26,6 +26,8 @@ export const hostStorage = z
   })
   .meta({ id: 'HostStorage', description: 'A place on a host where something is kept.' });
 
+export type HostStorage = z.output<typeof hostStorage>;
+
 /** Sums over the host's reported GPUs; MB are megabytes, vram_mb_used counts fresh samples only. */
 export const hostCapacity = z
   .object({

@@ -79,6 +79,10 @@ class RecordingHandlers implements AgentHandlers {
     return this.live;
   }
 
+  async countReservingSessions(): Promise<number> {
+    return this.live;
+  }
+
   async forgetHost(): Promise<{ homes: number }> {
     return { homes: this.homes };
   }
@@ -96,7 +100,7 @@ export interface FleetWorld {
   audit: ActivityEntry[];
   /** Calls the API as the administrator, or as whoever the bearer names ("user", "" for nobody). */
   call(
-    method: 'GET' | 'POST' | 'DELETE',
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: unknown,
     bearer?: string,
