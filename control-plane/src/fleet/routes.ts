@@ -63,6 +63,15 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     ),
   }));
 
+  server.handle('hostConsole.read', async ({ params }) => ({
+    status: 200,
+    body: await fleet.console.read(params.id),
+  }));
+  server.handle('hostConsole.update', async ({ params, body, caller }) => ({
+    status: 200,
+    body: await fleet.console.update(params.id, body, caller.userId),
+  }));
+
   server.handle('enrollmentTokens.create', async ({ body, caller, headers, overTls }) => ({
     status: 201,
     body: await fleet.tokens.create(body, caller.userId, {

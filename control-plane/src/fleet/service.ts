@@ -1,6 +1,7 @@
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
 import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';
+import { ConsoleAdmin } from './console/admin.ts';
 import { authenticateNode, type NodeCaller } from './credentials.ts';
 import { HostAdmin } from './host-admin.ts';
 import type { PinnedCertificate } from './install-command.ts';
@@ -25,6 +26,7 @@ export interface FleetService {
   readonly admission: AgentAdmission;
   readonly hosts: HostAdmin;
   readonly settings: SettingsAdmin;
+  readonly console: ConsoleAdmin;
   readonly tokens: TokenAdmin;
   installFile(name: InstallFile): ReturnType<typeof openInstallFile>;
   /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
@@ -43,6 +45,7 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
     hosts: new HostAdmin(platform, links),
     settings: new SettingsAdmin(platform, links),
+    console: new ConsoleAdmin(platform, links),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
     installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
     authenticateNode: (headers) => authenticateNode(platform, headers),

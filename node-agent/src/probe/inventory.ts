@@ -13,13 +13,13 @@ import type { Logger } from '../platform/logger.ts';
 import { readinessChecks } from '../readiness/checks.ts';
 import {
   areLimitsEnforceable,
-  closedInputChains,
   diskOf,
   isAllowed,
   mdnsProblem,
   missingPrograms,
   reachableAddresses,
 } from '../readiness/facts.ts';
+import { askFirewall, decideFirewall, viewerPorts } from '../readiness/firewall.ts';
 import { deviceGroup } from '../runtime/process.ts';
 import { type FoundGpu, type GpuProbe, probeGpus } from './gpus.ts';
 import { type HostFacts, HostFactsProbe } from './host-facts.ts';
@@ -181,7 +181,7 @@ export class Inventory {
   /** Looks at everything again and logs what has begun to fail. */
   async refreshReadiness(clock: ClockPair | null): Promise<Readiness[]> {
     const config = this.#config;
-    const [mdns, closedChains] = await Promise.all([mdnsProblem(), closedInputChains()]);
+    const [mdns, firewall] = await Promise.all([mdnsProblem(), askFirewall()]);
     const facts = await this.#facts.read();
     const limitsWanted = config.appMemoryMb > 0 || config.appCpus > 0;
     this.#readiness = readinessChecks({
@@ -206,8 +206,7 @@ export class Inventory {
       clock,
       mdnsProblem: mdns,
       mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
-      closedChains,
-      udpPorts: config.mediaPorts ? config.mediaPorts.join('-') : '32768-60999',
+      firewall: decideFirewall(firewall, viewerPorts(config.mediaPorts)),
       settingsProblems: [...this.#settings.problems, ...this.#orphanProblem()],
       settingsAwaitingRestart: this.#settings.awaitingRestart,
     });

@@ -1,6 +1,7 @@
 import type { EncoderInfo, Readiness, StorageReport } from '@footlight/protocol/agent';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import type { FoundGpu } from '../probe/gpus.ts';
+import type { Firewall } from './firewall.ts';
 
 /** What the checks look at; gathered by facts.ts, null = could not be found out. */
 export interface ReadinessFacts {
@@ -27,9 +28,7 @@ export interface ReadinessFacts {
   mdnsProblem: string | null;
   /** Addresses besides loopback that media can use. */
   mediaAddresses: readonly string[];
-  /** Base chains that drop what no rule accepts, without a rule for inbound UDP; null = no firewall tool answers. */
-  closedChains: readonly string[] | null;
-  udpPorts: string;
+  firewall: Firewall;
   settingsProblems: readonly string[];
   /** Keys of settings that count only once the agent has started again. */
   settingsAwaitingRestart: readonly string[];
@@ -75,16 +74,21 @@ function mediaReachability(facts: ReadinessFacts): Readiness | null {
       'Connect a network interface, or set SERVICE_MEDIA_ADDRESSES to an address of this host.',
     );
   }
-  if (facts.closedChains === null) return null;
-  if (facts.closedChains.length > 0) {
-    return fail(
-      id,
-      `The firewall (${facts.closedChains.join(', ')}) drops inbound UDP on ports ${facts.udpPorts}.`,
-      `nft add rule ${facts.closedChains[0]} udp dport { 5353, ${facts.udpPorts} } accept`,
-      'Set SERVICE_MEDIA_PORTS to open a smaller range.',
-    );
+  const { firewall } = facts;
+  switch (firewall.kind) {
+    case 'unasked':
+      return null;
+    case 'unknown':
+      return skip(id, `Whether viewers get through the firewall is not known: ${firewall.why}.`);
+    case 'open':
+      return pass(id, 'No firewall rule of this host keeps viewers out.');
+    case 'filtered':
+      return fail(
+        id,
+        `The firewall keeps out what viewers send to UDP ports ${firewall.ports} (${firewall.where}).`,
+        firewall.remedy,
+      );
   }
-  return pass(id, `Inbound UDP on ports ${facts.udpPorts} is not filtered here.`);
 }
 
 function containerRuntime(facts: ReadinessFacts): Readiness {

@@ -2,7 +2,6 @@ import { createSocket } from 'node:dgram';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
-import { execa } from 'execa';
 import ipaddr from 'ipaddr.js';
 import { errorText } from '../platform/text.ts';
 import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
@@ -84,49 +83,6 @@ export function mdnsProblem(): Promise<string | null> {
       }
     });
   });
-}
-
-interface NftObject {
-  chain?: { family: string; table: string; name: string; hook?: string; policy?: string };
-  rule?: { family: string; table: string; chain: string; expr?: unknown[] };
-}
-
-/** Asks nft. @returns null when it is not installed, not allowed, or silent */
-export async function closedInputChains(): Promise<string[] | null> {
-  const result = await execa('nft', ['-j', 'list', 'ruleset'], {
-    timeout: 3_000,
-    maxBuffer: 8 * 1024 * 1024,
-    stdin: 'ignore',
-    reject: false,
-  });
-  if (result.exitCode !== 0) return null;
-  try {
-    return closedChainsOf(JSON.parse(result.stdout) as { nftables?: NftObject[] });
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Input chains that drop by policy and accept no UDP anywhere, as "family table chain". Pure.
- * A rule that accepts some UDP counts as open: which ports it means is for a person to judge.
- * Source: libnftables-json(5).
- */
-export function closedChainsOf(ruleset: { nftables?: NftObject[] }): string[] {
-  const objects = ruleset.nftables ?? [];
-  const accepting = objects.flatMap(({ rule }) => {
-    const text = JSON.stringify(rule?.expr ?? []);
-    return rule && text.includes('"accept"') && (text.includes('"udp"') || !text.includes('"match"'))
-      ? [`${rule.family} ${rule.table} ${rule.chain}`]
-      : [];
-  });
-  return objects
-    .flatMap(({ chain }) =>
-      chain?.hook === 'input' && chain.policy === 'drop'
-        ? [`${chain.family} ${chain.table} ${chain.name}`]
-        : [],
-    )
-    .filter((name) => !accepting.includes(name));
 }
 
 /** The first directory on the way to a path that other users may not pass; null when all may be. */

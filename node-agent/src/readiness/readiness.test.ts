@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { softwareGpu } from '../probe/gpus.ts';
 import { type ReadinessFacts, readinessChecks } from './checks.ts';
-import { closedChainsOf } from './facts.ts';
 
 const GIB = 2 ** 30;
 
@@ -33,8 +32,7 @@ const HEALTHY: ReadinessFacts = {
   clock: { offset_ms: 3, rtt_ms: 1 },
   mdnsProblem: null,
   mediaAddresses: ['10.0.0.2'],
-  closedChains: [],
-  udpPorts: '40000-40100',
+  firewall: { kind: 'open' },
   settingsProblems: [],
   settingsAwaitingRestart: [],
 };
@@ -50,7 +48,10 @@ describe('readiness', () => {
 
   test.each<[string, Partial<ReadinessFacts>]>([
     ['media_reachability', { mediaAddresses: [] }],
-    ['media_reachability', { closedChains: ['inet filter input'] }],
+    [
+      'media_reachability',
+      { firewall: { kind: 'filtered', ports: '5353', where: 'nftables', remedy: 'nft insert rule …' } },
+    ],
     ['container_runtime', { containersWanted: true }],
     ['gpu_driver', { gpuProblem: 'nvidia-smi failed' }],
     [
@@ -77,39 +78,17 @@ describe('readiness', () => {
     expect(row?.remediation.length).toBeGreaterThan(0);
   });
 
-  test('a firewall that nobody can ask about is not listed; the remedy names the chain and the ports', () => {
-    expect(check('media_reachability', { closedChains: null })).toBeUndefined();
-    expect(check('media_reachability', { closedChains: ['inet f input'] })?.remediation[0]).toContain(
-      'inet f input udp dport { 5353, 40000-40100 } accept',
-    );
+  test('no firewall tool to ask: not listed', () => {
+    expect(check('media_reachability', { firewall: { kind: 'unasked' } })).toBeUndefined();
   });
 
   test('what cannot be known is skipped, not failed', () => {
     expect(check('clock_offset', { clock: null })?.status).toBe('skip');
+    expect(check('media_reachability', { firewall: { kind: 'unknown', why: 'nft: no' } })).toMatchObject({
+      status: 'skip',
+      summary: expect.stringContaining('nft: no'),
+    });
     expect(check('storage_free', { stateDisk: null })?.status).toBe('skip');
     expect(check('app_limits', { root: false })?.status).toBe('skip');
-  });
-});
-
-describe('nftables rulesets', () => {
-  const chain = { family: 'inet', table: 'filter', name: 'input', hook: 'input', policy: 'drop' };
-  const rule = (expr: unknown[]) => ({ rule: { family: 'inet', table: 'filter', chain: 'input', expr } });
-
-  test.each([
-    ['no chains', [], []],
-    ['accepts by policy', [{ chain: { ...chain, policy: 'accept' } }], []],
-    ['drops everything', [{ chain }], ['inet filter input']],
-    [
-      'drops all but TCP',
-      [{ chain }, rule([{ match: { right: 'tcp' } }, { accept: null }])],
-      ['inet filter input'],
-    ],
-    [
-      'lets UDP in',
-      [{ chain }, rule([{ match: { left: { payload: { protocol: 'udp' } } } }, { accept: null }])],
-      [],
-    ],
-  ])('%s', (_name, nftables, closed) => {
-    expect(closedChainsOf({ nftables })).toEqual(closed);
   });
 });

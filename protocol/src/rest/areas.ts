@@ -4,6 +4,7 @@ import { artworkOperations } from './artwork.ts';
 import { catalogOperations } from './catalog.ts';
 import { devOperations } from './dev.ts';
 import { fleetOperations } from './fleet.ts';
+import { hostConsoleOperations } from './host-console.ts';
 import { hostSettingsOperations } from './host-settings.ts';
 import { inviteOperations } from './invites.ts';
 import { meOperations } from './me.ts';
@@ -84,7 +85,7 @@ export const areas = [
   {
     name: 'Host settings',
     summary: 'What administrators set for one host, its restart, and the display that stands beside it.',
-    operations: hostSettingsOperations,
+    operations: { ...hostSettingsOperations, ...hostConsoleOperations },
   },
   { name: 'Settings', summary: 'Settings of the whole instance.', operations: settingsOperations },
   {

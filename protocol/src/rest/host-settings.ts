@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isKnobValue, KNOBS, type KnobValue, knobByKey, knobExpectation } from '../agent/knobs.ts';
+import { isKnobValue, type KnobValue, knobByKey, knobExpectation } from '../agent/knobs.ts';
 import { codec, isJsonObject } from '../common.ts';
 import { body, idParams, tolerantBody } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
@@ -54,16 +54,7 @@ const overrides = z
     }
     return sent as Record<string, KnobValue>;
   })
-  .meta({
-    type: 'object',
-    properties: Object.fromEntries(KNOBS.map((knob) => [knob.key, { type: jsonTypes(knob.type) }])),
-    additionalProperties: false,
-  });
-
-function jsonTypes(type: (typeof KNOBS)[number]['type']): string[] {
-  const names = { bool: 'boolean', int: 'integer', float: 'number', enum: 'string', string: 'string' };
-  return [names[type], 'null'];
-}
+  .meta({ type: 'object', additionalProperties: { type: ['boolean', 'number', 'string', 'null'] } });
 
 const settingsBody = tolerantBody({
   overrides: overrides.describe(

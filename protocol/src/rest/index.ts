@@ -45,6 +45,7 @@ export * from './catalog.ts';
 export * from './dev.ts';
 export * from './errors.ts';
 export * from './fleet.ts';
+export * from './host-console.ts';
 export * from './host-settings.ts';
 export * from './invites.ts';
 export * from './me.ts';

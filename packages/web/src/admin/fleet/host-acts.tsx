@@ -1,4 +1,4 @@
-import type { Host } from '@footlight/protocol/rest';
+import type { AdminSession, Host } from '@footlight/protocol/rest';
 import { Button, Checkbox } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
@@ -8,11 +8,16 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { countWords } from '../frame/parts.tsx';
+import { EndedSessions } from './ended-sessions.tsx';
 
-type Asked = 'drain' | 'delete' | null;
+type Asked = 'drain' | 'restart' | 'delete' | null;
 
-/** What can be done with one host: take it out of service, bring it back, forget it. */
-export function HostActs({ host, compact = false }: { host: Host; compact?: boolean }) {
+/**
+ * What can be done with one host: take it out of service, bring it back, restart its agent, forget it.
+ * @param props.sessions those on it, where they are known, to be named before they are ended
+ */
+export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]; compact?: boolean }) {
+  const { host, sessions = [], compact = false } = props;
   const [asked, setAsked] = useState<Asked>(null);
   const [force, setForce] = useState(false);
   const queryClient = useQueryClient();
@@ -37,6 +42,14 @@ export function HostActs({ host, compact = false }: { host: Host; compact?: bool
       return refresh();
     },
     onError: () => say(`${host.node_name} could not be returned to service`),
+  });
+  const restart = useMutation({
+    mutationFn: () => call('hosts.restart', { params: { id: host.id }, body: { confirm: live > 0 } }),
+    onSuccess: () => {
+      setAsked(null);
+      say(`${host.node_name} restarts`);
+      return refresh();
+    },
   });
   const remove = useMutation({
     mutationFn: () => call('hosts.delete', { params: { id: host.id } }),
@@ -73,6 +86,7 @@ export function HostActs({ host, compact = false }: { host: Host; compact?: bool
           </Button>
         )
       )}
+      {!compact && host.status !== 'offline' && <Button onClick={() => setAsked('restart')}>Restart</Button>}
       {host.status === 'offline' && (
         <Button
           size={size}
@@ -107,6 +121,25 @@ export function HostActs({ host, compact = false }: { host: Host; compact?: bool
             onChange={(event) => setForce(event.currentTarget.checked)}
           />
         )}
+      </ConfirmDialog>
+      <ConfirmDialog
+        opened={asked === 'restart'}
+        title={`Restart the agent of ${host.node_name}?`}
+        act={
+          live > 0
+            ? `End ${countWords(live, 'session')} and restart ${host.node_name}`
+            : `Restart ${host.node_name}`
+        }
+        pending={restart.isPending}
+        error={restart.error}
+        onConfirm={() => restart.mutate()}
+        onClose={() => setAsked(null)}
+      >
+        <p>
+          Its agent ends and is started again; the machine itself stays up.
+          {live > 0 ? ' What runs on it ends:' : ' Nothing runs on it now.'}
+        </p>
+        {live > 0 && <EndedSessions sessions={sessions} count={live} />}
       </ConfirmDialog>
       <ConfirmDialog
         opened={asked === 'delete'}

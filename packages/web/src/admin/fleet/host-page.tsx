@@ -13,6 +13,7 @@ import styles from '../frame/admin-parts.module.css';
 import { type Column, DataTable, megabytesWords, PageHead, Section } from '../frame/parts.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { HostActs } from './host-acts.tsx';
+import { HostSettingsSection } from './host-settings.tsx';
 import { CheckChip, HostChip } from './states.tsx';
 import { useActiveSessions } from './use-fleet.ts';
 
@@ -67,7 +68,7 @@ export function HostPage({ id }: { id: string }) {
             <HostChip host={host.data} /> heard <RelativeTime at={host.data.last_heartbeat_at} />
           </>
         }
-        acts={<HostActs host={host.data} />}
+        acts={<HostActs host={host.data} sessions={here ?? []} />}
         back={back}
       />
       <Readiness host={host.data} />
@@ -86,6 +87,7 @@ export function HostPage({ id }: { id: string }) {
           <SessionTable sessions={here} />
         </Section>
       )}
+      <HostSettingsSection host={host.data} sessions={here ?? []} />
       <Section title="Machine">
         <Machine host={host.data} />
       </Section>

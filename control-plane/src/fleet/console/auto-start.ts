@@ -1,0 +1,108 @@
+import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
+import { MINUTE_MS, SECOND_MS } from '../../platform/clock.ts';
+
+/**
+ * When the display beside a host starts its app by itself, and when it ends it.
+ *
+ * The rule is pure: facts, what is remembered of earlier attempts, and the time come in, one step comes out. Whoever
+ * applies it tells it afterwards what came of the step: `refused`, `ended`, `reported`.
+ * Source: docs/hosts.md, "A display beside the host".
+ */
+
+const FIRST_WAIT_MS = 2 * SECOND_MS;
+const LONGEST_WAIT_MS = MINUTE_MS;
+/** A session that ends sooner than this says that the next one will do no better. */
+const QUICK_MS = 30 * SECOND_MS;
+const QUICK_ENDS = 6;
+
+export type ConsoleStopReason = 'console_display_disconnected' | 'console_disabled';
+
+export interface ConsoleFacts {
+  /** null: never set. */
+  config: ConsoleConfig | null;
+  capabilities: ConsoleCapabilities;
+  /** The agent is connected, and has reported on this connection what the capabilities say. */
+  isReported: boolean;
+  /** The host may be given sessions: online, with its GPUs known, and able to show a display at all. */
+  isPlaceable: boolean;
+  /** The session that was started for this display and has not ended. */
+  sessionId: string | null;
+  /** It is asked to stop already. */
+  isStopping: boolean;
+}
+
+/** What is remembered of the attempts since the last one that went well. */
+export interface ConsoleAttempts {
+  /** Refused launches and ended sessions in a row: each doubles the wait. */
+  inRow: number;
+  /** Sessions in a row that ended within half a minute. */
+  quickEnds: number;
+  /** Not before this instant; monotonic milliseconds. */
+  notBeforeMs: number;
+}
+
+export const NO_ATTEMPTS: ConsoleAttempts = { inRow: 0, quickEnds: 0, notBeforeMs: Number.NEGATIVE_INFINITY };
+
+export type ConsoleStep =
+  | { kind: 'rest'; why: 'away' | 'off' | 'no_display' | 'running' | 'not_placeable' | 'given_up' }
+  | { kind: 'wait'; untilMs: number }
+  | { kind: 'launch'; appId: string; userId: string; topology: 'local_only' | 'dual_output' }
+  | { kind: 'stop'; sessionId: string; reason: ConsoleStopReason };
+
+/** @param nowMs monotonic milliseconds */
+export function decideConsole(facts: ConsoleFacts, attempts: ConsoleAttempts, nowMs: number): ConsoleStep {
+  const { config, sessionId } = facts;
+  // What an absent host last said about its display is no reason to end anything.
+  if (!facts.isReported) return { kind: 'rest', why: 'away' };
+  const on = config?.enabled ? config : null;
+  const hasDisplay = on !== null && isDisplayConnected(on, facts.capabilities);
+  if (sessionId !== null) {
+    if (hasDisplay || facts.isStopping) return { kind: 'rest', why: 'running' };
+    return {
+      kind: 'stop',
+      sessionId,
+      reason: on === null ? 'console_disabled' : 'console_display_disconnected',
+    };
+  }
+  if (!on?.auto_start_on_display || on.default_app === null || on.default_user === null) {
+    return { kind: 'rest', why: 'off' };
+  }
+  if (!hasDisplay) return { kind: 'rest', why: 'no_display' };
+  if (!facts.isPlaceable) return { kind: 'rest', why: 'not_placeable' };
+  if (attempts.quickEnds >= QUICK_ENDS) return { kind: 'rest', why: 'given_up' };
+  if (nowMs < attempts.notBeforeMs) return { kind: 'wait', untilMs: attempts.notBeforeMs };
+  return {
+    kind: 'launch',
+    appId: on.default_app,
+    userId: on.default_user,
+    topology: on.stream ? 'dual_output' : 'local_only',
+  };
+}
+
+/** The launch was refused: nothing died, so it is tried again for as long as it takes. */
+export function refused(attempts: ConsoleAttempts, nowMs: number): ConsoleAttempts {
+  return later(attempts, attempts.quickEnds, nowMs);
+}
+
+/** The session has ended, whoever ended it. @param livedMs from its launch to its end */
+export function ended(attempts: ConsoleAttempts, livedMs: number, nowMs: number): ConsoleAttempts {
+  return livedMs < QUICK_MS ? later(attempts, attempts.quickEnds + 1, nowMs) : later(NO_ATTEMPTS, 0, nowMs);
+}
+
+/** A capacity report came: what kept the app from living may be mended. */
+export function reported(attempts: ConsoleAttempts): ConsoleAttempts {
+  return attempts.quickEnds >= QUICK_ENDS ? NO_ATTEMPTS : attempts;
+}
+
+function later({ inRow }: ConsoleAttempts, quickEnds: number, nowMs: number): ConsoleAttempts {
+  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** inRow, LONGEST_WAIT_MS);
+  return { inRow: inRow + 1, quickEnds, notBeforeMs: nowMs + waitMs };
+}
+
+function isDisplayConnected({ output_id, connector }: ConsoleConfig, has: ConsoleCapabilities): boolean {
+  return has.outputs.some((output) => {
+    if (!output.connected) return false;
+    if (output_id !== null) return output.id === output_id;
+    return connector === 'auto' || output.connector === connector;
+  });
+}

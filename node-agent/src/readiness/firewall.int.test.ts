@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decideFirewall, type ToolAnswer } from './firewall.ts';
+import { portSet } from './port-set.ts';
+
+const NAMESPACE = `footlight-${process.pid}`;
+const WANTED = portSet([
+  [5353, 5353],
+  [40_000, 40_100],
+]);
+const ABSENT: ToolAnswer = { kind: 'absent' };
+const ENV = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+
+function isThere(program: string): boolean {
+  try {
+    execFileSync(program, ['-V'], { env: ENV, stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Runs a line of a shell in the namespace. */
+function inside(line: string): string {
+  return execFileSync('ip', ['netns', 'exec', NAMESPACE, 'sh', '-c', line], { env: ENV, encoding: 'utf8' });
+}
+
+const answers = (tool: 'nft' | 'iptables') => ({
+  nft: tool === 'nft' ? ({ kind: 'text', text: inside('nft -j list ruleset') } as const) : ABSENT,
+  iptablesSave: tool === 'iptables' ? ({ kind: 'text', text: inside('iptables-save') } as const) : ABSENT,
+  ip6tablesSave: ABSENT,
+  ufw: ABSENT,
+  firewalld: ABSENT,
+});
+
+/** Each remedy is tried: the tool takes it, and nothing is kept out any more. */
+describe.skipIf(process.getuid?.() !== 0 || !isThere('ip'))(
+  'a real packet filter, in a namespace of its own',
+  () => {
+    beforeAll(() => {
+      execFileSync('ip', ['netns', 'add', NAMESPACE]);
+    });
+    afterAll(() => {
+      execFileSync('ip', ['netns', 'del', NAMESPACE]);
+    });
+
+    test.skipIf(!isThere('nft'))('nft takes the remedy, and then lets viewers in', () => {
+      inside('nft add table inet filter');
+      inside("nft add chain inet filter input '{ type filter hook input priority 0; policy drop; }'");
+      inside('nft add rule inet filter input ct state established,related accept');
+      inside('nft add rule inet filter input udp dport 5353 accept');
+      inside('nft add rule inet filter input reject');
+      const before = decideFirewall(answers('nft'), WANTED);
+      expect(before).toMatchObject({ kind: 'filtered', ports: '40000-40100' });
+      if (before.kind === 'filtered') inside(before.remedy.replace(/(\{.*\})/, "'$1'"));
+      expect(decideFirewall(answers('nft'), WANTED)).toEqual({ kind: 'open' });
+    });
+
+    test.skipIf(!isThere('iptables'))('iptables takes the remedy, and then lets viewers in', () => {
+      inside('iptables -P INPUT DROP');
+      inside('iptables -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT');
+      const before = decideFirewall(answers('iptables'), WANTED);
+      expect(before).toMatchObject({ kind: 'filtered', ports: '5353, 40000-40100' });
+      if (before.kind === 'filtered') inside(before.remedy);
+      expect(decideFirewall(answers('iptables'), WANTED)).toEqual({ kind: 'open' });
+    });
+  },
+);

@@ -1,0 +1,185 @@
+import { readFileSync } from 'node:fs';
+import { execa } from 'execa';
+import { errorText } from '../platform/text.ts';
+import { readIptablesSave } from './iptables.ts';
+import { type NftInput, readNftRuleset } from './nftables.ts';
+import { filteredPorts } from './packet-filter.ts';
+import { type PortSet, portSet, portWords } from './port-set.ts';
+
+const MDNS_PORT = 5353;
+/** What Linux gives out where nobody changed it. */
+const USUAL_EPHEMERAL: readonly [number, number] = [32_768, 60_999];
+const ASK_LIMIT_MS = 3_000;
+const ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** What a tool printed. absent: not installed; refused: installed, and did not answer. */
+export type ToolAnswer =
+  | { kind: 'absent' }
+  | { kind: 'refused'; why: string }
+  | { kind: 'text'; text: string };
+
+export interface FirewallAnswers {
+  nft: ToolAnswer;
+  iptablesSave: ToolAnswer;
+  ip6tablesSave: ToolAnswer;
+  ufw: ToolAnswer;
+  firewalld: ToolAnswer;
+}
+
+/** Whether viewers' packets get in. unasked: no tool is there to ask. */
+export type Firewall =
+  | { kind: 'unasked' }
+  | { kind: 'unknown'; why: string }
+  | { kind: 'open' }
+  /** ports as words; where: the chain; remedy: the one command that lets them in. */
+  | { kind: 'filtered'; ports: string; where: string; remedy: string };
+
+/** One place where inbound packets are judged. */
+interface Gate {
+  where: string;
+  filtered: PortSet;
+  /** The tool whose rules these are. */
+  owner: 'nft' | 'iptables' | 'ip6tables' | 'ufw' | 'firewalld';
+  /** Of nft: family, table and chain. */
+  place: string;
+}
+
+/** UDP ports that a viewer sends to. @param mediaPorts as configured; null: the ephemeral ones */
+export function viewerPorts(mediaPorts: readonly [number, number] | null): PortSet {
+  return portSet([[MDNS_PORT, MDNS_PORT], mediaPorts ?? ephemeralPorts()]);
+}
+
+function ephemeralPorts(): readonly [number, number] {
+  try {
+    const [low, high] = readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')
+      .trim()
+      .split(/\s+/)
+      .map(Number);
+    return low !== undefined && high !== undefined && low <= high ? [low, high] : USUAL_EPHEMERAL;
+  } catch {
+    return USUAL_EPHEMERAL;
+  }
+}
+
+/** Asks every tool that manages packet filters on Linux. Nothing is changed by it. */
+export async function askFirewall(): Promise<FirewallAnswers> {
+  const [nft, iptablesSave, ip6tablesSave, ufw, firewalld] = await Promise.all([
+    ask('nft', '-j', 'list', 'ruleset'),
+    ask('iptables-save'),
+    ask('ip6tables-save'),
+    ask('ufw', 'status'),
+    ask('firewall-cmd', '--state'),
+  ]);
+  return { nft, iptablesSave, ip6tablesSave, ufw, firewalld };
+}
+
+async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
+  const result = await execa(program, args, {
+    timeout: ASK_LIMIT_MS,
+    maxBuffer: ANSWER_BYTES,
+    stdin: 'ignore',
+    reject: false,
+    // Translated words could not be read, and Debian keeps these tools where ordinary users do not look.
+    env: { LC_ALL: 'C', PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` },
+  });
+  if (result.code === 'ENOENT') return { kind: 'absent' };
+  if (result.exitCode === 0) return { kind: 'text', text: result.stdout };
+  const why = result.timedOut
+    ? 'no answer in time'
+    : errorText(result.stderr || result.shortMessage || '', 200);
+  return { kind: 'refused', why: `${program}: ${why}` };
+}
+
+/**
+ * What the answers mean for a viewer's first packet. Pure.
+ * @param wanted see `viewerPorts`
+ * Source: docs/hosts.md, "Readiness".
+ */
+export function decideFirewall(answers: FirewallAnswers, wanted: PortSet): Firewall {
+  const raw = [answers.nft, answers.iptablesSave, answers.ip6tablesSave];
+  if (Object.values(answers).every(({ kind }) => kind === 'absent')) return { kind: 'unasked' };
+  if (!raw.some(({ kind }) => kind === 'text')) {
+    const refused = Object.values(answers).find((answer) => answer.kind === 'refused');
+    return {
+      kind: 'unknown',
+      why: refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in',
+    };
+  }
+  try {
+    return verdictOf(gatesOf(answers, wanted));
+  } catch (error) {
+    return { kind: 'unknown', why: `the rules cannot be read: ${errorText(error, 200)}` };
+  }
+}
+
+function verdictOf(gates: readonly Gate[]): Firewall {
+  const closed = gates.find(({ filtered }) => filtered.length > 0);
+  if (closed === undefined) return { kind: 'open' };
+  return {
+    kind: 'filtered',
+    ports: portWords(closed.filtered).join(', '),
+    where: closed.where,
+    remedy: remedyFor(closed),
+  };
+}
+
+/** Every place that judges inbound packets, IPv4 first. @throws for rules that only an absent tool could print */
+function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
+  const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');
+  const firewalld = answers.firewalld.kind === 'text' && answers.firewalld.text.trim() === 'running';
+  const gates: Gate[] = [];
+  const byIptables = new Set<string>();
+  for (const [family, program, answer] of [
+    ['ip', 'iptables', answers.iptablesSave],
+    ['ip6', 'ip6tables', answers.ip6tablesSave],
+  ] as const) {
+    if (answer.kind !== 'text') continue;
+    byIptables.add(family);
+    const table = readIptablesSave(answer.text);
+    if (table === null) continue;
+    gates.push({
+      where: `${program}, chain INPUT`,
+      filtered: filteredPorts(table, 'INPUT', wanted),
+      owner: ufw ? 'ufw' : firewalld ? 'firewalld' : program,
+      place: 'INPUT',
+    });
+  }
+  const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text) : [];
+  for (const input of inputs) {
+    const isIptables = input.table === 'filter' && input.chain === 'INPUT';
+    // iptables has printed the same rules above, and more of them.
+    if (isIptables && byIptables.has(input.family)) continue;
+    if (input.isForeign) {
+      throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
+    }
+    gates.push(nftGate(input, wanted, firewalld));
+  }
+  return gates;
+}
+
+function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
+  const place = `${input.family} ${input.table} ${input.chain}`;
+  return {
+    where: `nftables, chain ${place}`,
+    filtered: filteredPorts(input.chains, input.chain, wanted),
+    owner: firewalld && input.table === 'firewalld' ? 'firewalld' : 'nft',
+    place,
+  };
+}
+
+/** One rule for exactly the ports that are kept out, in the words of the tool that owns the rules. */
+function remedyFor({ owner, place, filtered }: Gate): string {
+  switch (owner) {
+    case 'ufw':
+      return `ufw allow ${portWords(filtered, ':').join(',')}/udp`;
+    case 'firewalld': {
+      const ports = portWords(filtered).map((port) => `--add-port=${port}/udp`);
+      return `firewall-cmd --permanent ${ports.join(' ')} && firewall-cmd --reload`;
+    }
+    case 'iptables':
+    case 'ip6tables':
+      return `${owner} -I ${place} -p udp -m multiport --dports ${portWords(filtered, ':').join(',')} -j ACCEPT`;
+    case 'nft':
+      return `nft insert rule ${place} udp dport { ${portWords(filtered).join(', ')} } accept`;
+  }
+}

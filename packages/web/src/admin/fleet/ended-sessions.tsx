@@ -1,0 +1,26 @@
+import type { AdminSession } from '@footlight/protocol/rest';
+import { countWords } from '../frame/parts.tsx';
+import styles from './fleet.module.css';
+
+const SHOWN = 8;
+
+/** The sessions that an act ends, by app and person. @param count as the server counts them */
+export function EndedSessions({ sessions, count }: { sessions: readonly AdminSession[]; count: number }) {
+  const named = sessions.slice(0, Math.min(SHOWN, count));
+  const more = count - named.length;
+  return (
+    <>
+      <ul className={styles.ended}>
+        {named.map((session) => (
+          <li key={session.id}>
+            {session.app_name ?? 'Deleted app'} of {session.username ?? 'a deleted account'}
+          </li>
+        ))}
+        {more > 0 && (
+          <li>{named.length === 0 ? countWords(more, 'session') : `and ${countWords(more, 'other')}`}</li>
+        )}
+      </ul>
+      <p>What the apps have not saved is lost.</p>
+    </>
+  );
+}

@@ -1,0 +1,99 @@
+import type { ConfigKnob, HostSettings } from '@footlight/protocol/rest';
+import { describe, expect, test } from 'vitest';
+import {
+  fieldValue,
+  groupKnobs,
+  hintOf,
+  isSet,
+  valueProblem,
+  valueWords,
+  withChange,
+} from './settings-model.ts';
+
+const knob = (key: string, more: Partial<ConfigKnob> = {}): ConfigKnob => ({
+  key,
+  type: 'int',
+  default: 60,
+  nullable: false,
+  class: 'live',
+  env_var: '',
+  ...more,
+});
+const settings = (overrides: HostSettings['overrides']): HostSettings => ({
+  resolved: {},
+  overrides,
+  effective: null,
+  codecs: null,
+  pending_restart: false,
+});
+
+describe('groups of settings', () => {
+  test('go by their keys, in the order of the catalog; what is new here comes last', () => {
+    const keys = ['abr_enabled', 'abr_ladder_fps', 'brand_new', 'gop', 'abr_mode'];
+    expect(
+      groupKnobs(keys.map((key) => knob(key))).map(({ title, knobs }) => [
+        title,
+        ...knobs.map((one) => one.key),
+      ]),
+    ).toEqual([
+      ['Encoding', 'gop'],
+      ['Adapting size and frame rate', 'abr_ladder_fps'],
+      ['Adapting the bitrate', 'abr_enabled', 'abr_mode'],
+      ['Others', 'brand_new'],
+    ]);
+  });
+});
+
+describe('a draft of settings', () => {
+  const gop = knob('gop');
+  const stored = settings({ gop: 30 });
+
+  test('a field holds the unsaved value, else the override, else the default', () => {
+    expect(fieldValue(gop, stored, { gop: 10 })).toBe(10);
+    expect(fieldValue(gop, stored, {})).toBe(30);
+    expect(fieldValue(gop, stored, { gop: null })).toBe(60);
+    expect(fieldValue(gop, settings({}), {})).toBe(60);
+  });
+
+  test('going back to what is stored is no change', () => {
+    expect(withChange({ gop: 10 }, stored, 'gop', 30)).toEqual({});
+    expect(withChange({ slices: 1 }, settings({}), 'slices', null)).toEqual({});
+    expect(withChange({}, stored, 'gop', null)).toEqual({ gop: null });
+  });
+
+  test('a setting is set when it has, or will have, an override', () => {
+    expect([
+      isSet(gop, stored, {}),
+      isSet(gop, stored, { gop: null }),
+      isSet(gop, settings({}), { gop: 60 }),
+    ]).toEqual([true, false, true]);
+  });
+});
+
+describe('what a field says', () => {
+  test.each([
+    [knob('gop', { min: 1 }), 1, true],
+    [knob('gop', { min: 1 }), 0, false],
+    [knob('gop', { min: 1 }), 1.5, false],
+    [knob('gop', { min: 1 }), '', false],
+    [knob('gop', { min: 1, max: 7 }), 8, false],
+    [knob('ratio', { type: 'float', min: 0, max: 1 }), 0.5, true],
+    [knob('floor', { nullable: true }), null, true],
+    [knob('home_root', { type: 'string' }), '', true],
+    [knob('home_root', { type: 'string' }), 'homes', false],
+    [knob('render_node', { type: 'string' }), 'software', true],
+  ])('%j with %j: right %s', (one, value, right) => {
+    expect(valueProblem(one, value) === null).toBe(right);
+  });
+
+  test('default and bounds, and values, are in words', () => {
+    expect(hintOf(knob('gop', { min: 1 }))).toBe('Default 60; from 1 up.');
+    expect(hintOf(knob('zerocopy', { type: 'bool', default: false }))).toBe('Default off.');
+    expect([valueWords(null), valueWords(''), valueWords('true'), valueWords(0)]).toEqual([
+      'none',
+      'none',
+      'on',
+      '0',
+    ]);
+  });
+});

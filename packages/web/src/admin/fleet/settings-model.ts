@@ -1,0 +1,156 @@
+import type { ConfigKnob, HostSettings } from '@footlight/protocol/rest';
+
+type KnobValue = ConfigKnob['default'];
+
+/** Changes that are not saved: by key a value, as a field holds it, or null for "back to the default". */
+export type SettingsDraft = Readonly<Record<string, KnobValue>>;
+
+interface Group {
+  title: string;
+  /** Keys that begin so belong here, unless an earlier group took them. */
+  keys: readonly string[];
+}
+
+const GROUPS: readonly Group[] = [
+  {
+    title: 'Encoding',
+    keys: [
+      'encoder',
+      'render_node',
+      'cuda_device',
+      'gop',
+      'slices',
+      'target_usage',
+      'queue_buffers',
+      'zerocopy',
+      'latency_probe',
+    ],
+  },
+  { title: 'Sessions and files', keys: ['idle_timeout', 'app_boot_timeout', 'home_root', 'nvidia_lib32'] },
+  { title: 'Adapting size and frame rate', keys: ['abr_ladder'] },
+  { title: 'Adapting the bitrate', keys: ['abr_'] },
+];
+/** What a newer server may add. */
+const OTHERS = 'Others';
+
+/** The settings in groups, each in the order of the catalog; empty groups are left out. */
+export function groupKnobs(knobs: readonly ConfigKnob[]): { title: string; knobs: ConfigKnob[] }[] {
+  const titleOf = ({ key }: ConfigKnob) =>
+    GROUPS.find((group) => group.keys.some((prefix) => key.startsWith(prefix)))?.title ?? OTHERS;
+  return [...GROUPS.map(({ title }) => title), OTHERS]
+    .map((title) => ({ title, knobs: knobs.filter((knob) => titleOf(knob) === title) }))
+    .filter((group) => group.knobs.length > 0);
+}
+
+/** What a knob's field holds: the unsaved value, else the override, else the default. */
+export function fieldValue(knob: ConfigKnob, settings: HostSettings, draft: SettingsDraft): KnobValue {
+  if (Object.hasOwn(draft, knob.key)) return draft[knob.key] ?? knob.default;
+  return Object.hasOwn(settings.overrides, knob.key) ? (settings.overrides[knob.key] ?? null) : knob.default;
+}
+
+/** Whether a knob will have an override once the draft is saved. */
+export function isSet(knob: ConfigKnob, settings: HostSettings, draft: SettingsDraft): boolean {
+  if (Object.hasOwn(draft, knob.key)) return draft[knob.key] !== null;
+  return Object.hasOwn(settings.overrides, knob.key);
+}
+
+/** The draft with one more change; what is as it was is no change. @param value null: back to the default */
+export function withChange(
+  draft: SettingsDraft,
+  settings: HostSettings,
+  key: string,
+  value: KnobValue,
+): SettingsDraft {
+  const { [key]: _former, ...rest } = draft;
+  const stored = Object.hasOwn(settings.overrides, key) ? settings.overrides[key] : null;
+  return value === stored ? rest : { ...rest, [key]: value };
+}
+
+/** What is wrong with a value as a field holds it; null: nothing. "" in a number's field is no number. */
+export function valueProblem(knob: ConfigKnob, value: KnobValue): string | null {
+  if (knob.type === 'string') {
+    if (!isPath(knob) || value === '' || String(value).startsWith('/')) return null;
+    return 'Empty, or a path that begins with /';
+  }
+  if (knob.type !== 'int' && knob.type !== 'float') return null;
+  if (value === null && knob.nullable) return null;
+  const fits =
+    typeof value === 'number' &&
+    Number.isFinite(value) &&
+    (knob.type === 'float' || Number.isSafeInteger(value)) &&
+    value >= (knob.min ?? -Infinity) &&
+    value <= (knob.max ?? Infinity);
+  return fits ? null : `${knob.type === 'int' ? 'A whole number' : 'A number'} ${boundsWords(knob)}`.trim();
+}
+
+/** "from 1 to 7", "from 1 up", "". */
+function boundsWords({ min, max }: ConfigKnob): string {
+  if (min === undefined) return max === undefined ? '' : `up to ${max}`;
+  return max === undefined ? `from ${min} up` : `from ${min} to ${max}`;
+}
+
+/** What a field says below its name: its default and its bounds. */
+export function hintOf(knob: ConfigKnob): string {
+  const bounds = knob.type === 'int' || knob.type === 'float' ? boundsWords(knob) : '';
+  const sentence = `Default ${valueWords(knob.default)}`;
+  return bounds === '' ? `${sentence}.` : `${sentence}; ${bounds}.`;
+}
+
+/** A value as people read it. */
+export function valueWords(value: KnobValue | string | undefined): string {
+  if (value === undefined || value === null || value === '') return 'none';
+  if (value === true || value === 'true') return 'on';
+  if (value === false || value === 'false') return 'off';
+  return String(value);
+}
+
+function isPath({ key }: ConfigKnob): boolean {
+  return key === 'home_root' || key === 'nvidia_lib32_path';
+}
+
+const NAMES: Record<string, string> = {
+  abr_enabled: 'Adapt the bitrate',
+  abr_floor_kbps: 'Lowest bitrate, kbit/s',
+  abr_floor_ratio: 'Lowest bitrate, share of the first',
+  abr_mode: 'How it adapts',
+  abr_ewma_alpha: 'Weight of the newest measurement',
+  abr_deadband: 'Change that is too small to follow',
+  abr_max_up_step: 'Largest step up',
+  abr_min_interval_ms: 'Shortest time between steps, ms',
+  abr_max_down_step: 'Largest step down',
+  abr_down_dwell_ms: 'Time before going down, ms',
+  abr_cliff_guard_frac: 'Share that counts as a cliff',
+  abr_ladder: 'Use smaller rungs',
+  abr_ladder_max_bias: 'Most rungs down',
+  abr_ladder_engage_dwell: 'Steps before a smaller rung',
+  abr_ladder_recover_dwell: 'Steps before a larger rung',
+  abr_ladder_resolution: 'Make the picture smaller',
+  abr_ladder_res_exponent: 'Weight of the size',
+  abr_ladder_res_engage_frac: 'Smaller below this share',
+  abr_ladder_res_recover_frac: 'Larger above this share',
+  abr_ladder_res_engage_dwell: 'Steps before it gets smaller',
+  abr_ladder_res_recover_dwell: 'Steps before it gets larger',
+  abr_ladder_res_min_step_s: 'Shortest time between sizes, s',
+  abr_ladder_res_min_height: 'Fewest lines',
+  abr_ladder_fps: 'Lower the frame rate',
+  abr_ladder_floor_follows_rung: 'Lowest bitrate follows the rung',
+  abr_ladder_order: 'What goes first',
+  gop: 'Frames between keyframes',
+  slices: 'Slices of a picture',
+  target_usage: 'Speed (7) against quality (1)',
+  queue_buffers: 'Frames that may wait for the encoder',
+  zerocopy: 'Zero copy',
+  latency_probe: 'Measure latency inside',
+  idle_timeout_secs: 'End without a viewer after, s (0: never)',
+  app_boot_timeout_secs: 'Give up on a start after, s (0: never)',
+  home_root: 'Where homes lie',
+  nvidia_lib32_path: '32-bit NVIDIA libraries',
+  encoder: 'Encoder',
+  render_node: 'Render node',
+  cuda_device: 'CUDA device',
+};
+
+/** A setting's name for people; one unknown to this page goes by its key. */
+export function nameOfKnob({ key }: ConfigKnob): string {
+  return NAMES[key] ?? key;
+}
