@@ -2,6 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import type { ConfigUpdate, ControlCommand, Registered } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
+import { DisplayWatch } from './console/display-watch.ts';
+import { type Displays, linuxDisplays } from './console/displays.ts';
 import { type HealthServer, serveHealth } from './health/server.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
@@ -32,6 +34,8 @@ const OK: Verdict = { ok: true };
 
 export interface AgentDeps {
   clock: Clock;
+  /** Left out: those of this machine. */
+  displays?: Displays;
   random: Random;
   logger: Logger;
 }
@@ -47,6 +51,7 @@ export class Agent {
   readonly #deps: AgentDeps;
   readonly #settings: HostSettings;
   readonly #inventory: Inventory;
+  readonly #displays: DisplayWatch;
   readonly #workers: MediaWorkerPool;
   readonly #supervisor: Supervisor;
   readonly #link: ControlLink;
@@ -76,6 +81,11 @@ export class Agent {
       { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },
       { ...deps, identity: new IdentityStore(config.stateDir, deps.random), handler: this.#handler() },
     );
+    this.#displays = new DisplayWatch({
+      displays: deps.displays ?? linuxDisplays(),
+      clock: deps.clock,
+      changed: () => this.#report(),
+    });
     const root = process.getuid?.() === 0;
     this.#supervisor = new Supervisor(
       { orphanSecs: config.orphanSecs, context: () => this.#launchContext() },
@@ -184,6 +194,7 @@ export class Agent {
   }
 
   async #release(): Promise<void> {
+    this.#displays.close();
     await Promise.all([this.#workers.close(), this.#health?.close(), this.#settings.saved]);
   }
 
@@ -201,7 +212,11 @@ export class Agent {
       }),
       capacity: async () => {
         this.#reportedStorage = await this.#inventory.storage();
-        return this.#inventory.capacity(this.#link.clock);
+        const [capacity, console_capabilities] = await Promise.all([
+          this.#inventory.capacity(this.#link.clock),
+          this.#displays.read(),
+        ]);
+        return { ...capacity, console_capabilities };
       },
       heartbeat: () => ({
         running_sessions: this.#supervisor.running(),
@@ -244,10 +259,15 @@ export class Agent {
 
   async #configUpdate({ settings }: ConfigUpdate): Promise<Verdict> {
     await this.#settings.apply(settings);
+    this.#report();
+    return OK;
+  }
+
+  /** Says what this host is and has now; without a link the next registration does. */
+  #report(): void {
     void this.#link.sendCapacity().catch((error) => {
       this.#deps.logger.error({ error: errorText(error) }, 'capacity.failed');
     });
-    return OK;
   }
 
   #launchContext(): LaunchContext {

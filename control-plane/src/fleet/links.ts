@@ -14,6 +14,7 @@ import type { Admission, OpenNames } from './admission.ts';
 import { ConfigPush } from './config-push.ts';
 import { markAllOffline, markOffline } from './host-store.ts';
 import { AgentLink, type ImmediateMessage, type LinkOwner, type OrderedMessage } from './link.ts';
+import { type HostNews, hostSubject } from './news.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
 import { Pulse, type SampledGpu } from './pulse.ts';
 import { type RegistrationOutcome, register } from './registration.ts';
@@ -297,6 +298,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     if (this.#closing) return;
     void this.#markOffline(hostId, link);
     this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#tell({ hostId, what: 'lost' });
   }
 
   command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
@@ -307,8 +309,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   }
 
   /** Sends what is stored for the host now; one that is away gets it when it comes. */
-  pushConfig(hostId: string): Promise<void> {
-    return this.#configs.push(hostId);
+  async pushConfig(hostId: string): Promise<void> {
+    await this.#configs.push(hostId);
+    this.#tell({ hostId, what: 'changed' });
   }
 
   sendSignaling(hostId: string, frame: SignalingToAgent): boolean {
@@ -350,6 +353,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   forget(hostId: string): void {
     this.#hosts.get(hostId)?.link?.close(AGENT_CLOSE.malformed, 'the host was deleted');
     this.#configs.forget(hostId);
+    this.#tell({ hostId, what: 'deleted' });
     this.#hosts.delete(hostId);
   }
 
@@ -366,6 +370,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     });
     if (!done || this.#current(link) !== memory) return;
     memory.gpus = gpus;
+    this.#tell({ hostId, what: 'reported' });
     if (link.capacityStored()) this.#safely('linkReady', hostId, () => this.handlers.linkReady(hostId));
   }
 
@@ -395,6 +400,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     if (link === null) return null;
     this.#detach(hostId, link);
     this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#tell({ hostId, what: 'lost' });
     link.close(AGENT_CLOSE.displaced, DISPLACED);
     // Its last report may be half stored; the registration reads what came of it.
     await link.idle();
@@ -448,6 +454,10 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       this.#hosts.set(hostId, memory);
     }
     return memory;
+  }
+
+  #tell(news: HostNews): void {
+    this.#platform.bus.publish(hostSubject, news);
   }
 
   /** A mistake in a handler belongs into the log; the link and its host go on. */

@@ -2,6 +2,7 @@ import { AGENT_INSTALL_FILES } from '../install-location.ts';
 import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';
 import { ConsoleAdmin } from './console/admin.ts';
+import { type ConsoleSessions, ConsoleStarter } from './console/starter.ts';
 import { authenticateNode, type NodeCaller } from './credentials.ts';
 import { HostAdmin } from './host-admin.ts';
 import type { PinnedCertificate } from './install-command.ts';
@@ -29,6 +30,8 @@ export interface FleetService {
   readonly console: ConsoleAdmin;
   readonly tokens: TokenAdmin;
   installFile(name: InstallFile): ReturnType<typeof openInstallFile>;
+  /** Starts what displays beside hosts show; from the moment on that somebody can launch it. */
+  startConsoles(sessions: ConsoleSessions): void;
   /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
   authenticateNode(headers: Record<string, string | string[] | undefined>): Promise<NodeCaller | null>;
   /** After the migrations and before the first socket. */
@@ -40,6 +43,7 @@ export interface FleetService {
 /** `links.setHandlers` must have been called before the first agent connects. */
 export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetService {
   const links = new AgentLinks(platform);
+  let consoles: ConsoleStarter | null = null;
   return {
     links,
     admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
@@ -50,6 +54,12 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
     authenticateNode: (headers) => authenticateNode(platform, headers),
     start: () => links.start(),
-    close: () => links.close(),
+    startConsoles(sessions) {
+      consoles = new ConsoleStarter(platform, links, sessions);
+    },
+    async close() {
+      await consoles?.close();
+      await links.close();
+    },
   };
 }

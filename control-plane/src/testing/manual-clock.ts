@@ -53,6 +53,11 @@ export class ManualClock implements Clock {
     this.#nowMs += byMs;
   }
 
+  /** Whether something comes due exactly so long from now, so that a test can see a wait begin. */
+  isAwaited(delayMs: number): boolean {
+    return [...this.#pending].some(({ dueMs }) => dueMs === this.#monotonicMs + delayMs);
+  }
+
   #add(run: () => void, delayMs: number, everyMs: number | null): Timer {
     this.#order += 1;
     const entry: Pending = {

@@ -51,6 +51,9 @@ const answers: Answers = {
   'hosts.gpus': ({ id }) => ({
     items: id === made.id(3, 3) ? [] : id === made.id(3, 2) ? [made.software] : [made.gpu(0), made.gpu(1)],
   }),
+  'configCatalog.read': () => ({ knobs: made.knobs }),
+  'hostSettings.read': () => made.hostSettings,
+  'hostConsole.read': () => made.hostConsole,
   'enrollmentTokens.list': () => ({ items: made.tokens }),
   'enrollmentTokens.create': () => ({
     id: made.id(5, 3),

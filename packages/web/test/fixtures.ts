@@ -1,18 +1,77 @@
+import { KNOBS } from '@footlight/protocol/agent';
 import type {
   AccessCheck,
   AdminApp,
   AdminSession,
+  ConfigKnob,
   EnrollmentToken,
   Entitlement,
   Gpu,
   Host,
+  HostConsole,
+  HostSettings,
   LaunchProfile,
   RuntimePreset,
   Session,
   StreamProfile,
 } from '@footlight/protocol/rest';
+import { consoleDefaults } from '@footlight/protocol/rest';
 
 const NOW = Date.now();
+
+export const knobs: ConfigKnob[] = KNOBS.map(({ path: _path, enum: values, ...knob }) => ({
+  ...knob,
+  ...(values !== undefined && { enum: [...values] }),
+}));
+
+export const hostSettings: HostSettings = {
+  resolved: {},
+  overrides: { gop: 120, idle_timeout_secs: 0 },
+  effective: Object.fromEntries(KNOBS.map((knob) => [knob.key, String(knob.default ?? '')])),
+  codecs: ['h264'],
+  pending_restart: false,
+};
+
+const timing = { interlaced: false, clock_khz: 148_500, htotal: 2200, vtotal: 1125 };
+export const hostConsole: HostConsole = {
+  config: { ...consoleDefaults, enabled: true },
+  capabilities: {
+    connectors: ['DP-4', 'HDMI-A-1'],
+    outputs: [
+      {
+        id: 'card1:DP-4',
+        card: 'card1',
+        render_node: '/dev/dri/renderD128',
+        connector: 'DP-4',
+        connected: true,
+        active_mode: null,
+        modes: [
+          {
+            name: '2560x1440',
+            width: 2560,
+            height: 1440,
+            refresh_millihz: 143_912,
+            preferred: true,
+            ...timing,
+          },
+          {
+            name: '1920x1080',
+            width: 1920,
+            height: 1080,
+            refresh_millihz: 60_000,
+            preferred: false,
+            ...timing,
+          },
+        ],
+      },
+    ],
+    audio_sinks: [{ id: 'hdmi', label: 'HDMI of the display' }],
+    input_devices: [
+      { path: '/dev/input/event3', label: 'A keyboard' },
+      { path: '/dev/input/event5', label: 'A controller with a rather long name, as they have' },
+    ],
+  },
+};
 
 /** An instant relative to now, as answers carry it. */
 export function ago(ms: number): string {

@@ -13,6 +13,7 @@ import styles from '../frame/admin-parts.module.css';
 import { type Column, DataTable, megabytesWords, PageHead, Section } from '../frame/parts.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { HostActs } from './host-acts.tsx';
+import { HostConsoleSection } from './host-console.tsx';
 import { HostSettingsSection } from './host-settings.tsx';
 import { CheckChip, HostChip } from './states.tsx';
 import { useActiveSessions } from './use-fleet.ts';
@@ -88,6 +89,7 @@ export function HostPage({ id }: { id: string }) {
         </Section>
       )}
       <HostSettingsSection host={host.data} sessions={here ?? []} />
+      <HostConsoleSection host={host.data} />
       <Section title="Machine">
         <Machine host={host.data} />
       </Section>

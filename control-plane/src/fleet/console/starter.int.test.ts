@@ -1,0 +1,211 @@
+import type { ConsoleCapabilities } from '@footlight/protocol/agent';
+import { type FakeAgent, type FakeAgentOptions, softwareCapacity } from '@footlight/test-harness';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ApiError } from '../../platform/errors.ts';
+import { describeDatabases, ManualClock } from '../../testing/index.ts';
+import { type FleetWorld, openFleetWorld } from '../testing/world.ts';
+import type { ConsoleLaunch, ConsoleSession, ConsoleSessions } from './starter.ts';
+
+const APP = '00000000-0000-4000-8000-000000000001';
+const USER = '00000000-0000-4000-8000-000000000002';
+
+/** Plays the sessions: each launch is noted, and lives until the test ends it. */
+class PlayedSessions implements ConsoleSessions {
+  readonly launches: ConsoleLaunch[] = [];
+  readonly stops: string[] = [];
+  refusal: ApiError | null = null;
+  #newest: ConsoleSession | null = null;
+  #changed: () => void = () => {};
+
+  async newest(): Promise<ConsoleSession | null> {
+    return this.#newest;
+  }
+
+  async launch(request: ConsoleLaunch): Promise<string> {
+    this.launches.push(request);
+    if (this.refusal !== null) throw this.refusal;
+    const id = `session ${this.launches.length}`;
+    this.#newest = { id, isStopping: false, livedMs: null };
+    return id;
+  }
+
+  async stop(sessionId: string, reason: string): Promise<void> {
+    this.stops.push(`${sessionId} ${reason}`);
+    if (this.#newest !== null) this.#newest = { ...this.#newest, isStopping: true };
+  }
+
+  watch(_sessionId: string, changed: () => void) {
+    this.#changed = changed;
+    return {
+      close: () => {
+        this.#changed = () => {};
+      },
+    };
+  }
+
+  end(livedMs: number): void {
+    if (this.#newest !== null) this.#newest = { ...this.#newest, livedMs };
+    this.#changed();
+  }
+}
+
+function withDisplay(connected: boolean) {
+  const console_capabilities: ConsoleCapabilities = {
+    connectors: ['DP-4'],
+    outputs: [
+      {
+        id: 'card1:DP-4',
+        card: 'card1',
+        render_node: null,
+        connector: 'DP-4',
+        connected,
+        active_mode: null,
+        modes: [],
+      },
+    ],
+    audio_sinks: [],
+    input_devices: [],
+  };
+  return softwareCapacity({ console_capabilities });
+}
+
+describeDatabases('what a display beside a host shows', (databases) => {
+  let world: FleetWorld;
+  let clock: ManualClock;
+  let sessions: PlayedSessions;
+  let agent: FakeAgent;
+  let host: string;
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    sessions = new PlayedSessions();
+    world = await openFleetWorld(await databases.fresh(), { clock });
+    world.fleet.startConsoles(sessions);
+  });
+  afterEach(async () => {
+    await world.dropAgents();
+    await world.close();
+  });
+
+  async function connect(options: Partial<FakeAgentOptions> = {}): Promise<void> {
+    agent = world.agent('hosta', { capacity: withDisplay(true), ...options });
+    host = await world.ready(agent);
+  }
+
+  /** Sets it in the record, as the administrator's page does after its checks, and tells of it. */
+  async function setConsole(part: object): Promise<void> {
+    const { config } = await world.fleet.console.read(host);
+    const console_config = JSON.stringify({ ...config, ...part });
+    await world.platform.database.db.updateTable('hosts').set({ console_config }).execute();
+    await world.fleet.links.pushConfig(host);
+  }
+
+  const start = { enabled: true, auto_start_on_display: true, default_app: APP, default_user: USER };
+  const launches = (count: number) => expect.poll(() => sessions.launches.length).toBe(count);
+  /** Long enough for every look that is under way: the bus, the record and the rule. */
+  async function report(connected: boolean): Promise<void> {
+    agent.capacity = withDisplay(connected);
+    agent.send(agent.capacity);
+    await expect
+      .poll(async () => (await world.fleet.console.read(host)).capabilities.outputs[0]?.connected)
+      .toBe(connected);
+  }
+
+  test('starts when it is set up, local only or streamed as well', async () => {
+    await connect();
+    await setConsole(start);
+    await launches(1);
+    expect(sessions.launches[0]).toMatchObject({
+      hostId: host,
+      appId: APP,
+      userId: USER,
+      topology: 'local_only',
+    });
+    sessions.end(60_000);
+    await setConsole({ stream: true });
+    await clock.advance(2_000);
+    await launches(2);
+    expect(sessions.launches[1]).toMatchObject({ topology: 'dual_output' });
+  });
+
+  test('starts when a display is plugged in, and ends with its reason when it is pulled out', async () => {
+    await connect({ capacity: withDisplay(false) });
+    await setConsole(start);
+    await report(true);
+    await launches(1);
+    await report(false);
+    await expect.poll(() => sessions.stops).toEqual(['session 1 console_display_disconnected']);
+  });
+
+  test('ends with its reason when the console is turned off', async () => {
+    await connect();
+    await setConsole(start);
+    await launches(1);
+    await setConsole({ enabled: false });
+    await expect.poll(() => sessions.stops).toEqual(['session 1 console_disabled']);
+  });
+
+  test('an agent that cannot show anything gets nothing to show', async () => {
+    await connect({ features: [] });
+    await setConsole(start);
+    await report(false);
+    await report(true);
+    expect(sessions.launches).toEqual([]);
+  });
+
+  test('a lost link ends nothing; the same session is there when the host is back', async () => {
+    await connect();
+    await setConsole(start);
+    await launches(1);
+    await agent.drop();
+    await expect.poll(() => world.fleet.links.isConnected(host)).toBe(false);
+    await world.ready(agent);
+    await setConsole({ grab: false });
+    expect([sessions.launches.length, sessions.stops]).toEqual([1, []]);
+  });
+
+  test('tries again after 2 s, then 4 s, and starts anew after half a minute of life', async () => {
+    await connect();
+    await setConsole(start);
+    await launches(1);
+    for (const [nth, waitMs] of [
+      [2, 2_000],
+      [3, 4_000],
+    ] as const) {
+      sessions.end(1_000);
+      await expect.poll(() => clock.isAwaited(waitMs)).toBe(true);
+      await clock.advance(waitMs - 1);
+      expect(sessions.launches).toHaveLength(nth - 1);
+      await clock.advance(1);
+      await launches(nth);
+    }
+    sessions.end(30_000);
+    await expect.poll(() => clock.isAwaited(2_000)).toBe(true);
+  });
+
+  test('gives up after six that died at once, until a capacity report', async () => {
+    await connect();
+    await setConsole(start);
+    for (let nth = 1; nth <= 6; nth += 1) {
+      await launches(nth);
+      sessions.end(0);
+      if (nth < 6) await expect.poll(() => clock.isAwaited(2_000 * 2 ** (nth - 1))).toBe(true);
+      await clock.advance(2_000 * 2 ** (nth - 1));
+    }
+    await clock.advance(10_000);
+    expect(sessions.launches).toHaveLength(6);
+    agent.send(agent.capacity);
+    await launches(7);
+  });
+
+  test('a refused launch is tried again for as long as it takes', async () => {
+    sessions.refusal = new ApiError('capacity_exhausted');
+    await connect();
+    await setConsole(start);
+    await launches(1);
+    await expect.poll(() => clock.isAwaited(2_000)).toBe(true);
+    sessions.refusal = null;
+    await clock.advance(2_000);
+    await launches(2);
+  });
+});

@@ -1,0 +1,218 @@
+import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
+import type { Subscription } from '../../platform/bus.ts';
+import type { Timer } from '../../platform/clock.ts';
+import { fromJson } from '../../platform/database/codec.ts';
+import type { HostsTable } from '../../platform/database/tables/fleet.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { hostById } from '../host-store.ts';
+import type { AgentLinks } from '../links.ts';
+import { type HostNews, hostSubject } from '../news.ts';
+import {
+  type ConsoleAttempts,
+  type ConsoleStep,
+  type ConsoleStopReason,
+  decideConsole,
+  ended,
+  NO_ATTEMPTS,
+  refused,
+  reported,
+} from './auto-start.ts';
+import { NO_CAPABILITIES } from './config.ts';
+
+/** Feature of agents that can show a session on a display of their host. */
+const CONSOLE_FEATURE = 'console';
+
+export interface ConsoleLaunch {
+  hostId: string;
+  userId: string;
+  appId: string;
+  topology: 'local_only' | 'dual_output';
+}
+
+/** A session that was launched for the display beside a host. */
+export interface ConsoleSession {
+  id: string;
+  isStopping: boolean;
+  /** From its launch to its end; null while it lives. */
+  livedMs: number | null;
+}
+
+/** What the sessions do for displays beside hosts. */
+export interface ConsoleSessions {
+  /** The newest one of a host, ended or not; null: none ever. */
+  newest(hostId: string): Promise<ConsoleSession | null>;
+  /** Skips the VRAM veto and nothing else. @returns its id @throws ApiError what keeps it from being launched */
+  launch(request: ConsoleLaunch): Promise<string>;
+  /** Never rejects: what cannot be told now is told when the host is back. */
+  stop(sessionId: string, reason: ConsoleStopReason): Promise<void>;
+  /** Calls back after each change of its state. */
+  watch(sessionId: string, changed: () => void): Subscription;
+}
+
+interface Display {
+  /** The agent has reported on its present connection. */
+  isReported: boolean;
+  attempts: ConsoleAttempts;
+  /** The session that was last seen alive; its end counts once. */
+  sessionId: string | null;
+  watch: Subscription | null;
+  timer: Timer | null;
+  turn: Promise<void>;
+}
+
+/**
+ * Starts and ends what displays beside hosts show, by the rule of auto-start.ts: it looks again at each capacity
+ * report, each change of a configuration or a session, and when a wait is over. Hosts do not wait for one another; the
+ * looks at one host take turns.
+ *
+ * Owner: the fleet. One entry per host that has reported since this process started.
+ */
+export class ConsoleStarter {
+  readonly #platform: Platform;
+  readonly #links: AgentLinks;
+  readonly #sessions: ConsoleSessions;
+  readonly #displays = new Map<string, Display>();
+  readonly #news: Subscription;
+  #closed = false;
+
+  constructor(platform: Platform, links: AgentLinks, sessions: ConsoleSessions) {
+    this.#platform = platform;
+    this.#links = links;
+    this.#sessions = sessions;
+    this.#news = platform.bus.subscribe(hostSubject, (payload) => this.#heard(payload as HostNews));
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#news.close();
+    for (const display of this.#displays.values()) this.#release(display);
+    await Promise.all([...this.#displays.values()].map(({ turn }) => turn));
+  }
+
+  #heard({ hostId, what }: HostNews): void {
+    if (what === 'deleted') {
+      const gone = this.#displays.get(hostId);
+      if (gone !== undefined) this.#release(gone);
+      this.#displays.delete(hostId);
+      return;
+    }
+    const display = this.#display(hostId);
+    if (what === 'lost') display.isReported = false;
+    if (what === 'reported') {
+      display.isReported = true;
+      display.attempts = reported(display.attempts);
+    }
+    this.#look(hostId, display);
+  }
+
+  #display(hostId: string): Display {
+    let display = this.#displays.get(hostId);
+    if (display === undefined) {
+      display = {
+        isReported: false,
+        attempts: NO_ATTEMPTS,
+        sessionId: null,
+        watch: null,
+        timer: null,
+        turn: Promise.resolve(),
+      };
+      this.#displays.set(hostId, display);
+    }
+    return display;
+  }
+
+  #look(hostId: string, display: Display): void {
+    display.turn = display.turn
+      .then(() => (this.#closed ? undefined : this.#turn(hostId, display)))
+      .catch((error: unknown) =>
+        this.#platform.logger.error({ event: 'console.look_failed', err: error, host_id: hostId }),
+      );
+  }
+
+  async #turn(hostId: string, display: Display): Promise<void> {
+    this.#release(display);
+    const host = await hostById(this.#platform.database.db, hostId);
+    if (host === undefined) return;
+    const session = await this.#sessions.newest(hostId);
+    const nowMs = this.#platform.clock.monotonicMs();
+    if (session !== null && session.livedMs !== null && session.id === display.sessionId) {
+      display.attempts = ended(display.attempts, session.livedMs, nowMs);
+    }
+    const live = session !== null && session.livedMs === null ? session : null;
+    display.sessionId = live?.id ?? null;
+    const facts = {
+      ...whatIsSet(host),
+      isReported: display.isReported && this.#links.isConnected(hostId),
+      isPlaceable:
+        host.status === 'online' &&
+        host.capacity_detection === 'ok' &&
+        this.#links.features(hostId).has(CONSOLE_FEATURE),
+      sessionId: live?.id ?? null,
+      isStopping: live?.isStopping ?? false,
+    };
+    await this.#apply(hostId, display, decideConsole(facts, display.attempts, nowMs), nowMs);
+    // Whatever was done: what lives is watched, or nobody would notice its end.
+    if (display.sessionId !== null && !this.#closed) {
+      display.watch = this.#sessions.watch(display.sessionId, () => this.#look(hostId, display));
+    }
+  }
+
+  async #apply(hostId: string, display: Display, step: ConsoleStep, nowMs: number): Promise<void> {
+    const { logger } = this.#platform;
+    switch (step.kind) {
+      case 'rest':
+        logger.debug({ event: 'console.rests', host_id: hostId, why: step.why });
+        return;
+      case 'wait':
+        this.#lookAt(hostId, display, step.untilMs);
+        return;
+      case 'stop':
+        logger.info({
+          event: 'console.stops',
+          host_id: hostId,
+          session_id: step.sessionId,
+          reason: step.reason,
+        });
+        await this.#sessions.stop(step.sessionId, step.reason);
+        return;
+      case 'launch':
+        try {
+          display.sessionId = await this.#sessions.launch({ hostId, ...step });
+          logger.info({ event: 'console.started', host_id: hostId, session_id: display.sessionId });
+        } catch (error) {
+          const why = error instanceof ApiError ? error.code : error;
+          logger.warn({ event: 'console.not_started', host_id: hostId, why });
+          display.attempts = refused(display.attempts, nowMs);
+          this.#lookAt(hostId, display, display.attempts.notBeforeMs);
+        }
+    }
+  }
+
+  #lookAt(hostId: string, display: Display, atMs: number): void {
+    const { clock } = this.#platform;
+    if (this.#closed) return;
+    display.timer = clock.setTimeout(
+      () => this.#look(hostId, display),
+      Math.max(1, atMs - clock.monotonicMs()),
+    );
+  }
+
+  #release(display: Display): void {
+    display.watch?.close();
+    display.watch = null;
+    display.timer?.cancel();
+    display.timer = null;
+  }
+}
+
+function whatIsSet({ console_config, console_capabilities }: HostsTable): {
+  config: ConsoleConfig | null;
+  capabilities: ConsoleCapabilities;
+} {
+  return {
+    config: console_config === null ? null : fromJson<ConsoleConfig>(console_config),
+    capabilities:
+      console_capabilities === null ? NO_CAPABILITIES : fromJson<ConsoleCapabilities>(console_capabilities),
+  };
+}

@@ -1,0 +1,102 @@
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { ConsoleCapabilities } from '@footlight/protocol/agent';
+import { type DisplayTiming, readEdid } from './edid.ts';
+
+/** What a display beside this host could be: read again each time, since displays are plugged in and out. */
+export interface Displays {
+  read(): Promise<ConsoleCapabilities>;
+}
+
+type Output = ConsoleCapabilities['outputs'][number];
+
+const MAX_OUTPUTS = 64;
+const MAX_MODES = 256;
+const MAX_DEVICES = 128;
+
+/**
+ * Displays and input devices as Linux shows them in files; nothing is opened that would take a device from anybody.
+ * Sound outputs are not asked for.
+ * @param paths other roots, for tests
+ * Source: Documentation/gpu/drm-uapi.rst and Documentation/ABI of the kernel; /dev/input/by-id of udev.
+ */
+export function linuxDisplays(paths = { drm: '/sys/class/drm', inputs: '/dev/input/by-id' }): Displays {
+  return {
+    async read() {
+      const outputs = await outputsIn(paths.drm);
+      return {
+        connectors: [...new Set(outputs.map(({ connector }) => connector))],
+        outputs,
+        audio_sinks: [],
+        input_devices: await inputsIn(paths.inputs),
+      };
+    },
+  };
+}
+
+/** Connectors are directories beside the cards, such as card1-DP-4. */
+async function outputsIn(drm: string): Promise<Output[]> {
+  const names = await namesIn(drm);
+  const connectors = names.filter((name) => /^card\d+-.+/.test(name)).slice(0, MAX_OUTPUTS);
+  return Promise.all(
+    connectors.map(async (name) => {
+      const [, card = '', connector = ''] = /^(card\d+)-(.+)$/.exec(name) ?? [];
+      const isConnected = (await textOf(join(drm, name, 'status'))) === 'connected';
+      const modes = isConnected ? readEdid(await bytesOf(join(drm, name, 'edid'))) : [];
+      return {
+        id: `${card}:${connector}`,
+        card,
+        render_node: await renderNodeOf(drm, card),
+        connector,
+        connected: isConnected,
+        // What a card shows now is told only to whoever drives it.
+        active_mode: null,
+        modes: modes.slice(0, MAX_MODES).map(named),
+      };
+    }),
+  );
+}
+
+function named(timing: DisplayTiming): Output['modes'][number] {
+  const suffix = timing.interlaced ? 'i' : '';
+  return { name: `${timing.width}x${timing.height}${suffix}`, ...timing };
+}
+
+/** A card and its render node hang below the same device. */
+async function renderNodeOf(drm: string, card: string): Promise<string | null> {
+  const node = (await namesIn(join(drm, card, 'device', 'drm'))).find((name) => name.startsWith('renderD'));
+  return node === undefined ? null : `/dev/dri/${node}`;
+}
+
+/** One entry for each device node, by the name that udev made of what the device says of itself. */
+async function inputsIn(inputs: string): Promise<ConsoleCapabilities['input_devices']> {
+  const found = new Map<string, string>();
+  for (const name of (await namesIn(inputs)).filter((each) => /-event(-|$)/.test(each))) {
+    const target = await readlink(join(inputs, name)).catch(() => null);
+    if (target === null) continue;
+    const path = `/dev/input/${basename(target)}`;
+    if (!found.has(path)) found.set(path, labelOf(name));
+  }
+  return [...found].slice(0, MAX_DEVICES).map(([path, label]) => ({ path, label }));
+}
+
+/** "usb-Logitech_K120-event-kbd" as people read it. */
+function labelOf(name: string): string {
+  const words = name
+    .replace(/^[a-z]+-/, '')
+    .replace(/-event(-\w+)?$/, '')
+    .replaceAll('_', ' ');
+  return words.slice(0, 200) || name.slice(0, 200);
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  return (await readdir(directory).catch(() => [])).sort();
+}
+
+async function textOf(path: string): Promise<string> {
+  return (await readFile(path, 'utf8').catch(() => '')).trim();
+}
+
+async function bytesOf(path: string): Promise<Uint8Array> {
+  return readFile(path).catch(() => new Uint8Array());
+}

@@ -1,0 +1,63 @@
+import { consoleDefaults, type HostConsole } from '@footlight/protocol/rest';
+import { describe, expect, test } from 'vitest';
+import {
+  consoleProblem,
+  displayChoices,
+  displayOf,
+  modeWords,
+  realChanges,
+  valueOfDisplay,
+} from './console-model.ts';
+
+const MODE = { width: 1920, height: 1080, refresh_millihz: 59_940 };
+const TIMING = { preferred: true, clock_khz: 148_352, htotal: 2200, vtotal: 1125 };
+const output = (id: string, connected: boolean): HostConsole['capabilities']['outputs'][number] => ({
+  id,
+  card: 'card1',
+  render_node: null,
+  connector: 'DP-4',
+  connected,
+  active_mode: null,
+  modes: [
+    { name: '1920x1080', ...MODE, interlaced: false, ...TIMING },
+    { name: '1920x1080i', ...MODE, interlaced: true, ...TIMING },
+  ],
+});
+const told = (
+  part: Partial<HostConsole['config']>,
+  ...outputs: ReturnType<typeof output>[]
+): HostConsole => ({
+  config: { ...consoleDefaults, ...part },
+  capabilities: { connectors: [], outputs, audio_sinks: [], input_devices: [] },
+});
+
+describe('displays to choose from', () => {
+  test('modes of connected outputs, without the interlaced ones', () => {
+    const choices = displayChoices(told({}, output('card1:DP-4', true), output('card1:DP-5', false)));
+    expect(choices.map(({ label }) => label)).toEqual([
+      'Whatever is connected, as it likes',
+      'card1:DP-4: 1920 × 1080, 59.94 Hz',
+    ]);
+    expect(displayOf(choices[1]?.value ?? '')).toEqual({ output_id: 'card1:DP-4', mode: MODE });
+  });
+
+  test('what is stored stays a choice while it is not connected', () => {
+    const stored = told({ output_id: 'card1:DP-4', mode: MODE });
+    expect(displayChoices(stored)[1]?.label).toContain('not connected');
+    expect(displayOf(valueOfDisplay(stored.config))).toEqual({ output_id: 'card1:DP-4', mode: MODE });
+  });
+
+  test('any is neither output nor mode', () => {
+    expect(displayOf(valueOfDisplay(consoleDefaults))).toEqual({ output_id: null, mode: null });
+    expect(modeWords({ ...MODE, refresh_millihz: 60_000 })).toBe('1920 × 1080, 60 Hz');
+  });
+});
+
+test('what is as it was is no change', () => {
+  expect(realChanges(consoleDefaults, { grab: true, mode: null, enabled: true })).toEqual({ enabled: true });
+});
+
+test('what starts by itself needs an account', () => {
+  expect(consoleProblem({ ...consoleDefaults, auto_start_on_display: true })).toContain('account');
+  expect(consoleProblem(consoleDefaults)).toBeNull();
+});

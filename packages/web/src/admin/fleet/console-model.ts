@@ -1,0 +1,69 @@
+import type { HostConsole } from '@footlight/protocol/rest';
+
+export type ConsoleConfig = HostConsole['config'];
+type Mode = NonNullable<ConsoleConfig['mode']>;
+/** Changes that are not saved, by field; null: back to the default. */
+export type ConsoleDraft = { readonly [Key in keyof ConsoleConfig]?: ConsoleConfig[Key] | null };
+
+const ANY = '';
+
+/** The configuration as it will be once the draft is saved. */
+export function withDraft(config: ConsoleConfig, draft: ConsoleDraft): ConsoleConfig {
+  return { ...config, ...draft } as ConsoleConfig;
+}
+
+/** The changes of a draft that change something. */
+export function realChanges(config: ConsoleConfig, draft: ConsoleDraft): ConsoleDraft {
+  const isAsBefore = (key: string) =>
+    JSON.stringify(config[key as keyof ConsoleConfig]) === JSON.stringify(draft[key as keyof ConsoleConfig]);
+  return Object.fromEntries(Object.entries(draft).filter(([key]) => !isAsBefore(key)));
+}
+
+/** "1920 × 1080, 59.94 Hz". */
+export function modeWords({ width, height, refresh_millihz }: Mode): string {
+  return `${width} × ${height}, ${Number((refresh_millihz / 1_000).toFixed(2))} Hz`;
+}
+
+/** What can be chosen for the display: any, each mode of each connected output, and what is stored all the same. */
+export function displayChoices({ config, capabilities }: HostConsole): { value: string; label: string }[] {
+  const choices = capabilities.outputs
+    .filter(({ connected }) => connected)
+    .flatMap(({ id, modes }) =>
+      modes
+        .filter(({ interlaced }) => !interlaced)
+        .map((mode) => ({ value: displayValue(id, mode), label: `${id}: ${modeWords(mode)}` })),
+    );
+  const stored = valueOfDisplay(config);
+  const isOffered = stored === ANY || choices.some(({ value }) => value === stored);
+  const kept =
+    isOffered || config.mode === null
+      ? []
+      : [{ value: stored, label: `${config.output_id}: ${modeWords(config.mode)} (not connected)` }];
+  return [{ value: ANY, label: 'Whatever is connected, as it likes' }, ...kept, ...choices];
+}
+
+/** The choice that a configuration stands for. */
+export function valueOfDisplay({ output_id, mode }: ConsoleConfig): string {
+  return output_id === null || mode === null ? ANY : displayValue(output_id, mode);
+}
+
+function displayValue(id: string, { width, height, refresh_millihz }: Mode): string {
+  return `${id} ${width} ${height} ${refresh_millihz}`;
+}
+
+/** What a choice sets: output and mode together, or neither. */
+export function displayOf(value: string): Pick<ConsoleConfig, 'output_id' | 'mode'> {
+  if (value === ANY) return { output_id: null, mode: null };
+  const [output_id = '', width, height, refresh_millihz] = value.split(' ');
+  return {
+    output_id,
+    mode: { width: Number(width), height: Number(height), refresh_millihz: Number(refresh_millihz) },
+  };
+}
+
+/** What keeps the draft from being saved; null: nothing. */
+export function consoleProblem(config: ConsoleConfig): string | null {
+  return config.auto_start_on_display && config.default_user === null
+    ? 'Choose the account that the app starts for.'
+    : null;
+}

@@ -1,0 +1,299 @@
+import type { Host, HostConsole } from '@footlight/protocol/rest';
+import { Button, Checkbox, NativeSelect, Switch, TextInput } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import parts from '../frame/admin-parts.module.css';
+import { countWords, Folded, Section } from '../frame/parts.tsx';
+import { PickDialog } from '../frame/pick-dialog.tsx';
+import { readAccount, searchUsers } from '../people/user-lookup.ts';
+import {
+  type ConsoleConfig,
+  type ConsoleDraft,
+  consoleProblem,
+  displayChoices,
+  displayOf,
+  realChanges,
+  valueOfDisplay,
+  withDraft,
+} from './console-model.ts';
+import styles from './fleet.module.css';
+
+const MATCHES = 20;
+const COMPOSITORS = [
+  { value: 'weston', label: 'Weston' },
+  { value: 'cage', label: 'Cage' },
+];
+
+/** What the display beside a host shows. */
+export function HostConsoleSection({ host }: { host: Host }) {
+  const query = useQuery({
+    queryKey: keys.hostConsole(host.id),
+    queryFn: ({ signal }) => call('hostConsole.read', { params: { id: host.id }, signal }),
+  });
+  return (
+    <Section title="Display beside the host" busy={query.isPending}>
+      {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
+      {query.isPending && <Skeleton height={96} radius={14} />}
+      {query.data !== undefined && <Fields host={host} told={query.data} />}
+    </Section>
+  );
+}
+
+function Fields({ host, told }: { host: Host; told: HostConsole }) {
+  const [draft, setDraft] = useState<ConsoleDraft>({});
+  const queryClient = useQueryClient();
+  const changes = realChanges(told.config, draft);
+  const config = withDraft(told.config, changes);
+  const problem = consoleProblem(config);
+  const count = Object.keys(changes).length;
+  const save = useMutation({
+    mutationFn: () => call('hostConsole.update', { params: { id: host.id }, body: changes }),
+    onSuccess: (answer) => {
+      setDraft({});
+      queryClient.setQueryData(keys.hostConsole(host.id), answer);
+      notifications.show({ message: `The display of ${host.node_name} was saved`, autoClose: 4000 });
+    },
+  });
+  const set = (change: ConsoleDraft) => setDraft({ ...draft, ...change });
+  return (
+    <form
+      className={parts.sheet}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (count > 0 && problem === null) save.mutate();
+      }}
+    >
+      <div className={parts.stack}>
+        <Toggle
+          name="enabled"
+          label="Show apps on a display that is plugged into this host"
+          config={config}
+          set={set}
+        />
+        <Folded words="How it shows them">
+          <div className={styles.knobs}>
+            <NativeSelect
+              label="Display and mode"
+              data={displayChoices(told)}
+              value={valueOfDisplay(config)}
+              onChange={(event) => set(displayOf(event.currentTarget.value))}
+            />
+            <NativeSelect
+              label="Connector"
+              description="Where no display is named."
+              data={[
+                { value: 'auto', label: 'Any' },
+                ...others(told.capabilities.connectors, config.connector),
+              ]}
+              value={config.connector}
+              onChange={(event) => set({ connector: event.currentTarget.value })}
+            />
+            <NativeSelect
+              label="Drawn by"
+              data={COMPOSITORS}
+              value={config.compositor}
+              onChange={(event) =>
+                set({ compositor: event.currentTarget.value as ConsoleConfig['compositor'] })
+              }
+            />
+            <AudioOutput told={told} config={config} set={set} />
+          </div>
+          <div className={parts.choices}>
+            <Toggle name="fullscreen" label="The app fills the display" config={config} set={set} />
+            <Toggle name="stream" label="Viewers can join what it shows" config={config} set={set} />
+            <Toggle name="stream_audio" label="Viewers hear it too" config={config} set={set} />
+            <Toggle
+              name="grab"
+              label="Nothing else on the host sees what is typed there"
+              config={config}
+              set={set}
+            />
+            <Toggle
+              name="auto_connect_controller"
+              label="Controllers join as soon as they are plugged in"
+              config={config}
+              set={set}
+            />
+          </div>
+          <InputDevices told={told} config={config} set={set} />
+          <AutoStart config={config} set={set} />
+        </Folded>
+        {save.isError && <Problem error={save.error} />}
+        {count > 0 && (
+          <div className={parts.filters}>
+            <Button type="submit" variant="filled" loading={save.isPending} disabled={problem !== null}>
+              {`Save ${countWords(count, 'change')}`}
+            </Button>
+            <Button onClick={() => setDraft({})}>Discard</Button>
+            {problem !== null && <span className={parts.dim}>{problem}</span>}
+          </div>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface FieldProps {
+  config: ConsoleConfig;
+  set: (change: ConsoleDraft) => void;
+}
+
+type Switches = {
+  [Key in keyof ConsoleConfig]: ConsoleConfig[Key] extends boolean ? Key : never;
+}[keyof ConsoleConfig];
+
+function Toggle({ name, label, config, set }: FieldProps & { name: Switches; label: string }) {
+  return (
+    <Switch
+      label={label}
+      checked={config[name]}
+      onChange={(event) => set({ [name]: event.currentTarget.checked })}
+    />
+  );
+}
+
+/** Names that were reported, and the stored one even where it was not. */
+function others(reported: readonly string[], stored: string): string[] {
+  return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
+}
+
+function AudioOutput({ told, config, set }: FieldProps & { told: HostConsole }) {
+  const sinks = told.capabilities.audio_sinks;
+  if (sinks.length === 0) {
+    return (
+      <TextInput
+        label="Sound"
+        description="Audio sink of the host; empty: silent."
+        value={config.audio_output ?? ''}
+        onChange={(event) => set({ audio_output: event.currentTarget.value || null })}
+      />
+    );
+  }
+  return (
+    <NativeSelect
+      label="Sound"
+      data={[{ value: '', label: 'Silent' }, ...sinks.map(({ id, label }) => ({ value: id, label }))]}
+      value={config.audio_output ?? ''}
+      onChange={(event) => set({ audio_output: event.currentTarget.value || null })}
+    />
+  );
+}
+
+function InputDevices({ told, config, set }: FieldProps & { told: HostConsole }) {
+  const chosen = config.input_devices;
+  const devices = told.capabilities.input_devices;
+  return (
+    <div className={parts.choices}>
+      <Checkbox
+        label="All keyboards, pointers and controllers of the host belong to it"
+        checked={chosen === 'auto'}
+        onChange={(event) => set({ input_devices: event.currentTarget.checked ? 'auto' : [] })}
+      />
+      {chosen !== 'auto' && (
+        <div className={parts.checkColumns}>
+          {devices.length === 0 && <span className={parts.dim}>The host has reported no devices.</span>}
+          {devices.map(({ path, label }) => (
+            <Checkbox
+              key={path}
+              label={label}
+              checked={chosen.includes(path)}
+              onChange={(event) =>
+                set({
+                  input_devices: event.currentTarget.checked
+                    ? [...chosen, path]
+                    : chosen.filter((other) => other !== path),
+                })
+              }
+            />
+          ))}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function AutoStart({ config, set }: FieldProps) {
+  const [picking, setPicking] = useState<'app' | 'user' | null>(null);
+  const { default_app, default_user } = config;
+  const app = useQuery({
+    queryKey: keys.app(default_app ?? ''),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: default_app ?? '' }, signal }),
+    enabled: default_app !== null,
+  });
+  const user = useQuery({
+    queryKey: keys.user(default_user ?? ''),
+    queryFn: ({ signal }) => readAccount(default_user ?? '', signal),
+    enabled: default_user !== null,
+  });
+  const appName = default_app === null ? 'no app' : (app.data?.app.name ?? 'an app');
+  const userName = default_user === null ? 'nobody' : (user.data?.username ?? 'an account');
+  const picked = (change: ConsoleDraft) => {
+    set(change);
+    setPicking(null);
+  };
+  return (
+    <div className={parts.choices}>
+      <Toggle
+        name="auto_start_on_display"
+        label="Start an app by itself whenever a display is connected"
+        config={config}
+        set={set}
+      />
+      <div className={parts.filters}>
+        <span>{`Starts ${appName} for ${userName}.`}</span>
+        <Button size="compact-sm" onClick={() => setPicking('app')}>
+          Choose app
+        </Button>
+        <Button size="compact-sm" onClick={() => setPicking('user')}>
+          Choose account
+        </Button>
+      </div>
+      <PickDialog
+        opened={picking === 'app'}
+        title="Which app starts by itself"
+        words="Name of the app"
+        kind="console-apps"
+        act="Start"
+        find={async (text, signal) =>
+          (await call('admin.apps.list', { query: { q: text, limit: MATCHES }, signal })).items.map(
+            (each) => ({
+              id: each.id,
+              name: each.name,
+              hint: each.enabled ? '' : 'switched off',
+            }),
+          )
+        }
+        taken={new Set(default_app === null ? [] : [default_app])}
+        pending={undefined}
+        error={null}
+        onPick={(id) => picked({ default_app: id })}
+        onClose={() => setPicking(null)}
+      />
+      <PickDialog
+        opened={picking === 'user'}
+        title="For whom it starts"
+        words="Name or email"
+        kind="users"
+        act="Start for"
+        find={async (text, signal) =>
+          (await searchUsers(text, MATCHES, signal)).map(({ id, username, email }) => ({
+            id,
+            name: username,
+            hint: email,
+          }))
+        }
+        taken={new Set(default_user === null ? [] : [default_user])}
+        pending={undefined}
+        error={null}
+        onPick={(id) => picked({ default_user: id })}
+        onClose={() => setPicking(null)}
+      />
+    </div>
+  );
+}
