@@ -64,6 +64,10 @@ describe('every page', () => {
     const { device } = await send('POST', '/v1/me/devices', { device_key: 'named' });
     await send('PATCH', `/v1/me/devices/${device.id}`, { name: PAYLOAD });
     await send('POST', '/v1/me/devices', { device_key: 'measured', capabilities: { platform: PAYLOAD } });
+    await send('PATCH', `/v1/admin/hosts/${hostId}/console-config`, {
+      default_app: appId,
+      default_user: userId,
+    });
     const preset = await send('POST', '/v1/admin/runtime-presets', { name: PAYLOAD, description: PAYLOAD });
     presetId = preset.runtime_preset.id;
     await send('POST', '/v1/admin/stream-profiles', {

@@ -19,6 +19,7 @@ import {
   hintOf,
   isSet,
   nameOfKnob,
+  openChanges,
   type SettingsDraft,
   valueProblem,
   valueWords,
@@ -64,7 +65,8 @@ function Fields(props: {
   knobs: readonly ConfigKnob[];
 }) {
   const { host, settings, knobs } = props;
-  const [draft, setDraft] = useState<SettingsDraft>({});
+  const [edited, setDraft] = useState<SettingsDraft>({});
+  const draft = openChanges(edited, settings);
   const queryClient = useQueryClient();
   const save = useMutation({
     mutationFn: (confirmed: boolean) =>

@@ -5,6 +5,7 @@ import {
   groupKnobs,
   hintOf,
   isSet,
+  openChanges,
   valueProblem,
   valueWords,
   withChange,
@@ -59,6 +60,10 @@ describe('a draft of settings', () => {
     expect(withChange({ gop: 10 }, stored, 'gop', 30)).toEqual({});
     expect(withChange({ slices: 1 }, settings({}), 'slices', null)).toEqual({});
     expect(withChange({}, stored, 'gop', null)).toEqual({ gop: null });
+  });
+
+  test('what was saved meanwhile is no change any more', () => {
+    expect(openChanges({ gop: 30, slices: 4 }, stored)).toEqual({ slices: 4 });
   });
 
   test('a setting is set when it has, or will have, an override', () => {

@@ -66,6 +66,13 @@ export function withChange(
   return value === stored ? rest : { ...rest, [key]: value };
 }
 
+/** The draft without what has become true meanwhile, by a save that could not do all of its work, or by somebody else. */
+export function openChanges(draft: SettingsDraft, settings: HostSettings): SettingsDraft {
+  let open: SettingsDraft = {};
+  for (const [key, value] of Object.entries(draft)) open = withChange(open, settings, key, value);
+  return open;
+}
+
 /** What is wrong with a value as a field holds it; null: nothing. "" in a number's field is no number. */
 export function valueProblem(knob: ConfigKnob, value: KnobValue): string | null {
   if (knob.type === 'string') {
