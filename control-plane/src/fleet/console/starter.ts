@@ -56,7 +56,7 @@ interface Display {
   attempts: ConsoleAttempts;
   /** The session that was last seen alive; its end counts once. */
   sessionId: string | null;
-  watch: Subscription | null;
+  watch: { sessionId: string; subscription: Subscription } | null;
   timer: Timer | null;
   turn: Promise<void>;
 }
@@ -131,7 +131,8 @@ export class ConsoleStarter {
   }
 
   async #turn(hostId: string, display: Display): Promise<void> {
-    this.#release(display);
+    display.timer?.cancel();
+    display.timer = null;
     const host = await hostById(this.#platform.database.db, hostId);
     if (host === undefined) return;
     const session = await this.#sessions.newest(hostId);
@@ -152,10 +153,20 @@ export class ConsoleStarter {
       isStopping: live?.isStopping ?? false,
     };
     await this.#apply(hostId, display, decideConsole(facts, display.attempts, nowMs), nowMs);
-    // Whatever was done: what lives is watched, or nobody would notice its end.
-    if (display.sessionId !== null && !this.#closed) {
-      display.watch = this.#sessions.watch(display.sessionId, () => this.#look(hostId, display));
-    }
+    this.#follow(hostId, display);
+  }
+
+  /** What lives is watched, or nobody would notice its end. */
+  #follow(hostId: string, display: Display): void {
+    const { sessionId } = display;
+    if (this.#closed || display.watch?.sessionId === sessionId) return;
+    display.watch?.subscription.close();
+    display.watch = null;
+    if (sessionId === null) return;
+    const subscription = this.#sessions.watch(sessionId, () => this.#look(hostId, display));
+    display.watch = { sessionId, subscription };
+    // It may have ended between the look at it and now.
+    this.#look(hostId, display);
   }
 
   async #apply(hostId: string, display: Display, step: ConsoleStep, nowMs: number): Promise<void> {
@@ -199,7 +210,7 @@ export class ConsoleStarter {
   }
 
   #release(display: Display): void {
-    display.watch?.close();
+    display.watch?.subscription.close();
     display.watch = null;
     display.timer?.cancel();
     display.timer = null;
