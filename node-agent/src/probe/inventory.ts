@@ -65,7 +65,7 @@ export class Inventory {
     this.#probe = await probeGpus(cpuModel);
     this.#encoders = await probeEncoders(
       this.#probe.gpus.map(({ index, vendor, renderNode }) => ({ index, vendor, render_node: renderNode })),
-      { settings: Object.fromEntries(this.#baseline) },
+      { settings: this.#settings.forSessions },
     );
     const works = this.#encoders.encoders.filter(({ available }) => available);
     this.#logger.info(
