@@ -89,6 +89,23 @@ async function vitest(name, words, env, scratch) {
   );
 }
 
+/**
+ * Tests of hosts run one file at a time, for the users of their sessions are those of the machine; so do those with a
+ * browser. All others keep two cores busy.
+ */
+const suites = {
+  unit: ['--project', 'unit', '--maxWorkers=2'],
+  'integration of the control plane': [
+    '--project',
+    'integration',
+    '--maxWorkers=2',
+    'control-plane',
+    'test-harness',
+  ],
+  'integration of hosts': ['--project', 'integration', '--maxWorkers=1', 'node-agent', 'packages'],
+  e2e: ['--project', 'e2e'],
+};
+
 async function main() {
   const words = process.argv.slice(2);
   if (words.includes('--help')) return say(usage);
@@ -134,8 +151,7 @@ async function main() {
         [[bin('redocly'), 'lint', '--max-problems=1000', 'docs/openapi.json']],
         quiet,
       );
-      for (const project of ['unit', 'integration', 'e2e'])
-        await vitest(project, ['--project', project], env, scratch);
+      for (const [name, words] of Object.entries(suites)) await vitest(name, words, env, scratch);
     }
   } finally {
     rmSync(scratch, { recursive: true, force: true });

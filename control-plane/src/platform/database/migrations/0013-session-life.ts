@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
 /** The change of app inside a running session, which outlives a restart of this service. */
@@ -11,5 +12,12 @@ export const sessionLifeMigration: SchemaStep = {
       .execute();
     await db.schema.alterTable('sessions').addColumn('swap_home_app_id', 'text').execute();
     await db.schema.alterTable('sessions').addColumn('swap_state', 'text').execute();
+    // Asked when an app is deleted; nearly no session changes its app at the moment.
+    await db.schema
+      .createIndex('sessions_by_swap_app')
+      .on('sessions')
+      .column('swap_app_id')
+      .where(sql.ref('swap_app_id'), 'is not', null)
+      .execute();
   },
 };
