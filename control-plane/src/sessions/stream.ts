@@ -173,13 +173,6 @@ export function lowerH264Profile(wanted: H264Profile, offered: readonly H264Prof
   return PROFILES_DOWN.slice(from).find((profile) => offered?.includes(profile)) ?? 'constrained-baseline';
 }
 
-/**
- * Whether a host can encode a codec.
- * @param codecs as reported; null = never reported, which means H.264 alone
- */
-export const encodes = (codecs: readonly string[] | null, codec: Codec): boolean =>
-  codecs === null ? codec === 'h264' : codecs.includes(codec);
-
 type Size = readonly [width: number, height: number];
 
 const LADDERS: readonly { ratios: readonly Size[]; sizes: readonly Size[] }[] = [
