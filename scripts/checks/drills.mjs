@@ -24,7 +24,7 @@ export const drills = [
   },
   {
     name: 'fleet-return',
-    file: 'control-plane/src/sessions/fleet-return.int.test.ts',
+    file: 'control-plane/src/sessions/life/fleet-return.int.test.ts',
     whole: '1,000 hosts with 2,000 sessions come back within a second of a restart, on both databases',
     short: '100 hosts with 200 sessions',
   },

@@ -4,7 +4,10 @@
  */
 
 import { cutUtf8 } from '@footlight/protocol';
-import type { AppSpec, HomeSpec } from '@footlight/protocol/agent';
+import type { AppSpec, HomeSpec, SessionAssign } from '@footlight/protocol/agent';
+
+/** All that an agent is told of a session when it is to prepare it. */
+export type Assignment = Omit<SessionAssign, 'id' | 'type'>;
 
 /** The keys of a runtime spec that mean something; checked when they were written. */
 interface RuntimeSpec {

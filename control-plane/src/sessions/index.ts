@@ -1,3 +1,3 @@
-export { createLauncher } from './launch.ts';
+export { createLauncher } from './launch/launch.ts';
 export { registerSessionsRoutes } from './routes.ts';
 export { createSessions, type Sessions } from './service.ts';

@@ -18,8 +18,8 @@ import {
   loadPreference,
 } from '../profiles/index.ts';
 import { loadNewestHomeHost } from '../storage/index.ts';
-import type { HeldFacts, Snapshot } from './admission.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
+import type { HeldFacts, Snapshot } from './launch/admission.ts';
 import { loadQuotaSessions } from './store.ts';
 
 /** An app as a launch sees it. */

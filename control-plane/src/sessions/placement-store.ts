@@ -4,14 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { loadCertifications } from '../certification/index.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { bool, type Database, type Executor, fromJson, type Tx } from '../platform/database/index.ts';
-import type { ServingGpu } from './admission.ts';
+import type { ServingGpu } from './launch/admission.ts';
 import {
   type Demand,
   freshVramFree,
   type GpuFacts,
   type HostFacts,
   type PlacementSettings,
-} from './placement.ts';
+} from './launch/placement.ts';
 
 /** The row of an agent's encoder report for one GPU, as far as a stream asks. */
 interface EncoderRow {

@@ -6,7 +6,7 @@ import type { AdminSession, Session } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
-import { displayRecord, type ObservedDisplay } from './display.ts';
+import { displayRecord, type ObservedDisplay } from './life/display.ts';
 import { rungsOf } from './stream.ts';
 
 export type SessionRow = Selectable<SessionsTable>;

@@ -5,9 +5,9 @@ import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';
 import { bearerToken, takeOver } from '../platform/http/request.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { MintedToken } from '../signaling/index.ts';
+import { isTerminal } from './life/state.ts';
 import type { Sessions } from './service.ts';
 import { signalingUrl } from './signaling-url.ts';
-import { isTerminal } from './state.ts';
 
 /** @param authenticate looks a bearer token up again, for streams that outlive their request */
 export function registerSessionsRoutes(

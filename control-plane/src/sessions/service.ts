@@ -7,16 +7,18 @@ import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
-import { type DisplayChange, decideDisplay, pictureAfter } from './display.ts';
-import { createDriver } from './driver.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
-import { createHandlers } from './handlers.ts';
-import { createLauncher, type Launched, type LaunchRequest } from './launch.ts';
+import { createLauncher, type Launched, type LaunchRequest } from './launch/launch.ts';
 import { findLauncher } from './launch-store.ts';
-import { LiveSessions } from './live.ts';
-import { registerReapers } from './reapers.ts';
+import { type DisplayChange, decideDisplay, pictureAfter } from './life/display.ts';
+import { createDriver } from './life/driver.ts';
+import { createHandlers } from './life/handlers.ts';
+import { LiveSessions } from './life/live.ts';
+import { registerReapers } from './life/reapers.ts';
+import { isTerminal, type SessionStateName } from './life/state.ts';
+import { beginSwapTo } from './life/swap.ts';
+import { createTransitions, type Transitions } from './life/transitions.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
-import { isTerminal, type SessionStateName } from './state.ts';
 import {
   listAllSessions,
   listOwnSessions,
@@ -25,8 +27,6 @@ import {
   loadPlacement,
   loadSession,
 } from './store.ts';
-import { beginSwapTo } from './swap.ts';
-import { createTransitions, type Transitions } from './transitions.ts';
 
 export interface SessionsDeps {
   fleet: Fleet;

@@ -5,8 +5,8 @@ import { type Executor, fromJson, type Tx, toJson } from '../platform/database/i
 import { containsText } from '../platform/database/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
+import { DETAIL, type Ending, type LateFields, type SessionStateName, type SwapStep } from './life/state.ts';
 import type { AdminNames, SessionRow } from './record.ts';
-import { DETAIL, type Ending, type LateFields, type SessionStateName, type SwapStep } from './state.ts';
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();

@@ -11,7 +11,7 @@ import {
   type StreamOverride,
   type Viewer,
 } from './stream.ts';
-import { aRung } from './testing/rungs.ts';
+import { aRung } from './test-rungs.ts';
 
 const app = { width: 1920, height: 1080, fps: 60, bitrate_kbps: 15_000 };
 const probe = (more: Partial<ProbeFacts> = {}): ProbeFacts => ({

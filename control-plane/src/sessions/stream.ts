@@ -7,7 +7,7 @@ import type { Codec, H264Profile } from '@footlight/protocol';
 import type { StreamProfile } from '@footlight/protocol/rest';
 import type { ProbeFacts } from '../accounts/index.ts';
 import { toSessionCodec } from '../profiles/index.ts';
-import { chooseTier } from './tiers.ts';
+import { chooseTier } from './launch/tiers.ts';
 
 /** The stream members that a launch request may carry. */
 export interface StreamOverride {

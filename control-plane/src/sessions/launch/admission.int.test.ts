@@ -1,0 +1,401 @@
+import { randomUUID } from 'node:crypto';
+import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DAY_MS } from '../../platform/clock.ts';
+import { addHost, describeDatabases, type Person } from '../../testing/index.ts';
+import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
+
+describeDatabases('admission', (databases) => {
+  let world: SessionsWorld;
+  let hostA: FakeAgent;
+  let app: string;
+  let alice: Person;
+  let admin: Person;
+  beforeAll(async () => {
+    world = await openSessionsWorld(await databases.fresh());
+    const capacity = softwareCapacity({ codecs: ['h264', 'av1'] });
+    const gpu = { ...capacity.gpus[0]!, encode_slots_total: 64 };
+    hostA = await world.host('hosta', { capacity: { ...capacity, gpus: [gpu] } });
+    admin = world.people.admin;
+    app = await world.app();
+    await as(admin, 'PATCH', `/v1/users/${admin.id}`, { max_concurrent_sessions: 50 });
+    await rung('alpha-av1', { codec: 'av1', nominal_bitrate_kbps: 6_000 });
+    await rung('alpha-h264', { nominal_bitrate_kbps: 8_000, abr_floor_kbps: 2_000, playout0_ms: 40 });
+    await profile('alpha', ['alpha-av1', 'alpha-h264']);
+    await profile('secret', ['alpha-h264'], { visibility: 'internal' });
+  });
+  afterAll(() => world.close());
+
+  let people = 0;
+  beforeEach(async () => {
+    people += 1;
+    alice = await world.addPerson(`alice${people}`);
+  });
+  afterEach(async () => {
+    await policy({ user_overrides_allowed: true, global_default_profile_id: null });
+  });
+
+  const db = () => world.plane.platform.database.db;
+  async function as(caller: Person, method: string, url: string, body?: object) {
+    const answer = await world.call(caller, method, url, body === undefined ? {} : { body });
+    if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.text}`);
+    return answer.body;
+  }
+  const rung = (id: string, fields: object = {}) =>
+    as(admin, 'POST', '/v1/admin/stream-profiles', {
+      id,
+      display_name: id,
+      codec: 'h264',
+      width: 1280,
+      height: 720,
+      fps: 60,
+      nominal_bitrate_kbps: 4_000,
+      ...fields,
+    });
+  const profile = (id: string, rungs: string[], fields: object = {}) =>
+    as(admin, 'POST', '/v1/admin/launch-profiles', { id, display_name: id, rungs, ...fields });
+  const policy = (body: object) => as(admin, 'PATCH', '/v1/admin/profile-policy', body);
+  const probe = (capabilities: object) =>
+    as(alice, 'POST', '/v1/me/devices', { device_key: 'k', capabilities });
+  const launch = (request: Record<string, unknown> = {}, of = app, person = alice) =>
+    world.launch(person, of, request);
+  const refused = async (request: Record<string, unknown>, of = app) => {
+    const answer = await launch(request, of);
+    return [answer.status, answer.body.error?.code];
+  };
+
+  describe('rows 5 to 9', () => {
+    test('5: the app forces its profile', async () => {
+      const forced = await world.app({ default_profile_id: 'alpha', profile_policy: 'force' });
+      expect(await refused({ profile_id: '720p60' }, forced)).toEqual([409, 'conflict']);
+      expect(await refused({ stream: { fps: 30 } }, forced)).toEqual([409, 'conflict']);
+      expect((await launch({ profile_id: 'alpha' }, forced)).body.session.profile_id).toBe('alpha');
+      expect((await launch({ profile_id: '720p60' }, forced, admin)).status).toBe(201);
+    });
+
+    test('5: overrides are disallowed', async () => {
+      await policy({ user_overrides_allowed: false, global_default_profile_id: 'alpha' });
+      expect(await refused({ profile_id: '720p60' })).toEqual([409, 'conflict']);
+      expect(await refused({ stream: { bitrate_kbps: 500 } })).toEqual([409, 'conflict']);
+      expect((await launch()).body.session.profile_id).toBe('alpha');
+    });
+
+    test('6: outside the allow-list, and before 8', async () => {
+      const limited = await world.app({ launchable_profile_ids: ['alpha'] });
+      expect(await refused({ profile_id: '720p60' }, limited)).toEqual([
+        409,
+        'profile_not_launchable_for_app',
+      ]);
+      expect(await refused({ profile_id: 'nope' }, limited)).toEqual([409, 'profile_not_launchable_for_app']);
+      expect((await launch({}, limited)).body.session.profile_id).toBe('alpha');
+    });
+
+    test("7: the person's default, then the instance's, then the recommended one", async () => {
+      expect((await launch()).body.session.profile_id).toBe('1080p60');
+      await policy({ global_default_profile_id: '720p60' });
+      expect((await launch()).body.session.profile_id).toBe('720p60');
+      await as(alice, 'PATCH', '/v1/me/profile-preferences', { default_profile_id: 'alpha' });
+      expect((await launch()).body.session.profile_id).toBe('alpha');
+    });
+
+    test('9: not for people, or ineligible by the probe', async () => {
+      expect(await refused({ profile_id: 'secret' })).toEqual([409, 'profile_ineligible']);
+      await probe({ bandwidth_kbps: 1_000 });
+      expect(await refused({ profile_id: '1080p60' })).toEqual([409, 'profile_ineligible']);
+      expect(await refused({ profile_id: '1080p60', stream: { fps: 10 } })).toEqual([
+        409,
+        'profile_ineligible',
+      ]);
+    });
+
+    test('9: a probe older than 30 days refuses nothing', async () => {
+      await probe({ bandwidth_kbps: 1_000 });
+      await db()
+        .updateTable('devices')
+        .set({ capabilities: JSON.stringify({ bandwidth_kbps: 1_000, measured_at: '2020-01-01T00:00:00Z' }) })
+        .where('user_id', '=', alice.id)
+        .execute();
+      expect((await launch({ profile_id: '1080p60' })).status).toBe(201);
+    });
+  });
+
+  describe('what is served, stored and shown', () => {
+    test('the first rung that host and device do, within what the line carries', async () => {
+      await probe({ bandwidth_kbps: 5_000, rtt_ms: 20, codecs: { av1: true } });
+      const { body } = await launch({ profile_id: 'alpha' });
+      expect(body.session).toMatchObject({
+        profile_id: 'alpha',
+        stream_profile_id: 'alpha-av1',
+        stream: { codec: 'av1', bitrate_kbps: 3_500, playout0_ms: 75 },
+        codec_decision: { result_rung: 'alpha-av1', result_codec: 'av1', floor: false },
+      });
+      const assigned = await vi.waitFor(() => {
+        const found = hostA.commands.find(
+          (command) => command.type === 'session_assign' && command.session_id === body.session.id,
+        );
+        expect(found).toBeDefined();
+        return found;
+      });
+      expect(assigned).toMatchObject({ stream: { codec: 'av1', bitrate_kbps: 3_500, playout0_ms: 75 } });
+      expect((await world.session(body.session.id)).codec_decision).toEqual(body.session.codec_decision);
+    });
+
+    test('what the device failed with is passed over, for 30 days', async () => {
+      await probe({ codecs: { av1: true } });
+      const { id } = await db()
+        .selectFrom('devices')
+        .select('id')
+        .where('user_id', '=', alice.id)
+        .executeTakeFirstOrThrow();
+      const failure = {
+        device_id: id,
+        launch_profile_id: 'another',
+        stream_profile_id: 'alpha-av1',
+        codec: 'av1' as const,
+        outcome: 'fail' as const,
+        recorded_at: world.clock.nowMs() - 30 * DAY_MS,
+      };
+      await db().insertInto('client_failures').values(failure).execute();
+      const first = await launch({ profile_id: 'alpha' });
+      expect(first.body.session).toMatchObject({
+        stream_profile_id: 'alpha-h264',
+        codec_decision: { considered: [{ rejected_by: 'decode_history' }, { selected: true }] },
+      });
+      await db()
+        .updateTable('client_failures')
+        .set({ recorded_at: failure.recorded_at - 1 })
+        .where('device_id', '=', id)
+        .execute();
+      expect((await launch({ profile_id: 'alpha' })).body.session.stream_profile_id).toBe('alpha-av1');
+    });
+
+    test("a person's override is cut to the rung, an administrator's is not", async () => {
+      const stream = { width: 3840, height: 2160, fps: 30 };
+      const mine = await launch({ profile_id: 'alpha', stream });
+      expect(mine.body.session.stream).toMatchObject({ width: 1280, height: 720, fps: 30 });
+      const theirs = await launch({ profile_id: 'alpha', stream }, app, admin);
+      expect(theirs.body.session.stream).toMatchObject(stream);
+    });
+
+    test('an override without a profile is bound by the app, and no rung is in force', async () => {
+      const { body } = await launch({ stream: { width: 3840, height: 2160, bitrate_kbps: 500 } });
+      expect(body.session).toMatchObject({
+        profile_id: null,
+        stream_profile_id: null,
+        codec_decision: null,
+        stream: { width: 1920, height: 1080, bitrate_kbps: 500 },
+      });
+    });
+
+    test('16: a codec that no rung has is 400, 17: one that the host lacks is 409, and nothing is left', async () => {
+      const used = await world.slotsUsed(hostA);
+      expect(await refused({ profile_id: 'alpha', stream: { codec: 'h265' } })).toEqual([
+        400,
+        'validation_failed',
+      ]);
+      expect(await refused({ profile_id: '1080p60', stream: { codec: 'h265' } })).toEqual([409, 'conflict']);
+      expect(await world.slotsUsed(hostA)).toBe(used);
+      const sessions = await db()
+        .selectFrom('sessions')
+        .selectAll()
+        .where('user_id', '=', alice.id)
+        .execute();
+      expect(sessions).toEqual([]);
+    });
+
+    test('a measured encoder that is too slow: one profile lower, for people', async () => {
+      const certification = {
+        id: randomUUID(),
+        host_id: hostA.hostId as string,
+        gpu_index: 0,
+        encoder: 'openh264' as const,
+        profile_id: '1080p60',
+        stream_profile_id: '1080p60-h264',
+        width: 1920,
+        height: 1080,
+        fps: 60,
+        bitrate_kbps: 6_000,
+        verdict: 'unsafe' as const,
+        encode_ms_p50: 20,
+        encode_ms_p95: 30,
+        encode_ms_max: 40,
+        output_fps: 30,
+        drop_rate: 1,
+        live_write_stable: 1 as const,
+        sample_window_ms: 19_000,
+        sample_count: 19,
+        agent_version: '1',
+        measured_at: world.clock.nowMs(),
+      };
+      await db().insertInto('encoder_certifications').values(certification).execute();
+      const again = db()
+        .insertInto('encoder_certifications')
+        .values({ ...certification, id: randomUUID() });
+      await expect(again.execute()).rejects.toThrow();
+      expect((await launch()).body.session).toMatchObject({
+        profile_id: '720p60',
+        stream_profile_id: '720p60-h264',
+        stream: { width: 1280, bitrate_kbps: 4_500 },
+      });
+      expect((await launch({}, app, admin)).body.session.profile_id).toBe('1080p60');
+      await db().deleteFrom('encoder_certifications').execute();
+    });
+  });
+
+  describe('placement, explained', () => {
+    const preview = async (body: object) => {
+      const answer = await world.call(admin, 'POST', '/v1/admin/placement/preview', { body });
+      return answer.body;
+    };
+    const rows = async () => {
+      const count = async (table: 'sessions' | 'storage_homes' | 'signaling_tokens') =>
+        (await db().selectFrom(table).selectAll().execute()).length;
+      return [await count('sessions'), await count('storage_homes'), await count('signaling_tokens')];
+    };
+
+    test('a preview says what a launch would come to, and writes nothing', async () => {
+      const bare = await addHost(world, 'bare');
+      const before = [await rows(), await world.slotsUsed(hostA)];
+      const homed = await world.app({ managed_home: true });
+      const said = await preview({ app_id: homed, user_id: alice.id, profile_id: 'alpha' });
+      expect(said).toMatchObject({
+        outcome: 'placed',
+        candidates: [{ host_id: hostA.hostId, node_name: 'hosta', gpu_index: 0, vram_mb_free: null }],
+        refusals: [{ host_id: bare, gpu_id: null, rule: 'online', have: 'offline', need: 'online' }],
+        codec_decision: { result_rung: 'alpha-h264' },
+      });
+      expect([await rows(), await world.slotsUsed(hostA)]).toEqual(before);
+    });
+
+    test.each([
+      ['an unknown app', () => ({ app_id: randomUUID() }), 'not_found', 404],
+      ['an unknown profile', () => ({ profile_id: 'nope' }), 'validation_failed', 400],
+      ['a profile that is not for people', () => ({ profile_id: 'secret' }), 'profile_ineligible', 409],
+      ['a codec that the host lacks', () => ({ stream: { codec: 'h265' } }), 'conflict', 409],
+    ] as const)('a preview of %s', async (_what, request, outcome, status) => {
+      const body = { app_id: app, user_id: alice.id, ...request() };
+      const answer = await world.call(admin, 'POST', '/v1/admin/placement/preview', { body });
+      expect([answer.status, answer.body.outcome, answer.body.status]).toEqual([200, outcome, status]);
+    });
+
+    test('judges as that person, role included', async () => {
+      const secret = (user_id: string) => preview({ app_id: app, user_id, profile_id: 'secret' });
+      expect((await secret(alice.id)).outcome).toBe('profile_ineligible');
+      expect((await secret(admin.id)).outcome).toBe('placed');
+      const closed = await world.app({ entitle: 'none' });
+      expect((await preview({ app_id: closed, user_id: admin.id })).outcome).toBe('forbidden');
+    });
+
+    test('a fleet that cannot serve it: every GPU with its numbers', async () => {
+      const huge = await world.app({ default_encode_slots: 65 });
+      expect(await preview({ app_id: huge, user_id: alice.id })).toMatchObject({
+        outcome: 'no_host_available',
+        candidates: [],
+        refusals: [{ rule: 'slots', need: 65 }, { node_name: 'bare' }],
+      });
+    });
+
+    test('an unknown account is 404', async () => {
+      expect((await preview({ app_id: app, user_id: randomUUID() })).error.code).toBe('not_found');
+    });
+
+    test('a session keeps the explanation of its launch', async () => {
+      const { body } = await launch({ profile_id: 'alpha' });
+      const url = `/v1/admin/sessions/${body.session.id}/placement`;
+      const kept = await world.call(admin, 'GET', url);
+      expect(kept.body).toMatchObject({
+        outcome: 'placed',
+        status: 201,
+        candidates: [{ host_id: hostA.hostId }],
+        codec_decision: body.session.codec_decision,
+      });
+      await launch({ profile_id: 'alpha' });
+      expect((await world.call(admin, 'GET', url)).body).toEqual(kept.body);
+    });
+
+    test('404 where there is no such session, or nothing was kept', async () => {
+      const { body } = await launch();
+      await db().deleteFrom('session_placements').where('session_id', '=', body.session.id).execute();
+      for (const id of [body.session.id, randomUUID()])
+        expect((await world.call(admin, 'GET', `/v1/admin/sessions/${id}/placement`)).status).toBe(404);
+    });
+  });
+
+  describe('the display beside a host', () => {
+    const console = (hostId: string, topology: 'local_only' | 'dual_output') =>
+      world.plane.sessions.launchConsole({ hostId, userId: alice.id, appId: app, topology });
+
+    test('a local session takes no slot of a full host, and has no signaling token', async () => {
+      const capacity = softwareCapacity();
+      const gpu = { ...capacity.gpus[0]!, encode_slots_total: 0 };
+      const agent = await world.host('full', { capacity: { ...capacity, gpus: [gpu] } });
+      const id = await console(agent.hostId as string, 'local_only');
+      expect(await world.until(id, 'running')).toMatchObject({ host_id: agent.hostId, user_id: alice.id });
+      expect(await world.slotsUsed(agent)).toBe(0);
+      expect(agent.commands.find((command) => command.type === 'session_assign')).toMatchObject({
+        video_topology: 'local_only',
+        resources: { encode_slots: 0 },
+      });
+      const tokens = await db()
+        .selectFrom('signaling_tokens')
+        .selectAll()
+        .where('session_id', '=', id)
+        .execute();
+      expect(tokens).toEqual([]);
+      await expect(console(agent.hostId as string, 'dual_output')).rejects.toMatchObject({
+        code: 'no_host_available',
+      });
+    });
+
+    test('a host that does not take placements is not replaced by another', async () => {
+      const bare = await addHost(world, 'elsewhere');
+      await expect(console(bare, 'local_only')).rejects.toMatchObject({ code: 'no_host_available' });
+    });
+  });
+
+  describe('what changes between the look and the commit', () => {
+    /** Lets something happen once the launch has looked, right before its transaction. */
+    async function justBefore(happening: () => Promise<unknown>, request: Record<string, unknown>) {
+      const { database } = world.plane.platform;
+      const spy = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
+        await happening();
+        return database.transaction(work);
+      });
+      const answer = await launch(request);
+      spy.mockRestore();
+      return answer;
+    }
+
+    test('the rung is gone: the launch looks again and takes what is there now', async () => {
+      await rung('passing');
+      await profile('passes', ['passing', 'alpha-h264']);
+      const answer = await justBefore(
+        async () => {
+          await as(admin, 'PATCH', '/v1/admin/launch-profiles/passes', { rungs: ['alpha-h264'] });
+          await world.call(admin, 'DELETE', '/v1/admin/stream-profiles/passing');
+        },
+        { profile_id: 'passes' },
+      );
+      expect(answer.body.session.stream_profile_id).toBe('alpha-h264');
+    });
+
+    test('a launch and the delete of its rung: one of them sees the other', async () => {
+      for (let round = 0; round < 8; round += 1) {
+        const id = `race-${round}`;
+        await rung(id);
+        await profile(id, [id]);
+        const racer = await world.addPerson(`racer${people}-${round}`);
+        const [launched] = await Promise.all([
+          world.launch(racer, app, { profile_id: id }),
+          as(admin, 'PATCH', `/v1/admin/launch-profiles/${id}`, { rungs: ['alpha-h264'] }).then(() =>
+            world.call(admin, 'DELETE', `/v1/admin/stream-profiles/${id}`),
+          ),
+        ]);
+        expect(launched.status).toBe(201);
+        const recorded = launched.body.session.stream_profile_id as string;
+        const rungs = await as(admin, 'GET', '/v1/admin/stream-profiles');
+        expect(rungs.items.map((one: { id: string }) => one.id)).toContain(recorded);
+      }
+    });
+  });
+});

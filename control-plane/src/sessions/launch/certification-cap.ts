@@ -1,0 +1,46 @@
+/**
+ * When a measured encoder is too slow for a rung, one profile lower is served. Pure.
+ * Source: docs/profiles.md, "What an encoder was measured to manage".
+ */
+import { DAY_MS } from '../../platform/clock.ts';
+
+/** A measurement of the placed encoder. */
+export interface Certification {
+  stream_profile_id: string;
+  bitrate_kbps: number;
+  verdict: 'ok' | 'capped' | 'unsafe';
+  /** The bitrate could be changed while it ran. */
+  live_write_stable: boolean;
+  /** Epoch ms. */
+  measured_at: number;
+}
+
+/** Encoders, drivers and agents change; an older measurement says nothing about today. */
+export const CERTIFICATION_COUNTS_MS = 7 * DAY_MS;
+
+const LADDER = ['1440p120', '1440p60', '1080p120', '1080p60', '720p60', '720p30'] as const;
+
+/** The launch profile to step down to; null where the ladder has none below. */
+export function nextLowerProfile(profileId: string): string | null {
+  const at = (LADDER as readonly string[]).indexOf(profileId);
+  return at === -1 ? null : (LADDER[at + 1] ?? null);
+}
+
+/**
+ * Whether the measurement that is closest in bitrate, the newest of equals, speaks against a rung. Without one nothing
+ * does.
+ * @param certifications of the encoder that serves, of any rung and age
+ */
+export function isOverCertified(
+  certifications: readonly Certification[],
+  rungId: string,
+  bitrateKbps: number,
+  nowMs: number,
+): boolean {
+  const distance = (one: Certification): number => Math.abs(one.bitrate_kbps - bitrateKbps);
+  const [closest] = certifications
+    .filter((one) => one.stream_profile_id === rungId && nowMs - one.measured_at <= CERTIFICATION_COUNTS_MS)
+    .sort((a, b) => distance(a) - distance(b) || b.measured_at - a.measured_at);
+  if (closest === undefined) return false;
+  return closest.verdict === 'unsafe' || (closest.verdict === 'capped' && !closest.live_write_stable);
+}

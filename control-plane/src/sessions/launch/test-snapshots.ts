@@ -1,0 +1,68 @@
+import type { StreamProfile } from '@footlight/protocol/rest';
+import type { Chained } from '../../profiles/index.ts';
+import type { LaunchApp } from '../launch-store.ts';
+import { aRung } from '../test-rungs.ts';
+import type { Snapshot } from './admission.ts';
+
+export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
+  id: 'app',
+  name: 'App',
+  enabled: true,
+  parent_app_id: null,
+  external_source: '',
+  external_id: '',
+  default_width: 1920,
+  default_height: 1080,
+  default_fps: 60,
+  default_bitrate_kbps: 15_000,
+  default_encode_slots: 1,
+  default_profile_id: null,
+  profile_policy: 'inherit',
+  runtime_spec: { args: ['app'] },
+  managed_home: false,
+  home_container_path: '',
+  preset: null,
+  ...fields,
+});
+
+/** A launch profile with one rung of its own name, unless the test says which. */
+export const aProfile = (
+  id: string,
+  rungs: readonly StreamProfile[] = [aRung(`${id}-h264`)],
+  visibility: Chained['profile']['visibility'] = 'user',
+): Chained => ({
+  profile: {
+    id,
+    display_name: `Profile ${id}`,
+    description: '',
+    visibility,
+    sort_order: 0,
+    created_at: 0,
+    updated_at: 0,
+  },
+  rungs,
+});
+
+/** What a person without a probe finds on an instance where nothing was decided. */
+export const aSnapshot = (
+  fields: Partial<Omit<Snapshot, 'choice'>> = {},
+  choice: Partial<Snapshot['choice']> = {},
+): Snapshot => ({
+  app: anApp(),
+  parent: null,
+  entitled: true,
+  choice: {
+    isAdmin: false,
+    allowList: [],
+    policy: { globalDefaultProfileId: null, userOverridesAllowed: true },
+    preference: null,
+    profiles: [],
+    client: { probe: null, failures: [] },
+    ...choice,
+  },
+  viewer: { isAdmin: choice.isAdmin ?? false, probe: null },
+  settings: { storageProvider: 'auto', micCaptureEnabled: false, flightRecorderEnabled: false },
+  homeHostId: null,
+  prefersHomeHost: false,
+  ...fields,
+});

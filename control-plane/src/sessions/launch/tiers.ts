@@ -1,0 +1,99 @@
+/** The qualities of a launch without a launch profile. Pure. Source: docs/sessions.md, "Without a launch profile". */
+import type { ProbeFacts } from '../../accounts/index.ts';
+
+/** What the last measurement of a device says about its line and its decoder. null = not measured. */
+export type LineFacts = Pick<ProbeFacts, 'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height'>;
+
+interface Tier {
+  id: string;
+  width: number;
+  height: number;
+  fps: number;
+  bitrate_kbps: number;
+  floor_kbps: number;
+  playout0_ms: number;
+  /** Least measured bandwidth, besides 1.5 times the rate. */
+  min_bandwidth_kbps: number;
+  /** null: neither bandwidth nor round trip need be measured. */
+  max_rtt_ms: number | null;
+  min_decode_height: number | null;
+}
+
+/** What always serves. */
+const LAST_RESORT: Tier = {
+  id: '720p30',
+  width: 1280,
+  height: 720,
+  fps: 30,
+  bitrate_kbps: 3_000,
+  floor_kbps: 1_000,
+  playout0_ms: 100,
+  min_bandwidth_kbps: 0,
+  max_rtt_ms: null,
+  min_decode_height: null,
+};
+
+/** What serves while nothing was measured. */
+const UNMEASURED: Tier = {
+  id: '1080p60',
+  width: 1920,
+  height: 1080,
+  fps: 60,
+  bitrate_kbps: 8_000,
+  floor_kbps: 2_500,
+  playout0_ms: 50,
+  min_bandwidth_kbps: 12_000,
+  max_rtt_ms: null,
+  min_decode_height: 1_080,
+};
+
+/** Best first; the first that passes serves. */
+const TIERS: readonly Tier[] = [
+  {
+    id: '1080p60-lan',
+    width: 1920,
+    height: 1080,
+    fps: 60,
+    bitrate_kbps: 12_000,
+    floor_kbps: 4_000,
+    playout0_ms: 50,
+    min_bandwidth_kbps: 25_000,
+    max_rtt_ms: 10,
+    min_decode_height: null,
+  },
+  UNMEASURED,
+  {
+    id: '720p60',
+    width: 1280,
+    height: 720,
+    fps: 60,
+    bitrate_kbps: 5_000,
+    floor_kbps: 1_500,
+    playout0_ms: 75,
+    min_bandwidth_kbps: 8_000,
+    max_rtt_ms: null,
+    min_decode_height: null,
+  },
+];
+
+/**
+ * The tier for a device.
+ * @param probe null = the device was never measured, or too long ago
+ */
+export function chooseTier(probe: LineFacts | null): Tier {
+  if (probe === null) return UNMEASURED;
+  return TIERS.find((tier) => passes(tier, probe)) ?? LAST_RESORT;
+}
+
+function passes(tier: Tier, probe: LineFacts): boolean {
+  const { bandwidth_kbps, rtt_ms, max_decode_height } = probe;
+  if (tier.max_rtt_ms !== null && (bandwidth_kbps === null || rtt_ms === null || rtt_ms > tier.max_rtt_ms))
+    return false;
+  if (bandwidth_kbps !== null && bandwidth_kbps < Math.max(1.5 * tier.bitrate_kbps, tier.min_bandwidth_kbps))
+    return false;
+  return (
+    tier.min_decode_height === null ||
+    max_decode_height === null ||
+    max_decode_height >= tier.min_decode_height
+  );
+}

@@ -1,0 +1,244 @@
+/** What agents say about sessions, and what the fleet asks about them. */
+import { nonterminalStates, reservingStates } from '@footlight/protocol';
+import pLimit from 'p-limit';
+import type { AgentHandlers, Fleet } from '../../fleet/index.ts';
+import type { Timer } from '../../platform/clock.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { changedSubject, linkSubject, signalSubject } from '../../signaling/index.ts';
+import { orphanHomes } from '../../storage/index.ts';
+import type { SessionRow } from '../record.ts';
+import {
+  countSessionsOfHost,
+  deleteSessionsOfHost,
+  loadLiveSessionsOfHost,
+  loadLoads,
+  loadSessions,
+  setDetail,
+  setDetailOfHost,
+  setNegotiatedCodec,
+} from '../store.ts';
+import type { Driver } from './driver.ts';
+import type { LiveSessions } from './live.ts';
+import { answeredCodec } from './negotiated-codec.ts';
+import { planReconciliation, type Reconciled } from './reconcile.ts';
+import { DETAIL, isTerminal } from './state.ts';
+import { DRIFT_STOP_EVERY_MS, decideDrift } from './timeouts.ts';
+import type { Change, Transitions } from './transitions.ts';
+
+/** Stops of unknown sessions that are remembered, so that none is repeated too soon. */
+const MAX_REMEMBERED_STOPS = 4_096;
+
+export function createHandlers(
+  platform: Platform,
+  deps: { fleet: Fleet; live: LiveSessions; transitions: Transitions; driver: Driver; bootAt: number },
+): AgentHandlers {
+  const { bus, clock, database, logger } = platform;
+  const { fleet, live, transitions, driver, bootAt } = deps;
+  const stopsSent = new Map<string, number>();
+  /** Hosts whose strangers are being looked up: one look-up each, however fast heartbeats come. */
+  const lookingUp = new Set<string>();
+
+  /** Tells an agent to stop what is not to run here, at most every 10 s for each. */
+  function stopUnknown(hostId: string, sessionId: string): void {
+    const now = clock.monotonicMs();
+    const key = `${hostId} ${sessionId}`;
+    if (now - (stopsSent.get(key) ?? Number.NEGATIVE_INFINITY) < DRIFT_STOP_EVERY_MS) return;
+    stopsSent.delete(key);
+    stopsSent.set(key, now);
+    for (const oldest of stopsSent.keys()) {
+      if (stopsSent.size <= MAX_REMEMBERED_STOPS) break;
+      stopsSent.delete(oldest);
+    }
+    logger.info({ event: 'session.stop_unknown', session_id: sessionId, host_id: hostId });
+    void driver.stop(hostId, sessionId, 'unknown_session');
+  }
+
+  async function noteCodec(hostId: string, sessionId: string, codec: string): Promise<void> {
+    const changed = await setNegotiatedCodec(database.db, sessionId, hostId, codec, clock.nowMs());
+    const session = live.get(sessionId);
+    if (changed && session) bus.publish(changedSubject(sessionId), { state: session.state });
+  }
+
+  function inBackground(event: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => logger.error({ event, err: error }));
+  }
+
+  return {
+    async reconcile(tx, host, held) {
+      const nowMs = clock.nowMs();
+      const stored = new Map<string, SessionRow>();
+      for (const row of await loadLiveSessionsOfHost(tx, host.hostId)) stored.set(row.id, row);
+      const listed = held.map((entry) => entry.session_id).filter((id) => !stored.has(id));
+      for (const row of await loadSessions(tx, listed)) stored.set(row.id, row);
+
+      const plan = planReconciliation(host.hostId, [...stored.values()], held, host.sameBoot);
+      const changes: Change[] = [];
+      for (const entry of plan) {
+        const row = stored.get(entry.session_id);
+        if (row === undefined) continue;
+        for (const change of await apply(entry, row)) changes.push(change);
+      }
+
+      async function apply(entry: Reconciled, row: SessionRow): Promise<Change[]> {
+        if (entry.kind === 'lost') {
+          const change = await transitions.applyEnd(tx, row, entry.end);
+          return change === null ? [] : [change];
+        }
+        if (entry.kind === 'ended_there') {
+          const change = await transitions.applyStep(tx, row, entry.step, false);
+          return change === null ? [] : [change];
+        }
+        if (entry.kind !== 'kept') return [];
+        const opens = entry.step.kind === 'move' && entry.step.to === 'running';
+        const change = await transitions.applyStep(tx, row, entry.step, opens);
+        const state = change?.state ?? row.state;
+        if (entry.swap !== null) await transitions.applyStep(tx, row, entry.swap, false);
+        await setDetail(tx, row.id, state, DETAIL.host_reconnected, opens, nowMs);
+        return [{ id: row.id, host_id: row.host_id, state, moved: true, failure: null }];
+      }
+
+      return {
+        afterCommit() {
+          for (const change of changes) transitions.announce(change);
+          for (const entry of plan) {
+            if (entry.kind === 'stop_unknown') stopUnknown(host.hostId, entry.session_id);
+            if (entry.kind !== 'kept') continue;
+            if (entry.command === 'session_start') void driver.start(host.hostId, entry.session_id);
+            if (entry.command === 'session_stop') {
+              const reason = stored.get(entry.session_id)?.stop_reason ?? 'user_requested';
+              void driver.stop(host.hostId, entry.session_id, reason);
+            }
+          }
+          logger.info({
+            event: 'sessions.reconciled',
+            host_id: host.hostId,
+            same_boot: host.sameBoot,
+            ...countKinds(plan),
+          });
+        },
+      };
+    },
+
+    async sessionState(hostId, report) {
+      await transitions.report(hostId, report.session_id, report);
+    },
+
+    heartbeat(hostId, runningSessionIds) {
+      const listed = new Set(runningSessionIds);
+      const now = clock.monotonicMs();
+      const host = driver.hostTimes(hostId);
+      for (const session of live.ofHost(hostId)) {
+        const drift = decideDrift(session, host, bootAt, session.misses, listed.has(session.id), now);
+        session.misses = drift.misses;
+        listed.delete(session.id);
+        if (drift.end !== null)
+          inBackground(
+            'session.drift_failed',
+            transitions.end(session.id, drift.end, ['starting', 'running']),
+          );
+      }
+      if (listed.size === 0 || lookingUp.has(hostId)) return;
+      lookingUp.add(hostId);
+      const looked = stopStrangers(hostId, [...listed]).finally(() => lookingUp.delete(hostId));
+      inBackground('session.drift_failed', looked);
+    },
+
+    traceEvent(hostId, event) {
+      logger.debug({
+        event: 'session.trace',
+        host_id: hostId,
+        session_id: event.session_id,
+        type: event.event,
+      });
+      const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;
+      if (codec !== null) inBackground('session.codec_failed', noteCodec(hostId, event.session_id, codec));
+    },
+
+    metrics(hostId, metrics) {
+      const session = live.get(metrics.session_id);
+      if (session === undefined || session.hostId !== hostId) return;
+      if (session.state !== 'running' && session.state !== 'stopping') return;
+      if (metrics.late === true) return;
+      if (live.observe(session, metrics)) bus.publish(changedSubject(session.id), { state: session.state });
+    },
+
+    signaling(hostId, frame) {
+      const session = live.get(frame.session_id);
+      if (session === undefined || session.hostId !== hostId) {
+        // A line for each frame would let one agent fill the disk.
+        logger.debug({ event: 'session.signal_foreign', session_id: frame.session_id, host_id: hostId });
+        return;
+      }
+      bus.publish(signalSubject(frame.session_id), { conn: frame.conn, msg: frame.msg });
+    },
+
+    linkLost(hostId) {
+      bus.publish(linkSubject(hostId), { connected: false });
+      inBackground('session.unreachable_failed', markUnreachable(hostId));
+    },
+
+    linkReady(hostId) {
+      bus.publish(linkSubject(hostId), { connected: true });
+    },
+
+    async stopSessionsOfHost(hostId, reason, limits) {
+      const limit = pLimit(limits.parallel);
+      const rows = await loadLiveSessionsOfHost(database.db, hostId);
+      const deadline = clock.monotonicMs() + limits.budgetMs;
+      const stops = rows.map((row) =>
+        limit(async () => {
+          if (clock.monotonicMs() >= deadline) return;
+          await transitions.stop(row.id, reason);
+          await driver.stop(hostId, row.id, reason);
+        }).catch((error: unknown) =>
+          logger.warn({ event: 'session.drain_failed', session_id: row.id, err: error }),
+        ),
+      );
+      let timer: Timer | undefined;
+      const budget = new Promise<void>((resolve) => {
+        timer = clock.setTimeout(resolve, limits.budgetMs);
+      });
+      await Promise.race([Promise.all(stops), budget]);
+      timer?.cancel();
+    },
+
+    countLiveSessions: (tx, hostId) => countSessionsOfHost(tx, hostId, nonterminalStates),
+    countReservingSessions: (tx, hostId) => countSessionsOfHost(tx, hostId, reservingStates),
+
+    async forgetHost(tx, hostId) {
+      await deleteSessionsOfHost(tx, hostId);
+      return { homes: await orphanHomes(tx, 'host_id', hostId, clock.nowMs()) };
+    },
+
+    async loads(hostIds) {
+      const rows = await loadLoads(database.db, hostIds);
+      return rows.map((row) => ({ ...row, vram_mb_reserved: 0 }));
+    },
+  };
+
+  /** The text alone: a session waits for its host, and is none the worse for it. */
+  async function markUnreachable(hostId: string): Promise<void> {
+    const nowMs = clock.nowMs();
+    const ids = await setDetailOfHost(database.db, hostId, DETAIL.host_unreachable, null, nowMs);
+    // The host may be back already, and this write may have come after the one that said so.
+    if (fleet.isConnected(hostId))
+      await setDetailOfHost(database.db, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs);
+    for (const id of ids) bus.publish(changedSubject(id), {});
+  }
+
+  /** Sessions that an agent runs and that are not to run: another host's, ended ones, unknown ones. */
+  async function stopStrangers(hostId: string, ids: readonly string[]): Promise<void> {
+    const rows = new Map((await loadSessions(database.db, ids)).map((row) => [row.id, row]));
+    for (const id of ids) {
+      const row = rows.get(id);
+      if (row === undefined || row.host_id !== hostId || isTerminal(row.state)) stopUnknown(hostId, id);
+      else live.track(row, null);
+    }
+  }
+}
+
+function countKinds(plan: readonly Reconciled[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const entry of plan) counts[entry.kind] = (counts[entry.kind] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { describeDatabases } from '../../testing/index.ts';
+import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
+
+const FRAMES = 300;
+
+describeDatabases('an agent that lies', (databases) => {
+  let world: SessionsWorld;
+  beforeEach(async () => {
+    world = await openSessionsWorld(await databases.fresh());
+  });
+  afterEach(() => world.close());
+
+  const heard = async (agent: FakeAgent, ts: number): Promise<void> => {
+    agent.heartbeat({ ts, running_sessions: [] });
+    await agent.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
+  };
+  const sessionRows = () =>
+    world.plane.platform.database.db
+      .selectFrom('sessions')
+      .selectAll()
+      .execute()
+      .then((rows) => JSON.stringify(rows));
+
+  test("changes nothing of another host's session, whatever it says about it", async () => {
+    await world.host('hosta');
+    const session = await world.running(world.people.alice, await world.app());
+    const liar = await world.host('hostb');
+    const before = await sessionRows();
+    const observed = JSON.stringify(await world.session(session.id));
+    for (const state of ['starting', 'running', 'stopping', 'failed', 'stopped'] as const) {
+      liar.reportState(session.id, state, {
+        detail: 'mine now',
+        error: 'mine now',
+        failure_code: 'app_crashed',
+        app_log_tail: 'mine now',
+        home_bytes: 1,
+      });
+    }
+    liar.sendRaw(
+      JSON.stringify({
+        type: 'session_metrics',
+        session_id: session.id,
+        ts: 1,
+        window_ms: 1,
+        metrics: { fps: 1 },
+        app_launch_state: 'game_exited',
+      }),
+    );
+    liar.signal(session.id, 1, { type: 'bye', reason: 'session_ended' });
+    await heard(liar, 4_711);
+    await expect.poll(() => liar.unseen).toBe(0);
+    expect(await sessionRows()).toBe(before);
+    expect(JSON.stringify(await world.session(session.id))).toBe(observed);
+    // What it hears about a foreign session and about one that does not exist is the same.
+    liar.reportState(randomUUID(), 'failed');
+    await expect.poll(() => liar.unseen).toBe(0);
+  });
+
+  test('is not given a look-up of strangers for each of its heartbeats', async () => {
+    const liar = await world.host('hosta');
+    const { db } = world.plane.platform.database;
+    const reads = vi.spyOn(db, 'selectFrom');
+    const strangers = Array.from({ length: 100 }, () => randomUUID());
+    for (let count = 0; count < FRAMES; count += 1)
+      liar.heartbeat({ ts: count, running_sessions: strangers });
+    await heard(liar, 4_711);
+    const lookUps = reads.mock.calls.filter(([table]) => (table as string) === 'sessions').length;
+    expect(lookUps).toBeGreaterThan(0);
+    expect(lookUps).toBeLessThan(FRAMES / 3);
+    reads.mockRestore();
+  });
+
+  test('does not fill the log with what it says about sessions of others', async () => {
+    await world.host('hosta');
+    const session = await world.running(world.people.alice, await world.app());
+    const liar = await world.host('hostb');
+    const before = world.log.length;
+    for (let count = 0; count < FRAMES; count += 1) {
+      liar.signal(session.id, 1, { type: 'bye', reason: 'session_ended' });
+      liar.reportState(session.id, 'failed');
+    }
+    await heard(liar, 4_711);
+    await expect.poll(() => liar.unseen).toBe(0);
+    const lines = world.log.slice(before).filter((line) => !line.includes('"level":"debug"'));
+    expect(lines.length).toBeLessThan(20);
+  });
+
+  test('names an encoder that is none, and its host is used as one that names none', async () => {
+    await world.host('hosta', {
+      capacity: { ...softwareCapacity(), effective_settings: { encoder: 'x\0y', home_root: '/srv' } },
+    });
+    const answer = await world.launch(world.people.alice, await world.app());
+    expect(answer.status).toBe(201);
+    const row = await world.plane.platform.database.db
+      .selectFrom('sessions')
+      .select('encoder')
+      .executeTakeFirstOrThrow();
+    expect(row.encoder).toBe('openh264');
+  });
+});

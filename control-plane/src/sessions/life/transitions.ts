@@ -1,0 +1,259 @@
+/**
+ * The only place that changes the state of a session after its launch. A decision is taken from a row and applied with
+ * an update that names the state it was taken from; when somebody else was faster, the row is read and decided again.
+ */
+import { cutUtf8 } from '@footlight/protocol';
+import type { Tx } from '../../platform/database/index.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { changedSubject } from '../../signaling/index.ts';
+import { storeHomeSize } from '../../storage/index.ts';
+import type { SessionRow } from '../record.ts';
+import { endSession, loadSession, moveSession, setDetail, setLateFields, settleSwap } from '../store.ts';
+import type { LiveSessions } from './live.ts';
+import {
+  type ControlEnd,
+  DETAIL,
+  decideControlEnd,
+  decideReport,
+  type Ending,
+  isTerminal,
+  opensRelay,
+  type SessionReport,
+  type SessionStateName,
+  type Step,
+  swapRejected,
+} from './state.ts';
+
+/** How often a decision is taken anew when the row changed underneath; states only go forward, so few are enough. */
+const MAX_DECISIONS = 8;
+const MAX_AUDIT_DETAIL_BYTES = 512;
+const MAX_AUDIT_REASON_BYTES = 200;
+
+/** A change that was written and is to be announced after the commit. */
+export interface Change {
+  id: string;
+  host_id: string | null;
+  state: SessionStateName;
+  moved: boolean;
+  /** Set when the state became failed. */
+  failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
+}
+
+export interface Transitions {
+  /** Applies a report of the session's own host. @returns the row as it was decided upon; undefined for a foreign one */
+  report(hostId: string, sessionId: string, report: SessionReport): Promise<SessionRow | undefined>;
+  /**
+   * Ends a session for a reason of the control plane, if it is in one of the given states.
+   * @param guard called first in the transaction; what it throws rolls back (the fence of a background task)
+   * @returns whether this call ended it
+   */
+  end(
+    sessionId: string,
+    end: ControlEnd,
+    when: readonly SessionStateName[],
+    guard?: (tx: Tx) => Promise<void>,
+  ): Promise<boolean>;
+  /** Moves a session towards its stop. @returns the row afterwards, and whether this call moved it */
+  stop(sessionId: string, reason: string): Promise<{ row: SessionRow; moved: boolean } | null>;
+  /**
+   * Gives a change of app up that the agent did not take.
+   * @param mayComplete it may have the command all the same
+   */
+  rejectSwap(sessionId: string, target: string, mayComplete: boolean): Promise<void>;
+  /** Writes one step inside somebody's transaction. @returns null when the row was no longer as decided upon */
+  applyStep(tx: Tx, row: SessionRow, step: Step, opens: boolean): Promise<Change | null>;
+  applyEnd(tx: Tx, row: SessionRow, end: ControlEnd): Promise<Change | null>;
+  /** Call after the commit: what is remembered, who watches, and the audit of failures. */
+  announce(change: Change): void;
+}
+
+export function createTransitions(platform: Platform, live: LiveSessions): Transitions {
+  const { activity, bus, clock, database, logger } = platform;
+
+  async function applyEnding(
+    tx: Tx,
+    row: SessionRow,
+    ending: Ending,
+    source: 'agent' | 'control_plane',
+  ): Promise<Change | null> {
+    const nowMs = clock.nowMs();
+    if (!(await endSession(tx, row, ending, nowMs))) return null;
+    await storeSize(tx, row, ending.home_bytes);
+    return {
+      id: row.id,
+      host_id: row.host_id,
+      state: ending.to,
+      moved: true,
+      failure: ending.to === 'failed' ? { source, ending } : null,
+    };
+  }
+
+  async function storeSize(tx: Tx, row: SessionRow, bytes: number | null | undefined): Promise<void> {
+    if (bytes === null || bytes === undefined || row.home_app_id === null || row.host_id === null) return;
+    await storeHomeSize(tx, { userId: row.user_id, appId: row.home_app_id, hostId: row.host_id }, bytes);
+  }
+
+  async function applyStep(tx: Tx, row: SessionRow, step: Step, opens: boolean): Promise<Change | null> {
+    const nowMs = clock.nowMs();
+    const change = { id: row.id, host_id: row.host_id, failure: null };
+    switch (step.kind) {
+      case 'ignore':
+        return { ...change, state: row.state, moved: false };
+      case 'end':
+        return applyEnding(tx, row, step.ending, 'agent');
+      case 'detail':
+        return (await setDetail(tx, row.id, row.state, step.state_detail, opens, nowMs))
+          ? { ...change, state: row.state, moved: true }
+          : null;
+      case 'swap':
+        return (await settleSwap(tx, row.id, step, nowMs))
+          ? { ...change, state: row.state, moved: true }
+          : null;
+      case 'late':
+        await storeSize(tx, row, step.fields.home_bytes);
+        return { ...change, state: row.state, moved: await setLateFields(tx, row.id, step.fields) };
+      case 'move': {
+        const set = {
+          ...(step.state_detail !== null && { state_detail: step.state_detail }),
+          ...(step.to === 'running' && row.started_at === null && { started_at: nowMs }),
+          ...(opens && { relay_ready: 1 as const }),
+        };
+        return (await moveSession(tx, row.id, row.state, step.to, set, nowMs))
+          ? { ...change, state: step.to, moved: true }
+          : null;
+      }
+    }
+  }
+
+  async function applyEnd(tx: Tx, row: SessionRow, end: ControlEnd): Promise<Change | null> {
+    const ending = decideControlEnd(row, end);
+    return ending === null ? null : applyEnding(tx, row, ending, 'control_plane');
+  }
+
+  function announce(change: Change): void {
+    if (!change.moved) return;
+    live.track({ id: change.id, host_id: change.host_id, state: change.state }, clock.monotonicMs());
+    bus.publish(changedSubject(change.id), { state: change.state });
+    if (change.failure === null) return;
+    const { source, ending } = change.failure;
+    logger.info({
+      event: 'session.failed',
+      session_id: change.id,
+      host_id: change.host_id,
+      source,
+      state_detail: ending.state_detail,
+      failure_code: ending.failure_code,
+    });
+    void activity.record({
+      actorUserId: null,
+      action: 'session.failed',
+      targetType: 'session',
+      targetId: change.id,
+      details: {
+        reason_source: source,
+        host_id: change.host_id,
+        state_detail:
+          ending.state_detail === null ? null : cutUtf8(ending.state_detail, MAX_AUDIT_DETAIL_BYTES),
+        failure_code: ending.failure_code,
+        reason: ending.error_message === null ? null : cutUtf8(ending.error_message, MAX_AUDIT_REASON_BYTES),
+      },
+    });
+  }
+
+  /** Reads, lets `decide` write, and reads again while somebody else was faster. */
+  async function decideUntilWritten<T>(
+    sessionId: string,
+    decide: (tx: Tx, row: SessionRow) => Promise<T | null>,
+  ): Promise<T | undefined> {
+    for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
+      const result = await database.transaction(async (tx) => {
+        const row = await loadSession(tx, sessionId);
+        return row === undefined ? undefined : decide(tx, row);
+      });
+      if (result !== null) return result;
+    }
+    logger.warn({ event: 'session.contended', session_id: sessionId });
+    return undefined;
+  }
+
+  return {
+    applyStep,
+    applyEnd,
+    announce,
+
+    async report(hostId, sessionId, report) {
+      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
+        if (row.host_id !== hostId) return { row: undefined, change: null };
+        const step = decideReport(row, report);
+        if (step.kind === 'ignore' && step.why === 'illegal')
+          logger.debug({
+            event: 'session.report_ignored',
+            session_id: sessionId,
+            from: row.state,
+            to: report.state,
+          });
+        const change = await applyStep(tx, row, step, opensRelay(report));
+        return change === null ? null : { row, change };
+      });
+      if (outcome?.row === undefined) {
+        logger.debug({ event: 'session.report_foreign', session_id: sessionId, host_id: hostId });
+        return undefined;
+      }
+      const known = live.get(sessionId);
+      if (known !== undefined) known.reportedAt = clock.monotonicMs();
+      if (outcome.change !== null) announce(outcome.change);
+      return outcome.row;
+    },
+
+    async end(sessionId, end, when, guard) {
+      const change = await decideUntilWritten<Change | 'none'>(sessionId, async (tx, row) => {
+        await guard?.(tx);
+        if (isTerminal(row.state) || !when.includes(row.state)) return 'none';
+        return applyEnd(tx, row, end);
+      });
+      if (change === undefined || change === 'none') return false;
+      announce(change);
+      return true;
+    },
+
+    async rejectSwap(sessionId, target, mayComplete) {
+      const change = await decideUntilWritten<Change | 'none'>(sessionId, (tx, row) =>
+        row.state === 'running' && row.swap_state !== null && row.swap_app_id === target
+          ? applyStep(tx, row, swapRejected(target, mayComplete), false)
+          : Promise.resolve('none'),
+      );
+      if (change !== undefined && change !== 'none') announce(change);
+    },
+
+    async stop(sessionId, reason) {
+      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
+        if (isTerminal(row.state) || row.state === 'stopping') return { row, change: null };
+        const change = await (row.state === 'pending'
+          ? applyEnding(tx, row, stoppedBeforePlacement(reason), 'control_plane')
+          : requestStop(tx, row, reason));
+        if (change === null) return null;
+        return { row: (await loadSession(tx, row.id)) as SessionRow, change };
+      });
+      if (outcome === undefined) return null;
+      if (outcome.change !== null) announce(outcome.change);
+      return { row: outcome.row, moved: outcome.change !== null };
+    },
+  };
+
+  async function requestStop(tx: Tx, row: SessionRow, reason: string): Promise<Change | null> {
+    const set = { state_detail: DETAIL.stop_requested, stop_reason: reason };
+    const moved = await moveSession(tx, row.id, row.state, 'stopping', set, clock.nowMs());
+    return moved ? { id: row.id, host_id: row.host_id, state: 'stopping', moved: true, failure: null } : null;
+  }
+}
+
+/** A row that has no host yet has nobody to tell. */
+const stoppedBeforePlacement = (reason: string): Ending => ({
+  to: 'stopped',
+  state_detail: DETAIL.stop_requested,
+  error_message: null,
+  failure_code: null,
+  end_reason: reason,
+  app_log_tail: null,
+  home_bytes: null,
+});
