@@ -23,6 +23,12 @@ export const drills = [
     short: '300 sockets',
   },
   {
+    name: 'fault-matrix',
+    file: 'control-plane/src/sessions/life/fault-matrix.int.test.ts',
+    whole: 'every fault of a host at every step, with hosts that stay away for 750 s',
+    short: 'without the hosts that stay away',
+  },
+  {
     name: 'fleet-return',
     file: 'control-plane/src/sessions/life/fleet-return.int.test.ts',
     whole: '1,000 hosts with 2,000 sessions come back within a second of a restart, on both databases',

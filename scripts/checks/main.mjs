@@ -102,7 +102,14 @@ const suites = {
     'control-plane',
     'test-harness',
   ],
-  'integration of hosts': ['--project', 'integration', '--maxWorkers=1', 'node-agent', 'packages'],
+  'integration of hosts': [
+    '--project',
+    'integration',
+    '--maxWorkers=1',
+    'node-agent',
+    'packages',
+    'test-harness',
+  ],
   e2e: ['--project', 'e2e'],
 };
 

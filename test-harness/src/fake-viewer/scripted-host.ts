@@ -275,7 +275,13 @@ export class ScriptedHost {
       receive_ms: now,
       send_ms: now,
     } as const;
-    channel.sendMessageBinary(encodeInput(pong));
+    // An error thrown from here, inside the library's callback, would end the process.
+    if (!channel.isOpen()) return;
+    try {
+      channel.sendMessageBinary(encodeInput(pong));
+    } catch {
+      // It closed in between.
+    }
   }
 }
 
