@@ -95,13 +95,7 @@ async function vitest(name, words, env, scratch) {
  */
 const suites = {
   unit: ['--project', 'unit', '--maxWorkers=2'],
-  'integration of the control plane': [
-    '--project',
-    'integration',
-    '--maxWorkers=2',
-    'control-plane',
-    'test-harness',
-  ],
+  'integration of the control plane': ['--project', 'integration', '--maxWorkers=2', 'control-plane'],
   'integration of hosts': [
     '--project',
     'integration',

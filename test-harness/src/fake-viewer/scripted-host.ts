@@ -78,7 +78,7 @@ export class ScriptedHost {
     server.on('connection', (socket) => this.#greet(socket));
     rtp.on('message', (packet) => {
       packet.writeUInt32BE(SSRC, 8);
-      for (const peer of this.peers) if (peer.track.isOpen()) peer.track.sendMessageBinary(packet);
+      for (const { track } of this.peers) sendWhileOpen(track, packet);
     });
   }
 
@@ -275,13 +275,23 @@ export class ScriptedHost {
       receive_ms: now,
       send_ms: now,
     } as const;
-    // An error thrown from here, inside the library's callback, would end the process.
-    if (!channel.isOpen()) return;
-    try {
-      channel.sendMessageBinary(encodeInput(pong));
-    } catch {
-      // It closed in between.
-    }
+    sendWhileOpen(channel, encodeInput(pong));
+  }
+}
+
+/**
+ * A track or channel may close between the look and the word. An error thrown inside a callback of the library would
+ * end the process.
+ */
+function sendWhileOpen(
+  to: { isOpen(): boolean; sendMessageBinary(bytes: Uint8Array): boolean },
+  bytes: Uint8Array,
+): void {
+  if (!to.isOpen()) return;
+  try {
+    to.sendMessageBinary(bytes);
+  } catch {
+    // It closed in between.
   }
 }
 
