@@ -11,7 +11,9 @@ type Track = Parameters<Parameters<PeerConnection['onTrack']>[0]>[0];
 export interface ConnectionEvents {
   onAnswer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
+  /** "connected" when the channels are open too: they open one by one after it, and what is sent earlier is lost. */
   onState(state: string): void;
+  onOpen(channel: ChannelName): void;
   onRtp(kind: 'video' | 'audio', packet: Buffer): void;
   onMessage(channel: ChannelName, message: string | Buffer): void;
 }
@@ -28,6 +30,7 @@ export class ViewerConnection {
   readonly channels: Record<ChannelName, DataChannel>;
   state = 'new';
   #connection: PeerConnection;
+  #transport = 'new';
   /** held, since a collected track closes */
   #tracks: Track[] = [];
   #closed = false;
@@ -63,8 +66,8 @@ export class ViewerConnection {
       else held.push([candidate, mid]);
     });
     connection.onStateChange((state) => {
-      this.state = state;
-      if (!this.#closed) events.onState(state);
+      this.#transport = state;
+      this.#tellState(events);
     });
     connection.onTrack((track) => {
       this.#tracks.push(track);
@@ -90,6 +93,14 @@ export class ViewerConnection {
     this.#connection.close();
   }
 
+  #tellState(events: ConnectionEvents): void {
+    const canSend = Object.values(this.channels).every((channel) => channel.isOpen());
+    const state = this.#transport === 'connected' && !canSend ? 'connecting' : this.#transport;
+    if (state === this.state) return;
+    this.state = state;
+    if (!this.#closed) events.onState(state);
+  }
+
   #channel(name: ChannelName, events: ConnectionEvents): DataChannel {
     const { id, label, ordered, maxRetransmits } = CHANNELS[name];
     const channel = this.#connection.createDataChannel(label, {
@@ -97,6 +108,11 @@ export class ViewerConnection {
       id,
       unordered: !ordered,
       ...(maxRetransmits === null ? {} : { maxRetransmits }),
+    });
+    channel.onOpen(() => {
+      if (this.#closed) return;
+      events.onOpen(name);
+      this.#tellState(events);
     });
     channel.onMessage((message) => {
       if (this.#closed) return;

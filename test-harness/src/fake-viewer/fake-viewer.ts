@@ -266,12 +266,14 @@ export class FakeViewer extends EventEmitter<{
         },
         onCandidate: (candidate, mid) => this.send({ type: 'candidate', pc_id, candidate, mid }),
         onState: (state) => this.#onState(pc_id, state, offer.sdp),
+        onOpen: (channel) => {
+          if (channel === 'control') this.#greet(pc_id);
+        },
         onRtp: (kind, packet) => this.#onRtp(pc_id, kind, packet),
         onMessage: (channel, message) => this.#onMessage(pc_id, channel, message),
       },
       answer === 'normal' ? (sdp) => sdp : answer,
     );
-    this.#next.channels.control.onOpen(() => this.#greet(pc_id));
   }
 
   #onState(pcId: string, state: string, offerSdp: string): void {

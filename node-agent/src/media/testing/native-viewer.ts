@@ -70,8 +70,10 @@ export class NativeViewer {
     return this.#pcId;
   }
 
+  /** State of the connection; connected only when its channels are open too, since they open one by one after it. */
   get state(): string {
-    return this.#state;
+    const canSend = [...this.#channels.values()].every((channel) => channel.isOpen());
+    return this.#state === 'connected' && !canSend ? 'connecting' : this.#state;
   }
 
   /** @param resume whether to ask for the connection that is there already */
@@ -203,6 +205,7 @@ export class NativeViewer {
       unordered: !spec.ordered,
       ...(spec.maxRetransmits === null ? {} : { maxRetransmits: spec.maxRetransmits }),
     });
+    channel.onOpen(() => this.#changed());
     channel.onMessage((data) => {
       if (typeof data === 'string') {
         const parsed = parseAgentControl(data);
