@@ -4,25 +4,49 @@ import { KeyframeLimit } from './keyframe-limit.ts';
 
 test('two at once, then as soon as the second is over', () => {
   const limit = new KeyframeLimit();
+  const ask = (nowMs: number) => {
+    const waitMs = limit.ask(nowMs);
+    limit.cameOut();
+    return waitMs;
+  };
+  expect(ask(0)).toBe(0);
+  expect(ask(100)).toBe(0);
+  expect(ask(400)).toBe(600);
+  expect(ask(1_000)).toBe(0);
+  expect(ask(1_050)).toBe(50);
+});
+
+test('one that is being made serves whoever asks meanwhile', () => {
+  const limit = new KeyframeLimit();
   expect(limit.ask(0)).toBe(0);
-  expect(limit.ask(100)).toBe(0);
-  expect(limit.ask(400)).toBe(600);
-  expect(limit.ask(1_000)).toBe(0);
-  expect(limit.ask(1_050)).toBe(50);
+  expect(limit.ask(10)).toBeNull();
+  limit.cameOut();
+  expect(limit.ask(40)).toBe(0);
+});
+
+test('an order that the encoder lost is given again', () => {
+  const limit = new KeyframeLimit();
+  expect(limit.ask(0)).toBe(0);
+  expect(limit.ask(249)).toBeNull();
+  expect(limit.ask(250)).toBe(0);
 });
 
 test('however often somebody asks, no second has more than two', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 300 }), { maxLength: 200 }), (pauses) => {
-      const limit = new KeyframeLimit();
-      const made: number[] = [];
-      let nowMs = 0;
-      for (const pause of pauses) {
-        nowMs += pause;
-        if (limit.ask(nowMs) === 0) made.push(nowMs);
-      }
-      for (let i = 2; i < made.length; i++)
-        expect((made[i] ?? 0) - (made[i - 2] ?? 0)).toBeGreaterThanOrEqual(1_000);
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.boolean()), { maxLength: 200 }),
+      (asks) => {
+        const limit = new KeyframeLimit();
+        const made: number[] = [];
+        let nowMs = 0;
+        for (const [pauseMs, cameOut] of asks) {
+          nowMs += pauseMs;
+          if (cameOut) limit.cameOut();
+          if (limit.ask(nowMs) === 0) made.push(nowMs);
+        }
+        for (let i = 2; i < made.length; i++)
+          expect((made[i] ?? 0) - (made[i - 2] ?? 0)).toBeGreaterThanOrEqual(1_000);
+      },
+    ),
   );
 });

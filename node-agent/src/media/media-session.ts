@@ -380,8 +380,11 @@ export class MediaSession {
     this.#rate.encoded(frame.encodeMs);
     if (frame.ptsMs !== null) this.#metrics.queueDropped(this.#drops.output(frame.ptsMs));
     this.#onFinding(this.#watch?.output(this.#options.clock.monotonicMs()) ?? null);
+    const isAwaited = this.#keyframes.isBeingMade || this.#rungStepped;
+    const isStart = isAwaited && isKeyframe(this.#row.codec, frame.packets);
+    if (isStart) this.#keyframes.cameOut();
     if (this.#encoding) {
-      if (!this.#rungStepped || !isKeyframe(this.#row.codec, frame.packets)) return;
+      if (!this.#rungStepped || !isStart) return;
       this.#rungStepped = false;
       this.#reportCaps('rung_step');
       return;
@@ -430,6 +433,7 @@ export class MediaSession {
   #forceKeyframe(): void {
     if (this.#keyframeTimer || this.#stopped) return;
     const waitMs = this.#keyframes.ask(this.#options.clock.monotonicMs());
+    if (waitMs === null) return;
     if (waitMs === 0) {
       this.#video?.forceKeyframe();
       return;
