@@ -114,6 +114,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const tokens = createSignalingTokens(platform);
     const sessions = createSessions(platform, { fleet: fleet.links, settings, tokens });
     opened.push(() => sessions.close());
+    const consoles = fleet.startConsoles(sessions.consoles);
+    opened.push(() => consoles.close());
     const signaling = createSignaling(platform, { fleet: fleet.links, sessions, settings, tokens });
     opened.push(() => signaling.close());
 

@@ -8,6 +8,7 @@ import type { Platform } from '../platform/platform.ts';
 import { deleteHost, gpusOf, hostById, listHosts, lockHost, reportedGpus, updateHost } from './host-store.ts';
 import { gpuView, hostCapacity, hostView } from './host-view.ts';
 import type { AgentLinks } from './links.ts';
+import { type HostNews, hostSubject } from './news.ts';
 import { requireRestartConfirmed, restartAgent } from './restart.ts';
 import { decideHostStatus, type HostInput } from './status.ts';
 
@@ -65,6 +66,8 @@ export class HostAdmin {
   /** @throws ApiError 404 */
   async uncordon(id: string, actorUserId: string): Promise<Host> {
     const host = await this.#move(id, 'uncordon');
+    const news: HostNews = { hostId: id, what: 'changed' };
+    this.#platform.bus.publish(hostSubject, news);
     await this.#audit(actorUserId, 'host.uncordon', id, { node_name: host.node_name });
     return this.read(id);
   }

@@ -1,3 +1,4 @@
+export type { ConsoleSession, ConsoleSessions } from './console/starter.ts';
 export type {
   AgentHandlers,
   CommandResult,

@@ -30,8 +30,8 @@ export interface FleetService {
   readonly console: ConsoleAdmin;
   readonly tokens: TokenAdmin;
   installFile(name: InstallFile): ReturnType<typeof openInstallFile>;
-  /** Starts what displays beside hosts show; from the moment on that somebody can launch it. */
-  startConsoles(sessions: ConsoleSessions): void;
+  /** Starts what displays beside hosts show, until it is closed: before the sessions are. */
+  startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
   /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
   authenticateNode(headers: Record<string, string | string[] | undefined>): Promise<NodeCaller | null>;
   /** After the migrations and before the first socket. */
@@ -43,7 +43,6 @@ export interface FleetService {
 /** `links.setHandlers` must have been called before the first agent connects. */
 export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetService {
   const links = new AgentLinks(platform);
-  let consoles: ConsoleStarter | null = null;
   return {
     links,
     admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
@@ -54,12 +53,7 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
     authenticateNode: (headers) => authenticateNode(platform, headers),
     start: () => links.start(),
-    startConsoles(sessions) {
-      consoles = new ConsoleStarter(platform, links, sessions);
-    },
-    async close() {
-      await consoles?.close();
-      await links.close();
-    },
+    startConsoles: (sessions) => new ConsoleStarter(platform, links, sessions),
+    close: () => links.close(),
   };
 }

@@ -72,6 +72,7 @@ export function adminSessionRecord(
   const metrics = observed?.metrics;
   return {
     ...sessionRecord(row, observed),
+    ...(row.video_topology !== 'stream_only' && { video_topology: row.video_topology }),
     latest_metrics: {
       ...(metrics !== undefined && {
         agent: { source: 'agent', ts_unix_ms: metrics.ts, metrics: numbersOf(metrics.metrics) },

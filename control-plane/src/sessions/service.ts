@@ -1,12 +1,13 @@
 import { nonterminalStates } from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
-import type { Fleet } from '../fleet/index.ts';
+import type { ConsoleSessions, Fleet } from '../fleet/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
+import { createConsoleSessions } from './console.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createLauncher, type Launched, type LaunchRequest } from './launch/launch.ts';
 import { findLauncher } from './launch-store.ts';
@@ -43,22 +44,13 @@ interface Page<Item> {
 export interface Sessions extends SessionDirectory {
   readonly streams: EventStreams;
   readonly iceServers: IceServer[];
+  /** What is launched for displays beside hosts. */
+  readonly consoles: ConsoleSessions;
   /** Loads what runs; call after the migrations and before agents are let in. */
   start(): Promise<void>;
   /** Ends event streams and timers; sessions themselves go on. */
   close(): void;
   launch(caller: Caller, request: LaunchRequest): Promise<{ session: Session; token: MintedToken }>;
-  /**
-   * Launches for the display beside a host: there or nowhere, and whatever its VRAM sample says.
-   * @returns its id
-   * @throws ApiError like a launch of that person
-   */
-  launchConsole(request: {
-    hostId: string;
-    userId: string;
-    appId: string;
-    topology: 'local_only' | 'dual_output';
-  }): Promise<string>;
   /** What a launch by somebody would come to now. @throws ApiError 404 */
   preview(request: Body<'admin.placement.preview'>): Promise<Placement>;
   /** Why a session runs where it runs. @throws ApiError 404 */
@@ -122,12 +114,12 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     return row;
   }
 
-  /** Sets a session on its way that was just launched. */
-  async function begin({ row, assignment }: Launched): Promise<Session> {
+  /** Sets a session on its way that was just launched. @param actorUserId null: the service itself wanted it */
+  async function begin({ row, assignment }: Launched, actorUserId: string | null): Promise<Session> {
     live.track(row, clock.monotonicMs());
     void driver.launch(row.host_id as string, assignment);
     await activity.record({
-      actorUserId: row.user_id,
+      actorUserId,
       action: 'session.launched',
       targetType: 'session',
       targetId: row.id,
@@ -137,7 +129,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   }
 
   /** Moves the session towards its end and tells its host; null for one that is gone. */
-  async function requestStop(id: string, reason: StopReason): ReturnType<Transitions['stop']> {
+  async function requestStop(id: string, reason: string): ReturnType<Transitions['stop']> {
     const outcome = await transitions.stop(id, reason);
     if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
       void driver.stop(outcome.row.host_id, id, outcome.row.stop_reason ?? reason);
@@ -147,6 +139,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   return {
     streams,
     iceServers: config.sessions.iceServers.map((server) => ({ ...server, urls: [...server.urls] })),
+    consoles: createConsoleSessions(platform, { launcher, begin, requestStop }),
     record,
     read,
     find: (id) => loadSession(database.db, id),
@@ -178,15 +171,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async launch(caller, request) {
       const launched = await launcher.launch(caller, request);
       if (launched.token === null) throw new Error('what a person launches is streamed');
-      return { session: await begin(launched), token: launched.token };
-    },
-
-    async launchConsole({ hostId, userId, appId, topology }) {
-      const person = await findLauncher(database.db, userId);
-      if (person === null) throw new ApiError('not_found', { message: 'There is no such account.' });
-      const terms = { topology, pin: { host_id: hostId, gpu_index: null }, skipVramVeto: true };
-      const launched = await launcher.launch(person, { app_id: appId, mic: false }, terms);
-      return (await begin(launched)).id;
+      return { session: await begin(launched, caller.userId), token: launched.token };
     },
 
     async preview({ user_id, ...request }) {
@@ -287,6 +272,10 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
           throw new ApiError('not_found', { message: 'There is no such session.' });
         throw notYours();
       }
+      if (row.video_topology === 'local_only')
+        throw new ApiError('conflict', {
+          message: 'This session is shown on the display beside its host alone, and not streamed.',
+        });
       if (!TOKEN_STATES.includes(row.state))
         throw new ApiError('conflict', { message: 'This session cannot be joined any more.' });
       return tokens.mint(database.db, id);

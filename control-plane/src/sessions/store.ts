@@ -46,6 +46,22 @@ export async function loadLiveSessionsOfHost(db: Executor, hostId: string): Prom
     .execute();
 }
 
+/** The newest session that was launched for a display beside this host, ended or not. */
+export async function loadNewestBesideHost(db: Executor, hostId: string): Promise<SessionRow | undefined> {
+  return (
+    db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('host_id', '=', hostId)
+      // As a literal, or no dialect would know that the index of these rows serves.
+      .where(sql<boolean>`video_topology <> 'stream_only'`)
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst()
+  );
+}
+
 export async function countSessionsOfHost(
   db: Executor,
   hostId: string,

@@ -84,6 +84,7 @@ try {
               gpu_id: host.gpuId,
               gpu_index: 0,
               state: 'running' as const,
+              video_topology: 'stream_only' as const,
               encode_slots: 1,
               encoder: 'openh264' as const,
               stream_width: 1280,

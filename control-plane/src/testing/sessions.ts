@@ -45,6 +45,7 @@ export async function addSession(
       device_id: session.deviceId ?? null,
       state: session.state,
       stream_profile_id: session.streamProfileId ?? null,
+      video_topology: 'stream_only',
       encode_slots: 1,
       encoder: 'openh264',
       stream_width: 1280,

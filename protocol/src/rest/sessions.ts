@@ -167,6 +167,12 @@ export const adminSession = session
       .describe('Newest figures.'),
     username: z.string().optional().describe('Name of the account; left out once the account is gone.'),
     app_name: z.string().optional().describe('Name of the app; left out once the app is gone.'),
+    video_topology: z
+      .enum(['local_only', 'dual_output'])
+      .optional()
+      .describe(
+        'Launched for the display beside its host: `local_only` is shown there alone, `dual_output` is streamed as well; left out for every other session.',
+      ),
     host_name: z.string().optional().describe('Name of the host; left out while there is none.'),
   })
   .meta({ id: 'AdminSession', description: 'A session as administrators list it.' });
@@ -509,7 +515,8 @@ export const sessionOperations = {
       forbidden:
         'There is no such session among those of the caller; administrators join their own only, too.',
       not_found: GONE,
-      conflict: 'The session is not assigned, starting or running.',
+      conflict:
+        'The session is shown on the display beside its host alone, or is not assigned, starting or running.',
     },
     example: { params: byId, response: { signaling: exampleSignaling } },
   }),

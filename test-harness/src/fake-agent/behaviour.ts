@@ -118,3 +118,16 @@ export function gpuCapacity(cards = 1, overrides: Partial<Capacity> = {}): Capac
     ...overrides,
   });
 }
+
+/** The same beside a connector that a display is plugged into, or is not. */
+export function displayCapacity(connected: boolean): Capacity {
+  const output = { id: 'card1:DP-4', card: 'card1', render_node: null, connector: 'DP-4' };
+  return softwareCapacity({
+    console_capabilities: {
+      connectors: ['DP-4'],
+      outputs: [{ ...output, connected, active_mode: null, modes: [] }],
+      audio_sinks: [],
+      input_devices: [],
+    },
+  });
+}

@@ -1,6 +1,7 @@
 export {
   type Answer,
   type Behaviour,
+  displayCapacity,
   gpuCapacity,
   honest,
   type LaunchStep,

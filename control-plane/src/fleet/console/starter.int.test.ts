@@ -1,5 +1,4 @@
-import type { ConsoleCapabilities } from '@footlight/protocol/agent';
-import { type FakeAgent, type FakeAgentOptions, softwareCapacity } from '@footlight/test-harness';
+import { displayCapacity, type FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { describeDatabases, ManualClock } from '../../testing/index.ts';
@@ -15,10 +14,12 @@ class PlayedSessions implements ConsoleSessions {
   readonly launches: ConsoleLaunch[] = [];
   readonly stops: string[] = [];
   refusal: ApiError | null = null;
+  isBroken = false;
   #newest: ConsoleSession | null = null;
   #changed: () => void = () => {};
 
   async newest(): Promise<ConsoleSession | null> {
+    if (this.isBroken) throw new Error('no database');
     return this.#newest;
   }
 
@@ -50,30 +51,11 @@ class PlayedSessions implements ConsoleSessions {
   }
 }
 
-function withDisplay(connected: boolean) {
-  const console_capabilities: ConsoleCapabilities = {
-    connectors: ['DP-4'],
-    outputs: [
-      {
-        id: 'card1:DP-4',
-        card: 'card1',
-        render_node: null,
-        connector: 'DP-4',
-        connected,
-        active_mode: null,
-        modes: [],
-      },
-    ],
-    audio_sinks: [],
-    input_devices: [],
-  };
-  return softwareCapacity({ console_capabilities });
-}
-
 describeDatabases('what a display beside a host shows', (databases) => {
   let world: FleetWorld;
   let clock: ManualClock;
   let sessions: PlayedSessions;
+  let consoles: { close(): Promise<void> };
   let agent: FakeAgent;
   let host: string;
 
@@ -81,15 +63,16 @@ describeDatabases('what a display beside a host shows', (databases) => {
     clock = new ManualClock();
     sessions = new PlayedSessions();
     world = await openFleetWorld(await databases.fresh(), { clock });
-    world.fleet.startConsoles(sessions);
+    consoles = world.fleet.startConsoles(sessions);
   });
   afterEach(async () => {
     await world.dropAgents();
+    await consoles.close();
     await world.close();
   });
 
   async function connect(options: Partial<FakeAgentOptions> = {}): Promise<void> {
-    agent = world.agent('hosta', { capacity: withDisplay(true), ...options });
+    agent = world.agent('hosta', { capacity: displayCapacity(true), ...options });
     host = await world.ready(agent);
   }
 
@@ -116,7 +99,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
   }
   /** Long enough for every look that is under way: the bus, the record and the rule. */
   async function report(connected: boolean): Promise<void> {
-    agent.capacity = withDisplay(connected);
+    agent.capacity = displayCapacity(connected);
     agent.send(agent.capacity);
     await expect
       .poll(async () => (await world.fleet.console.read(host)).capabilities.outputs[0]?.connected)
@@ -142,7 +125,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
   });
 
   test('starts when a display is plugged in, and ends with its reason when it is pulled out', async () => {
-    await connect({ capacity: withDisplay(false) });
+    await connect({ capacity: displayCapacity(false) });
     await setConsole(start);
     await report(true);
     await launches(1);
@@ -164,6 +147,27 @@ describeDatabases('what a display beside a host shows', (databases) => {
     await report(false);
     await report(true);
     expect(sessions.launches).toEqual([]);
+  });
+
+  test('a drained host starts nothing until it takes sessions again', async () => {
+    await connect();
+    await world.call('POST', `/v1/hosts/${host}/drain`, {});
+    await setConsole(start);
+    await report(false);
+    await report(true);
+    expect(sessions.launches).toEqual([]);
+    await world.call('POST', `/v1/hosts/${host}/uncordon`);
+    await launches(1);
+  });
+
+  test('a look that fails is taken again', async () => {
+    await connect();
+    sessions.isBroken = true;
+    await setConsole(start);
+    await waits(5_000);
+    sessions.isBroken = false;
+    await pass(5_000);
+    await launches(1);
   });
 
   test('a lost link ends nothing; the same session is there when the host is back', async () => {

@@ -1,6 +1,6 @@
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 import type { Subscription } from '../../platform/bus.ts';
-import type { Timer } from '../../platform/clock.ts';
+import { SECOND_MS, type Timer } from '../../platform/clock.ts';
 import { fromJson } from '../../platform/database/codec.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -22,6 +22,8 @@ import { NO_CAPABILITIES } from './config.ts';
 
 /** Feature of agents that can show a session on a display of their host. */
 const CONSOLE_FEATURE = 'console';
+/** After a look that failed, since no news may follow that would bring the next. */
+const FAILED_LOOK_MS = 5 * SECOND_MS;
 
 export interface ConsoleLaunch {
   hostId: string;
@@ -44,7 +46,7 @@ export interface ConsoleSessions {
   newest(hostId: string): Promise<ConsoleSession | null>;
   /** Skips the VRAM veto and nothing else. @returns its id @throws ApiError what keeps it from being launched */
   launch(request: ConsoleLaunch): Promise<string>;
-  /** Never rejects: what cannot be told now is told when the host is back. */
+  /** What the host cannot be told now, it is told when it is back. */
   stop(sessionId: string, reason: ConsoleStopReason): Promise<void>;
   /** Calls back after each change of its state. */
   watch(sessionId: string, changed: () => void): Subscription;
@@ -66,7 +68,8 @@ interface Display {
  * report, each change of a configuration or a session, and when a wait is over. Hosts do not wait for one another; the
  * looks at one host take turns.
  *
- * Owner: the fleet. One entry per host that has reported since this process started.
+ * Owner of one entry for each host whose agent can show something, with its timer and what it listens to, until
+ * `close`.
  */
 export class ConsoleStarter {
   readonly #platform: Platform;
@@ -97,8 +100,14 @@ export class ConsoleStarter {
       this.#displays.delete(hostId);
       return;
     }
-    const display = this.#display(hostId);
-    if (what === 'lost') display.isReported = false;
+    const known = this.#displays.get(hostId);
+    if (what === 'lost') {
+      if (known !== undefined) known.isReported = false;
+      return;
+    }
+    // Most hosts have no display; a fleet that returns at once must not be asked about them.
+    if (known === undefined && !this.#links.features(hostId).has(CONSOLE_FEATURE)) return;
+    const display = known ?? this.#add(hostId);
     if (what === 'reported') {
       display.isReported = true;
       display.attempts = reported(display.attempts);
@@ -106,35 +115,35 @@ export class ConsoleStarter {
     this.#look(hostId, display);
   }
 
-  #display(hostId: string): Display {
-    let display = this.#displays.get(hostId);
-    if (display === undefined) {
-      display = {
-        isReported: false,
-        attempts: NO_ATTEMPTS,
-        sessionId: null,
-        watch: null,
-        timer: null,
-        turn: Promise.resolve(),
-      };
-      this.#displays.set(hostId, display);
-    }
+  #add(hostId: string): Display {
+    const display: Display = {
+      isReported: false,
+      attempts: NO_ATTEMPTS,
+      sessionId: null,
+      watch: null,
+      timer: null,
+      turn: Promise.resolve(),
+    };
+    this.#displays.set(hostId, display);
     return display;
   }
 
   #look(hostId: string, display: Display): void {
     display.turn = display.turn
       .then(() => (this.#closed ? undefined : this.#turn(hostId, display)))
-      .catch((error: unknown) =>
-        this.#platform.logger.error({ event: 'console.look_failed', err: error, host_id: hostId }),
-      );
+      .catch((error: unknown) => {
+        const { clock, logger } = this.#platform;
+        logger.error({ event: 'console.look_failed', err: error, host_id: hostId });
+        this.#lookAt(hostId, display, clock.monotonicMs() + FAILED_LOOK_MS);
+      });
   }
 
   async #turn(hostId: string, display: Display): Promise<void> {
     display.timer?.cancel();
     display.timer = null;
     const host = await hostById(this.#platform.database.db, hostId);
-    if (host === undefined) return;
+    // Where nothing was ever set, nothing was ever started.
+    if (host === undefined || host.console_config === null) return;
     const session = await this.#sessions.newest(hostId);
     const nowMs = this.#platform.clock.monotonicMs();
     if (session !== null && session.livedMs !== null && session.id === display.sessionId) {
@@ -159,7 +168,8 @@ export class ConsoleStarter {
   /** What lives is watched, or nobody would notice its end. */
   #follow(hostId: string, display: Display): void {
     const { sessionId } = display;
-    if (this.#closed || display.watch?.sessionId === sessionId) return;
+    const isGone = this.#closed || this.#displays.get(hostId) !== display;
+    if (isGone || display.watch?.sessionId === sessionId) return;
     display.watch?.subscription.close();
     display.watch = null;
     if (sessionId === null) return;
@@ -202,7 +212,8 @@ export class ConsoleStarter {
 
   #lookAt(hostId: string, display: Display, atMs: number): void {
     const { clock } = this.#platform;
-    if (this.#closed) return;
+    display.timer?.cancel();
+    if (this.#closed || this.#displays.get(hostId) !== display) return;
     display.timer = clock.setTimeout(
       () => this.#look(hostId, display),
       Math.max(1, atMs - clock.monotonicMs()),

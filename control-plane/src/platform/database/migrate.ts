@@ -13,6 +13,7 @@ import { indexesMigration } from './migrations/0009-indexes.ts';
 import { catalogChangesMigration } from './migrations/0010-catalog-changes.ts';
 import { admissionMigration } from './migrations/0011-admission.ts';
 import { sessionLifeMigration } from './migrations/0013-session-life.ts';
+import { sessionTopologyMigration } from './migrations/0014-session-topology.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -30,6 +31,7 @@ const STEPS: readonly SchemaStep[] = [
   catalogChangesMigration,
   admissionMigration,
   sessionLifeMigration,
+  sessionTopologyMigration,
 ];
 
 /**

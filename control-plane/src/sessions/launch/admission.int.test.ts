@@ -323,7 +323,7 @@ describeDatabases('admission', (databases) => {
 
   describe('the display beside a host', () => {
     const console = (hostId: string, topology: 'local_only' | 'dual_output') =>
-      world.plane.sessions.launchConsole({ hostId, userId: alice.id, appId: app, topology });
+      world.plane.sessions.consoles.launch({ hostId, userId: alice.id, appId: app, topology });
 
     test('a local session takes no slot of a full host, and has no signaling token', async () => {
       const capacity = softwareCapacity();

@@ -66,6 +66,7 @@ const FIRST_LOOK = 32;
 const WHOLE_FLEET = 1_000_000;
 const DEFAULT_IDLE_TIMEOUT_SECS = 120;
 const DEFAULT_APP_BOOT_TIMEOUT_SECS = 300;
+const NEVER = 0;
 
 export type LaunchRequest = Body<'sessions.launch'>;
 
@@ -323,6 +324,7 @@ function sessionRow(
     home_bytes: null,
     profile_id: profileId,
     stream_profile_id: rung?.rung.id ?? null,
+    video_topology: admitted.topology,
     encode_slots: admitted.demand.encode_slots,
     home_app_id: homeAppOf(admitted),
     encoder,
@@ -335,7 +337,10 @@ function sessionRow(
     stream_h264_profile: lowerH264Profile(stream.h264_profile, offered?.h264_profiles ?? null),
     stream_playout0_ms: stream.playout0_ms,
     stream_mic: flag(admitted.mic),
-    stream_recording: flag(admitted.recorder && gpu.host.features.includes('recorder')),
+    // What is not encoded cannot be recorded.
+    stream_recording: flag(
+      admitted.recorder && admitted.topology !== 'local_only' && gpu.host.features.includes('recorder'),
+    ),
     codec_decision: rung === null ? null : toJson(rung.decision),
     negotiated_codec: null,
     relay_ready: 0,
@@ -376,8 +381,12 @@ function assignmentOf(
       rungs: rungsOf(row.stream_width, row.stream_height),
     },
     resources: { encode_slots: row.encode_slots, vram_mb: 0 },
-    video_topology: admitted.topology,
-    idle_timeout_secs: seconds(settings.idle_timeout_secs, DEFAULT_IDLE_TIMEOUT_SECS),
+    video_topology: row.video_topology,
+    // Whoever sits at a display needs no viewer, so the want of one ends nothing there.
+    idle_timeout_secs:
+      row.video_topology === 'stream_only'
+        ? seconds(settings.idle_timeout_secs, DEFAULT_IDLE_TIMEOUT_SECS)
+        : NEVER,
     app_boot_timeout_secs: seconds(settings.app_boot_timeout_secs, DEFAULT_APP_BOOT_TIMEOUT_SECS),
   };
 }

@@ -42,9 +42,11 @@ export async function beginSwapTo(
       throw new ApiError('forbidden', { message: 'The owner of the session is not entitled to this app.' });
 
     const owner = parent ?? app;
-    if (owner.default_encode_slots > row.encode_slots)
+    // What is shown on the host alone is not encoded, whichever app it is.
+    const demanded = row.video_topology === 'local_only' ? 0 : owner.default_encode_slots;
+    if (demanded > row.encode_slots)
       throw new ApiError('swap_exceeds_reservation', {
-        message: `That app needs ${owner.default_encode_slots} encode slots, and this session has reserved ${row.encode_slots}.`,
+        message: `That app needs ${demanded} encode slots, and this session has reserved ${row.encode_slots}.`,
       });
     const tile = parent === null ? null : { source: app.external_source, external_id: app.external_id };
     const runtime = mergeRuntime(owner, owner.preset, tile, app.name);

@@ -1,4 +1,5 @@
 import type { Codec, EncoderFamily, H264Profile, SessionStateName } from '@footlight/protocol';
+import type { VideoTopology } from '@footlight/protocol/agent';
 import type { Flag } from '../codec.ts';
 
 /** Running apps, the tokens that let a viewer reach them, and the homes that they leave behind. */
@@ -33,6 +34,8 @@ export interface SessionsTable {
   home_bytes: number | null;
   profile_id: string | null;
   stream_profile_id: string | null;
+  /** Where the picture goes: to viewers, to a display beside the host, or to both. */
+  video_topology: VideoTopology;
   /** Encode slots taken from the GPU while the state reserves. */
   encode_slots: number;
   /** The app that owns the home (the parent of a tile); null for an app without a managed home. */

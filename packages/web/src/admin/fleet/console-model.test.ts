@@ -1,4 +1,4 @@
-import { consoleDefaults, type HostConsole } from '@footlight/protocol/rest';
+import { type AdminSession, consoleDefaults, type HostConsole } from '@footlight/protocol/rest';
 import { describe, expect, test } from 'vitest';
 import {
   consoleProblem,
@@ -6,6 +6,7 @@ import {
   displayOf,
   modeWords,
   realChanges,
+  shownWords,
   valueOfDisplay,
 } from './console-model.ts';
 
@@ -60,4 +61,9 @@ test('what is as it was is no change', () => {
 test('what starts by itself needs an account', () => {
   expect(consoleProblem({ ...consoleDefaults, auto_start_on_display: true })).toContain('account');
   expect(consoleProblem(consoleDefaults)).toBeNull();
+});
+
+test('what a display shows, in words', () => {
+  const session = { app_name: 'SuperTux', username: 'alice', state: 'running' } as AdminSession;
+  expect(shownWords(session)).toBe('SuperTux for alice is running there.');
 });

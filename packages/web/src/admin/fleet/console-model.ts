@@ -1,4 +1,4 @@
-import type { HostConsole } from '@footlight/protocol/rest';
+import type { AdminSession, HostConsole } from '@footlight/protocol/rest';
 
 export type ConsoleConfig = HostConsole['config'];
 type Mode = NonNullable<ConsoleConfig['mode']>;
@@ -59,6 +59,11 @@ export function displayOf(value: string): Pick<ConsoleConfig, 'output_id' | 'mod
     output_id,
     mode: { width: Number(width), height: Number(height), refresh_millihz: Number(refresh_millihz) },
   };
+}
+
+/** "SuperTux for alice is running there." */
+export function shownWords({ app_name, username, state }: AdminSession): string {
+  return `${app_name ?? 'A deleted app'} for ${username ?? 'a deleted account'} is ${state} there.`;
 }
 
 /** What keeps the draft from being saved; null: nothing. */

@@ -1,4 +1,4 @@
-import type { Host, HostConsole } from '@footlight/protocol/rest';
+import type { AdminSession, Host, HostConsole } from '@footlight/protocol/rest';
 import { Button, Checkbox, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -18,6 +18,7 @@ import {
   displayChoices,
   displayOf,
   realChanges,
+  shownWords,
   valueOfDisplay,
   withDraft,
 } from './console-model.ts';
@@ -29,8 +30,11 @@ const COMPOSITORS = [
   { value: 'cage', label: 'Cage' },
 ];
 
-/** What the display beside a host shows. */
-export function HostConsoleSection({ host }: { host: Host }) {
+/**
+ * What the display beside a host shows.
+ * @param shown the session that it shows now; undefined: none, or not known yet
+ */
+export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSession | undefined }) {
   const query = useQuery({
     queryKey: keys.hostConsole(host.id),
     queryFn: ({ signal }) => call('hostConsole.read', { params: { id: host.id }, signal }),
@@ -39,6 +43,7 @@ export function HostConsoleSection({ host }: { host: Host }) {
     <Section title="Display beside the host" busy={query.isPending}>
       {query.isError && <Problem error={query.error} retry={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={96} radius={14} />}
+      {shown !== undefined && <p className={parts.dim}>{shownWords(shown)}</p>}
       {query.data !== undefined && <Fields host={host} told={query.data} />}
     </Section>
   );

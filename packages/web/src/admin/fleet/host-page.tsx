@@ -89,7 +89,10 @@ export function HostPage({ id }: { id: string }) {
         </Section>
       )}
       <HostSettingsSection host={host.data} sessions={here ?? []} />
-      <HostConsoleSection host={host.data} />
+      <HostConsoleSection
+        host={host.data}
+        shown={here?.find(({ video_topology }) => video_topology !== undefined)}
+      />
       <Section title="Machine">
         <Machine host={host.data} />
       </Section>

@@ -7,6 +7,7 @@ import { SessionPlacement } from './session-placement.tsx';
 export function SessionDetail({ session }: { session: AdminSession }) {
   const { stream } = session;
   const texts: [string, string | null | undefined][] = [
+    ['Shown', shownWords(session)],
     ['Detail', session.state_detail],
     ['Failure', session.failure_code],
     ['Message', session.error_message],
@@ -53,4 +54,12 @@ export function SessionDetail({ session }: { session: AdminSession }) {
       )}
     </div>
   );
+}
+
+/** Where people see it; undefined: in the page, like nearly all of them. */
+function shownWords({ video_topology }: AdminSession): string | undefined {
+  if (video_topology === undefined) return undefined;
+  return video_topology === 'local_only'
+    ? 'on the display beside the host'
+    : 'on the display beside the host, and to viewers';
 }

@@ -1,0 +1,172 @@
+import { displayCapacity, type FakeAgent, honest } from '@footlight/test-harness';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { DatabaseTarget } from '../platform/database/index.ts';
+import { describeDatabases } from '../testing/index.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from './testing/world.ts';
+
+describeDatabases('sessions that start by themselves on the display beside a host', (databases) => {
+  let target: DatabaseTarget;
+  let world: SessionsWorld;
+  let agent: FakeAgent;
+  let app: string;
+  const former: SessionsWorld[] = [];
+
+  beforeEach(async () => {
+    target = await databases.fresh();
+    world = await openSessionsWorld(target);
+    app = await world.app({ default_encode_slots: 2 });
+    agent = await world.host('hosta', { capacity: displayCapacity(true) });
+  });
+  afterEach(async () => {
+    for (const one of former.splice(0)) await one.close();
+    await world.close();
+  });
+
+  async function setConsole(body: object): Promise<void> {
+    const path = `/v1/admin/hosts/${agent.hostId}/console-config`;
+    expect(await world.call(world.people.admin, 'PATCH', path, { body })).toMatchObject({ status: 200 });
+  }
+  const start = (more: object = {}) =>
+    setConsole({
+      enabled: true,
+      auto_start_on_display: true,
+      default_app: app,
+      default_user: world.people.alice.id,
+      ...more,
+    });
+  /** The newest session, once so many were launched and it is in that state. */
+  const nth = (count: number, state: string) =>
+    eventually(async () => {
+      const [newest, ...earlier] = await world.list();
+      return newest?.state === state && earlier.length === count - 1 ? newest : undefined;
+    }, `session ${count} is ${state}`);
+  /** Lets time pass until so many were launched and the newest runs. */
+  async function again(count: number) {
+    await eventually(async () => {
+      await world.pass(2_000, agent);
+      return (await world.list()).length >= count ? true : undefined;
+    }, `session ${count} is launched`);
+    return nth(count, 'running');
+  }
+  const assigned = (id: string) =>
+    agent.commands.find((command) => command.type === 'session_assign' && command.session_id === id);
+  const report = (connected: boolean) => {
+    agent.capacity = displayCapacity(connected);
+    agent.send(agent.capacity);
+  };
+
+  test('local only: for that account, on that host, with no slot, no token and no idle limit', async () => {
+    await start();
+    const session = await nth(1, 'running');
+    expect(session).toMatchObject({
+      app_id: app,
+      user_id: world.people.alice.id,
+      host_id: agent.hostId,
+      video_topology: 'local_only',
+    });
+    expect(assigned(session.id)).toMatchObject({
+      video_topology: 'local_only',
+      resources: { encode_slots: 0 },
+      idle_timeout_secs: 0,
+    });
+    expect(await world.slotsUsed(agent)).toBe(0);
+    const path = `/v1/sessions/${session.id}/signaling-token`;
+    expect(await world.call(world.people.alice, 'POST', path)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'conflict' } },
+    });
+  });
+
+  test('streamed as well: the slots of the app, and its owner may watch', async () => {
+    await start({ stream: true });
+    const session = await nth(1, 'running');
+    expect(session.video_topology).toBe('dual_output');
+    expect(assigned(session.id)).toMatchObject({
+      video_topology: 'dual_output',
+      resources: { encode_slots: 2 },
+      idle_timeout_secs: 0,
+    });
+    expect(await world.slotsUsed(agent)).toBe(2);
+    const path = `/v1/sessions/${session.id}/signaling-token`;
+    expect((await world.call(world.people.alice, 'POST', path)).status).toBe(201);
+  });
+
+  test('nobody is noted as who launched it', async () => {
+    await start();
+    const { id } = await nth(1, 'running');
+    expect(await world.audit('session.launched')).toEqual([
+      { target_id: id, actor_user_id: null, details: { app_id: app, host_id: agent.hostId } },
+    ]);
+  });
+
+  test('what somebody launches on that host is not taken for it', async () => {
+    const session = await world.running(world.people.alice, app);
+    await start();
+    expect((await nth(2, 'running')).video_topology).toBe('local_only');
+    const [own] = (await world.list()).filter(({ id }) => id === session.id);
+    expect(own).not.toHaveProperty('video_topology');
+  });
+
+  test('any app takes the place of a local one, whatever it takes to stream it', async () => {
+    await start();
+    const { id } = await nth(1, 'running');
+    const other = await world.app({ default_encode_slots: 3 });
+    const path = `/v1/sessions/${id}/swap`;
+    const swap = await world.call(world.people.alice, 'POST', path, { body: { app_id: other } });
+    expect(swap.status).toBe(200);
+    await eventually(async () => ((await world.session(id)).app_id === other ? true : undefined), 'swapped');
+  });
+
+  test.each([
+    ['the console is turned off', 'console_disabled', () => setConsole({ enabled: false })],
+    ['the display is pulled out', 'console_display_disconnected', async () => report(false)],
+  ])('when %s it ends with %s, and none follows', async (_name, reason, happens) => {
+    await start();
+    const { id } = await nth(1, 'running');
+    await happens();
+    expect(await nth(1, 'stopped')).toMatchObject({ id, end_reason: reason });
+    expect(agent.commands).toContainEqual(
+      expect.objectContaining({ type: 'session_stop', session_id: id, reason }),
+    );
+    await world.pass(120_000, agent);
+    expect(await world.list()).toHaveLength(1);
+  });
+
+  test('what dies is started again', async () => {
+    await start();
+    const { id } = await nth(1, 'running');
+    agent.reportState(id, 'failed', { failure_code: 'app_crashed' });
+    await again(2);
+  });
+
+  test('a full host is asked again until it has the slots', async () => {
+    const filling = await world.app({ default_encode_slots: 4 });
+    const { id } = await world.running(world.people.bob, filling);
+    await start({ stream: true });
+    await world.call(world.people.bob, 'DELETE', `/v1/sessions/${id}`);
+    await world.until(id, 'stopped');
+    expect((await again(2)).video_topology).toBe('dual_output');
+  });
+
+  test('one that its host cannot begin counts as one that died', async () => {
+    agent.behaviour.answer = ({ type }) => (type === 'session_assign' ? { code: 'unsupported' } : 'ok');
+    await start();
+    await nth(1, 'failed');
+    Object.assign(agent.behaviour, honest);
+    await again(2);
+  });
+
+  test('a restart of the service neither ends nor doubles it, and it can still be ended', async () => {
+    await start();
+    const { id } = await nth(1, 'running');
+    await world.plane.close();
+    former.push(world);
+    world = await openSessionsWorld(target, world);
+    agent.options.url = world.url;
+    await world.reconnect(agent);
+    await setConsole({ grab: false });
+    expect(await nth(1, 'running')).toMatchObject({ id, video_topology: 'local_only' });
+    report(false);
+    expect(await nth(1, 'stopped')).toMatchObject({ id, end_reason: 'console_display_disconnected' });
+  });
+});
