@@ -101,6 +101,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
 
   test('what somebody launches on that host is not taken for it', async () => {
     const session = await world.running(world.people.alice, app);
+    await world.pass(1_000, agent);
     await start();
     expect((await nth(2, 'running')).video_topology).toBe('local_only');
     const [own] = (await world.list()).filter(({ id }) => id === session.id);
