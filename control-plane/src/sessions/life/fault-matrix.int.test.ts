@@ -128,27 +128,23 @@ describeDatabases('a host that fails at a step', (databases) => {
     await db.updateTable('gpus').set({ slots_used: OTHERS }).where('host_id', '=', hostId).execute();
   }
 
-  /** Sets the trap; the promise settles when the host has run into it. */
+  /** Sets the trap; the promise settles when the host has run into it, and has left where it leaves. */
   function arm(step: StepName, fault: Fault): Promise<void> {
     return new Promise((resolve) => {
       agent.behaviour.answer = (command) => {
         if (command.type !== COMMAND[step]) return 'ok';
-        resolve();
-        if (step === 'report') {
-          agent.behaviour.launch = [];
-          if (fault !== 'stays silent') setImmediate(() => void leave(fault));
-          return 'ok';
-        }
-        if (fault === 'refuses') return { code: 'internal' };
-        if (fault !== 'stays silent') void leave(fault);
-        return 'silence';
+        if (step === 'report') agent.behaviour.launch = [];
+        // What it answers is sent before it leaves.
+        setImmediate(() => resolve(leave(fault)));
+        if (step === 'report') return 'ok';
+        return fault === 'refuses' ? { code: 'internal' } : 'silence';
       };
     });
   }
 
   async function leave(fault: Fault): Promise<void> {
     if (fault === 'dies') await agent.crash();
-    else await agent.drop();
+    if (fault === 'disconnects' || fault === 'stays away') await agent.drop();
   }
 
   async function comeBack(): Promise<void> {
