@@ -265,7 +265,8 @@ function rateCaps(fps: number): string {
 }
 
 function sizeCaps(row: EncoderRow, { width, height }: { width: number; height: number }): string {
-  return `video/x-raw,format=${row.format},width=${width},height=${height},pixel-aspect-ratio=1/1`;
+  // Said at every size: below 720 lines GStreamer would take the matrix of standard definition, and browsers do not.
+  return `video/x-raw,format=${row.format},colorimetry=bt709,width=${width},height=${height},pixel-aspect-ratio=1/1`;
 }
 
 function describe(display: string, row: EncoderRow, encoder: ChosenElement, target: EncodeTarget): string {
