@@ -62,6 +62,19 @@ describeDatabases('signaling', (databases) => {
       expect(outcome).toBe(status);
     });
 
+    test('in this order: origin, limiter, token, upgrade', async () => {
+      const answer = async (headers: Record<string, string>, query = '') => {
+        const { status, body } = await world.call(null, 'GET', `/v1/signal${query}`, { headers });
+        return [status, body.error.code, body.error.message];
+      };
+      const evil = { origin: 'https://evil.example' };
+      expect((await answer({}, '?token=x'))[2]).not.toMatch(/token/);
+      expect((await answer({}))[2]).toMatch(/token/);
+      for (let count = 0; count < 10; count += 1) await (await open(randomBytes(32).toString('hex'))).closed;
+      expect(await answer({})).toMatchObject([429, 'rate_limited']);
+      expect(await answer(evil)).toMatchObject([403, 'forbidden']);
+    });
+
     test('a listed origin passes', async () => {
       await world.plane.platform.database.db
         .updateTable('instance_settings')

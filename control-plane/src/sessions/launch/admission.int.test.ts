@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../platform/clock.ts';
-import { addHost, describeDatabases, type Person } from '../../testing/index.ts';
+import { addHost, addSession, describeDatabases, type Person } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 describeDatabases('admission', (databases) => {
@@ -90,6 +90,25 @@ describeDatabases('admission', (databases) => {
       expect((await launch({}, limited)).body.session.profile_id).toBe('alpha');
     });
 
+    test("7: the app's own, before the person's and the instance's, unless it only inherits", async () => {
+      await policy({ global_default_profile_id: '1080p60' });
+      await as(alice, 'PATCH', '/v1/me/profile-preferences', { default_profile_id: '720p60' });
+      const served = async (profile_policy: string) => {
+        const pinned = await world.app({ default_profile_id: 'alpha', profile_policy });
+        return (await launch({}, pinned)).body.session.profile_id;
+      };
+      expect(await served('prefer')).toBe('alpha');
+      expect(await served('force')).toBe('alpha');
+      expect(await served('inherit')).toBe('720p60');
+    });
+
+    test("7: a person's default outside the app's list is passed over", async () => {
+      await policy({ global_default_profile_id: 'alpha' });
+      await as(alice, 'PATCH', '/v1/me/profile-preferences', { default_profile_id: '720p60' });
+      const limited = await world.app({ launchable_profile_ids: ['alpha'] });
+      expect((await launch({}, limited)).body.session.profile_id).toBe('alpha');
+    });
+
     test("7: the person's default, then the instance's, then the recommended one", async () => {
       expect((await launch()).body.session.profile_id).toBe('1080p60');
       await policy({ global_default_profile_id: '720p60' });
@@ -116,6 +135,171 @@ describeDatabases('admission', (databases) => {
         .where('user_id', '=', alice.id)
         .execute();
       expect((await launch({ profile_id: '1080p60' })).status).toBe(201);
+    });
+  });
+
+  describe('rows that need more than a profile', () => {
+    let tiles = 0;
+    /** A host that no agent stands behind, until the end of the test. */
+    let away: string;
+    beforeEach(async () => {
+      away = await addHost(world, 'away');
+    });
+    afterEach(async () => {
+      await db().deleteFrom('hosts').where('id', '=', away).execute();
+    });
+    const nobodysHome = (appId: string, hostId: string) => ({
+      id: randomUUID(),
+      user_id: alice.id,
+      app_id: appId,
+      host_id: hostId,
+      provider: 'local' as const,
+      ref: `/homes/${randomUUID()}`,
+      bytes_used: 0,
+      created_at: 1,
+      last_used_at: 1,
+      gc_after: null,
+    });
+    const tileOf = (parent: string, fields: object = {}) =>
+      world.app({
+        parent_app_id: parent,
+        external_source: 'steam',
+        external_id: String(++tiles),
+        runtime_spec: {},
+        ...fields,
+      });
+    const homes = () =>
+      db().selectFrom('storage_homes').selectAll().where('user_id', '=', alice.id).execute();
+    const sessions = () => db().selectFrom('sessions').selectAll().where('user_id', '=', alice.id).execute();
+
+    test("10: a tile whose parent's home the person has nowhere is 409, and nothing is made", async () => {
+      const tile = await tileOf(await world.app({ managed_home: true }));
+      expect(await refused({}, tile)).toEqual([409, 'home_not_provisioned']);
+      expect(await homes()).toEqual([]);
+      expect(await sessions()).toEqual([]);
+    });
+
+    test('10: a home as an engine volume with an app that is a process is 409', async () => {
+      const homed = await world.app({ managed_home: true });
+      await as(admin, 'PATCH', '/v1/admin/settings', { storage_provider: 'volume' });
+      const answer = await refused({}, homed);
+      await as(admin, 'PATCH', '/v1/admin/settings', { storage_provider: 'auto' });
+      expect(answer).toEqual([409, 'conflict']);
+      expect(await homes()).toEqual([]);
+    });
+
+    test('14: the host of the home is the only one that will do', async () => {
+      const parent = await world.app({ managed_home: true });
+      await db().insertInto('storage_homes').values(nobodysHome(parent, away)).execute();
+      expect(await refused({}, await tileOf(parent))).toEqual([503, 'no_host_available']);
+      expect((await launch({}, parent)).status).toBe(201);
+    });
+
+    test('18: a database error before the commit is 500, and nothing is left', async () => {
+      const { database } = world.plane.platform;
+      const used = await world.slotsUsed(hostA);
+      const homed = await world.app({ managed_home: true });
+      const spy = vi.spyOn(database, 'transaction').mockImplementationOnce((work) =>
+        database.transaction(async (tx) => {
+          await work(tx);
+          throw new Error('the disk is gone');
+        }),
+      );
+      const answer = await launch({}, homed);
+      spy.mockRestore();
+      expect([answer.status, answer.body.error?.code]).toEqual([500, 'internal']);
+      expect(answer.text).not.toContain('disk');
+      expect(await world.slotsUsed(hostA)).toBe(used);
+      expect([await sessions(), await homes()]).toEqual([[], []]);
+    });
+
+    test('the first row that refuses is the answer, whatever else is wrong', async () => {
+      const parent = await world.app({
+        name: 'Launcher',
+        managed_home: true,
+        enabled: false,
+        default_encode_slots: 65,
+      });
+      const tile = await tileOf(parent, {
+        enabled: false,
+        entitle: 'none',
+        launchable_profile_ids: ['alpha'],
+      });
+      const holder = await addSession(world, {
+        appId: parent,
+        userId: alice.id,
+        state: 'running',
+        hostId: away,
+      });
+      await db().updateTable('sessions').set({ home_app_id: parent }).where('id', '=', holder).execute();
+      await as(admin, 'PATCH', `/v1/users/${alice.id}`, { max_concurrent_sessions: 0 });
+      await policy({ user_overrides_allowed: false });
+      let request: object = { profile_id: 'nope', stream: { width: 641 } };
+      const asking = (next: object) => async () => {
+        request = next;
+      };
+      const h265 = { stream: { codec: 'h265' } };
+      const slots = (default_encode_slots: number) => () =>
+        as(admin, 'PATCH', `/v1/apps/${parent}`, { default_encode_slots });
+      await launch({}, app, admin);
+      const used = await world.slotsUsed(hostA);
+
+      const rows: [row: number, status: number, code: string, mend: () => Promise<unknown>][] = [
+        [1, 400, 'validation_failed', asking({ profile_id: 'nope', ...h265 })],
+        [2, 404, 'not_found', () => as(admin, 'PATCH', `/v1/apps/${tile}`, { enabled: true })],
+        [3, 409, 'parent_app_disabled', () => as(admin, 'PATCH', `/v1/apps/${parent}`, { enabled: true })],
+        [
+          4,
+          403,
+          'forbidden',
+          () =>
+            as(admin, 'POST', `/v1/admin/apps/${tile}/entitlements`, {
+              subject_type: 'user',
+              subject_id: alice.id,
+            }),
+        ],
+        [5, 409, 'conflict', () => policy({ user_overrides_allowed: true })],
+        [
+          6,
+          409,
+          'profile_not_launchable_for_app',
+          () => as(admin, 'PATCH', `/v1/apps/${tile}`, { launchable_profile_ids: [] }),
+        ],
+        [8, 400, 'validation_failed', asking({ profile_id: 'secret', ...h265 })],
+        [9, 409, 'profile_ineligible', asking({ profile_id: 'alpha', ...h265 })],
+        [
+          10,
+          409,
+          'home_not_provisioned',
+          () => db().insertInto('storage_homes').values(nobodysHome(parent, away)).execute(),
+        ],
+        [
+          12,
+          409,
+          'session_quota_exceeded',
+          () => as(admin, 'PATCH', `/v1/users/${alice.id}`, { max_concurrent_sessions: 2 }),
+        ],
+        [13, 409, 'home_in_use', () => db().deleteFrom('sessions').where('id', '=', holder).execute()],
+        [
+          14,
+          503,
+          'no_host_available',
+          async () => {
+            const home = { host_id: hostA.hostId };
+            await db().updateTable('storage_homes').set(home).where('user_id', '=', alice.id).execute();
+            await slots(64)();
+          },
+        ],
+        [15, 503, 'capacity_exhausted', slots(1)],
+        [16, 400, 'validation_failed', asking({ profile_id: '1080p60', ...h265 })],
+        [17, 409, 'conflict', asking({ profile_id: '1080p60' })],
+      ];
+      for (const [row, status, code, mend] of rows) {
+        expect([row, ...(await refused({ ...request }, tile))]).toEqual([row, status, code]);
+        expect(await world.slotsUsed(hostA)).toBe(used);
+        await mend();
+      }
+      expect((await launch({ ...request }, tile)).status).toBe(201);
     });
   });
 
@@ -292,6 +476,52 @@ describeDatabases('admission', (databases) => {
         outcome: 'no_host_available',
         candidates: [],
         refusals: [{ rule: 'slots', need: 65 }, { node_name: 'bare' }],
+      });
+    });
+
+    describe('each rule for a candidate, on a host that breaks it alone', () => {
+      const never = 'no_host_available';
+      const now = 'capacity_exhausted';
+      const settings = (more: object) => ({
+        effective_settings: JSON.stringify({ encoder: 'openh264', home_root: '/homes', ...more }),
+      });
+      test.each([
+        ['1', 'online', never, { status: 'draining' as const }, {}],
+        ['1', 'capacity_detection', never, { capacity_detection: 'failed' as const }, {}],
+        ['1', 'capacity_detection', never, {}, { reported: 0 as const }],
+        ['1', 'runtime', never, { features: '[]' }, {}],
+        ['2', 'encoder_binding', never, settings({ encoder: 'nvenc' }), {}],
+        ['2', 'encoder_binding', never, settings({ render_node: '/dev/dri/a' }), {}],
+        ['5', 'slots', now, {}, { slots_used: 64 }],
+        ['6', 'vram', now, {}, { vram_mb_total: 8_192, vram_mb_free: 1_023, vram_sampled_at: 'now' }],
+      ] as const)('%s: %s', async (_rule, rule, code, ofHost, ofGpu) => {
+        const hostId = hostA.hostId as string;
+        const host = await db()
+          .selectFrom('hosts')
+          .selectAll()
+          .where('id', '=', hostId)
+          .executeTakeFirstOrThrow();
+        const gpu = await db()
+          .selectFrom('gpus')
+          .selectAll()
+          .where('host_id', '=', hostId)
+          .executeTakeFirstOrThrow();
+        const sampled = 'vram_sampled_at' in ofGpu && { vram_sampled_at: world.clock.nowMs() };
+        const write = async (fields: object, others: object) => {
+          if (Object.keys(fields).length > 0)
+            await db().updateTable('hosts').set(fields).where('id', '=', hostId).execute();
+          if (Object.keys(others).length > 0)
+            await db().updateTable('gpus').set(others).where('id', '=', gpu.id).execute();
+        };
+        await write(ofHost, { ...ofGpu, ...sampled });
+        const said = await preview({ app_id: app, user_id: alice.id });
+        const answer = await refused({});
+        await write(host, gpu);
+        expect(said.outcome).toBe(code);
+        expect(said.refusals.filter(({ gpu_id }: { gpu_id: string }) => gpu_id === gpu.id)).toMatchObject([
+          { host_id: hostId, rule },
+        ]);
+        expect(answer).toEqual([503, code]);
       });
     });
 

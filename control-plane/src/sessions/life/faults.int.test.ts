@@ -113,6 +113,24 @@ describeDatabases('faults', (databases) => {
       expect(sent(agent, 'session_stop', session.id)[0]).toMatchObject({ reason: 'start_timed_out' });
     });
 
+    test('no ack of the stop within 10 s: logged, and it stays stopping', async () => {
+      const agent = await world.host('hosta', { behaviour: { answer: silentTo('session_stop') } });
+      const session = await world.running(world.people.alice, await world.app());
+      await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);
+      await waitSent(agent, 'session_stop', session.id);
+      const logged = () =>
+        world.log.some((line) => line.includes('session.stop_unconfirmed') && line.includes(session.id));
+      await world.pass(9 * S, agent);
+      expect(logged()).toBe(false);
+      await world.pass(1 * S, agent);
+      await expect.poll(logged).toBe(true);
+      expect(await world.session(session.id)).toMatchObject({
+        state: 'stopping',
+        state_detail: 'stop requested',
+      });
+      expect(await world.slotsUsed(agent)).toBe(1);
+    });
+
     test('acked and never running: failed 90 s after the last report', async () => {
       const agent = await world.host('hosta', {
         behaviour: { launch: [{ state: 'starting', detail: 'starting display' }] },

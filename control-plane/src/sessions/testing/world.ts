@@ -44,13 +44,17 @@ export interface SessionsWorld extends TestApp {
   ): Promise<{ target_id: string | null; actor_user_id: string | null; details: unknown }[]>;
 }
 
-/** @param after the world whose database this one goes on with; its people come along, and its service is closed */
+/**
+ * @param after the world whose database this one goes on with; its people come along, and its service is closed
+ * @param env variables of the service besides those that every world has
+ */
 export async function openSessionsWorld(
   target: DatabaseTarget,
   after?: SessionsWorld,
+  env: Record<string, string> = {},
 ): Promise<SessionsWorld> {
   const app = await createTestApp(target, {
-    env: { SERVICE_ENROLLMENT_TOKEN: TOKEN },
+    env: { SERVICE_ENROLLMENT_TOKEN: TOKEN, ...env },
     ...(after !== undefined && { seedPeople: false }),
   });
   if (after !== undefined) Object.assign(app.people, after.people);

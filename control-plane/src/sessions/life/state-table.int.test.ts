@@ -1,0 +1,281 @@
+import { randomUUID } from 'node:crypto';
+import { reservingStates, type SessionStateName } from '@footlight/protocol';
+import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { addSession, describeDatabases } from '../../testing/index.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
+
+const S = 1_000;
+
+type Reported = 'starting' | 'running' | 'stopping' | 'stopped' | 'failed';
+
+/** For each state, the one that each report of the session's own host leads to. */
+const REPORTS: Record<SessionStateName, Record<Reported, SessionStateName>> = {
+  // No host may speak of a session that has none.
+  pending: {
+    starting: 'pending',
+    running: 'pending',
+    stopping: 'pending',
+    stopped: 'pending',
+    failed: 'pending',
+  },
+  assigned: {
+    starting: 'starting',
+    running: 'running',
+    stopping: 'stopping',
+    stopped: 'stopped',
+    failed: 'failed',
+  },
+  starting: {
+    starting: 'starting',
+    running: 'running',
+    stopping: 'stopping',
+    stopped: 'stopped',
+    failed: 'failed',
+  },
+  running: {
+    starting: 'running',
+    running: 'running',
+    stopping: 'stopping',
+    stopped: 'stopped',
+    failed: 'failed',
+  },
+  stopping: {
+    starting: 'stopping',
+    running: 'stopping',
+    stopping: 'stopping',
+    stopped: 'stopped',
+    failed: 'stopped',
+  },
+  stopped: {
+    starting: 'stopped',
+    running: 'stopped',
+    stopping: 'stopped',
+    stopped: 'stopped',
+    failed: 'stopped',
+  },
+  failed: { starting: 'failed', running: 'failed', stopping: 'failed', stopped: 'failed', failed: 'failed' },
+};
+
+const rows = Object.entries(REPORTS).flatMap(([from, to]) =>
+  Object.entries(to).map(
+    ([report, state]) => [from, report, state] as [SessionStateName, Reported, SessionStateName],
+  ),
+);
+
+const holdsSlots = (state: SessionStateName) => (reservingStates as readonly string[]).includes(state);
+const isOver = (state: SessionStateName) => state === 'stopped' || state === 'failed';
+
+describeDatabases('the session machine, row by row', (databases) => {
+  let world: SessionsWorld;
+  let agent: FakeAgent;
+  let app: string;
+  beforeAll(async () => {
+    world = await openSessionsWorld(await databases.fresh());
+    const capacity = softwareCapacity();
+    agent = await world.host('hosta', {
+      capacity: { ...capacity, gpus: [{ ...capacity.gpus[0]!, encode_slots_total: 8 }] },
+    });
+    app = await world.app();
+  });
+  beforeEach(() => {
+    agent.behaviour.answer = ({ type }) => (type === 'session_stop' ? 'silence' : 'ok');
+  });
+  afterEach(async () => {
+    agent.sessions.clear();
+    await db().deleteFrom('sessions').execute();
+    await db().updateTable('gpus').set({ slots_used: 0, sessions_active: 0 }).execute();
+  });
+  afterAll(() => world.close());
+
+  const db = () => world.plane.platform.database.db;
+  const row = (id: string) =>
+    db().selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+  const stops = (id: string) =>
+    agent.commands
+      .filter((command) => command.type === 'session_stop')
+      .filter(({ session_id }) => session_id === id);
+  const failures = async (id: string) =>
+    (await world.audit('session.failed')).filter(({ target_id }) => target_id === id);
+
+  /** A session of alice's that is in a state, with the slot that belongs to it. */
+  async function inState(state: SessionStateName): Promise<string> {
+    const id = await addSession(world, {
+      appId: app,
+      userId: world.people.alice.id,
+      state,
+      ...(state !== 'pending' && { hostId: agent.hostId as string }),
+      ...((state === 'running' || state === 'stopping') && { startedAtMs: world.clock.nowMs() }),
+      ...(isOver(state) && { endedAtMs: world.clock.nowMs() }),
+    });
+    if (state === 'pending') return id;
+    const gpu = await db()
+      .selectFrom('gpus')
+      .select('id')
+      .where('host_id', '=', agent.hostId as string)
+      .executeTakeFirstOrThrow();
+    await db().updateTable('sessions').set({ gpu_id: gpu.id }).where('id', '=', id).execute();
+    if (holdsSlots(state))
+      await db().updateTable('gpus').set({ slots_used: 1, sessions_active: 1 }).execute();
+    return id;
+  }
+
+  /** Everything that the host reported was handled: an end is confirmed at once, and what came before it with it. */
+  async function handled(): Promise<void> {
+    agent.reportState(randomUUID(), 'stopped');
+    await eventually(() => (agent.unseen === 0 ? true : undefined), 'the reports were handled');
+  }
+
+  describe('a report of the host', () => {
+    test.each(rows)('%s + %s → %s', async (from, report, to) => {
+      const id = await inState(from);
+      agent.reportState(id, report, { error: 'it broke' });
+      await handled();
+      const now = await row(id);
+      expect(now.state).toBe(to);
+      expect(now.started_at !== null).toBe(to === 'running' || from === 'running' || from === 'stopping');
+      expect(now.ended_at !== null).toBe(isOver(to));
+      expect(now.error_message).toBe(to === 'failed' && from !== to ? 'it broke' : null);
+      expect(await world.slotsUsed(agent)).toBe(holdsSlots(to) ? 1 : 0);
+      expect(await failures(id)).toHaveLength(to === 'failed' && from !== to ? 1 : 0);
+    });
+
+    test.each(['assigned', 'paused', ''])('"%s" is no state that a host may report', async (state) => {
+      const id = await inState('starting');
+      agent.sendRaw(JSON.stringify({ type: 'session_state', seq: 0, session_id: id, ts: 1, state }));
+      await handled();
+      expect((await row(id)).state).toBe('starting');
+    });
+
+    test('a state that is reached again keeps its first start', async () => {
+      const id = await inState('running');
+      const { started_at } = await row(id);
+      await world.clock.advance(1 * S);
+      agent.reportState(id, 'running', { detail: 'app presented' });
+      await handled();
+      expect(await row(id)).toMatchObject({ started_at, state_detail: 'app presented' });
+    });
+
+    test('of an end that was decided here: what is missing is taken, once, and only from its own host', async () => {
+      const stranger = await world.host('hostb');
+      const id = await inState('failed');
+      const late = {
+        failure_code: 'app_crashed',
+        app_log_tail: 'last words',
+        home_bytes: 7,
+        reason: 'crash',
+      };
+      stranger.reportState(id, 'failed', { ...late, failure_code: 'forged' });
+      await eventually(() => (stranger.unseen === 0 ? true : undefined), 'the stranger was heard');
+      expect(await row(id)).toMatchObject({ failure_code: null, app_log_tail: null, end_reason: null });
+      agent.reportState(id, 'failed', late);
+      agent.reportState(id, 'failed', { failure_code: 'x', app_log_tail: 'y', home_bytes: 8, reason: 'z' });
+      await handled();
+      const { reason, ...fields } = late;
+      expect(await row(id)).toMatchObject({ state: 'failed', end_reason: reason, ...fields });
+      await stranger.drop();
+    });
+  });
+
+  describe('DELETE', () => {
+    test.each([
+      ['pending', 202, 'stopped', 0],
+      ['assigned', 202, 'stopping', 1],
+      ['starting', 202, 'stopping', 1],
+      ['running', 202, 'stopping', 1],
+      ['stopping', 202, 'stopping', 1],
+      ['stopped', 200, 'stopped', 0],
+      ['failed', 200, 'failed', 0],
+    ] as const)('%s: %i %s, and session_stop %i times', async (from, status, to, times) => {
+      const id = await inState(from);
+      const answer = await world.call(world.people.alice, 'DELETE', `/v1/sessions/${id}`);
+      expect([answer.status, answer.body.session.state]).toEqual([status, to]);
+      await expect.poll(() => stops(id).length).toBe(times);
+      if (to === 'stopping' && from !== to) expect(answer.body.session.state_detail).toBe('stop requested');
+      expect(await world.slotsUsed(agent)).toBe(holdsSlots(to) ? 1 : 0);
+      expect(await failures(id)).toEqual([]);
+    });
+  });
+
+  describe('nobody speaks of it any more', () => {
+    test.each([
+      ['pending', 60, 'failed', 'assign timed out', []],
+      ['assigned', 120, 'failed', 'assign timed out', ['start_timed_out']],
+      ['starting', 120, 'failed', 'start timed out', ['start_timed_out']],
+      ['stopping', 120, 'stopped', 'stop timed out', []],
+    ] as const)('%s over %i s: %s, "%s"', async (from, limit, to, state_detail, reasons) => {
+      // The limits begin anew with a registration.
+      await agent.drop();
+      await world.reconnect(agent);
+      const id = await inState(from);
+      if (from !== 'pending') agent.hold({ session_id: id, app_id: app, state: from });
+      await world.pass((limit - 5) * S, agent);
+      // Nothing begins anew for a row that has no host.
+      if (from !== 'pending') expect((await row(id)).state).toBe(from);
+      await world.pass(35 * S, agent);
+      const now = await world.until(id, to);
+      expect(now.state_detail).toBe(state_detail);
+      expect(now.error_message === null).toBe(to === 'stopped');
+      // The host that goes on listing it is told for another reason.
+      const told = () => stops(id).flatMap(({ reason }) => (reason === 'unknown_session' ? [] : [reason]));
+      await expect.poll(told).toEqual(reasons);
+      expect(await world.slotsUsed(agent)).toBe(0);
+    });
+
+    test('running has no limit', async () => {
+      const id = await inState('running');
+      agent.hold({ session_id: id, app_id: app });
+      await world.pass(1_000 * S, agent);
+      expect((await row(id)).state).toBe('running');
+    });
+  });
+
+  describe('the host registers again', () => {
+    async function registersWith(held: { session_id: string; state: 'running' }[]): Promise<void> {
+      agent.sessions.clear();
+      for (const one of held) agent.hold({ ...one, app_id: app });
+      await agent.drop();
+      await world.reconnect(agent);
+    }
+
+    test.each(['stopped', 'failed'] as const)('%s here, running there: it is told to stop', async (state) => {
+      const id = await inState(state);
+      await registersWith([{ session_id: id, state: 'running' }]);
+      await expect.poll(() => stops(id)).toMatchObject([{ reason: 'unknown_session' }]);
+      expect((await row(id)).state).toBe(state);
+    });
+
+    test('unknown here, running there: it is told to stop', async () => {
+      const id = randomUUID();
+      await registersWith([{ session_id: id, state: 'running' }]);
+      await expect.poll(() => stops(id)).toMatchObject([{ reason: 'unknown_session' }]);
+    });
+
+    test.each(['assigned', 'starting'] as const)(
+      "%s here, running there: the host's state wins",
+      async (state) => {
+        const id = await inState(state);
+        await registersWith([{ session_id: id, state: 'running' }]);
+        expect(await row(id)).toMatchObject({ state: 'running', state_detail: 'host_reconnected' });
+        expect(await world.slotsUsed(agent)).toBe(1);
+      },
+    );
+
+    test.each([
+      ['assigned', 'failed', 'session not present after the agent reconnected'],
+      ['starting', 'failed', 'session not present after the agent reconnected'],
+      ['running', 'failed', 'session not present after the agent reconnected'],
+      ['stopping', 'stopped', null],
+    ] as const)('%s here, not listed there: %s, "host_lost"', async (from, to, error_message) => {
+      const id = await inState(from);
+      await registersWith([]);
+      expect(await row(id)).toMatchObject({
+        state: to,
+        state_detail: 'host_lost',
+        error_message,
+        failure_code: null,
+      });
+      expect(await world.slotsUsed(agent)).toBe(0);
+    });
+  });
+});
