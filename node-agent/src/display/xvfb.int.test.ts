@@ -1,32 +1,80 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../platform/clock.ts';
 import { systemRandom } from '../platform/random.ts';
+import type { SessionDirs } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
-import { COOKIE_BYTES, writeCookie } from './cookie.ts';
-import { socketInode, startXvfb } from './xvfb.ts';
+import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
+import { type Display, socketInode, startXvfb } from './xvfb.ts';
+
+let dir: string;
+let displays: Display[];
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'footlight-xvfb-'));
+  displays = [];
+});
+afterEach(async () => {
+  await Promise.all(displays.map((display) => display.close()));
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** The display of a session whose user is that of the agent. */
+async function start(n: number): Promise<{ display: Display; dirs: SessionDirs }> {
+  const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
+  const dirs = sessionDirs(dir, sessionId);
+  await makeSessionDirs(dirs, null);
+  const options = {
+    sessionId,
+    user: null,
+    dirs,
+    ended: new AbortController().signal,
+    width: 64,
+    height: 64,
+  };
+  const cookie = systemRandom.bytes(COOKIE_BYTES);
+  await writeCookie(dirs.xauthority, cookie);
+  const display = await startXvfb(options, cookie, {
+    clock: systemClock,
+    random: systemRandom,
+    env: process.env,
+  });
+  displays.push(display);
+  return { display, dirs };
+}
+
+/** Whether the server takes a client that shows these bytes. Source: X Window System Protocol, "Connection Setup". */
+function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(display.socket, () => socket.write(setupRequest(cookie)));
+    socket.once('error', reject);
+    socket.once('data', (answer: Buffer) => {
+      resolve(answer[0] === 1);
+      socket.destroy();
+    });
+  });
+}
 
 test('displays of one user started at once have numbers and sockets of their own, and leave nothing', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'footlight-xvfb-'));
-  const ended = new AbortController();
-  const start = async (sessionId: string) => {
-    const dirs = sessionDirs(dir, sessionId);
-    await makeSessionDirs(dirs, null);
-    const options = { sessionId, user: null, dirs, ended: ended.signal, width: 64, height: 64 };
-    const cookie = systemRandom.bytes(COOKIE_BYTES);
-    await writeCookie(dirs.xauthority, cookie);
-    return startXvfb(options, cookie, { clock: systemClock, random: systemRandom, env: process.env });
-  };
-  const ids = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`);
-  const displays = await Promise.all(ids.map(start));
-  try {
-    expect(new Set(displays.map(({ number }) => number)).size).toBe(displays.length);
-    for (const { record } of displays) expect(socketInode(record.number)).toBe(record.socket_inode);
-  } finally {
-    await Promise.all(displays.map((display) => display.close()));
-    rmSync(dir, { recursive: true, force: true });
-  }
+  await Promise.all([1, 2, 3].map(start));
+  expect(new Set(displays.map(({ number }) => number)).size).toBe(3);
+  for (const { record } of displays) expect(socketInode(record.number)).toBe(record.socket_inode);
+  await Promise.all(displays.map((display) => display.close()));
   for (const { number } of displays) expect(existsSync(`/tmp/.X${number}-lock`)).toBe(false);
+});
+
+test('listens on its file socket alone, and lets in only who has the cookie of this very session', async () => {
+  const [mine, other] = [await start(1), await start(2)];
+  const sockets = readFileSync('/proc/net/unix', 'latin1').split('\n');
+  const listed = (path: string) => sockets.some((line) => line.endsWith(` ${path}`));
+  expect(listed(mine.display.socket)).toBe(true);
+  expect(listed(`@${mine.display.socket}`)).toBe(false);
+  expect(await letsIn(mine.display, mine.display.cookie)).toBe(true);
+  expect(await letsIn(mine.display, other.display.cookie)).toBe(false);
+  expect(await letsIn(mine.display, Buffer.alloc(0))).toBe(false);
+  for (const inner of [mine.dirs.scratch, mine.dirs.home, mine.dirs.tmp, mine.dirs.run])
+    expect(statSync(inner).mode & 0o777, inner).toBe(0o700);
+  expect(statSync(mine.dirs.xauthority).mode & 0o777).toBe(0o600);
 });

@@ -12,6 +12,7 @@ import {
   type InputLane,
   type InputMessage,
   KIND,
+  MOTION_RATE_PER_SECOND,
   parseAgentControl,
 } from '@footlight/protocol/input';
 import fc from 'fast-check';
@@ -429,6 +430,21 @@ describe('frames that are not what they should be', () => {
       ['button', 0, true],
     ]);
   });
+});
+
+test('of more than 2,000 moves in a second the rest is dropped, and the next second counts anew', () => {
+  const { channels } = connect();
+  let seq = 0;
+  const move = () => {
+    seq += 1;
+    channels.onMessage('motion', Buffer.from(encodePointerAbs({ ...stamp(seq), x: seq % 65_536, y: 0 })));
+  };
+  for (let count = 0; count < 2_500; count++) move();
+  expect(performed).toHaveLength(MOTION_RATE_PER_SECOND);
+  expect(offences).toEqual([]);
+  nowMs += 1_000;
+  move();
+  expect(performed).toHaveLength(MOTION_RATE_PER_SECOND + 1);
 });
 
 test('what is held is let go after three seconds without a word', () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ControlSignaling, SessionAssign } from '@footlight/protocol/agent';
@@ -47,6 +47,16 @@ describe('homes', () => {
       await expect(openHome(join(root, 'homes'), join(root, 'homes/alice/game'), null)).rejects.toThrow(
         HomeError,
       );
+    },
+  );
+
+  test.each(['elsewhere/game', 'homes/../elsewhere/game', 'homes', 'homes2/game'])(
+    '%s is not below the root: refused, and nothing is made',
+    async (path) => {
+      mkdirSync(join(root, 'homes'));
+      await expect(openHome(join(root, 'homes'), `${root}/${path}`, null)).rejects.toThrow(HomeError);
+      expect(readdirSync(root)).toEqual(['homes']);
+      expect(readdirSync(join(root, 'homes'))).toEqual([]);
     },
   );
 
