@@ -71,8 +71,8 @@ describeDatabases('signaling', (databases) => {
       expect((await answer({}, '?token=x'))[2]).not.toMatch(/token/);
       expect((await answer({}))[2]).toMatch(/token/);
       for (let count = 0; count < 10; count += 1) await (await open(randomBytes(32).toString('hex'))).closed;
-      expect(await answer({})).toMatchObject([429, 'rate_limited']);
-      expect(await answer(evil)).toMatchObject([403, 'forbidden']);
+      expect((await answer({})).slice(0, 2)).toEqual([429, 'rate_limited']);
+      expect((await answer(evil)).slice(0, 2)).toEqual([403, 'forbidden']);
     });
 
     test('a listed origin passes', async () => {
@@ -159,9 +159,15 @@ describeDatabases('signaling', (databases) => {
     });
 
     test('dies after 60 s', async () => {
-      const text = await token(await running());
-      await world.pass(60_000, agent);
-      expect((await (await open(text)).closed).code).toBe(4401);
+      const session = await running();
+      const [early, late] = [await token(session), await token(session)];
+      // The wall clock alone: what sweeps old tokens away does not come to it.
+      world.clock.jump(59_999);
+      const page = await open(early);
+      page.hello();
+      await page.next('ready');
+      world.clock.jump(1);
+      expect((await (await open(late)).closed).code).toBe(4401);
     });
 
     test('of a session that is over: 4404', async () => {
@@ -195,6 +201,9 @@ describeDatabases('signaling', (databases) => {
       const page = await open(text);
       page.hello();
       await page.next('ready');
+      // A request that becomes no socket has a line of its own.
+      expect((await world.call(null, 'GET', `/v1/signal?token=${text}`)).status).toBe(400);
+      expect(world.log.join('')).toContain('"path":"/v1/signal"');
       expect(world.log.join('')).not.toContain(text);
     });
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Session } from '@footlight/protocol/rest';
 import { FakeAgent as Agent, type Behaviour, type FakeAgent } from '@footlight/test-harness';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
@@ -376,15 +376,50 @@ describeDatabases('faults', (databases) => {
       expect(await world.slotsUsed(lost)).toBe(0);
     });
 
+    test('a sweep whose lease went to somebody else in the middle of it ends nothing', async () => {
+      const agent = await world.host('hosta');
+      const session = await world.running(world.people.alice, await world.app());
+      await agent.drop();
+      await offline(agent);
+      await world.pass(745 * S);
+      const { platform } = world.plane;
+      const { links: fleet } = world.plane.fleet;
+      const presence = fleet.presence.bind(fleet);
+      const transaction = platform.database.transaction.bind(platform.database);
+      // It looks at who is there before it ends anything.
+      let looked = false;
+      const looking = vi.spyOn(fleet, 'presence').mockImplementation(() => {
+        looked = true;
+        return presence();
+      });
+      const writing = vi.spyOn(platform.database, 'transaction').mockImplementation(async (work) => {
+        if (looked)
+          await platform.database.db
+            .updateTable('leases')
+            .set((eb) => ({ holder: 'another', fence: eb('fence', '+', 1) }))
+            .where('name', '=', 'sessions.grace')
+            .execute();
+        return transaction(work);
+      });
+      await runTask('sessions.grace');
+      looking.mockRestore();
+      writing.mockRestore();
+      expect(looked).toBe(true);
+      expect((await world.session(session.id)).state).toBe('running');
+      expect(await world.slotsUsed(agent)).toBe(1);
+    });
+
     test('a jump of the wall clock reaps nothing', async () => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       await agent.drop();
       await offline(agent);
-      world.clock.jump(300 * 86_400 * S);
-      await runTask('sessions.grace');
-      await runTask('sessions.stuck');
-      expect((await world.session(session.id)).state).toBe('running');
+      for (const days of [300, -600]) {
+        world.clock.jump(days * 86_400 * S);
+        await runTask('sessions.grace');
+        await runTask('sessions.stuck');
+        expect((await world.session(session.id)).state).toBe('running');
+      }
     });
   });
 

@@ -85,6 +85,24 @@ describeDatabases('the control plane goes away and comes back', (databases) => {
     expect(await world.slotsUsed(agent)).toBe(0);
   });
 
+  test('restarts in a row count the grace from the last one, and lose nothing', async () => {
+    const agent = await host();
+    const session = await world.running(world.people.alice, await world.app());
+    const stopping = await world.running(world.people.bob, await world.app());
+    agent.behaviour.answer = ({ type }) => (type === 'session_stop' ? 'silence' : 'ok');
+    await world.call(world.people.bob, 'DELETE', `/v1/sessions/${stopping.id}`);
+    for (let count = 0; count < 10; count += 1) {
+      await restart(agent);
+      await world.pass(300 * S);
+    }
+    expect((await world.session(session.id)).state).toBe('running');
+    agent.behaviour.answer = () => 'ok';
+    await world.reconnect(agent);
+    await world.until(stopping.id, 'stopped');
+    expect((await world.session(session.id)).state).toBe('running');
+    expect(await world.slotsUsed(agent)).toBe(1);
+  });
+
   test('a timer that was lost is replaced by the sweep, which counts from the registration', async () => {
     const agent = await host({ behaviour: { launch: [{ state: 'starting', detail: 'starting app' }] } });
     const { body } = await world.launch(world.people.alice, await world.app());
