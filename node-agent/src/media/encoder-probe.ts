@@ -33,6 +33,8 @@ export interface EncoderProbeOptions {
   settings?: Record<string, unknown>;
   /** Added to the environment of the probe processes, for example GST_REGISTRY. */
   env?: Record<string, string>;
+  /** Limit of each proof and each measurement, milliseconds; for encoders in software that no host offers. */
+  limitMs?: number;
 }
 
 /**
@@ -105,6 +107,7 @@ export async function inspectEncoders(
 }
 
 function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<ProbeAnswer> {
+  const limitMs = options.limitMs ?? PROBE_LIMIT_MS;
   return new Promise((resolve) => {
     const child = forkEntry('probe-main', options.env ? { env: options.env } : {});
     let settled = false;
@@ -115,10 +118,7 @@ function runProbe(request: ProbeRequest, options: EncoderProbeOptions): Promise<
       child.kill('SIGKILL');
       resolve(outcome);
     };
-    const timer = setTimeout(
-      () => settle({ ok: false, why: `no answer within ${PROBE_LIMIT_MS} ms` }),
-      PROBE_LIMIT_MS,
-    );
+    const timer = setTimeout(() => settle({ ok: false, why: `no answer within ${limitMs} ms` }), limitMs);
     child.on('message', (raw) => {
       const answer = probeAnswer.safeParse(raw);
       if (!answer.success) return settle({ ok: false, why: 'the probe process gave no readable answer' });
