@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** What an agent and its sessions have on a machine at a moment; each list is sorted and free of process ids. */
@@ -95,4 +95,39 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
       .filter((target) => target.startsWith(agentDirectory))
       .sort(),
   };
+}
+
+/** The first and the last of the users that an agent gives to its sessions. */
+export type Uids = readonly [first: number, last: number];
+
+/** What the sessions of one agent have on a machine that others use too. */
+export interface SessionTraces extends Omit<HostTraces, 'displays' | 'sharedMemory'> {
+  /** Sockets of displays and segments of shared memory that belong to its sessions' users. */
+  readonly ofSessions: string[];
+  /** Names in the temporary directories that apps and what they start leave there. */
+  readonly temporary: string[];
+}
+
+/** @param uids SERVICE_PROCESS_UIDS, given to no other agent on this machine; without root sessions have none */
+export function sessionTraces(agentPid: number, agentDirectory: string, uids: Uids): SessionTraces {
+  const { displays, sharedMemory, ...traces } = hostTraces(agentPid, agentDirectory);
+  const isTheirs = (uid: number) => uid >= uids[0] && uid <= uids[1];
+  return {
+    ...traces,
+    ofSessions: [
+      ...displays.filter((file) => isTheirs(ownerOf(path.resolve('/tmp', file)))),
+      ...sharedMemory.filter((line) => isTheirs(Number(/^segment of (\d+)$/.exec(line)?.[1] ?? 0))),
+    ],
+    temporary: ['/tmp', '/var/tmp'].flatMap((directory) =>
+      names(directory).filter(
+        (name) =>
+          /^(dbus-|pulse-|\.esd|xauth|serverauth|dconf)/.test(name) ||
+          isTheirs(ownerOf(path.join(directory, name))),
+      ),
+    ),
+  };
+}
+
+function ownerOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.uid ?? 0;
 }
