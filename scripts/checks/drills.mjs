@@ -7,7 +7,7 @@ export const drills = [
   {
     name: 'absence',
     file: 'test-harness/e2e/faults.e2e.ts',
-    whole: 'the control plane away for 120 s while a browser watches',
+    whole: 'the control plane away for 120 s while a browser watches, then keys, stop and relaunch',
     short: '8 s away',
   },
   {
@@ -74,7 +74,7 @@ export const drills = [
     name: 'stop-to-gone',
     file: 'test-harness/e2e/stop-to-gone.e2e.ts',
     whole: '50 watched sessions deleted: everything is gone within 3 s for 95 of 100',
-    short: '4 sessions, without a limit',
+    short: '3 sessions, without a limit of time',
   },
   {
     name: 'greedy-apps',

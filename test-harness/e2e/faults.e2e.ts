@@ -66,7 +66,7 @@ describe('a part dies while somebody watches', () => {
   const read = async (id: string) => (await stack.call('GET', `/v1/sessions/${id}`, { token })).body.session;
   const isOver = async (id: string) => (['stopped', 'failed'].includes((await read(id)).state) ? true : null);
 
-  test(`the control plane is killed for ${ABSENCE_SECONDS} s: no second without new frames, and everything works afterwards`, {
+  test(`the control plane is killed for ${ABSENCE_SECONDS} s: no second without new frames; keys, stop and relaunch work afterwards`, {
     timeout: (ABSENCE_SECONDS + 120) * 1000,
   }, async () => {
     const { id, page } = await launchAndWatch();
@@ -112,6 +112,11 @@ describe('a part dies while somebody watches', () => {
     await eventually('the session is stopped', 10_000, () => isOver(id));
     expect(await read(id)).toMatchObject({ state: 'stopped', end_reason: 'user_requested' });
     await page.close();
+
+    const again = await launchAndWatch();
+    await stack.call('DELETE', `/v1/sessions/${again.id}`, { token });
+    await eventually('the next session is stopped too', 10_000, () => isOver(again.id));
+    await again.page.close();
   });
 
   test('a media worker is killed: its session fails with a failure code, another one goes on', async () => {

@@ -64,6 +64,11 @@ describe('launching and stopping again and again', () => {
     const after = await settled(stack, before);
     expect(after.traces).toEqual({ ...before.traces, ofSessions: [] });
     const [had, has] = [counts(before), counts(after)];
+    if (LONG) {
+      const gained = Object.keys(has).filter(isMemory);
+      const words = gained.map((name) => `${name} ${((has[name] ?? 0) - (had[name] ?? 0)).toFixed(1)}`);
+      process.stdout.write(`Gained in ${counted.length} cycles: ${words.join(', ')}\n`);
+    }
     for (const [name, count] of Object.entries(has)) {
       // A connection may be open to the database or between the two that was closed before, or the other way round.
       const slack = isMemory(name) ? MEMORY_SLACK_MIB : 2;

@@ -6,7 +6,7 @@ import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
-const SESSIONS = LONG ? 50 : 4;
+const SESSIONS = LONG ? 50 : 3;
 /** From DELETE to the moment at which nothing is left, for 95 of 100 sessions. */
 const GONE_MS = 3_000;
 
