@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Counts, holdingsOf, leaks } from './holdings.ts';
 import { descendants } from './host-traces.ts';
 
-const CYCLES = 40;
+const CYCLES = 60;
 const program = new URL('./leaky-program.mjs', import.meta.url);
 
 /** What is planted, and the series that must show it. */

@@ -32,7 +32,7 @@ export function holdingsOf(pid: number): Holdings {
 export type Counts = Readonly<Record<string, number>>;
 
 /** Memory goes up and down between collections, and is judged by the least of so many cycles. */
-const MEMORY_CYCLES = 5;
+const MEMORY_CYCLES = 4;
 /** What a program may gain per cycle: heaps of a warm process spread for a while. */
 const MEMORY_MIB_PER_CYCLE = 0.1;
 
