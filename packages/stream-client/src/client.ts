@@ -43,6 +43,11 @@ const DEFAULT_FPS = 60;
 /** Control messages kept for a connection that is not shown yet. */
 const MAX_EARLY = 256;
 
+const PASTE_TOO_LONG = {
+  code: 'clipboard_too_long',
+  text: 'The app did not get what you pasted: it is longer than 64 KiB',
+};
+
 export class BrowserStreamClient implements StreamClient {
   readonly #options: StreamClientOptions;
   readonly #environment: Environment;
@@ -95,7 +100,7 @@ export class BrowserStreamClient implements StreamClient {
     this.#controls = new Controls(environment, this.#sender, surface, video, {
       isLive: () => this.#model.picture,
       onGesture: () => void this.#clipboard.onGesture(),
-      onPaste: (text) => this.#clipboard.toSession(text),
+      onPaste: (text) => this.#onPaste(text),
       onMenu: (source) => this.#emitter.emit('menu', { source }),
       onChange: (input) => this.#emitter.emit('input', input),
     });
@@ -201,7 +206,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   sendClipboard(text: string): boolean {
-    return this.#clipboard.toSession(text);
+    return this.#clipboard.toSession(text) === 'sent';
   }
 
   setInputEnabled(enabled: boolean): void {
@@ -261,7 +266,10 @@ export class BrowserStreamClient implements StreamClient {
     if (JSON.stringify(state) === JSON.stringify(this.#state)) return;
     const before = this.#state;
     this.#state = state;
-    if (before.kind === 'live' && state.kind !== 'live') this.#controls.releaseAll();
+    if (before.kind === 'live' && state.kind !== 'live') {
+      this.#controls.releaseAll();
+      this.#controls.pads.still();
+    }
     if (state.kind === 'ended') this.#sound.closeMicrophone();
     this.#emitter.emit('state', state);
   }
@@ -395,6 +403,11 @@ export class BrowserStreamClient implements StreamClient {
       height: clientHeight,
       dpr: window.devicePixelRatio || 1,
     });
+  }
+
+  #onPaste(text: string): void {
+    // The key goes on its way whatever becomes of the text, and the app would paste what it had before.
+    if (this.#clipboard.toSession(text) === 'too_long') this.#emitter.emit('notice', PASTE_TOO_LONG);
   }
 
   #onBinary(peer: Peer, name: 'input' | 'motion', bytes: Uint8Array): void {

@@ -18,15 +18,14 @@ export class ClipboardBridge {
     this.#send = send;
   }
 
-  /** @returns whether the session got it */
-  toSession(text: string): boolean {
-    if (!fitsUtf8(text, MAX_CLIPBOARD_BYTES)) return false;
+  /** @returns not_now: nobody listens, or the session got as many as it takes in a second */
+  toSession(text: string): 'sent' | 'too_long' | 'not_now' {
+    if (!fitsUtf8(text, MAX_CLIPBOARD_BYTES)) return 'too_long';
     const nowMs = this.#environment.monotonicMs();
     this.#sentAtMs = this.#sentAtMs.filter((atMs) => nowMs - atMs < 1000);
-    if (this.#sentAtMs.length >= CLIPBOARD_PER_SECOND) return false;
-    if (!this.#send(text)) return false;
+    if (this.#sentAtMs.length >= CLIPBOARD_PER_SECOND || !this.#send(text)) return 'not_now';
     this.#sentAtMs.push(nowMs);
-    return true;
+    return 'sent';
   }
 
   /** @returns whether the page's clipboard has it already */

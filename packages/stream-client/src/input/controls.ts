@@ -53,6 +53,7 @@ export class Controls {
         this.#pointer.unlock();
         hooks.onMenu('keyboard');
       },
+      onRelease: () => this.#pointer.forget(),
     });
     this.#pointer = new Pointer(sender, surface, video, {
       isEnabled,
@@ -109,7 +110,6 @@ export class Controls {
   }
 
   releaseAll(): void {
-    this.#pointer.forget();
     this.keyboard.releaseAll();
   }
 

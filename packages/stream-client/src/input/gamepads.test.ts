@@ -74,7 +74,10 @@ beforeEach(() => {
   });
 });
 
-afterEach(() => pads.dispose());
+afterEach(() => {
+  pads.dispose();
+  Object.defineProperty(document, 'hidden', { configurable: true, value: false });
+});
 
 const plug = (...now: (Pad | null)[]) => {
   present = now;
@@ -157,5 +160,26 @@ describe('gamepads of the page', () => {
       { type: 'dual-rumble', duration: 200, strongMagnitude: 1, weakMagnitude: 0 },
       'reset',
     ]);
+  });
+
+  test('a page that is hidden says nothing of pads: what it sees of them stands still', () => {
+    const held = pad(0);
+    held.buttons[0] = { pressed: true, value: 1 };
+    plug(held);
+    sent = [];
+    Object.defineProperty(document, 'hidden', { configurable: true, value: true });
+    polls[0]?.();
+    expect(sent).toEqual([]);
+    Object.defineProperty(document, 'hidden', { configurable: true, value: false });
+    polls[0]?.();
+    expect(sent).toMatchObject([{ kind: 'pad_state', index: 0, buttons: 1 }]);
+  });
+
+  test('a pad that shakes is stilled with the picture, and with the page', () => {
+    plug(pad(0, { vibrationActuator: actuator }), pad(1));
+    pads.still();
+    expect(effects).toEqual(['reset']);
+    pads.dispose();
+    expect(effects).toEqual(['reset', 'reset']);
   });
 });

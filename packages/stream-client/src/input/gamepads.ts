@@ -58,19 +58,27 @@ export class Gamepads {
   rumble(message: Rumble): void {
     const pad = this.#pads.get(message.index);
     const gamepad = pad === undefined ? null : this.#read()[pad.browserIndex];
-    const actuator = gamepad?.vibrationActuator as Rumbling | undefined;
-    if (message.duration_ms === 0) void actuator?.reset?.().catch(() => undefined);
+    if (message.duration_ms === 0) stop(gamepad);
     else {
       const effect = {
         duration: message.duration_ms,
         strongMagnitude: message.strong / 65_535,
         weakMagnitude: message.weak / 65_535,
       };
-      void actuator?.playEffect?.('dual-rumble', effect).catch(() => undefined);
+      void actuatorOf(gamepad)
+        ?.playEffect?.('dual-rumble', effect)
+        .catch(() => undefined);
     }
   }
 
+  /** Nobody says any more when to stop. */
+  still(): void {
+    const gamepads = this.#read();
+    for (const { browserIndex } of this.#pads.values()) stop(gamepads[browserIndex]);
+  }
+
   dispose(): void {
+    this.still();
     this.#poll?.cancel();
     this.#cleanup.run();
   }
@@ -111,7 +119,8 @@ export class Gamepads {
   }
 
   #sample(): void {
-    if (!this.#hooks.isEnabled()) return;
+    // A hidden page sees pads as they were when it was hidden, so a button would seem held for ever.
+    if (!this.#hooks.isEnabled() || document.hidden) return;
     const gamepads = this.#read();
     const nowMs = this.#environment.monotonicMs();
     for (const [index, pad] of this.#pads) {
@@ -125,4 +134,14 @@ export class Gamepads {
         this.#sender.sendMotion({ kind: 'pad_state', index, ...snapshot });
     }
   }
+}
+
+function actuatorOf(gamepad: Gamepad | null | undefined): Rumbling | undefined {
+  return gamepad?.vibrationActuator as Rumbling | undefined;
+}
+
+function stop(gamepad: Gamepad | null | undefined): void {
+  void actuatorOf(gamepad)
+    ?.reset?.()
+    .catch(() => undefined);
 }

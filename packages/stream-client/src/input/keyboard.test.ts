@@ -7,14 +7,17 @@ import { InputSender } from './sender.ts';
 
 let surface: HTMLElement;
 let keyboard: Keyboard;
+let make: () => Keyboard;
 let sent: (InputMessage | string)[];
 let enabled: boolean;
 let timers: (() => void)[];
+let releases: number;
 
 beforeEach(() => {
   sent = [];
   timers = [];
   enabled = true;
+  releases = 0;
   const environment = {
     monotonicMs: () => 0,
     setTimeout: (work: () => void) => {
@@ -34,18 +37,27 @@ beforeEach(() => {
   sender.attach({ input: channel, motion: channel });
   surface = document.createElement('div');
   document.body.append(surface);
-  keyboard = new Keyboard(environment, sender, surface, {
-    isEnabled: () => enabled,
-    onGesture: () => undefined,
-    onEscape: () => sent.push('escape'),
-    onPaste: (text) => sent.push(`clipboard ${text}`),
-  });
+  make = () =>
+    new Keyboard(environment, sender, surface, {
+      isEnabled: () => enabled,
+      onGesture: () => undefined,
+      onEscape: () => sent.push('escape'),
+      onPaste: (text) => sent.push(`clipboard ${text}`),
+      onRelease: () => {
+        releases += 1;
+      },
+    });
+  keyboard = make();
 });
 
 afterEach(() => {
   keyboard.dispose();
   surface.remove();
+  Object.defineProperty(document, 'hidden', { configurable: true, value: false });
+  Object.defineProperty(navigator, 'platform', { configurable: true, value: PLATFORM });
 });
+
+const PLATFORM = navigator.platform;
 
 const target = () => keyboard.field ?? surface;
 const press = (type: 'keydown' | 'keyup', code: string, init: KeyboardEventInit = {}) =>
@@ -79,12 +91,62 @@ describe('the keyboard of the surface', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('lets everything go when the focus leaves or the window blurs', () => {
+  test.each([
+    ['the window blurs', () => window.dispatchEvent(new Event('blur'))],
+    ['the focus leaves', () => target().dispatchEvent(new Event('focusout', { bubbles: true }))],
+    [
+      'the page is hidden',
+      () => {
+        Object.defineProperty(document, 'hidden', { configurable: true, value: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      },
+    ],
+    ['the page is put aside', () => window.dispatchEvent(new Event('pagehide'))],
+  ])('lets everything go when %s, and a key that comes up later is nobody’s', (_when, happens) => {
     press('keydown', 'ShiftLeft');
-    window.dispatchEvent(new Event('blur'));
+    happens();
     press('keyup', 'ShiftLeft');
     expect(keys()).toEqual([[42, true]]);
     expect(sent.at(-1)).toMatchObject({ kind: 'release_all' });
+    expect(releases).toBe(1);
+  });
+
+  test('a key that is still held when the focus is back counts with its next press', () => {
+    press('keydown', 'KeyA');
+    window.dispatchEvent(new Event('blur'));
+    press('keydown', 'KeyA', { repeat: true });
+    press('keyup', 'KeyA');
+    press('keydown', 'KeyA');
+    expect(keys()).toEqual([
+      [30, true],
+      [30, true],
+    ]);
+  });
+
+  test('keys are known by their place, whatever the layout writes on them', () => {
+    press('keydown', 'KeyQ', { key: 'a' });
+    press('keydown', 'Semicolon', { key: 'ö' });
+    press('keydown', 'Quote', { key: 'Dead' });
+    expect(keys()).toEqual([
+      [16, true],
+      [39, true],
+      [40, true],
+    ]);
+  });
+
+  test('the right Alt key of Windows does not hold the Control key that it comes with', () => {
+    Object.defineProperty(navigator, 'platform', { configurable: true, value: 'Win32' });
+    keyboard.dispose();
+    keyboard = make();
+    press('keydown', 'ControlLeft', { ctrlKey: true });
+    press('keydown', 'AltRight', { key: 'AltGraph', ctrlKey: true, altKey: true });
+    press('keydown', 'KeyQ', { key: '@' });
+    expect(keys()).toEqual([
+      [29, true],
+      [29, false],
+      [100, true],
+      [16, true],
+    ]);
   });
 
   test('sends the clipboard ahead of the key that pastes it', () => {
@@ -116,12 +178,20 @@ describe('the keyboard of the surface', () => {
     ]);
   });
 
-  test('what an input method composes comes as text, not as keys', () => {
-    press('keydown', 'KeyA', { isComposing: true });
-    const composed = Object.assign(new Event('compositionend', { bubbles: true }), { data: '漢字' });
-    target().dispatchEvent(composed);
+  test('the paste key is not overtaken by the next one', () => {
+    press('keydown', 'KeyV', { ctrlKey: true });
+    press('keydown', 'KeyA');
+    expect(keys()).toEqual([
+      [47, true],
+      [30, true],
+    ]);
+  });
+
+  test('a paste that waits when everything is let go presses nothing afterwards', () => {
+    press('keydown', 'KeyV', { ctrlKey: true });
+    window.dispatchEvent(new Event('blur'));
+    expect(timers).toEqual([]);
     expect(keys()).toEqual([]);
-    expect(sent).toMatchObject([{ kind: 'text', text: '漢字' }]);
   });
 
   test('long text is cut between characters, within the bound of a message', () => {
@@ -142,5 +212,57 @@ describe('the keyboard of the surface', () => {
   test('leaves no element behind', () => {
     keyboard.dispose();
     expect(surface.querySelector('textarea')).toBeNull();
+  });
+});
+
+describe('what an input method composes', () => {
+  const compose = (data: string) =>
+    target().dispatchEvent(Object.assign(new Event('compositionend', { bubbles: true }), { data }));
+  const edit = (inputType: string, data: string | null = null) => {
+    const event = new Event('beforeinput', { bubbles: true, cancelable: true });
+    Object.assign(event, { inputType, data, isComposing: false });
+    return target().dispatchEvent(event);
+  };
+
+  test('comes as text, not as keys', () => {
+    press('keydown', 'KeyA', { isComposing: true });
+    press('keyup', 'KeyA', { isComposing: true });
+    compose('漢字');
+    expect(keys()).toEqual([]);
+    expect(sent).toMatchObject([{ kind: 'text', text: '漢字' }]);
+  });
+
+  test('is not kept: the next composition begins with nothing', () => {
+    if (keyboard.field !== null) keyboard.field.value = '漢字';
+    compose('漢字');
+    expect(keyboard.field?.value).toBe('');
+  });
+
+  test('sends nothing when it is called off, or while the page has the keys to itself', () => {
+    compose('');
+    enabled = false;
+    compose('漢字');
+    expect(sent).toEqual([]);
+  });
+
+  test('goes on in the field, and its end is not typed twice where a browser tells it twice', () => {
+    expect(edit('insertCompositionText', '漢')).toBe(true);
+    compose('漢字');
+    expect(edit('insertFromComposition', '漢字')).toBe(false);
+    expect(sent).toMatchObject([{ kind: 'text', text: '漢字' }]);
+  });
+
+  test('a keyboard on the screen, whose keys have no place, types text', () => {
+    expect(press('keydown', '', { key: 'é' })).toBe(true);
+    edit('insertText', 'é');
+    edit('insertLineBreak');
+    edit('deleteContentBackward');
+    expect(sent[0]).toMatchObject({ kind: 'text', text: 'é' });
+    expect(keys()).toEqual([
+      [28, true],
+      [28, false],
+      [14, true],
+      [14, false],
+    ]);
   });
 });

@@ -20,6 +20,8 @@ export interface KeyboardHooks {
   onGesture(): void;
   /** the person wants the keyboard back */
   onEscape(): void;
+  /** everything is let go: whoever else keeps account of what is held may forget it */
+  onRelease(): void;
   /** the person pasted this text */
   onPaste(text: string): void;
 }
@@ -35,6 +37,7 @@ export class Keyboard {
   #cleanup = new Cleanup();
   #pasting: { key: KeyFacts; timer: Timer } | null = null;
   #isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+  #isWindows = /^Win/.test(navigator.platform);
 
   constructor(environment: Environment, sender: InputSender, surface: HTMLElement, hooks: KeyboardHooks) {
     this.#environment = environment;
@@ -57,6 +60,8 @@ export class Keyboard {
     this.#cleanup.listen(document, 'visibilitychange', () => {
       if (document.hidden) this.releaseAll();
     });
+    // A page that is put aside, to be shown again as it was, hears of no key that comes up meanwhile.
+    this.#cleanup.listen(window, 'pagehide', () => this.releaseAll());
   }
 
   focus(): void {
@@ -69,6 +74,7 @@ export class Keyboard {
     this.#pasting?.timer.cancel();
     this.#pasting = null;
     this.#sender.send({ kind: 'release_all' });
+    this.#hooks.onRelease();
   }
 
   /** Types characters, whatever the layout; cut into messages between characters. */
@@ -141,9 +147,15 @@ export class Keyboard {
       return;
     }
     event.stopPropagation();
+    // A paste that waits for its clipboard is not overtaken by what is pressed next.
+    if (!event.repeat) this.#finishPaste();
+    // Keys of a keyboard on the screen have no place; what they type comes as text.
+    if (event.code === '') return;
+    // Windows makes the right Alt key of many layouts out of two, the first of which nobody pressed.
+    if (this.#isWindows && event.code === 'AltRight' && event.key === 'AltGraph')
+      this.#send(this.#held.up({ ...key, code: 'ControlLeft' }));
     if (isPasteKey(event) && !event.repeat) {
       // The clipboard goes ahead of the key that uses it.
-      this.#pasting?.timer.cancel();
       this.#pasting = { key, timer: this.#environment.setTimeout(() => this.#finishPaste(), PASTE_WAIT_MS) };
       return;
     }
@@ -156,7 +168,7 @@ export class Keyboard {
     const key = facts(event);
     event.preventDefault();
     event.stopPropagation();
-    if (this.#pasting !== null) this.#finishPaste();
+    this.#finishPaste();
     if (this.#isApple && key.code === 'CapsLock') this.#send(this.#held.tap(key));
     else this.#send(this.#held.up(key));
   }

@@ -3,6 +3,9 @@ import { ActionIcon } from '@mantine/core';
 import {
   IconArrowLeft,
   IconArrowsExchange,
+  IconAspectRatio,
+  IconAspectRatioOff,
+  IconDeviceGamepad2,
   IconKeyboard,
   IconMaximize,
   IconMicrophone,
@@ -30,9 +33,12 @@ export function SessionBar(props: {
   name: string;
   view: StreamView;
   microphone: boolean;
+  /** the app has the shape of the window */
+  following: boolean;
   shown: boolean;
   level: StatsLevel;
   onLevel: (level: StatsLevel) => void;
+  onFollow: (follow: boolean) => void;
   onHold: (by: 'pointer' | 'focus', holds: boolean) => void;
   onKeyboard: () => void;
   onLeave: () => void;
@@ -50,6 +56,8 @@ export function SessionBar(props: {
         data-stream-overlay
         role="toolbar"
         aria-label="Controls"
+        // What is clicked takes no focus: the keys go on to the app, and the bar leaves once the pointer has.
+        onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
         onPointerLeave={() => props.onHold('pointer', false)}
         onFocus={() => props.onHold('focus', true)}
@@ -87,6 +95,13 @@ export function SessionBar(props: {
             <IconMouse size={20} />
           </Act>
         )}
+        {input !== null && input.pads > 0 && (
+          <span className={styles.pads} data-tip={padWords(input.pads)}>
+            <IconDeviceGamepad2 size={20} aria-hidden="true" />
+            <span aria-hidden="true">{input.pads}</span>
+            <span className="visually-hidden">{padWords(input.pads)}</span>
+          </span>
+        )}
         {props.microphone && (
           <Act
             label={
@@ -100,17 +115,30 @@ export function SessionBar(props: {
           </Act>
         )}
         <Act
-          label={input?.fullscreen ? 'Leave full screen' : 'Full screen'}
-          onClick={() => void client?.toggleFullscreen()}
+          label={props.following ? 'Give the app its own shape back' : 'Fit the app to this window'}
+          onClick={() => props.onFollow(!props.following)}
         >
-          {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
+          {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}
         </Act>
+        {/* The browsers of some phones show nothing but a video full screen. */}
+        {document.fullscreenEnabled && (
+          <Act
+            label={input?.fullscreen ? 'Leave full screen' : 'Full screen'}
+            onClick={() => void client?.toggleFullscreen()}
+          >
+            {input?.fullscreen ? <IconMinimize size={20} /> : <IconMaximize size={20} />}
+          </Act>
+        )}
         <Act label={`End ${props.name}`} danger onClick={props.onEnd}>
           <IconPlayerStop size={20} />
         </Act>
       </div>
     </div>
   );
+}
+
+function padWords(pads: number): string {
+  return pads === 1 ? 'A gamepad plays' : `${pads} gamepads play`;
 }
 
 function Act(props: {

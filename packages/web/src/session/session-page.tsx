@@ -1,4 +1,4 @@
-import type { AppListItem } from '@footlight/protocol/rest';
+import type { AppListItem, Session } from '@footlight/protocol/rest';
 import { Button, Loader } from '@mantine/core';
 import { IconMicrophone } from '@tabler/icons-react';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -23,10 +23,12 @@ import { TypeDialog } from './type-dialog.tsx';
 import { BAR_KEYS, useBar } from './use-bar.ts';
 import { useSession } from './use-session.ts';
 import { type StreamView, useStream } from './use-stream.ts';
+import { useWindowFit } from './use-window-fit.ts';
 import { rememberLaunch, usualLaunchMs } from './usual-time.ts';
 
 const HINT_MS = 4000;
 const SWAP_WORDS_MS = 6000;
+const NOTICE_MS = 6000;
 
 /** One session from its launch to its end: steps, live picture, and what remains to be said. */
 export function SessionPage({ id }: { id: string }) {
@@ -104,12 +106,9 @@ export function SessionPage({ id }: { id: string }) {
         surface={surface}
         ending={end.isPending || session?.state === 'stopping'}
         endError={end.error}
-        recording={session?.stream.recording ?? false}
-        microphone={session?.stream.mic ?? false}
+        session={session}
         onEnd={() => end.mutate()}
         onLibrary={library}
-        sessionId={id}
-        detail={session?.state_detail ?? null}
       />
       {session !== undefined && session.state !== 'stopping' && (
         <LaunchStage
@@ -135,14 +134,12 @@ function Theatre(props: {
   surface: RefObject<HTMLDivElement | null>;
   ending: boolean;
   endError: unknown;
-  recording: boolean;
-  microphone: boolean;
-  sessionId: string;
-  detail: string | null;
+  session: Session | undefined;
   onEnd: () => void;
   onLibrary: () => void;
 }) {
-  const { stream, app } = props;
+  const { stream, app, session } = props;
+  const detail = session?.state_detail ?? null;
   const { name } = app;
   const { client } = stream;
   const theatre = useRef<HTMLDivElement>(null);
@@ -164,9 +161,18 @@ function Theatre(props: {
     bar.reveal(HINT_MS);
   }, [stream.shown, bar.reveal, client]);
 
-  const swap = useSwapWords(props.detail);
+  const swap = useSwapWords(detail);
+  const notice = useNotice(stream.notice);
+  const fit = useWindowFit(session, stream, props.surface, dialog !== null);
 
   const { state } = stream;
+  const toast = toastOf({
+    ending: props.ending && stream.shown,
+    reconnecting: !props.ending && state.kind === 'reconnecting',
+    swapping: detail === 'swapping',
+    swap: props.ending ? null : swap,
+    notice,
+  });
   const closeDialog = () => setDialog(null);
   // After the dialog is gone: while it is open, nothing else takes the focus.
   const hadDialog = useRef(false);
@@ -184,14 +190,21 @@ function Theatre(props: {
         aria-label={`${name}. ${BAR_KEYS} shows the controls.`}
       >
         {/* biome-ignore lint/a11y/useMediaCaption: a live picture of an app has no captions */}
-        <video ref={props.video} className={styles.video} tabIndex={-1} />
+        <video
+          ref={props.video}
+          className={styles.video}
+          tabIndex={-1}
+          style={fit.scale === 1 ? {} : { scale: fit.scale }}
+        />
         <SessionBar
           name={name}
           view={stream}
-          microphone={props.microphone}
+          microphone={session?.stream.mic ?? false}
+          following={fit.following}
           shown={bar.shown && stream.shown}
           level={level}
           onLevel={setLevel}
+          onFollow={fit.setFollowing}
           onHold={(by, holds) => {
             setInBar((before) => ({ ...before, [by]: holds }));
             bar.hold(by, holds);
@@ -213,17 +226,17 @@ function Theatre(props: {
             <span className={styles.micOff}>Turn it off</span>
           </button>
         )}
-        <StatsView history={stream.history} level={level} />
-        {swap !== null && !props.ending && state.kind !== 'reconnecting' && (
-          <p className={styles.toast} role="status" data-stream-overlay="">
-            {props.detail === 'swapping' && <Loader size={16} color="var(--fl-text)" />}
-            {swap}
+        {session?.stream.recording && (
+          <p className={styles.recordMark} role="status" data-stream-overlay="">
+            <span className={styles.recordDot} aria-hidden="true" />
+            Recording
           </p>
         )}
-        {(state.kind === 'reconnecting' || (props.ending && stream.shown)) && (
+        <StatsView history={stream.history} level={level} />
+        {toast !== null && (
           <p className={styles.toast} role="status" data-stream-overlay="">
-            <Loader size={16} color="var(--fl-text)" />
-            {props.ending ? 'Ending' : 'Reconnecting; the app goes on'}
+            {toast.busy && <Loader size={16} color="var(--fl-text)" />}
+            {toast.words}
           </p>
         )}
       </div>
@@ -247,12 +260,9 @@ function Theatre(props: {
           The app is closed. What it has not saved is lost. To keep it open, go back to the library instead.
         </p>
       </ConfirmDialog>
-      <SwapDialog
-        opened={dialog === 'swap'}
-        sessionId={props.sessionId}
-        appId={app.id}
-        onClose={closeDialog}
-      />
+      {session !== undefined && (
+        <SwapDialog opened={dialog === 'swap'} sessionId={session.id} appId={app.id} onClose={closeDialog} />
+      )}
       <TypeDialog
         opened={dialog === 'type'}
         onClose={closeDialog}
@@ -261,6 +271,20 @@ function Theatre(props: {
       />
     </div>
   );
+}
+
+/** The one thing that is said at the foot of the picture: the most pressing of all that there is to say. Pure. */
+function toastOf(now: {
+  ending: boolean;
+  reconnecting: boolean;
+  swapping: boolean;
+  swap: string | null;
+  notice: string | null;
+}): { words: string; busy: boolean } | null {
+  if (now.ending) return { words: 'Ending', busy: true };
+  if (now.reconnecting) return { words: 'Reconnecting; the app goes on', busy: true };
+  if (now.swap !== null) return { words: now.swap, busy: now.swapping };
+  return now.notice === null ? null : { words: now.notice, busy: false };
 }
 
 /** How a change of app fares; how it came out is said for a while only. */
@@ -273,6 +297,17 @@ function useSwapWords(detail: string | null): string | null {
     return () => clearTimeout(timer);
   }, [detail]);
   return over === detail && detail !== null ? null : swapWords(detail);
+}
+
+/** What the host wants the person to read, for as long as that takes. */
+function useNotice(notice: StreamView['notice']): string | null {
+  const [read, setRead] = useState<StreamView['notice']>(null);
+  useEffect(() => {
+    if (notice === null) return;
+    const timer = setTimeout(() => setRead(notice), NOTICE_MS);
+    return () => clearTimeout(timer);
+  }, [notice]);
+  return notice === read ? null : (notice?.text ?? null);
 }
 
 type Ended = Extract<StreamView['state'], { kind: 'ended' }>;

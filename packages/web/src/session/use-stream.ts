@@ -1,3 +1,4 @@
+import type { Display } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import type {
   AudioStatus,
@@ -23,7 +24,10 @@ export interface StreamView {
   input: InputStatus | null;
   /** true once the first frame of this visit was shown; the moment for the cross-fade */
   shown: boolean;
-  notice: string | null;
+  /** what the host last wanted the person to read; a new object each time */
+  notice: { text: string } | null;
+  /** the display's sizes as the host said them last; null: nothing yet */
+  display: Display | null;
 }
 
 const START: StreamView = {
@@ -34,6 +38,7 @@ const START: StreamView = {
   input: null,
   shown: false,
   notice: null,
+  display: null,
 };
 
 /**
@@ -73,7 +78,8 @@ export function useStream(
           onInput: (input) => set({ input }),
           onFirstFrame: () => set({ shown: true }),
         });
-        client.on('notice', (notice) => set({ notice: notice.text }));
+        client.on('notice', ({ text }) => set({ notice: { text } }));
+        client.on('display', (display) => set({ display }));
         set({ client, state: client.state, audio: client.audio, input: client.input });
         client.connect();
       },

@@ -1,0 +1,27 @@
+const STORAGE_KEY = 'footlight.fit-window';
+const KEPT_APPS = 100;
+
+/** Whether the person wants this app to have the shape of the window, in this browser. Not asked for: no. */
+export function followsWindow(appId: string): boolean {
+  return read().includes(appId);
+}
+
+/** Keeps what the person chose for this app. */
+export function rememberFollowing(appId: string, follows: boolean): void {
+  const others = read().filter((id) => id !== appId);
+  const next = follows ? [...others, appId].slice(-KEPT_APPS) : others;
+  try {
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
+  } catch {
+    // Full or refused storage: the choice holds for this visit.
+  }
+}
+
+function read(): string[] {
+  try {
+    const value: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]');
+    return Array.isArray(value) ? value.filter((id): id is string => typeof id === 'string') : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,97 @@
+import type { Session } from '@footlight/protocol/rest';
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react';
+import { call } from '../api/client.ts';
+import { followsWindow, rememberFollowing } from './fit-choice.ts';
+import type { StreamView } from './use-stream.ts';
+import { pictureScale, type Stage } from './window-fit.ts';
+import { WindowFollower } from './window-follower.ts';
+
+/**
+ * The session's sizes follow the window while the person wants it, and the picture is shown without the bars that a
+ * display of another shape brings.
+ * @param paused something of the page, such as a dialog with a screen keyboard, may change the window's size
+ */
+export function useWindowFit(
+  session: Session | undefined,
+  stream: StreamView,
+  surface: RefObject<HTMLElement | null>,
+  paused: boolean,
+) {
+  const stage = useStage(surface);
+  const appId = session?.app_id;
+  const [choice, setChoice] = useState<{ appId: string; follows: boolean } | null>(null);
+  const following = appId !== undefined && (choice?.appId === appId ? choice.follows : followsWindow(appId));
+  const setFollowing = useCallback(
+    (follows: boolean) => {
+      if (appId === undefined) return;
+      rememberFollowing(appId, follows);
+      setChoice({ appId, follows });
+    },
+    [appId],
+  );
+
+  const id = session?.id;
+  const follower = useRef<WindowFollower | null>(null);
+  useEffect(() => {
+    if (id === undefined) return;
+    const made = new WindowFollower({
+      ask: (body) => call('sessions.display', { params: { id }, body }),
+      nowMs: () => performance.now(),
+      after: (ms, work) => {
+        const timer = setTimeout(work, ms);
+        return () => clearTimeout(timer);
+      },
+    });
+    follower.current = made;
+    return () => made.dispose();
+  }, [id]);
+
+  const { state } = stream;
+  const live = state.kind === 'live' && state.signaling === 'connected' && !paused;
+  useEffect(() => {
+    const { stream: launch } = session ?? {};
+    follower.current?.update({
+      following,
+      live,
+      stage,
+      display: stream.display,
+      bounds:
+        launch === undefined
+          ? null
+          : {
+              launch: { width: launch.width, height: launch.height },
+              rungs: launch.rungs,
+              resizable: launch.external_resize_supported !== false,
+            },
+    });
+  }, [session, following, live, stage, stream.display]);
+
+  return { following, setFollowing, scale: stage === null ? 1 : pictureScale(stage, stream.display) };
+}
+
+/** Where the picture is shown, as it changes with the window, full screen and the way a phone is held. */
+function useStage(surface: RefObject<HTMLElement | null>): Stage | null {
+  const [stage, setStage] = useState<Stage | null>(null);
+  useEffect(() => {
+    const element = surface.current;
+    if (element === null) return;
+    const measure = () => {
+      const { clientWidth: width, clientHeight: height } = element;
+      const dpr = window.devicePixelRatio || 1;
+      setStage((before) =>
+        before?.width === width && before.height === height && before.dpr === dpr
+          ? before
+          : { width, height, dpr },
+      );
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    // A window that moves to a screen of another density, or is zoomed, may keep its size.
+    window.addEventListener('resize', measure);
+    return () => {
+      observer.disconnect();
+      window.removeEventListener('resize', measure);
+    };
+  }, [surface]);
+  return stage;
+}

@@ -1,0 +1,151 @@
+import type { Display } from '@footlight/protocol/input';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { DisplayChange, Stage } from './window-fit.ts';
+import { type FollowerFacts, WindowFollower } from './window-follower.ts';
+
+const WHOLE = { render_width: 1280, render_height: 720 };
+const TALL = { render_width: 360, render_height: 720 };
+
+let nowMs: number;
+let timers: { atMs: number; work: () => void }[];
+let asked: DisplayChange[];
+let answer: (change: DisplayChange) => Promise<unknown>;
+let facts: FollowerFacts;
+let follower: WindowFollower;
+
+beforeEach(() => {
+  [nowMs, timers, asked] = [0, [], []];
+  answer = () => Promise.resolve();
+  const launch = { width: 1280, height: 720 };
+  const display: Display = {
+    type: 'display',
+    ...WHOLE,
+    ui_scale: 1,
+    stream_width: 1280,
+    stream_height: 720,
+    owner: 'auto',
+  };
+  facts = {
+    following: true,
+    live: true,
+    stage: { width: 1280, height: 720, dpr: 1 },
+    bounds: { launch, rungs: [[1280, 720]], resizable: true },
+    display,
+  };
+  follower = new WindowFollower({
+    ask: (change) => {
+      asked.push(change);
+      return answer(change);
+    },
+    nowMs: () => nowMs,
+    after: (ms, work) => {
+      const timer = { atMs: nowMs + ms, work };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+  });
+});
+
+/** Lets time go by, in steps that let answers come in between. */
+async function pass(ms: number): Promise<void> {
+  for (const endMs = nowMs + ms; nowMs < endMs; nowMs += 10) {
+    const due = timers.filter((timer) => timer.atMs <= nowMs);
+    timers = timers.filter((timer) => timer.atMs > nowMs);
+    for (const timer of due) timer.work();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+const update = (part: Partial<FollowerFacts>) => {
+  facts = { ...facts, ...part };
+  follower.update(facts);
+};
+const upright = (height: number): Stage => ({ width: 360, height, dpr: 1 });
+
+describe('a session follows its window', () => {
+  test('one request for a window that is dragged, once it rests', async () => {
+    update({});
+    await pass(500);
+    expect(asked).toEqual([]);
+    for (let height = 500; height < 720; height += 20) {
+      update({ stage: upright(height) });
+      await pass(50);
+    }
+    update({ stage: upright(720) });
+    await pass(290);
+    expect(asked).toEqual([]);
+    await pass(2_000);
+    expect(asked).toEqual([TALL]);
+  });
+
+  test('one request at a time and one a second, the last of which has the newest size', async () => {
+    let done: () => void = () => undefined;
+    answer = () => new Promise<void>((resolve) => (done = resolve));
+    update({ stage: upright(720) });
+    await pass(400);
+    update({ stage: upright(600) });
+    await pass(2_000);
+    update({ stage: upright(480) });
+    await pass(2_000);
+    expect(asked).toEqual([TALL]);
+    done();
+    await pass(900);
+    expect(asked.length).toBe(1);
+    await pass(300);
+    expect(asked).toEqual([TALL, { render_width: 360, render_height: 480 }]);
+  });
+
+  test('nothing is asked while no picture is live, or the page lies over it', async () => {
+    update({ live: false, stage: upright(720) });
+    await pass(5_000);
+    expect(asked).toEqual([]);
+    update({ live: true });
+    await pass(100);
+    expect(asked).toEqual([TALL]);
+  });
+
+  test('nothing is asked unless the person wants it; their change of mind gives the display back', async () => {
+    update({ following: false, stage: upright(720) });
+    await pass(2_000);
+    expect(asked).toEqual([]);
+    update({ following: true });
+    await pass(2_000);
+    update({ following: false });
+    await pass(2_000);
+    update({ stage: upright(500) });
+    await pass(2_000);
+    expect(asked).toEqual([TALL, WHOLE]);
+  });
+
+  test('what was refused is not asked again until the window changes', async () => {
+    answer = () => Promise.reject(new Error('display_update_rejected'));
+    update({ stage: upright(720) });
+    await pass(10_000);
+    expect(asked).toEqual([TALL]);
+    update({ stage: upright(600) });
+    await pass(10_000);
+    expect(asked.length).toBe(2);
+  });
+
+  test('where the picture cannot change its size, the display does alone', async () => {
+    const rungs = [
+      [1280, 720],
+      [640, 360],
+    ] as const;
+    answer = (change) =>
+      change.stream_width === undefined ? Promise.resolve() : Promise.reject(new Error('unsupported'));
+    const bounds = { launch: { width: 1280, height: 720 }, rungs, resizable: true };
+    update({ bounds, stage: { width: 600, height: 300, dpr: 1 } });
+    await pass(5_000);
+    const render = { render_width: 600, render_height: 300 };
+    expect(asked).toEqual([{ ...render, stream_width: 640, stream_height: 360 }, render]);
+  });
+
+  test('a page that is left asks for nothing more', async () => {
+    update({ stage: upright(720) });
+    follower.dispose();
+    await pass(5_000);
+    expect(asked).toEqual([]);
+  });
+});
