@@ -330,26 +330,29 @@ describeDatabases('sessions', (databases) => {
 
     test('negotiated_codec is what the viewer answered, from the first answer on', async () => {
       const agent = await world.host('hosta');
-      const session = await world.running(world.people.alice, await world.app());
-      const stranger = await world.host('hostb');
+      const app = await world.app();
+      const session = await world.running(world.people.alice, app);
       expect(session.negotiated_codec).toBeNull();
-      const answered = (codec: string, rejected = false) => ({
+      const answered = (codec: string, { rejected = false, id = session.id } = {}) => ({
         type: 'session_trace_event' as const,
-        session_id: session.id,
+        session_id: id,
         ts: 1,
         event: 'sdp.answer_applied',
         payload: { pc: 'x', m_lines: [{ mid: 'video', kind: 'video', codec, rejected }], rejected_count: 0 },
       });
-      const codec = async () => (await world.session(session.id)).negotiated_codec;
-      stranger.report(answered('VP8'));
-      agent.report(answered('AV1', true));
+      const codec = async (id = session.id) => (await world.session(id)).negotiated_codec;
+      agent.report(answered('AV1', { rejected: true }));
       agent.report(answered('H265'));
       await expect.poll(codec).toBe('h265');
       agent.report(answered('AV1'));
       await expect.poll(codec).toBe('av1');
-      // A final report is confirmed at once, and what came before it with it.
-      stranger.report({ type: 'session_state', session_id: session.id, ts: 1, state: 'stopped' });
-      await expect.poll(() => stranger.unseen).toBe(0);
+      // Another host has no say; what it tells of its own comes after what it told of this one.
+      const stranger = await world.host('hostb');
+      const theirs = await world.running(world.people.bob, app);
+      expect(theirs.host_id).toBe(stranger.hostId);
+      stranger.report(answered('VP8'));
+      stranger.report(answered('H264', { id: theirs.id }));
+      await expect.poll(() => codec(theirs.id)).toBe('h264');
       expect(await codec()).toBe('av1');
     });
 
