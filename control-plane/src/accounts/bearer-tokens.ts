@@ -1,6 +1,6 @@
 import type { Body, User } from '@footlight/protocol/rest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
-import { instant } from '../platform/database/index.ts';
+import { instant, readTogether } from '../platform/database/index.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
@@ -18,7 +18,7 @@ import {
   isAdminPage,
   liveTokenFinder,
   revokeToken,
-  touchToken,
+  touchTokens,
 } from './store.ts';
 import { readPageCookie } from './tokens.ts';
 
@@ -52,6 +52,11 @@ export function createBearerTokens(
   const { clock, database, leader, logger } = platform;
   const { hasher, signIn, versionGate } = parts;
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
+  // A commit for each token would hold up everybody when many come back at once.
+  const touch = readTogether(async (tokenIds: readonly string[]) => {
+    await touchTokens(database.db, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
+    return new Map<string, never>();
+  });
 
   leader.register({
     id: 'auth.token_janitor',
@@ -75,7 +80,7 @@ export function createBearerTokens(
       const nowMs = clock.nowMs();
       if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
         // The request does not wait for this note, nor fail with it: a busy database must not stop reads.
-        touchToken(database.db, token.id, nowMs, TOUCH_EVERY_MS).catch((error: unknown) => {
+        touch(token.id).catch((error: unknown) => {
           logger.debug({ event: 'accounts.token_touch_failed', err: error });
         });
       }

@@ -153,6 +153,7 @@ export async function insertToken(tx: Tx, token: NewToken, nowMs: number): Promi
 /** A token that is in force, with its owner as stored now. */
 export interface LiveToken {
   id: string;
+  expires_at: number;
   user_id: string;
   device_id: string | null;
   last_used_at: number | null;
@@ -171,9 +172,13 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
+/** Tokens that are remembered; then they are read anew. */
+const MAX_TOKENS = 10_000;
+
 /**
- * The look-up that every signed-in request makes: requests of one turn share a query.
- * @param now epoch milliseconds, asked when the query begins
+ * The look-up that every signed-in request makes: requests of one turn share it, and a token that was read is known
+ * until anything is written, so that a revocation counts for the very next request.
+ * @param now epoch milliseconds, asked when the look-up begins
  */
 export function liveTokenFinder(
   database: Database,
@@ -184,6 +189,7 @@ export function liveTokenFinder(
       .select([
         'auth_tokens.token_hash',
         'auth_tokens.id',
+        'auth_tokens.expires_at',
         'auth_tokens.user_id',
         'auth_tokens.device_id',
         'auth_tokens.last_used_at',
@@ -193,9 +199,22 @@ export function liveTokenFinder(
       ])
       .where('auth_tokens.token_hash', 'in', hashes),
   );
+  let known = { revision: database.revision(), tokens: new Map<string, LiveToken>() };
   return readTogether(async (hashes) => {
-    const rows = await find(hashes, { nowMs: now() });
-    return new Map(rows.map(({ token_hash, ...token }) => [token_hash, token]));
+    const nowMs = now();
+    const revision = database.revision();
+    if (revision === null || revision !== known.revision || known.tokens.size >= MAX_TOKENS) {
+      known = { revision, tokens: new Map() };
+    }
+    const { tokens } = known;
+    const unknown = hashes.filter((hash) => {
+      const token = tokens.get(hash);
+      if (token !== undefined && token.expires_at > nowMs) return false;
+      tokens.delete(hash);
+      return true;
+    });
+    for (const { token_hash, ...token } of await find(unknown, { nowMs })) tokens.set(token_hash, token);
+    return tokens;
   });
 }
 
@@ -222,17 +241,17 @@ export async function isAdminPage(db: Executor, pageHash: string, nowMs: number)
   return row !== undefined;
 }
 
-/** Sets last_used_at unless a request of the last minute has. */
-export async function touchToken(
+/** Sets last_used_at of those tokens whose last note is old enough. */
+export async function touchTokens(
   db: Executor,
-  tokenId: string,
+  tokenIds: readonly string[],
   nowMs: number,
   minAgeMs: number,
 ): Promise<void> {
   await db
     .updateTable('auth_tokens')
     .set({ last_used_at: nowMs })
-    .where('id', '=', tokenId)
+    .where('id', 'in', tokenIds)
     .where((where) =>
       where.or([where('last_used_at', 'is', null), where('last_used_at', '<=', nowMs - minAgeMs)]),
     )

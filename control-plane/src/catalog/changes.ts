@@ -67,10 +67,17 @@ export function changesReader(
       .orderBy('version')
       .limit(values.limit),
   );
+  /** Nothing came after the version as long as the database stands here. */
+  let quiet: { version: number; revision: number | null } | null = null;
   return readOnce(async () => {
     const known = since();
+    const revision = database.revision();
+    if (revision !== null && revision === quiet?.revision && known === quiet.version) return NOTHING;
     const rows = await load({ since: known, limit: CHANGES_KEPT + 1 });
-    if (rows.length === 0) return NOTHING;
+    if (rows.length === 0) {
+      quiet = { version: known, revision };
+      return NOTHING;
+    }
     if (rows.length > CHANGES_KEPT || rows[0]?.version !== known + 1) return null;
     return rows.map(({ version, app_id, user_id }): NotedChange => {
       if (app_id !== null) return { version, change: { appId: app_id } };

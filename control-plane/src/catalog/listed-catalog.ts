@@ -13,18 +13,16 @@ export interface Reader {
 
 /** An app as it stands in lists. */
 class ListedApp {
+  readonly id: string;
   readonly facts: ListingFacts;
   readonly #item: AppListItem;
   #plain: Buffer | null = null;
   #marked: Buffer | null = null;
 
   constructor(row: ListRow, facts: ListingFacts, displayStreams: DisplayStreams) {
+    this.id = row.id;
     this.facts = facts;
     this.#item = toListItem(row, { favourite: false, displayStream: displayStreams(row) });
-  }
-
-  get id(): string {
-    return this.#item.id;
   }
 
   /** JSON of the item, and a comma. */
@@ -57,7 +55,8 @@ export class ListedCatalog {
   /** Whether there are too many apps to keep them; then only versions are followed. */
   readonly large: boolean;
   readonly #maxApps: number;
-  #newestFirst: ListedApp[];
+  readonly #newestFirst: ListedApp[];
+  readonly #byId: Map<string, ListedApp>;
   /** Apps that changed since they were read, and with which version. */
   readonly #outdated = new Map<string, number>();
   #version: number;
@@ -81,6 +80,7 @@ export class ListedCatalog {
     this.#newestFirst = (apps ?? [])
       .map(({ row, facts }) => new ListedApp(row, facts, displayStreams))
       .sort((a, b) => (a.isBefore(b) ? -1 : 1));
+    this.#byId = new Map(this.#newestFirst.map((app) => [app.id, app]));
   }
 
   get version(): number {
@@ -126,12 +126,25 @@ export class ListedCatalog {
     if (changedAt === undefined) return;
     // One that changed again meanwhile stays outdated.
     if (changedAt === seen) this.#outdated.delete(appId);
-    const others = this.#newestFirst.filter((app) => app.id !== appId);
-    this.#newestFirst = others;
+    const former = this.#byId.get(appId);
+    if (former !== undefined) this.#newestFirst.splice(this.#newestFirst.indexOf(former), 1);
+    this.#byId.delete(appId);
     if (found === undefined) return;
     const app = new ListedApp(found.row, found.facts, this.displayStreams);
-    const after = others.findIndex((other) => app.isBefore(other));
-    others.splice(after === -1 ? others.length : after, 0, app);
+    this.#newestFirst.splice(this.#placeOf(app), 0, app);
+    this.#byId.set(appId, app);
+  }
+
+  /** Where an app belongs, by halving: to look at each of thousands takes longer than to make a page anew. */
+  #placeOf(app: ListedApp): number {
+    let from = 0;
+    let to = this.#newestFirst.length;
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2);
+      if (this.#newestFirst[middle]?.isBefore(app)) from = middle + 1;
+      else to = middle;
+    }
+    return from;
   }
 
   /** JSON of the page's items, each with a comma, and of one more where there is a next page. */

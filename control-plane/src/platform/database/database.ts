@@ -39,6 +39,11 @@ export interface Database {
   prepare<Bound extends Values, Row>(
     build: (db: Kysely<Schema>, values: Bound) => Compilable<Row>,
   ): (values: Bound) => Promise<Row[]>;
+  /**
+   * Stands for everything that was written so far, by whichever process: while it is the same, whatever was read after
+   * it was asked for still holds. null: the database cannot tell for less than what reading costs.
+   */
+  revision(): number | null;
   /** Adds `for update` on Postgres; SQLite's transaction already holds the only write lock. */
   forUpdate<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
   /** Adds `for update skip locked` on Postgres. */

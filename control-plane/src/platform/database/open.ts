@@ -86,6 +86,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
       const { sql, bind } = prepareSql(db, build);
       return (values) => shared.alone(sql, bind(values));
     },
+    revision: () => shared.revision(),
     forUpdate: (query) => query,
     skipLocked: (query) => query,
     forShare: (query) => query,
@@ -153,6 +154,7 @@ function openPostgres(url: string, logger: Logger): Database {
         return rows;
       };
     },
+    revision: () => null,
     forUpdate: (query) => query.forUpdate(),
     skipLocked: (query) => query.forUpdate().skipLocked(),
     forShare: (query) => query.forShare(),

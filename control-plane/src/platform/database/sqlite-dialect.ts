@@ -150,6 +150,7 @@ interface Prepared {
   readonly statement: BetterSqlite3.Statement;
   /** Names of what it answers, in order; null: it answers no rows. */
   readonly columns: readonly string[] | null;
+  readonly writes: boolean;
 }
 
 const CHANGES_SCHEMA = /^\s*(alter|create|drop)\b/i;
@@ -174,15 +175,33 @@ export class SharedFile {
   /** While another process holds the lock, SQLite is told not to wait at all: one blocking wait is enough. */
   #waitsInside = true;
   #lastBusyMs = Number.NEGATIVE_INFINITY;
+  /** A number that is another one once another connection has committed something. */
+  readonly #dataVersion: BetterSqlite3.Statement;
+  #seenDataVersion: unknown;
+  #revision = 0;
 
   constructor(database: BetterSqlite3.Database, options: Options) {
     this.#database = database;
     this.#clock = options.clock;
     this.#onFull = options.onFull;
+    this.#dataVersion = database.prepare('pragma data_version').pluck();
   }
 
   get inTransaction(): boolean {
     return this.#database.inTransaction;
+  }
+
+  /** Goes up with each write of this connection, and when another one has committed something since it was last asked. */
+  revision(): number {
+    let dataVersion: unknown;
+    try {
+      dataVersion = this.#dataVersion.get();
+    } catch {
+      // Counts as a change: the read that follows waits for the lock, or says what is wrong.
+    }
+    if (dataVersion === undefined || dataVersion !== this.#seenDataVersion) this.#revision += 1;
+    this.#seenDataVersion = dataVersion;
+    return this.#revision;
   }
 
   /** Runs one statement outside any transaction, after those that came before it. */
@@ -197,7 +216,8 @@ export class SharedFile {
   }
 
   execute<R>(sql: string, parameters: readonly unknown[]): QueryResult<R> {
-    const { statement, columns } = this.#prepared(sql);
+    const { statement, columns, writes } = this.#prepared(sql);
+    if (writes) this.#revision += 1;
     if (columns !== null) return { rows: toRows<R>(columns, statement.all(...parameters) as unknown[][]) };
     const { changes, lastInsertRowid } = statement.run(...parameters);
     // What `*` stands for, and what an index may be used for, can be another thing from now on.
@@ -258,7 +278,11 @@ export class SharedFile {
     if (!prepared) {
       const statement = this.#database.prepare(sql);
       const columns = statement.reader ? statement.columns().map(({ name }) => name) : null;
-      prepared = { statement: columns === null ? statement : statement.raw(true), columns };
+      prepared = {
+        statement: columns === null ? statement : statement.raw(true),
+        columns,
+        writes: !statement.readonly,
+      };
       this.#statements.set(sql, prepared);
     }
     return prepared;

@@ -298,7 +298,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         handler: async (request, reply) => {
           const admitted = request[ADMITTED];
           if (!admitted) throw new Error('the request was not admitted');
-          admitted.body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
+          if (operation.body || operation.upload) {
+            admitted.body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
+          }
           return send(operation, await handler(admitted.as<typeof id>()), reply);
         },
       });
