@@ -199,7 +199,10 @@ export function liveTokenFinder(
       ])
       .where('auth_tokens.token_hash', 'in', hashes),
   );
-  let known = { revision: database.revision(), tokens: new Map<string, LiveToken>() };
+  let known: { revision: number | null; tokens: Map<string, LiveToken> } = {
+    revision: null,
+    tokens: new Map(),
+  };
   return readTogether(async (hashes) => {
     const nowMs = now();
     const revision = database.revision();
