@@ -1,4 +1,5 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -44,8 +45,6 @@ declare global {
   }
 }
 
-/** So many make megabits at 720p60, and still fit half of one at the coarsest quantizer. */
-const RECTANGLES = 10;
 const START_LIMIT_MS = 20_000;
 const PAGE = `<!doctype html><meta charset="utf-8"><title>viewer</title>
 <style>html,body{margin:0;background:#000}video{width:100vw;height:100vh}</style>
@@ -76,13 +75,16 @@ async function open(
   const picture = spawn(
     '/usr/bin/python3',
     [
-      path.join(repositoryRoot, 'test-harness', 'bench', 'busy-picture.py'),
+      path.join(repositoryRoot, 'test-harness', 'bench', 'moving-picture.py'),
       display.name,
-      ...[width, height, fps, RECTANGLES].map(String),
+      ...[width, height, fps].map(String),
     ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
+    { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   undo.push(() => ended(picture));
+  // Its only word: that it draws.
+  const drawing = once(picture.stdout, 'data', { signal: AbortSignal.timeout(START_LIMIT_MS) });
+  drawing.catch(() => undefined);
   const scratch = mkdtempSync(path.join(tmpdir(), 'footlight-worker-'));
   undo.push(() => rmSync(scratch, { recursive: true, force: true }));
   const worker = fork(path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'), [], {
@@ -165,7 +167,7 @@ async function open(
   );
   await page.evaluate(watchPage);
 
-  await warm;
+  await Promise.all([warm, drawing]);
   worker.send({
     type: 'prepare',
     session_id: '11111111-1111-4111-8111-111111111111',

@@ -8,6 +8,7 @@ import { Pacer } from './pacer.ts';
 import { type PlayoutChange, PlayoutDelay } from './playout-delay.ts';
 import { Drain } from './rate/drain.ts';
 import { BandwidthEstimate, type PathView } from './rate/estimate.ts';
+import { LossShare } from './rate/loss.ts';
 import { type ProbeResult, ProbeRun } from './rate/probe.ts';
 import { PROBE_MS } from './rate/rate-control.ts';
 import {
@@ -104,6 +105,7 @@ export class PeerMedia {
   #rttMs = 0;
   #jitterMs = 0;
   readonly #estimate: BandwidthEstimate;
+  readonly #losses = new LossShare();
   #drain: Drain | null = null;
   #probe: { run: ProbeRun; kbps: number } | null = null;
   #pathTimer: NodeJS.Timeout | null = null;
@@ -224,6 +226,7 @@ export class PeerMedia {
     const nowMs = this.#options.clock.monotonicMs();
     this.#pacer.clear();
     this.#probe = null;
+    this.#estimate.held();
     this.#drain = new Drain(this.#transport.backlogBytes, this.#linkKbps, this.#rttMs, nowMs);
   }
 
@@ -441,7 +444,8 @@ export class PeerMedia {
     if (report.ssrc !== this.#video.identity.ssrc) return;
     const rttMs = roundTripMs(report, this.#options.clock.wallMs());
     if (rttMs !== null) this.#rttMs = rttMs;
-    this.#estimate.onLoss(report.fractionLost, nowMs);
+    const lost = this.#losses.report(report, nowMs);
+    if (lost !== null) this.#estimate.onLoss(lost, nowMs);
     this.#jitterMs = (report.jitter / VIDEO_CLOCK_HZ) * 1000;
     this.#reportPlayout(this.#playout.onReport({ rttMs, jitterMs: this.#jitterMs }, nowMs));
   }

@@ -91,7 +91,8 @@ describe('sender reports', () => {
     writeNtp(sent, 0, facts.nowMs);
     const report = {
       ssrc: 1,
-      fractionLost: 0,
+      packetsLost: 0,
+      highestSequence: 0,
       jitter: 0,
       lastSenderReport: sent.readUInt32BE(2),
       delaySinceLast: Math.round(0.1 * 65_536),

@@ -26,8 +26,10 @@ export type RtcpFeedback =
 
 export interface ReceptionReport {
   ssrc: number;
-  /** 0–1 */
-  fractionLost: number;
+  /** Packets that never came, since the start (count); below 0 where some came twice. */
+  packetsLost: number;
+  /** Highest sequence number received, with the count of its wraps above it. */
+  highestSequence: number;
   /** Timestamp units of the track's clock. */
   jitter: number;
   /** Middle 32 bits of the NTP time of the last sender report; 0 = none yet. */
@@ -121,7 +123,9 @@ function isTransportCc(data: Buffer): boolean {
 function readReport(report: RtcpRrPacket['reports'][number]): ReceptionReport {
   return {
     ssrc: report.ssrc,
-    fractionLost: report.fractionLost / 256,
+    // 24 bits with a sign, which the library reads without.
+    packetsLost: (report.packetsLost << 8) >> 8,
+    highestSequence: report.highestSequence,
     jitter: report.jitter,
     lastSenderReport: report.lsr,
     delaySinceLast: report.dlsr,

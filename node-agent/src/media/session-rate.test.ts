@@ -213,6 +213,29 @@ describe('a link that falls from 5 to 0.5 Mbit/s and comes back', () => {
     expect(longestGap(bench.framesSince(downAtMs), downAtMs, bench.nowMs())).toBeLessThan(1_000);
   });
 
+  test('what the full queue lost is not counted against the link as well, however often it is reported', () => {
+    const bench = build({}, 20_000);
+    bench.run(4_000);
+    bench.path.kbps = 500;
+    bench.run(8_000);
+    expect(bench.path.dropped).toBeGreaterThan(0);
+    expect(Math.min(...bench.setpoints.map(({ kbps }) => kbps))).toBeGreaterThan(350);
+  });
+
+  test('a receiver that is busy, and so reads late and in batches, is understood all the same', () => {
+    const bench = build();
+    bench.path.busyMs = 30;
+    bench.run(10_000);
+    expect(bench.setpoints).toEqual([]);
+    const downAtMs = bench.nowMs();
+    bench.path.kbps = 500;
+    bench.run(8_000);
+    const down = bench.setpoints.filter(({ atMs }) => atMs > downAtMs);
+    expect(down[0]?.atMs).toBeLessThan(downAtMs + 300);
+    expect(Math.min(...down.map(({ kbps }) => kbps))).toBeGreaterThan(300);
+    expect(longestGap(bench.framesSince(downAtMs), downAtMs, bench.nowMs())).toBeLessThan(600);
+  });
+
   test('with the ladder on, size and rate give way with the same keyframe', () => {
     const bench = build({
       abr_ladder_resolution: true,

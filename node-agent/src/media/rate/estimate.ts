@@ -22,9 +22,11 @@ const MIN_KBPS = 50;
 const ARRIVED_WINDOW_MS = 500;
 /** A receiver whose clock stands still fills no memory. */
 const MAX_ARRIVED = 4_096;
+/** A link at less than this share of what it last proved to carry became slower; above it, it may be chance. */
+const FELL_FAR = 0.5;
 const CAP_FORGOTTEN_MS = 10_000;
 const LOSS_LIMIT = 0.1;
-/** Receiver reports are a second apart: those that follow a cliff still tell of the losses before it. */
+/** The losses before a cliff are heard of only when packets come again behind them. */
 const LOSS_DEAF_MS = 1_500;
 const LONG_QUEUE_MS = 100;
 
@@ -85,7 +87,7 @@ export class BandwidthEstimate {
     else this.#longQueueSinceMs ??= nowMs;
   }
 
-  /** A receiver report of the picture. @param fractionLost 0–1 */
+  /** Losses of the picture, about once a second. @param fractionLost 0–1 */
   onLoss(fractionLost: number, nowMs: number): void {
     if (nowMs < this.#lossDeafUntilMs) return;
     const kbps = Math.min(this.#kbps, this.#lossKbps);
@@ -109,6 +111,11 @@ export class BandwidthEstimate {
     this.#kbps = Math.min(this.#topKbps, Math.max(this.#kbps, receivedKbps * USABLE));
   }
 
+  /** Sending stops until the queue is empty: what a full queue lost has been answered by that. */
+  held(): void {
+    this.#lossDeafUntilMs = Number.POSITIVE_INFINITY;
+  }
+
   /** Sending stopped until the queue was empty. */
   drained(nowMs: number): void {
     this.#delay.drained();
@@ -125,9 +132,10 @@ export class BandwidthEstimate {
   #lower(nowMs: number): void {
     const seenKbps = this.#delay.linkKbps;
     if (seenKbps === null) return;
-    // A few packets of a slow link may come slowly by chance; what it carried for half a second it can carry. Before the
-    // first fall that would count what came while it was still fast.
-    const linkKbps = this.#cap ? Math.max(seenKbps, this.#arrivedKbps) : seenKbps;
+    // A few packets of a slow link may come slowly by chance; what it carried for half a second it can carry. When it fell
+    // far that would count what came while it was still fast.
+    const isChance = this.#cap !== null && seenKbps > this.#cap.kbps * FELL_FAR;
+    const linkKbps = isChance ? Math.max(seenKbps, this.#arrivedKbps) : seenKbps;
     if (linkKbps * USABLE >= this.#kbps) return;
     this.#cap = { kbps: linkKbps, sinceMs: nowMs };
     this.#kbps = Math.max(MIN_KBPS, linkKbps * USABLE);

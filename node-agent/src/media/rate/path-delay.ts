@@ -17,13 +17,17 @@ const EXCESS_MS = 25;
 const EMPTY_MS = 10;
 /** A receiver's clock that jumps starts everything again. */
 const JUMP_MS = 20_000;
-/** What arrived in this time of a full queue tells the link's speed. */
+/**
+ * What arrived in this time of a full queue tells the link's speed. Short, since what came before a link became slow
+ * tells of the link that it was; a link too slow for enough packets in it gets the longer time.
+ */
+const SHORT_WINDOW_MS = 60;
 const BUSY_WINDOW_MS = 250;
 const MIN_BUSY_MS = 20;
 const MIN_BUSY_PACKETS = 4;
 /** A receiver whose clock stands still fills no memory. */
 const MAX_BUSY_PACKETS = 1_000;
-/** Newest packets of which the least delayed one counts, since a single one may be late by chance. */
+/** Newest packets that are looked at together, since a single one may be late by chance. */
 const NEWEST = 3;
 
 export type PathVerdict = 'slower' | 'clear' | 'unclear';
@@ -49,12 +53,13 @@ export class PathDelay {
    * pause between two arrivals is left out: a slow link spaces packets evenly, a receiver that was busy does not.
    */
   get linkKbps(): number | null {
-    if (this.#busy.length < MIN_BUSY_PACKETS) return null;
+    const newest = this.#newestBusy();
+    if (newest.length < MIN_BUSY_PACKETS) return null;
     let bytes = 0;
     let spanMs = 0;
     let longest = { pauseMs: 0, bytes: 0 };
-    for (const [i, packet] of this.#busy.entries()) {
-      const before = this.#busy[i - 1];
+    for (const [i, packet] of newest.entries()) {
+      const before = newest[i - 1];
       if (!before) continue;
       const pauseMs = packet.receivedAtMs - before.receivedAtMs;
       bytes += packet.bytes;
@@ -65,6 +70,12 @@ export class PathDelay {
     return restMs < MIN_BUSY_MS ? null : ((bytes - longest.bytes) * 8) / restMs;
   }
 
+  #newestBusy() {
+    const newestMs = this.#busy.at(-1)?.receivedAtMs ?? 0;
+    const from = this.#busy.findIndex(({ receivedAtMs }) => newestMs - receivedAtMs <= SHORT_WINDOW_MS);
+    return this.#busy.slice(Math.max(0, Math.min(from, this.#busy.length - MIN_BUSY_PACKETS)));
+  }
+
   /**
    * @param flights of one feedback packet, in sending order
    * @param estimateKbps what the link is thought to carry
@@ -73,7 +84,7 @@ export class PathDelay {
     const before = this.#lastExcessMs;
     for (const flight of flights) this.#addOne(flight, estimateKbps);
     if (flights.length === 0 || this.#newest.length < NEWEST) return 'unclear';
-    const excessMs = Math.min(...this.#newest.map((packet) => packet.excessMs));
+    const [, excessMs = 0] = this.#newest.map((packet) => packet.excessMs).sort((a, b) => a - b);
     this.#lastExcessMs = excessMs;
     // A queue that shrinks is on its way out: the estimate in force suits it.
     if (excessMs >= EXCESS_MS) return excessMs >= before - 1 ? 'slower' : 'unclear';

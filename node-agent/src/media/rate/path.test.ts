@@ -67,6 +67,17 @@ describe('queue on the path', () => {
     expect(delay.linkKbps).toBeLessThan(560);
   });
 
+  test('that became slow behind a burst of our own is as slow as it is now, not as fast as it was', () => {
+    const line = new Line(5000);
+    const delay = new PathDelay();
+    for (const { flights } of stream(line, 4000, 0, 2_000)) delay.add(flights, 4400);
+    delay.add(line.frame(2_000, 30_000), 4400);
+    line.kbps = 500;
+    delay.add(line.frame(2_016, 4_800), 4400);
+    expect(delay.linkKbps).toBeGreaterThan(450);
+    expect(delay.linkKbps).toBeLessThan(560);
+  });
+
   test('a receiver that was busy for a moment makes no slow link', () => {
     const line = new Line(5000);
     const delay = new PathDelay();
@@ -116,6 +127,18 @@ describe('estimate', () => {
     estimate.drained(5_000);
     for (const { flights, nowMs } of stream(line, 800, 5_000, 5_000)) estimate.onFeedback(flights, nowMs);
     expect(estimate.view.kbps).toBeLessThan(1100);
+  });
+
+  test('falls as fast when the link has given way before', () => {
+    const line = new Line(5000);
+    const estimate = new BandwidthEstimate(4000);
+    line.kbps = 3500;
+    for (const { flights, nowMs } of stream(line, 4000, 0, 1_000)) estimate.onFeedback(flights, nowMs);
+    estimate.drained(2_000);
+    for (const { flights, nowMs } of stream(line, 3000, 2_000, 2_000)) estimate.onFeedback(flights, nowMs);
+    line.kbps = 500;
+    for (const { flights, nowMs } of stream(line, 3000, 4_000, 140)) estimate.onFeedback(flights, nowMs);
+    expect(estimate.view.kbps).toBeLessThan(560);
   });
 
   test('a clean probe lifts it, another one does not', () => {

@@ -85,6 +85,17 @@ describe('after a cliff', () => {
     expect(steps).toEqual([900, 972, 972, 1000, 1000, 1000, 1000, 1000]);
   });
 
+  test('an estimate of broken kilobits is reached and kept, and what it carries is calm', () => {
+    const rate = fallen();
+    const actions: RateAction[] = [];
+    for (let nowMs = 1_100; nowMs <= 2_500; nowMs += 60) actions.push(...rate.step(path(933.6), nowMs));
+    expect(rate.setpointKbps).toBe(933);
+    expect(
+      actions.filter((action) => action.kind === 'retarget' && action.reason === 'network_down'),
+    ).toEqual([]);
+    expect(kinds(actions)).toContain('probe');
+  });
+
   test('after a second of calm it probes at twice the rate, once at a time', () => {
     const rate = fallen();
     let probes: RateAction[] = [];

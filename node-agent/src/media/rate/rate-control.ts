@@ -189,7 +189,8 @@ export class RateControl {
     if (nowMs - phase.steppedAtMs >= CLIMB_STEP_MS && path.queueingDelayMs <= CALM_QUEUE_MS) {
       // Feedback does not come in steps of 200 ms; what is over counts for the next one.
       phase.steppedAtMs = Math.max(phase.steppedAtMs + CLIMB_STEP_MS, nowMs - CLIMB_STEP_MS);
-      const kbps = Math.round(Math.min(phase.beforeKbps, estimateKbps, this.#setpointKbps * CLIMB_FACTOR));
+      // Rounded up it would be over the estimate, and taken down again.
+      const kbps = Math.floor(Math.min(phase.beforeKbps, estimateKbps, this.#setpointKbps * CLIMB_FACTOR));
       if (kbps > this.#setpointKbps) actions.push(...this.#climbTo(kbps, phase, nowMs));
     }
     if (this.#phase.kind === 'climbing' && !this.#probing && this.#isProbeDue(phase, nowMs)) {

@@ -56,3 +56,18 @@ export function writeTransportCc(
   packet.writeUInt16BE(packet.length / 4 - 1, 2);
   return packet;
 }
+
+/** A receiver report about one stream. */
+export function writeReceiverReport(
+  ssrc: number,
+  { packetsLost, highestSequence }: { packetsLost: number; highestSequence: number },
+): Buffer {
+  const packet = Buffer.alloc(32);
+  packet[0] = 0x81;
+  packet[1] = 201;
+  packet.writeUInt16BE(7, 2);
+  packet.writeUInt32BE(ssrc, 8);
+  packet.writeIntBE(packetsLost, 13, 3);
+  packet.writeUInt32BE(highestSequence, 16);
+  return packet;
+}

@@ -1,10 +1,10 @@
 import type { Track } from 'node-datachannel';
 import { readRtpHeader } from '../rtp-packet.ts';
-import { transportSequence, writeTransportCc } from './feedback.ts';
+import { transportSequence, writeReceiverReport, writeTransportCc } from './feedback.ts';
 
 /**
- * A link with a queue that drops at its end, and a receiver behind it that answers with transport-wide feedback: in
- * simulated time, for tests of rate control. Time moves by advance(), one millisecond a step.
+ * A link with a queue that drops at its end, and a receiver behind it that answers with transport-wide feedback, and as
+ * browsers do with a receiver report a second and one for each gap it finds: in simulated time, for tests of rate control. Time moves by advance(), one millisecond a step.
  */
 
 export interface Delivered {
@@ -20,6 +20,7 @@ export interface Delivered {
 const OVERHEAD_BYTES = 42;
 const FEEDBACK_MS = 60;
 const ONE_WAY_MS = 2;
+const REPORT_MS = 1_000;
 
 export class SimulatedPath {
   kbps: number;
@@ -28,6 +29,14 @@ export class SimulatedPath {
   dropped = 0;
   /** 0–1, lost at random behind the queue. */
   loss = 0;
+  /** A busy receiver reads what came only now and then, at most this long after it came, milliseconds. */
+  busyMs = 0;
+  #unread: Buffer[] = [];
+  #readsAtMs = 0;
+  #highestSequence: number | null = null;
+  #received = 0;
+  #firstSequence = 0;
+  #ssrc = 0;
   readonly #limitBytes: number;
   readonly #random: () => number;
   #nowMs: number;
@@ -71,8 +80,13 @@ export class SimulatedPath {
       this.#queue.shift();
       this.#creditBytes -= next.bytes;
       this.#queuedBytes -= next.bytes;
-      this.#arrive(next.data);
+      this.#unread.push(next.data);
     }
+    if (this.#nowMs >= this.#readsAtMs) {
+      this.#readsAtMs = this.#nowMs + this.busyMs * this.#random();
+      for (const data of this.#unread.splice(0)) this.#arrive(data);
+    }
+    if (this.#nowMs % REPORT_MS === 0) this.#report();
     if (this.#nowMs % FEEDBACK_MS === 0) this.#feedBack();
   }
 
@@ -107,6 +121,19 @@ export class SimulatedPath {
       isPadding,
     });
     this.#arrivals.push({ sequence, atMs });
+    this.#ssrc = data.readUInt32BE(8);
+    if (this.#highestSequence === null) this.#firstSequence = header.sequence;
+    const steps = ((header.sequence - (this.#highestSequence ?? header.sequence - 1)) << 16) >> 16;
+    this.#received++;
+    this.#highestSequence = (this.#highestSequence ?? header.sequence - 1) + Math.max(0, steps);
+    if (steps > 1) this.#report();
+  }
+
+  #report(): void {
+    if (this.#highestSequence === null) return;
+    const packetsLost = this.#highestSequence - this.#firstSequence + 1 - this.#received;
+    const totals = { packetsLost, highestSequence: this.#highestSequence };
+    this.#listener(writeReceiverReport(this.#ssrc, totals));
   }
 
   #feedBack(): void {
