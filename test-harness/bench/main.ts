@@ -1,6 +1,7 @@
 /** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
 import { benchAdmission } from './admission.ts';
 import { benchApi } from './api.ts';
+import { benchDensity } from './density.ts';
 import { benchFanin, benchStorm } from './fleet.ts';
 import { benchLogin } from './login.ts';
 import { benchLoss } from './loss.ts';
@@ -24,6 +25,7 @@ const benches: Record<string, () => Promise<number>> = {
   click: () => benchMedia(['click'], ROUNDS),
   step: () => benchStep(10),
   loss: () => benchLoss(ROUNDS),
+  density: () => benchDensity(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
 };
 

@@ -1,11 +1,7 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { startBrowser } from '../src/browser/chromium.ts';
-import { repositoryRoot } from '../src/stack/program.ts';
+import { START_LIMIT_MS, startAgentWorker, type WorkerSession } from './agent-worker.ts';
 import { startBareDisplay } from './display.ts';
+import { startMovingPicture } from './moving-picture.ts';
 import type { SlowPath } from './slow-path.ts';
 
 /** The agent's media worker on one side of a path, a real browser on the other, a picture that fills the bitrate. */
@@ -29,7 +25,7 @@ export interface PageRecord {
 export interface WorkerViewerOptions {
   path: SlowPath;
   settings: Record<string, unknown>;
-  stream: { width: number; height: number; fps: number; bitrate_kbps: number; rungs: [number, number][] };
+  stream: WorkerSession['stream'];
 }
 
 declare global {
@@ -45,7 +41,6 @@ declare global {
   }
 }
 
-const START_LIMIT_MS = 20_000;
 const PAGE = `<!doctype html><meta charset="utf-8"><title>viewer</title>
 <style>html,body{margin:0;background:#000}video{width:100vw;height:100vh}</style>
 <video autoplay muted playsinline></video>`;
@@ -71,42 +66,10 @@ async function open(
 ): Promise<WorkerViewer> {
   const display = await startBareDisplay(stream);
   undo.push(() => display.stop());
-  const { width, height, fps } = stream;
-  const picture = spawn(
-    '/usr/bin/python3',
-    [
-      path.join(repositoryRoot, 'test-harness', 'bench', 'moving-picture.py'),
-      display.name,
-      ...[width, height, fps].map(String),
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  undo.push(() => ended(picture));
-  // Its only word: that it draws.
-  const drawing = once(picture.stdout, 'data', { signal: AbortSignal.timeout(START_LIMIT_MS) });
-  drawing.catch(() => undefined);
-  const scratch = mkdtempSync(path.join(tmpdir(), 'footlight-worker-'));
-  undo.push(() => rmSync(scratch, { recursive: true, force: true }));
-  const worker = fork(path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'), [], {
-    env: { ...process.env, FOOTLIGHT_PARENT_PID: String(process.pid) },
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  undo.push(() => ended(worker));
-
-  const waiting = new Map<string, () => void>();
-  const said = (type: string) =>
-    new Promise<void>((resolve, reject) => {
-      const limit = setTimeout(() => reject(new Error(`The worker never said ${type}`)), START_LIMIT_MS);
-      waiting.set(type, () => {
-        clearTimeout(limit);
-        resolve();
-      });
-    });
-  worker.on('message', ({ type }: { type: string }) => waiting.get(type)?.());
-  // It may be warm before the browser is up; one that never is shows at the await.
-  const warm = said('warm');
-  warm.catch(() => undefined);
+  const drawing = startMovingPicture(display.name, stream);
+  undo.push(async () => (await drawing.catch(() => null))?.stop());
+  const worker = startAgentWorker(null);
+  undo.push(() => worker.close());
 
   const browser = await startBrowser(
     { width: 1280, height: 720 },
@@ -131,9 +94,7 @@ async function open(
       .evaluate((m) => window.hearWorker(m as Parameters<typeof window.hearWorker>[0]), message)
       .catch(() => undefined);
   };
-  worker.on('message', (raw) => {
-    // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
-    const message = raw as any;
+  worker.onMessage((message) => {
     if (message.type === 'failure') failures.push(String(message.error));
     if (message.type === 'metrics') metrics.push(message.metrics);
     if (message.type === 'event' && message.event === 'abr.retarget') {
@@ -167,39 +128,10 @@ async function open(
   );
   await page.evaluate(watchPage);
 
-  await Promise.all([warm, drawing]);
-  worker.send({
-    type: 'prepare',
-    session_id: '11111111-1111-4111-8111-111111111111',
-    uid: null,
-    gid: null,
-    display: display.name,
-    xauthority: null,
-    pulse_server: null,
-    scratch_dir: scratch,
-    stream: {
-      ...stream,
-      abr_floor_kbps: 0,
-      codec: 'h264',
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 50,
-      audio: false,
-      mic: false,
-    },
-    encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-    settings,
-    media: { addresses: [slowPath.address], ports: null },
-  });
-  await said('prepared');
-  worker.send({ type: 'start' });
-  const client_id = '22222222-2222-4222-8222-222222222222';
-  worker.send({
-    type: 'attach',
-    conn: 1,
-    client_id,
-    hello: { type: 'hello', protocol: 1, client_id, client: { kind: 'browser' }, codecs: ['h264'] },
-    ice_servers: [],
-  });
+  await drawing;
+  const addresses = [slowPath.address];
+  await worker.begin({ display: display.name, stream, settings, addresses });
+  worker.attach();
   await page.waitForFunction(() => window.footlightViewer.pictures.length > 10, undefined, {
     timeout: START_LIMIT_MS,
   });
@@ -269,11 +201,4 @@ function watchPage(): void {
       else await connection.addIceCandidate(init).catch(() => undefined);
     }
   };
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await gone;
 }

@@ -113,6 +113,18 @@ describe('after a cliff', () => {
     expect(rate.probed(2000, 3_500)).toMatchObject([{ toKbps: 1700, reason: 'network_up' }]);
   });
 
+  test('no probe asks for more than leads back to the setpoint from before', () => {
+    const rate = fallen();
+    rate.step(path(900), 2_000);
+    rate.probed(4_000, 2_200);
+    expect(rate.setpointKbps).toBe(3_400);
+    const probes: RateAction[] = [];
+    for (let nowMs = 2_300; nowMs <= 3_700; nowMs += 100) {
+      probes.push(...rate.step(path(3_400), nowMs).filter(({ kind }) => kind === 'probe'));
+    }
+    expect(probes).toEqual([{ kind: 'probe', kbps: LAUNCH / 0.85 }]);
+  });
+
   test('a queue is no calm', () => {
     const rate = fallen();
     for (let nowMs = 1_100; nowMs <= 6_000; nowMs += 100) {

@@ -24,8 +24,8 @@ const CALM_QUEUE_MS = 30;
 const PROBE_FACTOR = 2;
 export const PROBE_MS = 100;
 const PROBE_SHARE = 0.85;
-/** A link that stays slow is probed ever more seldom: after this share of the time since it last gave way. */
-const PROBE_PATIENCE = 0.15;
+/** A link that stays slow is probed ever more seldom, from ten seconds on: after this share of the time since it last gave way. */
+const PROBE_PATIENCE = 0.1;
 const MAX_PROBE_INTERVAL_MS = 10_000;
 /** Close enough to the setpoint from before. */
 const BACK_SHARE = 0.99;
@@ -196,7 +196,9 @@ export class RateControl {
     if (this.#phase.kind === 'climbing' && !this.#probing && this.#isProbeDue(phase, nowMs)) {
       this.#probing = true;
       phase.calmSinceMs = nowMs + PROBE_MS;
-      actions.push({ kind: 'probe', kbps: this.#setpointKbps * PROBE_FACTOR });
+      // More than leads back to the setpoint from before may fail for no reason.
+      const enoughKbps = phase.beforeKbps / PROBE_SHARE;
+      actions.push({ kind: 'probe', kbps: Math.min(enoughKbps, this.#setpointKbps * PROBE_FACTOR) });
     }
     return actions;
   }
