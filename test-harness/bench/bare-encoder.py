@@ -16,7 +16,7 @@ Gst.init(None)
 # One thread, as the media worker takes where it has one core.
 pipeline = Gst.parse_launch(
     f"ximagesrc display-name={name} show-pointer=false use-damage=false ! video/x-raw,framerate={fps}/1 "
-    f"! videoconvertscale ! video/x-raw,format=I420,width={width},height={height},pixel-aspect-ratio=1/1 "
+    f"! videoconvertscale ! video/x-raw,format=I420,colorimetry=bt709,width={width},height={height},pixel-aspect-ratio=1/1 "
     "! queue leaky=downstream max-size-buffers=3 max-size-bytes=0 max-size-time=0 "
     "! openh264enc usage-type=camera complexity=low rate-control=bitrate gop-size=60 enable-frame-skip=false "
     "scene-change-detection=false background-detection=false adaptive-quantization=false multi-thread=1 "
