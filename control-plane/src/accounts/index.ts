@@ -1,5 +1,5 @@
 export type { AccountsDeps } from './deps.ts';
 export type { Probe, ProbeFacts } from './devices/probe.ts';
-export { loadLatestProbe } from './devices/store.ts';
+export { loadLatestProbe, loadLatestProbes, NO_DEVICE } from './devices/store.ts';
 export { registerAccountsRoutes } from './routes.ts';
 export { createAccounts } from './service.ts';

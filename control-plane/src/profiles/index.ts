@@ -17,10 +17,10 @@ export { createProfiles } from './service.ts';
 // What admission reads in its own transaction.
 export {
   findLaunchProfile,
-  holdRung,
-  listClientFailures,
+  holdRungs,
   listLaunchProfiles,
+  loadClientFailures,
   loadPolicy,
-  loadPreference,
+  loadPreferences,
   type Policy,
 } from './store.ts';

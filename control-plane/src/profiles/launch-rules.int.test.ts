@@ -10,10 +10,10 @@ import {
   floorOf,
   judgeLaunchProfile,
   judgeRung,
-  listClientFailures,
   listLaunchProfiles,
+  loadClientFailures,
   loadPolicy,
-  loadPreference,
+  loadPreferences,
   permits,
   profileWithoutChoice,
   recommend,
@@ -48,13 +48,13 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
     await app.call(app.people.alice, 'PATCH', '/v1/me/profile-preferences', { body });
     const read = await inTransaction(async (tx) => ({
       policy: await loadPolicy(tx),
-      hers: await loadPreference(tx, app.people.alice.id),
-      bobs: await loadPreference(tx, app.people.bob.id),
+      preferences: await loadPreferences(tx, [app.people.alice.id, app.people.bob.id]),
       all: await listLaunchProfiles(tx),
       none: await findLaunchProfile(tx, 'nowhere'),
     }));
     expect(read.policy).toEqual({ globalDefaultProfileId: '1080p90', userOverridesAllowed: true });
-    expect([read.hers, read.bobs, read.none]).toEqual(['720p60', null, null]);
+    expect([...read.preferences]).toEqual([[app.people.alice.id, '720p60']]);
+    expect(read.none).toBeNull();
     expect(profileWithoutChoice(APP, read.policy.globalDefaultProfileId)).toBe('1080p90');
     const judged = read.all
       .filter(({ profile }) => permits(APP, ['4k60', '720p60'], profile.id))
@@ -100,7 +100,7 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
       .execute();
     const { chain, failures } = await inTransaction(async (tx) => ({
       chain: (await findLaunchProfile(tx, '1080p60'))?.rungs ?? [],
-      failures: await listClientFailures(tx, deviceId, now - FAILURE_COUNTS_MS),
+      failures: (await loadClientFailures(tx, [deviceId], now - FAILURE_COUNTS_MS)).get(deviceId) ?? [],
     }));
     expect(failures).toEqual([
       { launch_profile_id: '1080p60', stream_profile_id: '1080p60-av1', codec: 'av1' },

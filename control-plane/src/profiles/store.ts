@@ -56,12 +56,17 @@ export async function lockRung(database: Database, tx: Tx, id: string): Promise<
 }
 
 /**
- * Holds the rung that a session is about to record until the transaction ends: whoever deletes it either sees the
- * session or was first. @returns whether it is still there
+ * Holds the rungs that sessions are about to record until the transaction ends: whoever deletes one either sees the
+ * session or was first. @returns those that are still there
  */
-export async function holdRung(database: Database, tx: Tx, id: string): Promise<boolean> {
-  const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
-  return (await database.forShare(query).executeTakeFirst()) !== undefined;
+export async function holdRungs(
+  database: Database,
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const query = tx.selectFrom('stream_profiles').select('id').where('id', 'in', ids).orderBy('id');
+  return new Set((await database.forShare(query).execute()).map(({ id }) => id));
 }
 
 /** How many sessions, live and past, resolved to each rung; rungs of none are missing. */
@@ -289,12 +294,21 @@ export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolea
 
 /** The launch profile that the user made the default; null: none. */
 export async function loadPreference(db: Executor, userId: string): Promise<string | null> {
-  const row = await db
+  return (await loadPreferences(db, [userId])).get(userId) ?? null;
+}
+
+/** The same of several people; those without one are missing. */
+export async function loadPreferences(
+  db: Executor,
+  userIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (userIds.length === 0) return new Map();
+  const rows = await db
     .selectFrom('profile_preferences')
-    .select('default_profile_id')
-    .where('user_id', '=', userId)
-    .executeTakeFirst();
-  return row?.default_profile_id ?? null;
+    .select(['user_id', 'default_profile_id'])
+    .where('user_id', 'in', userIds)
+    .execute();
+  return new Map(rows.map((row) => [row.user_id, row.default_profile_id]));
 }
 
 export async function storePreference(
@@ -320,17 +334,34 @@ export async function listClientFailures(
   db: Executor,
   deviceId: string,
   sinceMs: number,
-): Promise<ClientFailure[]> {
+): Promise<readonly ClientFailure[]> {
+  return (await loadClientFailures(db, [deviceId], sinceMs)).get(deviceId) ?? [];
+}
+
+/** The same of several devices; those of which nothing is known are missing. */
+export async function loadClientFailures(
+  db: Executor,
+  deviceIds: readonly string[],
+  sinceMs: number,
+): Promise<Map<string, ClientFailure[]>> {
+  const failures = new Map<string, ClientFailure[]>();
+  if (deviceIds.length === 0) return failures;
   const rows = await db
     .selectFrom('client_failures')
-    .select(['launch_profile_id', 'stream_profile_id', 'codec'])
-    .where('device_id', '=', deviceId)
+    .select(['device_id', 'launch_profile_id', 'stream_profile_id', 'codec'])
+    .where('device_id', 'in', deviceIds)
     .where('outcome', '=', 'fail')
     .where('recorded_at', '>=', sinceMs)
     .execute();
-  return rows.map((row) => ({
-    launch_profile_id: row.launch_profile_id || null,
-    stream_profile_id: row.stream_profile_id || null,
-    codec: row.codec || null,
-  }));
+  for (const row of rows) {
+    const failure = {
+      launch_profile_id: row.launch_profile_id || null,
+      stream_profile_id: row.stream_profile_id || null,
+      codec: row.codec || null,
+    };
+    const list = failures.get(row.device_id);
+    if (list) list.push(failure);
+    else failures.set(row.device_id, [failure]);
+  }
+  return failures;
 }

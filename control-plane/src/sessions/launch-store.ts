@@ -1,5 +1,6 @@
 import type { AppListItem } from '@footlight/protocol/rest';
-import { loadLatestProbe } from '../accounts/index.ts';
+import type { Selectable } from 'kysely';
+import { loadLatestProbes, NO_DEVICE } from '../accounts/index.ts';
 import { loadAllowLists, versionReader } from '../catalog/index.ts';
 import {
   bool,
@@ -12,15 +13,15 @@ import {
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import {
   FAILURE_COUNTS_MS,
-  listClientFailures,
   listLaunchProfiles,
+  loadClientFailures,
   loadPolicy,
-  loadPreference,
+  loadPreferences,
 } from '../profiles/index.ts';
 import { loadNewestHomeHost } from '../storage/index.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
 import type { HeldFacts, Snapshot } from './launch/admission.ts';
-import { loadQuotaSessions } from './store.ts';
+import { type Holdings, loadHoldings } from './store.ts';
 
 /** An app as a launch sees it. */
 export interface LaunchApp extends RuntimeFacts {
@@ -42,8 +43,21 @@ export interface LaunchApp extends RuntimeFacts {
 
 /** @returns null for an unknown app; a disabled one is returned */
 export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp | null> {
-  const app = await db.selectFrom('apps').selectAll().where('id', '=', id).executeTakeFirst();
-  if (app === undefined) return null;
+  return (await loadLaunchApps(db, [id])).get(id) ?? null;
+}
+
+/** The same of several apps; unknown ones are missing. */
+async function loadLaunchApps(db: Executor, ids: readonly string[]): Promise<Map<string, LaunchApp>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom('apps').selectAll().where('id', 'in', ids).execute();
+  const presets = await loadPresets(
+    db,
+    rows.map((app) => app.runtime_preset_id).filter((id) => id !== null),
+  );
+  return new Map(rows.map((app) => [app.id, toLaunchApp(app, presets)]));
+}
+
+function toLaunchApp(app: Selectable<AppsTable>, presets: ReadonlyMap<string, PresetFacts>): LaunchApp {
   return {
     id: app.id,
     name: app.name,
@@ -61,26 +75,27 @@ export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp
     runtime_spec: fromJson(app.runtime_spec),
     managed_home: bool(app.managed_home),
     home_container_path: app.home_container_path,
-    preset: await loadPreset(db, app.runtime_preset_id),
+    preset: presets.get(app.runtime_preset_id ?? '') ?? null,
   };
 }
 
-async function loadPreset(db: Executor, id: AppsTable['runtime_preset_id']): Promise<PresetFacts | null> {
-  if (id === null) return null;
-  const row = await db
-    .selectFrom('runtime_presets')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-  return {
-    image: row.image,
-    args: fromJson(row.args),
-    env: fromJson(row.env),
-    mounts: fromJson(row.mounts),
-    managed_home: bool(row.managed_home),
-    home_container_path: row.home_container_path,
-    network: row.network,
-  };
+async function loadPresets(db: Executor, ids: readonly string[]): Promise<Map<string, PresetFacts>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.selectFrom('runtime_presets').selectAll().where('id', 'in', ids).execute();
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      {
+        image: row.image,
+        args: fromJson(row.args),
+        env: fromJson(row.env),
+        mounts: fromJson(row.mounts),
+        managed_home: bool(row.managed_home),
+        home_container_path: row.home_container_path,
+        network: row.network,
+      },
+    ]),
+  );
 }
 
 /** Who a launch is for. */
@@ -111,77 +126,111 @@ export function catalogReader(database: Database): () => Promise<SharedFacts> {
   });
 }
 
-/** Reads all that a launch is judged by before its transaction. What the app's absence decides is not read. */
-export async function loadSnapshot(
-  db: Executor,
-  launcher: Launcher,
-  appId: string,
-  { catalog, ...facts }: Pick<Snapshot, 'settings' | 'prefersHomeHost'> & { catalog: SharedFacts },
-  nowMs: number,
-): Promise<Snapshot> {
-  const { userId } = launcher;
-  const isAdmin = launcher.role === 'admin';
-  const found = await loadLaunchApp(db, appId);
-  const app = found?.enabled ? found : null;
-  const parent = app?.parent_app_id ? await loadLaunchApp(db, app.parent_app_id) : null;
-  const entitled = app !== null && (await isEntitled(db, userId, app.id));
-  const needsHome = parent !== null || facts.prefersHomeHost;
-  const [allowLists, preference, latest, home] = await Promise.all([
-    loadAllowLists(db, app === null ? [] : [app.id]),
-    loadPreference(db, userId),
-    loadLatestProbe(db, userId, nowMs),
-    app !== null && needsHome ? loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null,
-  ]);
-  const probe = latest.probe.kind === 'fresh' ? latest.probe.facts : null;
-  const failures =
-    latest.deviceId === null ? [] : await listClientFailures(db, latest.deviceId, nowMs - FAILURE_COUNTS_MS);
-  return {
-    ...facts,
-    app,
-    parent,
-    entitled,
-    choice: {
-      isAdmin,
-      allowList: allowLists.get(appId) ?? [],
-      ...catalog,
-      preference,
-      client: { probe, failures },
-    },
-    viewer: { isAdmin, probe },
-    homeHostId: home?.host_id ?? null,
-  };
+/** A launch as far as its reading goes. */
+export interface Asked {
+  launcher: Launcher;
+  appId: string;
 }
 
-/** What a launch is judged by once it holds the user's row: call inside the transaction. */
-export async function holdFacts(
-  database: Database,
-  tx: Tx,
-  launcher: Launcher,
-  appId: string,
-): Promise<HeldFacts & { username: string }> {
-  const user = await lockUser(database, tx, launcher.userId);
-  return {
-    username: user?.username ?? '',
-    maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
-    entitled: await holdEntitlement(database, tx, launcher.userId, appId),
-    deviceExists: launcher.deviceId === null || (await deviceExists(tx, launcher.deviceId)),
-    sessions: await loadQuotaSessions(tx, launcher.userId),
-  };
+/**
+ * Reads all that launches are judged by before their transaction, each table once for all of them.
+ * @returns one snapshot each, in order
+ */
+export async function loadSnapshots(
+  db: Executor,
+  asked: readonly Asked[],
+  { catalog, ...facts }: Pick<Snapshot, 'settings' | 'prefersHomeHost'> & { catalog: SharedFacts },
+  nowMs: number,
+): Promise<Snapshot[]> {
+  const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
+  const appIds = distinct(asked.map(({ appId }) => appId));
+  const [apps, entitled, allowLists, preferences, latest] = await Promise.all([
+    loadLaunchApps(db, appIds),
+    loadEntitled(entitlements(db, userIds, appIds)),
+    loadAllowLists(db, appIds),
+    loadPreferences(db, userIds),
+    loadLatestProbes(db, userIds, nowMs),
+  ]);
+  const parentIds = [...apps.values()].map((app) => app.parent_app_id).filter((id) => id !== null);
+  const deviceIds = [...latest.values()].map(({ deviceId }) => deviceId).filter((id) => id !== null);
+  const [parents, failures] = await Promise.all([
+    loadLaunchApps(db, distinct(parentIds)),
+    loadClientFailures(db, deviceIds, nowMs - FAILURE_COUNTS_MS),
+  ]);
+  return Promise.all(
+    asked.map(async ({ launcher, appId }) => {
+      const { userId } = launcher;
+      const isAdmin = launcher.role === 'admin';
+      const found = apps.get(appId);
+      const app = found?.enabled ? found : null;
+      const parent = app?.parent_app_id ? (parents.get(app.parent_app_id) ?? null) : null;
+      const { deviceId, probe: measured } = latest.get(userId) ?? NO_DEVICE;
+      const probe = measured.kind === 'fresh' ? measured.facts : null;
+      const needsHome = app !== null && (parent !== null || facts.prefersHomeHost);
+      const home = needsHome ? await loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null;
+      return {
+        ...facts,
+        app,
+        parent,
+        entitled: app !== null && entitled(userId, app.id),
+        choice: {
+          isAdmin,
+          allowList: allowLists.get(appId) ?? [],
+          ...catalog,
+          preference: preferences.get(userId) ?? null,
+          client: { probe, failures: failures.get(deviceId ?? '') ?? [] },
+        },
+        viewer: { isAdmin, probe },
+        homeHostId: home?.host_id ?? null,
+      };
+    }),
+  );
+}
+
+const NOTHING: Holdings = { sessions: 0, homes: [] };
+
+/** What a launch is judged by once it holds the user's row. */
+export type Held = HeldFacts & { username: string };
+
+/**
+ * Holds the rows that launches depend on, and reads what they are judged by then: call inside the transaction.
+ * @param asked each of another user
+ * @returns in order
+ */
+export async function holdFacts(database: Database, tx: Tx, asked: readonly Asked[]): Promise<Held[]> {
+  const userIds = asked.map(({ launcher }) => launcher.userId);
+  const users = await lockUsers(database, tx, userIds);
+  const appIds = distinct(asked.map(({ appId }) => appId));
+  // The rows stay held until the transaction ends: a revocation that commits first is seen, and one that comes later
+  // waits. Shared locks, since launches of one app must not wait for one another.
+  const entitled = await loadEntitled(database.forShare(entitlements(tx, userIds, appIds).orderBy('id')));
+  const devices = await loadDeviceIds(
+    tx,
+    asked.map(({ launcher }) => launcher.deviceId).filter((id) => id !== null),
+  );
+  const holdings = await loadHoldings(tx, userIds);
+  return asked.map(({ launcher: { userId, deviceId }, appId }) => {
+    const user = users.get(userId);
+    return {
+      username: user?.username ?? '',
+      maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
+      entitled: entitled(userId, appId),
+      deviceExists: deviceId === null || devices.has(deviceId),
+      ...(holdings.get(userId) ?? NOTHING),
+    };
+  });
 }
 
 /** The same as it stands, with nothing held. */
-export async function loadHeldFacts(
-  db: Executor,
-  launcher: Launcher,
-  appId: string,
-): Promise<HeldFacts & { username: string }> {
-  const user = await limits(db, launcher.userId).executeTakeFirst();
+export async function loadHeldFacts(db: Executor, { launcher: { userId }, appId }: Asked): Promise<Held> {
+  const user = await limits(db, [userId]).executeTakeFirst();
+  const entitled = await loadEntitled(entitlements(db, [userId], [appId]));
   return {
     username: user?.username ?? '',
     maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
-    entitled: await isEntitled(db, launcher.userId, appId),
+    entitled: entitled(userId, appId),
     deviceExists: true,
-    sessions: await loadQuotaSessions(db, launcher.userId),
+    ...((await loadHoldings(db, [userId])).get(userId) ?? NOTHING),
   };
 }
 
@@ -196,53 +245,77 @@ export async function findLauncher(db: Executor, userId: string): Promise<Launch
   return user === undefined ? null : { userId: user.id, role: user.role, deviceId: null };
 }
 
-const limits = (db: Executor, userId: string) =>
-  db.selectFrom('users').select(['max_concurrent_sessions', 'username']).where('id', '=', userId);
+const limits = (db: Executor, userIds: readonly string[]) =>
+  db
+    .selectFrom('users')
+    .select(['id', 'max_concurrent_sessions', 'username'])
+    .where('id', 'in', userIds)
+    .orderBy('id');
 
-const entitlement = (db: Executor, userId: string, appId: string) =>
+/** What any of these users may launch of these apps. */
+const entitlements = (db: Executor, userIds: readonly string[], appIds: readonly string[]) =>
   db
     .selectFrom('entitlements')
-    .select('id')
-    .where('app_id', '=', appId)
+    .select(['app_id', 'subject_type', 'subject_id'])
+    .where('app_id', 'in', appIds)
     .where((eb) =>
       eb.or([
         eb('subject_type', '=', 'all'),
-        eb.and([eb('subject_type', '=', 'user'), eb('subject_id', '=', userId)]),
+        eb.and([eb('subject_type', '=', 'user'), eb('subject_id', 'in', userIds)]),
       ]),
     );
 
-async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
-  return (await entitlement(db, userId, appId).executeTakeFirst()) !== undefined;
+async function loadEntitled(
+  query: Pick<ReturnType<typeof entitlements>, 'execute'>,
+): Promise<(userId: string, appId: string) => boolean> {
+  const everybody = new Set<string>();
+  const single = new Set<string>();
+  for (const { app_id, subject_type, subject_id } of await query.execute()) {
+    if (subject_type === 'all') everybody.add(app_id);
+    else single.add(`${app_id} ${subject_id}`);
+  }
+  return (userId, appId) => everybody.has(appId) || single.has(`${appId} ${userId}`);
 }
 
-/**
- * The same, with the rows held until the transaction ends: a revocation that commits first is seen, and one that comes
- * later waits. Shared locks, since launches of one app must not wait for one another.
- */
+/** Whether the person may launch the app, with the rows held until the transaction ends. */
 export async function holdEntitlement(
   database: Database,
   tx: Tx,
   userId: string,
   appId: string,
 ): Promise<boolean> {
-  const rows = await database.forShare(entitlement(tx, userId, appId).orderBy('id')).execute();
-  return rows.length > 0;
+  const held = database.forShare(entitlements(tx, [userId], [appId]).orderBy('id'));
+  return (await loadEntitled(held))(userId, appId);
+}
+
+interface Limits {
+  max_concurrent_sessions: number;
+  username: string;
 }
 
 /** Locks the row of the user: launches of one user come one after the other. */
-export async function lockUser(
-  database: Database,
-  tx: Tx,
-  userId: string,
-): Promise<{ max_concurrent_sessions: number; username: string } | undefined> {
-  return database.forUpdate(limits(tx, userId)).executeTakeFirst();
+export async function lockUser(database: Database, tx: Tx, userId: string): Promise<Limits | undefined> {
+  return (await lockUsers(database, tx, [userId])).get(userId);
 }
 
-/** Call with the user's row locked: removing a device takes the same lock. */
-async function deviceExists(tx: Tx, deviceId: string): Promise<boolean> {
-  const row = await tx.selectFrom('devices').select('id').where('id', '=', deviceId).executeTakeFirst();
-  return row !== undefined;
+/** The same of several users, in the order of their ids, so that two launches never wait in a ring. */
+async function lockUsers(
+  database: Database,
+  tx: Tx,
+  userIds: readonly string[],
+): Promise<Map<string, Limits>> {
+  const rows = await database.forUpdate(limits(tx, userIds)).execute();
+  return new Map(rows.map((row) => [row.id, row]));
 }
+
+/** Which devices are there. Call with the rows of their users locked: removing a device takes the same lock. */
+async function loadDeviceIds(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx.selectFrom('devices').select('id').where('id', 'in', ids).execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
+const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 
 /** Locks GPUs, waiting for whoever holds one. In the order of their ids, so that two launches never wait in a ring. */
 export async function lockGpus(database: Database, tx: Tx, gpuIds: readonly string[] | null): Promise<void> {

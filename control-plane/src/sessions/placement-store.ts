@@ -156,110 +156,146 @@ export function loadBareHosts(
     .execute();
 }
 
+/** What launches want of one GPU together. */
+export interface Want {
+  gpu_id: string;
+  slots: number;
+  sessions: number;
+}
+
 /** A GPU whose slots this transaction took. */
 type TakenGpu = Pick<GpuFacts, 'gpu_id' | 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at'>;
 
 /**
- * Takes slots of the first GPU that has room and that nobody else holds, and holds its row. The comparison is the last
- * guard against booking a slot twice; the check constraint of the table is the one behind it.
- * @param gpuIds in the order in which they are wanted
- * @returns null: there is none among them
+ * Takes slots of GPUs that have room for all that is wanted of them and that nobody else holds, and holds their rows.
+ * The comparison is the last guard against booking a slot twice; the check constraint of the table is the one behind
+ * it.
+ * @param wants each of another GPU
+ * @returns those that were taken
  */
 export async function takeSlots(
   database: Database,
   tx: Tx,
-  gpuIds: readonly string[],
-  slots: number,
-): Promise<TakenGpu | null> {
-  // On SQLite nobody else can hold a row.
-  const wanted = database.dialect === 'sqlite' ? gpuIds.slice(0, 1) : gpuIds;
-  if (wanted.length === 0) return null;
-  const row = await tx
+  wants: readonly Want[],
+): Promise<Map<string, TakenGpu>> {
+  if (wants.length === 0) return new Map();
+  const slots = byGpu(sql.ref('gpus.id'), wants, 'slots');
+  const rows = await tx
     .updateTable('gpus')
-    .set((eb) => ({
-      slots_used: eb('slots_used', '+', slots),
-      sessions_active: eb('sessions_active', '+', 1),
-    }))
-    .where('id', '=', (eb) => {
+    .set({
+      slots_used: sql<number>`slots_used + ${slots}`,
+      sessions_active: sql<number>`sessions_active + ${byGpu(sql.ref('gpus.id'), wants, 'sessions')}`,
+    })
+    .where('id', 'in', (eb) => {
       const open = eb
         .selectFrom('gpus as wanted')
         .select('wanted.id')
-        .where('wanted.id', 'in', wanted)
-        .where((e) => e(e('wanted.slots_total', '-', e.ref('wanted.slots_used')), '>=', slots))
-        .orderBy(rankOf(wanted))
-        .limit(1);
+        .where(
+          'wanted.id',
+          'in',
+          wants.map((want) => want.gpu_id),
+        )
+        .where(
+          sql<boolean>`wanted.slots_total - wanted.slots_used >= ${byGpu(sql.ref('wanted.id'), wants, 'slots')}`,
+        );
       // A row that somebody changed meanwhile is looked at again as it is now, and left out if it is full.
       return database.skipLocked(open);
     })
     .returning(['id as gpu_id', 'vram_mb_total', 'vram_mb_free', 'vram_sampled_at'])
-    .executeTakeFirst();
-  return row ?? null;
+    .execute();
+  return new Map(rows.map((row) => [row.gpu_id, row]));
 }
 
-function rankOf(ids: readonly string[]): RawBuilder<number> {
-  const ranks = ids.map((id, rank) => sql`when ${id} then ${sql.lit(rank)}`);
-  return sql<number>`case wanted.id ${sql.join(ranks, sql` `)} end`;
+/** The figure of each GPU, 0 for all others. */
+function byGpu(id: RawBuilder<unknown>, wants: readonly Want[], figure: 'slots' | 'sessions') {
+  const cases = wants.map((want) => sql`when ${want.gpu_id} then cast(${want[figure]} as integer)`);
+  return sql<number>`case ${id} ${sql.join(cases, sql` `)} else 0 end`;
 }
 
 /** Gives back what `takeSlots` took in this transaction. */
-export async function giveBack(tx: Tx, gpuId: string, slots: number): Promise<void> {
+export async function giveBack(tx: Tx, { gpu_id, slots, sessions }: Want): Promise<void> {
   await tx
     .updateTable('gpus')
     .set((eb) => ({
       slots_used: eb('slots_used', '-', slots),
-      sessions_active: eb('sessions_active', '-', 1),
+      sessions_active: eb('sessions_active', '-', sessions),
     }))
-    .where('id', '=', gpuId)
+    .where('id', '=', gpu_id)
     .execute();
 }
 
-/** Sessions of a GPU that its VRAM sample cannot contain yet. 0 without a sample that counts. */
+/** Sessions of GPUs that their VRAM samples cannot contain yet; GPUs without a sample that counts are missing. */
 export async function countInFlight(
   tx: Tx,
-  gpu: TakenGpu,
+  gpus: Iterable<TakenGpu>,
   settings: PlacementSettings,
   nowMs: number,
-): Promise<number> {
-  if (settings.vramMinFreeMb === 0 || freshVramFree(gpu, settings, nowMs) === null) return 0;
-  const since = (gpu.vram_sampled_at ?? 0) - settings.vramStalenessSecs * SECOND_MS;
-  const count = inFlight(sql.val(gpu.gpu_id), sql.val(since));
-  const { rows } = await sql<{ count: number }>`select ${count} as count`.execute(tx);
-  return Number(rows[0]?.count ?? 0);
+): Promise<Map<string, number>> {
+  const sampled = [...gpus].filter((gpu) => freshVramFree(gpu, settings, nowMs) !== null);
+  if (settings.vramMinFreeMb === 0 || sampled.length === 0) return new Map();
+  const stalenessMs = settings.vramStalenessSecs * SECOND_MS;
+  const rows = await tx
+    .selectFrom('gpus')
+    .select('id')
+    .select(inFlight(sql.ref('gpus.id'), sql`gpus.vram_sampled_at - ${stalenessMs}`).as('in_flight'))
+    .where(
+      'id',
+      'in',
+      sampled.map((gpu) => gpu.gpu_id),
+    )
+    .execute();
+  return new Map(rows.map((row) => [row.id, Number(row.in_flight)]));
 }
 
-/**
- * What the host of a GPU encodes with.
- * @param certified whether measurements matter to this launch; they are not read otherwise
- */
-export async function loadServing(db: Executor, gpu: GpuFacts, certified: boolean): Promise<Serving> {
-  const host = await db
-    .selectFrom('hosts')
-    .select(['codecs', 'codec_throughput', 'encoders', 'effective_settings'])
-    // Most hosts were never measured; this spares them a question of its own.
-    .select((eb) =>
-      eb
-        .exists(
-          eb
-            .selectFrom('encoder_certifications as measured')
-            .select('measured.id')
-            .whereRef('measured.host_id', '=', 'hosts.id'),
-        )
-        .as('is_measured'),
-    )
-    .where('id', '=', gpu.host.host_id)
-    .executeTakeFirstOrThrow();
-  const settings = settingsOf(host.effective_settings);
-  const encoder = encoderOf(settings);
-  return {
-    codecs: host.codecs === null ? null : parse(host.codecs),
-    throughput: host.codec_throughput === null ? null : parse(host.codec_throughput),
-    encoders: host.encoders === null ? null : parse(host.encoders),
-    encoder,
-    settings,
-    certifications:
-      certified && host.is_measured
-        ? await loadCertifications(db, gpu.host.host_id, gpu.gpu_index, encoder ?? 'openh264')
-        : [],
+/** What the host of a GPU encodes with. */
+export async function loadServing(db: Executor, gpu: GpuFacts): Promise<Serving> {
+  return (await loadServings(db, [gpu]))(gpu);
+}
+
+/** The same of several GPUs. */
+export async function loadServings(
+  db: Executor,
+  gpus: readonly GpuFacts[],
+): Promise<(gpu: GpuFacts) => Serving> {
+  const hostIds = [...new Set(gpus.map((gpu) => gpu.host.host_id))];
+  const rows =
+    hostIds.length === 0
+      ? []
+      : await db
+          .selectFrom('hosts')
+          .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings'])
+          // Most hosts were never measured; this spares them a question of its own.
+          .select((eb) =>
+            eb
+              .exists(
+                eb
+                  .selectFrom('encoder_certifications as measured')
+                  .select('measured.id')
+                  .whereRef('measured.host_id', '=', 'hosts.id'),
+              )
+              .as('is_measured'),
+          )
+          .where('id', 'in', hostIds)
+          .execute();
+  const measured = rows.filter((row) => row.is_measured).map((row) => row.id);
+  const certifications = await loadCertifications(db, measured);
+  const hosts = new Map(rows.map((row) => [row.id, row]));
+  return ({ host: { host_id }, gpu_index }) => {
+    const host = hosts.get(host_id);
+    if (host === undefined) throw new Error(`host ${host_id} went away while a launch held its GPU`);
+    const settings = settingsOf(host.effective_settings);
+    const encoder = encoderOf(settings);
+    return {
+      codecs: host.codecs === null ? null : parse(host.codecs),
+      throughput: host.codec_throughput === null ? null : parse(host.codec_throughput),
+      encoders: host.encoders === null ? null : parse(host.encoders),
+      encoder,
+      settings,
+      certifications: certifications.filter(
+        (one) =>
+          one.host_id === host_id && one.gpu_index === gpu_index && one.encoder === (encoder ?? 'openh264'),
+      ),
+    };
   };
 }
 

@@ -83,22 +83,57 @@ export interface QuotaSession {
   home_app_ids: string[];
 }
 
+/** The session states that count for the quota, as text: the index over them serves only queries that name them so. */
+const COUNTING = sql.raw(quotaStates.map((state) => `'${state}'`).join(', '));
+
+/** The home that a session is changing to, while it is. */
+const swapHome = sql<string | null>`case when swap_state is null then null else swap_home_app_id end`;
+
 /** Sessions of a user that count for the quota and lock homes. */
 export async function loadQuotaSessions(db: Executor, userId: string): Promise<QuotaSession[]> {
   const rows = await db
     .selectFrom('sessions')
-    .select(['id', 'home_app_id', 'swap_state', 'swap_home_app_id'])
+    .select(['id', 'home_app_id'])
+    .select(swapHome.as('swap_home'))
     .where('user_id', '=', userId)
-    .where('state', 'in', quotaStates)
+    .where(sql<boolean>`state in (${COUNTING})`)
     .orderBy('created_at')
     .execute();
-  return rows.map(({ id, home_app_id, swap_state, swap_home_app_id }) => ({
+  return rows.map(({ id, home_app_id, swap_home }) => ({
     id,
     home_app_id,
-    home_app_ids: [home_app_id, swap_state === null ? null : swap_home_app_id].filter(
-      (home) => home !== null,
-    ),
+    home_app_ids: [home_app_id, swap_home].filter((home) => home !== null),
   }));
+}
+
+/** What the sessions of a user that count take of the quota and of the homes. */
+export interface Holdings {
+  sessions: number;
+  homes: Pick<QuotaSession, 'id' | 'home_app_ids'>[];
+}
+
+/** @returns users without any session are missing */
+export async function loadHoldings(db: Executor, userIds: readonly string[]): Promise<Map<string, Holdings>> {
+  const holdings = new Map<string, Holdings>();
+  if (userIds.length === 0) return holdings;
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['user_id', 'home_app_id'])
+    .select(swapHome.as('swap_home'))
+    // Those with a home are alone in their group.
+    .select((eb) => [eb.fn.min('id').as('id'), eb.fn.countAll<number>().as('sessions')])
+    .where('user_id', 'in', userIds)
+    .where(sql<boolean>`state in (${COUNTING})`)
+    .groupBy(['user_id', 'home_app_id', swapHome])
+    .execute();
+  for (const { user_id, id, home_app_id, swap_home, sessions } of rows) {
+    const of = holdings.get(user_id) ?? { sessions: 0, homes: [] };
+    const home_app_ids = [home_app_id, swap_home].filter((home) => home !== null);
+    of.sessions += Number(sessions);
+    if (home_app_ids.length > 0) of.homes.push({ id, home_app_ids });
+    holdings.set(user_id, of);
+  }
+  return holdings;
 }
 
 /** Writes that a change of app is under way, if the session still runs and none is. @returns whether it did */
@@ -164,14 +199,22 @@ export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<st
   return fromJson<Record<string, string>>(row.effective_settings).home_root ?? null;
 }
 
-export async function insertSession(tx: Tx, row: SessionsTable): Promise<void> {
-  await tx.insertInto('sessions').values(row).execute();
-}
-
-/** Keeps why a session runs where it runs. */
-export async function insertPlacement(tx: Tx, sessionId: string, explanation: Placement): Promise<void> {
-  const row = { session_id: sessionId, explanation: toJson(explanation) };
-  await tx.insertInto('session_placements').values(row).execute();
+/** Makes sessions, and keeps why each runs where it runs. */
+export async function insertSessions(
+  tx: Tx,
+  sessions: readonly { row: SessionsTable; explanation: Placement }[],
+): Promise<void> {
+  if (sessions.length === 0) return;
+  await tx
+    .insertInto('sessions')
+    .values(sessions.map(({ row }) => row))
+    .execute();
+  await tx
+    .insertInto('session_placements')
+    .values(
+      sessions.map(({ row, explanation }) => ({ session_id: row.id, explanation: toJson(explanation) })),
+    )
+    .execute();
 }
 
 /** @returns null: there is no such session, or nothing was kept of its placement */
@@ -221,6 +264,24 @@ export async function setDetail(
     .where('state', '=', state)
     .executeTakeFirst();
   return result.numUpdatedRows > 0n;
+}
+
+/** Changes the text of sessions that are still in the state in which they were read. */
+export async function setDetails(
+  tx: Tx,
+  rows: readonly Pick<SessionRow, 'id' | 'state'>[],
+  detail: string,
+  nowMs: number,
+): Promise<void> {
+  for (const state of new Set(rows.map((row) => row.state))) {
+    const ids = rows.filter((row) => row.state === state).map(({ id }) => id);
+    await tx
+      .updateTable('sessions')
+      .set({ state_detail: detail, updated_at: nowMs })
+      .where('id', 'in', ids)
+      .where('state', '=', state)
+      .execute();
+  }
 }
 
 /**

@@ -17,6 +17,8 @@ export interface MintedToken {
 export interface SignalingTokens {
   /** Tokens are independent: a new one leaves the others alone. */
   mint(tx: Executor, sessionId: string): Promise<MintedToken>;
+  /** One for each session. */
+  mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, MintedToken>>;
   /** @returns the session the token was for; null when it is unknown, expired or was used */
   consume(token: string): Promise<string | null>;
   /** Deletes what expired. */
@@ -27,22 +29,28 @@ export function createSignalingTokens(
   platform: Pick<Platform, 'clock' | 'database' | 'random'>,
 ): SignalingTokens {
   const { clock, database, random } = platform;
+  async function mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, MintedToken>> {
+    const nowMs = clock.nowMs();
+    const expiresAt = nowMs + SIGNALING_TOKEN_TTL_MS;
+    const minted = new Map(
+      sessionIds.map((id) => [id, { token: random.bytes(TOKEN_BYTES).toString('hex'), expiresAt }]),
+    );
+    const rows = [...minted].map(([session_id, { token }]) => ({
+      token_hash: sha256Hex(token),
+      session_id,
+      expires_at: expiresAt,
+      created_at: nowMs,
+    }));
+    if (rows.length > 0) await tx.insertInto('signaling_tokens').values(rows).execute();
+    return minted;
+  }
+
   return {
     async mint(tx, sessionId) {
-      const token = random.bytes(TOKEN_BYTES).toString('hex');
-      const nowMs = clock.nowMs();
-      const expiresAt = nowMs + SIGNALING_TOKEN_TTL_MS;
-      await tx
-        .insertInto('signaling_tokens')
-        .values({
-          token_hash: sha256Hex(token),
-          session_id: sessionId,
-          expires_at: expiresAt,
-          created_at: nowMs,
-        })
-        .execute();
-      return { token, expiresAt };
+      return (await mintAll(tx, [sessionId])).get(sessionId) as MintedToken;
     },
+
+    mintAll,
 
     async consume(token) {
       if (!TOKEN.test(token)) return null;

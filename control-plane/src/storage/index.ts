@@ -1,3 +1,3 @@
 export { registerStorageRoutes } from './routes.ts';
-export { claimHome, foreseeHome } from './service.ts';
+export { claimHome, foreseeHome, type HomeClaim } from './service.ts';
 export { hasHome, loadNewestHomeHost, orphanHomes, storeHomeSize } from './store.ts';

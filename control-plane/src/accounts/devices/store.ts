@@ -203,19 +203,45 @@ export async function deleteDevice(tx: Tx, deviceId: string): Promise<void> {
  * @param nowMs epoch milliseconds
  * @returns deviceId null where the person has no device
  */
-export async function loadLatestProbe(
-  db: Executor,
-  userId: string,
-  nowMs: number,
-): Promise<{ deviceId: string | null; probe: Probe }> {
-  const row = await db
-    .selectFrom('devices')
-    .select(['id', 'capabilities'])
-    .where('user_id', '=', userId)
-    .orderBy('last_seen_at', 'desc')
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst();
-  if (row === undefined) return { deviceId: null, probe: { kind: 'missing' } };
-  return { deviceId: row.id, probe: readProbe(fromJson<JsonObject>(row.capabilities), nowMs) };
+export async function loadLatestProbe(db: Executor, userId: string, nowMs: number): Promise<LatestProbe> {
+  return (await loadLatestProbes(db, [userId], nowMs)).get(userId) ?? NO_DEVICE;
 }
+
+/** The same for several people; those without a device are missing. */
+export async function loadLatestProbes(
+  db: Executor,
+  userIds: readonly string[],
+  nowMs: number,
+): Promise<Map<string, LatestProbe>> {
+  if (userIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('users')
+    .innerJoin('devices', (join) =>
+      join.on('devices.id', '=', (eb) =>
+        eb
+          .selectFrom('devices as seen')
+          .select('seen.id')
+          .whereRef('seen.user_id', '=', 'users.id')
+          .orderBy('seen.last_seen_at', 'desc')
+          .orderBy('seen.id')
+          .limit(1),
+      ),
+    )
+    .select(['users.id as user_id', 'devices.id', 'devices.capabilities'])
+    .where('users.id', 'in', userIds)
+    .execute();
+  return new Map(
+    rows.map((row) => [
+      row.user_id,
+      { deviceId: row.id, probe: readProbe(fromJson<JsonObject>(row.capabilities), nowMs) },
+    ]),
+  );
+}
+
+export interface LatestProbe {
+  /** null: the person has no device. */
+  deviceId: string | null;
+  probe: Probe;
+}
+
+export const NO_DEVICE: LatestProbe = { deviceId: null, probe: { kind: 'missing' } };

@@ -77,3 +77,9 @@ export function isUnavailable(error: unknown): boolean {
   const failure = classifyFailure(error);
   return failure === 'busy' || failure === 'full' || failure === 'away' || failure === 'retry';
 }
+
+/** True when nothing else that is asked of the database now would fare better. */
+export function isDown(error: unknown): boolean {
+  const failure = classifyFailure(error);
+  return failure === 'busy' || failure === 'full' || failure === 'away';
+}

@@ -150,8 +150,10 @@ export interface HeldFacts {
   entitled: boolean;
   /** The device of the sign-in is still there, or the sign-in has none. */
   deviceExists: boolean;
-  /** The user's sessions that count, oldest first. */
-  sessions: readonly Pick<QuotaSession, 'id' | 'home_app_ids'>[];
+  /** How many sessions of the user count. */
+  sessions: number;
+  /** Those of them that hold homes. */
+  homes: readonly Pick<QuotaSession, 'id' | 'home_app_ids'>[];
 }
 
 /** Rows 11 to 13. @returns null: none of them refuses */
@@ -159,9 +161,9 @@ export function admitHeld(admitted: Admitted, held: HeldFacts): Refusal | null {
   if (held.maxConcurrentSessions === null || !held.entitled) return NOT_ENTITLED;
   // The sign-in was revoked with its device while the launch was being looked at.
   if (!held.deviceExists) return { code: 'unauthorized' };
-  if (held.sessions.length >= held.maxConcurrentSessions) return { code: 'session_quota_exceeded' };
+  if (held.sessions >= held.maxConcurrentSessions) return { code: 'session_quota_exceeded' };
   const homeAppId = homeAppOf(admitted);
-  const holder = homeAppId && held.sessions.find((session) => session.home_app_ids.includes(homeAppId));
+  const holder = homeAppId && held.homes.find((session) => session.home_app_ids.includes(homeAppId));
   return holder ? { code: 'home_in_use', session_id: holder.id } : null;
 }
 

@@ -47,9 +47,19 @@ function candidate(
   };
 }
 
-/** What a session keeps: the first of each list. */
-export const cutExplanation = (explanation: Placement): Placement => ({
-  ...explanation,
-  candidates: explanation.candidates.slice(0, MAX_KEPT_CANDIDATES),
-  refusals: explanation.refusals.slice(0, MAX_KEPT_REFUSALS),
-});
+/** What a session keeps: the first of each list. Its codec decision comes later. */
+export const explainPlaced = (
+  { candidates, refusals }: Pick<Judged, 'candidates' | 'refusals'>,
+  settings: PlacementSettings,
+  nowMs: number,
+): Placement =>
+  explain(
+    null,
+    {
+      candidates: candidates.slice(0, MAX_KEPT_CANDIDATES),
+      refusals: refusals.slice(0, MAX_KEPT_REFUSALS),
+    },
+    null,
+    settings,
+    nowMs,
+  );

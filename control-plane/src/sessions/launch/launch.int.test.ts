@@ -549,6 +549,33 @@ describeDatabases('launch', (databases) => {
       expect(await world.slotsUsed(agent)).toBe(1);
     });
 
+    test('a launch that is refused on its GPU leaves the slot to those that came with it', async () => {
+      const agent = await world.host('hosta', slots(1));
+      const app = await world.app();
+      const player = await world.addPerson('player');
+      const answers = await Promise.all([
+        world.launch(world.people.alice, app, { stream: { codec: 'av1' } }),
+        world.launch(player, app),
+      ]);
+      expect(answers.map((answer) => answer.status)).toEqual([409, 201]);
+      expect(await world.slotsUsed(agent)).toBe(1);
+    });
+
+    test('a launch that fails takes down none of those that came with it', async () => {
+      const agent = await world.host('hosta', slots(4));
+      const [app, broken] = [await world.app(), await world.app({ name: 'Broken' })];
+      const { db } = world.plane.platform.database;
+      // What no release writes: reading it throws.
+      await db.updateTable('apps').set({ runtime_spec: '{' }).where('id', '=', broken).execute();
+      const player = await world.addPerson('player');
+      const answers = await Promise.all([
+        world.launch(world.people.alice, broken),
+        world.launch(player, app),
+      ]);
+      expect(answers.map((answer) => answer.status)).toEqual([500, 201]);
+      expect(await world.slotsUsed(agent)).toBe(1);
+    });
+
     test('as many launches as slots over several GPUs: none refused, none overbooked', async () => {
       const agents = await Promise.all([world.host('hosta', slots(4)), world.host('hostb', slots(4))]);
       const app = await world.app();

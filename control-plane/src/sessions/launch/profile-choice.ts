@@ -92,7 +92,20 @@ function chooseImplicitly(facts: ChoiceFacts): string | null {
   return recommend(offered, client.probe !== null).recommended_id || null;
 }
 
-function judge({ profile, rungs }: Chained, client: ClientFacts): Verdict {
+/** Of a device of which nothing is known, which is most of them, the same is said again and again. */
+const unmeasured = new WeakMap<Chained, Verdict>();
+
+function judge(profile: Chained, client: ClientFacts): Verdict {
+  if (client.probe !== null || client.failures.length > 0) return judgeAnew(profile, client);
+  let verdict = unmeasured.get(profile);
+  if (verdict === undefined) {
+    verdict = judgeAnew(profile, client);
+    unmeasured.set(profile, verdict);
+  }
+  return verdict;
+}
+
+function judgeAnew({ profile, rungs }: Chained, client: ClientFacts): Verdict {
   const chain = rungs.map((rung) => ({ ...rung, ...judgeRung(rung, client) }));
   return judgeLaunchProfile(profile.id, chain, client.failures);
 }

@@ -1,0 +1,302 @@
+/**
+ * The transaction of a launch, for as many launches as came together: each takes a GPU's encode slots, its home and its
+ * row, one after the other, as if each were alone; what they read and write is read and written once for all of them.
+ * What decides lies in admission.ts and placement.ts.
+ */
+import type { Placement as Explanation } from '@footlight/protocol/rest';
+import type { Database, Tx } from '../../platform/database/index.ts';
+import type { Random } from '../../platform/random.ts';
+import { holdRungs } from '../../profiles/index.ts';
+import type { MintedToken, SignalingTokens } from '../../signaling/index.ts';
+import type { Assignment } from '../app-spec.ts';
+import { type Held, holdFacts, type Launcher, lockGpus } from '../launch-store.ts';
+import {
+  countInFlight,
+  giveBack,
+  loadServings,
+  type Serving,
+  takeSlots,
+  type Want,
+} from '../placement-store.ts';
+import type { SessionRow } from '../record.ts';
+import { insertSessions } from '../store.ts';
+import { type Admitted, admitHeld, type Served, serve } from './admission.ts';
+import { explainPlaced } from './explanation.ts';
+import { Fleet } from './fleet.ts';
+import { refuseHome, takeHome } from './home-claim.ts';
+import {
+  type GpuFacts,
+  type Placement as Judged,
+  type PlacementSettings,
+  refusalCode,
+  vramVeto,
+} from './placement.ts';
+import type { Refusal } from './refusal.ts';
+import { assignmentOf, sessionRow } from './session-row.ts';
+
+/** Placing is tried this often before the fleet counts as exhausted. */
+export const MAX_ATTEMPTS = 50;
+
+export interface BookingDeps {
+  database: Database;
+  random: Random;
+  tokens: SignalingTokens;
+  placement: PlacementSettings;
+}
+
+/** A launch that passed everything that needs no lock. */
+export interface Wanted {
+  launcher: Launcher;
+  admitted: Admitted;
+}
+
+export interface Launched {
+  row: SessionRow;
+  /** null: nothing of it is streamed. */
+  token: MintedToken | null;
+  assignment: Assignment;
+}
+
+/** What a launch came to. */
+export type Outcome =
+  | { kind: 'launched'; launched: Launched }
+  /** judged: where a placement was refused. */
+  | { kind: 'refused'; refusal: Refusal; judged?: Judged }
+  /** Others held what this launch wanted: only a pass that waits for them, or comes after them, can tell. */
+  | { kind: 'contended' }
+  /** The rung went away since it was read. */
+  | { kind: 'stale' };
+
+/** A launch whose slots the transaction took. */
+interface Placed {
+  want: Wanted;
+  gpu: GpuFacts;
+  /** Taken when the GPU was chosen; the codec decision follows. */
+  explanation: Explanation;
+}
+
+/** A launch that found its place, and what is served there. */
+interface Seated extends Placed {
+  serving: Serving;
+  served: Served;
+}
+
+/**
+ * @param wanted each by another user
+ * @param wait false: rows that others hold are passed over; true: they are waited for, and a refusal is final
+ * @returns one outcome each, in order; all of it is done, or nothing
+ */
+export async function bookLaunches(
+  deps: BookingDeps,
+  tx: Tx,
+  wanted: readonly Wanted[],
+  wait: boolean,
+  nowMs: number,
+): Promise<Outcome[]> {
+  const booking = new Booking(deps, tx, nowMs, wanted.length);
+  const outcomes = await booking.run(wanted, wait);
+  return wanted.map((want) => outcomes.get(want) ?? { kind: 'contended' });
+}
+
+class Booking {
+  readonly #deps: BookingDeps;
+  readonly #tx: Tx;
+  readonly #nowMs: number;
+  readonly #fleet: Fleet;
+  readonly #outcomes = new Map<Wanted, Outcome>();
+  readonly #held = new Map<Wanted, Held>();
+  #gaveBack = false;
+
+  constructor(deps: BookingDeps, tx: Tx, nowMs: number, launches: number) {
+    this.#deps = deps;
+    this.#tx = tx;
+    this.#nowMs = nowMs;
+    this.#fleet = new Fleet(tx, deps.placement, nowMs, launches);
+  }
+
+  async run(wanted: readonly Wanted[], wait: boolean): Promise<ReadonlyMap<Wanted, Outcome>> {
+    const { database } = this.#deps;
+    const admitted = await this.#hold(wanted);
+    if (wait) await lockGpus(database, this.#tx, null);
+    const { placed, unplaced } = await this.#place(admitted);
+    await this.#write(await this.#seat(placed));
+    // SQLite's transaction holds the only write lock, so what it saw cannot be in anybody else's hands. What a launch
+    // beside it gave back may be what it lacked.
+    const isFinal = (wait || database.dialect === 'sqlite') && !this.#gaveBack;
+    for (const [want, judged] of unplaced)
+      this.#outcomes.set(
+        want,
+        isFinal ? { kind: 'refused', refusal: { code: refusalCode(judged) }, judged } : { kind: 'contended' },
+      );
+    return this.#outcomes;
+  }
+
+  /** Rows 11 to 13. @returns those that pass */
+  async #hold(wanted: readonly Wanted[]): Promise<Wanted[]> {
+    const asked = wanted.map(({ launcher, admitted }) => ({ launcher, appId: admitted.app.id }));
+    const facts = await holdFacts(this.#deps.database, this.#tx, asked);
+    return wanted.filter((want, n) => {
+      const held = facts[n] as Held;
+      this.#held.set(want, held);
+      const refusal = admitHeld(want.admitted, held);
+      if (refusal !== null) this.#outcomes.set(want, { kind: 'refused', refusal });
+      return refusal === null;
+    });
+  }
+
+  /** Rows 14 and 15: takes slots of the first GPU of each order that nobody else holds, and that still passes. */
+  async #place(
+    wanted: readonly Wanted[],
+  ): Promise<{ placed: Placed[]; unplaced: ReadonlyMap<Wanted, Judged> }> {
+    const { placement } = this.#deps;
+    const placed: Placed[] = [];
+    const unplaced = new Map<Wanted, Judged>();
+    let seeking = wanted;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && seeking.length > 0; attempt++) {
+      const chosen: Placed[] = [];
+      for (const want of seeking) {
+        const { gpu, judged } = await this.#fleet.choose(want.admitted.demand);
+        if (gpu === null) {
+          unplaced.set(want, judged);
+          continue;
+        }
+        chosen.push({ want, gpu, explanation: explainPlaced(judged, placement, this.#nowMs) });
+        this.#fleet.book(gpu, want.admitted.demand);
+      }
+      const missed = await this.#take(chosen);
+      for (const one of chosen) if (!missed.has(one.want)) placed.push(one);
+      seeking = [...missed];
+    }
+    return { placed, unplaced };
+  }
+
+  /** @returns those that did not get what they had chosen */
+  async #take(chosen: readonly Placed[]): Promise<ReadonlySet<Wanted>> {
+    const { database, placement } = this.#deps;
+    const taken = await takeSlots(database, this.#tx, sumUp(chosen));
+    // On SQLite nobody can have started anything since the GPUs were read.
+    const inFlight =
+      database.dialect === 'sqlite'
+        ? null
+        : await countInFlight(this.#tx, taken.values(), placement, this.#nowMs);
+    const missed = new Set<Wanted>();
+    for (const one of chosen) {
+      const { gpu_id } = one.gpu;
+      const { demand } = one.want.admitted;
+      const row = taken.get(gpu_id);
+      if (row === undefined) {
+        this.#fleet.unbook(one.gpu, demand);
+      } else {
+        const in_flight = inFlight?.get(gpu_id) ?? 0;
+        const vetoed =
+          inFlight !== null &&
+          !demand.skip_vram_veto &&
+          vramVeto({ ...row, in_flight }, placement, this.#nowMs) !== null;
+        if (!vetoed) {
+          inFlight?.set(gpu_id, in_flight + 1);
+          continue;
+        }
+        await this.#giveBack(one);
+      }
+      this.#fleet.passOver(one.gpu);
+      missed.add(one.want);
+    }
+    return missed;
+  }
+
+  /** Rows 16 to 18. @returns those that pass; the others gave back what they had taken */
+  async #seat(placed: readonly Placed[]): Promise<Seated[]> {
+    const servingOf = await loadServings(
+      this.#tx,
+      placed.map(({ gpu }) => gpu),
+    );
+    const servable: Seated[] = [];
+    for (const one of placed) {
+      const serving = servingOf(one.gpu);
+      const outcome = serve(one.want.admitted, serving, this.#nowMs);
+      if ('refusal' in outcome) await this.#undo(one, { kind: 'refused', refusal: outcome.refusal });
+      else servable.push({ ...one, serving, served: outcome.served });
+    }
+    // Whoever deletes a rung looks for sessions of it first, and must find these.
+    const rungs = await holdRungs(this.#deps.database, this.#tx, rungsOf(servable));
+    const seated: Seated[] = [];
+    for (const one of servable) {
+      const { rung } = one.served;
+      if (rung !== null && !rungs.has(rung.rung.id)) {
+        await this.#undo(one, { kind: 'stale' });
+        continue;
+      }
+      const refusal = await refuseHome(this.#tx, this.#ownerOf(one), one.want.admitted, one.gpu);
+      if (refusal === null) seated.push(one);
+      else await this.#undo(one, { kind: 'refused', refusal });
+    }
+    return seated;
+  }
+
+  async #write(seated: readonly Seated[]): Promise<void> {
+    const { random, tokens } = this.#deps;
+    const sessions = [];
+    for (const one of seated) {
+      const { want, gpu, serving, served, explanation } = one;
+      const { launcher, admitted } = want;
+      const home = await takeHome(this.#tx, random, this.#ownerOf(one), admitted, gpu, this.#nowMs);
+      const row = sessionRow(random.uuid(), launcher, admitted, gpu, serving, served, this.#nowMs);
+      sessions.push({
+        want,
+        row,
+        explanation: { ...explanation, codec_decision: served.rung?.decision ?? null },
+        assignment: assignmentOf(row, admitted, serving, home),
+      });
+    }
+    await insertSessions(this.#tx, sessions);
+    const streamed = sessions.filter(({ want }) => want.admitted.topology !== 'local_only');
+    const minted = await tokens.mintAll(
+      this.#tx,
+      streamed.map(({ row }) => row.id),
+    );
+    for (const { want, row, assignment } of sessions) {
+      const launched = { row, token: minted.get(row.id) ?? null, assignment };
+      this.#outcomes.set(want, { kind: 'launched', launched });
+    }
+  }
+
+  #ownerOf({ want }: Placed): { userId: string; username: string } {
+    return { userId: want.launcher.userId, username: this.#held.get(want)?.username ?? '' };
+  }
+
+  async #undo(one: Placed, outcome: Outcome): Promise<void> {
+    await this.#giveBack(one);
+    this.#outcomes.set(one.want, outcome);
+  }
+
+  async #giveBack(one: Placed): Promise<void> {
+    await giveBack(this.#tx, wantOf(one));
+    this.#fleet.unbook(one.gpu, one.want.admitted.demand);
+    this.#gaveBack = true;
+  }
+}
+
+const wantOf = ({ gpu, want }: Pick<Placed, 'gpu' | 'want'>): Want => ({
+  gpu_id: gpu.gpu_id,
+  slots: want.admitted.demand.encode_slots,
+  sessions: 1,
+});
+
+/** What is wanted of each GPU. */
+function sumUp(chosen: readonly Placed[]): Want[] {
+  const wants = new Map<string, Want>();
+  for (const one of chosen) {
+    const { gpu_id, slots, sessions } = wantOf(one);
+    const so_far = wants.get(gpu_id);
+    wants.set(gpu_id, {
+      gpu_id,
+      slots: slots + (so_far?.slots ?? 0),
+      sessions: sessions + (so_far?.sessions ?? 0),
+    });
+  }
+  return [...wants.values()];
+}
+
+const rungsOf = (seated: readonly Seated[]): string[] => [
+  ...new Set(seated.flatMap(({ served }) => (served.rung === null ? [] : [served.rung.rung.id]))),
+];

@@ -1,0 +1,122 @@
+/** What a launch that was placed becomes: the row of the session, and what its agent is told. Pure. */
+import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
+import type { HomeSpec } from '@footlight/protocol/agent';
+import { flag, toJson } from '../../platform/database/index.ts';
+import type { Assignment } from '../app-spec.ts';
+import { withHome } from '../app-spec.ts';
+import type { Launcher } from '../launch-store.ts';
+import type { Serving } from '../placement-store.ts';
+import type { SessionRow } from '../record.ts';
+import { lowerH264Profile, rungsOf } from '../stream.ts';
+import { type Admitted, homeAppOf, type Served } from './admission.ts';
+import type { GpuFacts } from './placement.ts';
+
+const DEFAULT_IDLE_TIMEOUT_SECS = 120;
+const DEFAULT_APP_BOOT_TIMEOUT_SECS = 300;
+const NEVER = 0;
+
+/** The row of a session that was placed. */
+export function sessionRow(
+  id: string,
+  launcher: Launcher,
+  admitted: Admitted,
+  gpu: GpuFacts,
+  serving: Serving,
+  { stream, profileId, rung }: Served,
+  nowMs: number,
+): SessionRow {
+  const encoder: EncoderFamily = encoderFamily.safeParse(serving.encoder).data ?? 'openh264';
+  const offered = serving.encoders?.find(
+    (row) => row.family === encoder && row.gpu_index === gpu.gpu_index && row.codec === 'h264',
+  );
+  return {
+    id,
+    user_id: launcher.userId,
+    app_id: admitted.app.id,
+    host_id: gpu.host.host_id,
+    gpu_id: gpu.gpu_id,
+    gpu_index: gpu.gpu_index,
+    device_id: launcher.deviceId,
+    state: 'assigned',
+    state_detail: null,
+    error_message: null,
+    failure_code: null,
+    end_reason: null,
+    stop_reason: null,
+    app_log_tail: null,
+    home_bytes: null,
+    profile_id: profileId,
+    stream_profile_id: rung?.rung.id ?? null,
+    video_topology: admitted.topology,
+    encode_slots: admitted.demand.encode_slots,
+    home_app_id: homeAppOf(admitted),
+    encoder,
+    stream_width: stream.width,
+    stream_height: stream.height,
+    stream_fps: stream.fps,
+    stream_bitrate_kbps: stream.bitrate_kbps,
+    stream_abr_floor_kbps: stream.abr_floor_kbps,
+    stream_codec: stream.codec,
+    stream_h264_profile: lowerH264Profile(stream.h264_profile, offered?.h264_profiles ?? null),
+    stream_playout0_ms: stream.playout0_ms,
+    stream_mic: flag(admitted.mic),
+    // What is not encoded cannot be recorded.
+    stream_recording: flag(
+      admitted.recorder && admitted.topology !== 'local_only' && gpu.host.features.includes('recorder'),
+    ),
+    codec_decision: rung === null ? null : toJson(rung.decision),
+    negotiated_codec: null,
+    relay_ready: 0,
+    swap_app_id: null,
+    swap_home_app_id: null,
+    swap_state: null,
+    created_at: nowMs,
+    started_at: null,
+    ended_at: null,
+    updated_at: nowMs,
+  };
+}
+
+/** What its agent is told of it. */
+export function assignmentOf(
+  row: SessionRow,
+  admitted: Admitted,
+  { settings }: Serving,
+  home: Pick<HomeSpec, 'provider' | 'ref'> | null,
+): Assignment {
+  return {
+    session_id: row.id,
+    user_id: row.user_id,
+    app_id: row.app_id,
+    gpu_index: row.gpu_index ?? 0,
+    app: withHome(admitted.runtime, home),
+    stream: {
+      width: row.stream_width,
+      height: row.stream_height,
+      fps: row.stream_fps,
+      bitrate_kbps: row.stream_bitrate_kbps,
+      abr_floor_kbps: row.stream_abr_floor_kbps,
+      codec: row.stream_codec,
+      h264_profile: row.stream_h264_profile,
+      playout0_ms: row.stream_playout0_ms,
+      audio: true,
+      mic: row.stream_mic !== 0,
+      ...(row.stream_recording !== 0 && { recorder: true }),
+      rungs: rungsOf(row.stream_width, row.stream_height),
+    },
+    resources: { encode_slots: row.encode_slots, vram_mb: 0 },
+    video_topology: row.video_topology,
+    // Whoever sits at a display needs no viewer, so the want of one ends nothing there.
+    idle_timeout_secs:
+      row.video_topology === 'stream_only'
+        ? seconds(settings.idle_timeout_secs, DEFAULT_IDLE_TIMEOUT_SECS)
+        : NEVER,
+    app_boot_timeout_secs: seconds(settings.app_boot_timeout_secs, DEFAULT_APP_BOOT_TIMEOUT_SECS),
+  };
+}
+
+/** A knob in effect on the host, as the agent reports it; 0 = never. */
+function seconds(reported: string | undefined, fallback: number): number {
+  const value = Number(reported);
+  return reported !== undefined && Number.isSafeInteger(value) && value >= 0 ? value : fallback;
+}
