@@ -9,6 +9,7 @@ import {
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus.ts';
 import { SECOND_MS, type Timer } from '../platform/clock.ts';
+import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Admission, OpenNames } from './admission.ts';
 import { ConfigPush } from './config-push.ts';
@@ -23,8 +24,8 @@ import { storeCapacity, untilStored } from './storing.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { TurnBatch } from './turn-batch.ts';
 
-/** Leaves room for one tick of the wheel within the limit for `seen`. */
-const SEEN_AFTER_MS = SEEN_DELAY_MS / 2;
+/** Reports that come close together are confirmed together, and with a tick of the wheel well within the limit. */
+const SEEN_AFTER_MS = SEEN_DELAY_MS / 10;
 /** An answer over the bus takes this much longer than the command at most. */
 const BUS_SLACK_MS = 2 * SECOND_MS;
 const DISPLACED = 'a newer connection of this node';
@@ -81,6 +82,10 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   setHandlers(handlers: AgentHandlers): void {
     this.#handlers = handlers;
+  }
+
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#batch.run(work);
   }
 
   /** @throws when the composition forgot them */

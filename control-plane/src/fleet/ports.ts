@@ -102,6 +102,12 @@ interface FleetPresence {
 /** What the fleet does for other features. */
 export interface Fleet {
   setHandlers(handlers: AgentHandlers): void;
+  /**
+   * Runs a short write in the transaction that all writes of this turn share: what a thousand agents say at once is
+   * one commit.
+   * @param work awaits only the database; may be run again after a rollback
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Sends a command to the host's agent and waits for its ack; never rejects. */
   command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult>;
   /** @returns false: not connected, or the send queue is full */

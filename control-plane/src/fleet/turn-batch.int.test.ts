@@ -42,6 +42,22 @@ describeDatabases('writes of one turn', (databases) => {
     expect(await names()).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
+  test('are not tried one by one where the database is away', async () => {
+    const away = Object.assign(new Error('the server shuts down'), { code: '57P01' });
+    let tries = 0;
+    const stranded = new TurnBatch({
+      ...database,
+      full: false,
+      transaction: () => {
+        tries += 1;
+        return Promise.reject(away);
+      },
+    });
+    const outcomes = await Promise.allSettled(['h', 'i', 'j'].map((name) => stranded.run(async () => name)));
+    expect(outcomes).toEqual(Array(3).fill({ status: 'rejected', reason: away }));
+    expect(tries).toBe(1);
+  });
+
   test('that come while a batch runs form the next one, in order', async () => {
     const order: string[] = [];
     const first = lease('f').then(() => order.push('f'));

@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../platform/database/database.ts';
+import { type Database, isDown, type Tx } from '../platform/database/index.ts';
 
 /** More than this in one transaction would hold the write lock noticeably long. */
 const MAX_BATCH = 256;
@@ -58,8 +58,9 @@ export class TurnBatch {
       });
       for (const [index, job] of jobs.entries()) job.resolve(results[index]);
     } catch (error) {
-      if (jobs.length === 1) {
-        jobs[0]!.reject(error);
+      // Where the database is away it is so for each of them, and each would wait for it.
+      if (jobs.length === 1 || isDown(error)) {
+        for (const job of jobs) job.reject(error);
         return;
       }
       for (const job of jobs) await this.#together([job]);

@@ -15,6 +15,7 @@ import {
   loadSessions,
   setDetail,
   setDetailOfHost,
+  setDetails,
   setNegotiatedCodec,
 } from '../store.ts';
 import type { Driver } from './driver.ts';
@@ -73,11 +74,14 @@ export function createHandlers(
 
       const plan = planReconciliation(host.hostId, [...stored.values()], held, host.sameBoot);
       const changes: Change[] = [];
+      /** Sessions of which the agent says what is known already: only their text changes. */
+      const unchanged: SessionRow[] = [];
       for (const entry of plan) {
         const row = stored.get(entry.session_id);
         if (row === undefined) continue;
         for (const change of await apply(entry, row)) changes.push(change);
       }
+      await setDetails(tx, unchanged, DETAIL.host_reconnected, nowMs);
 
       async function apply(entry: Reconciled, row: SessionRow): Promise<Change[]> {
         if (entry.kind === 'lost') {
@@ -89,6 +93,10 @@ export function createHandlers(
           return change === null ? [] : [change];
         }
         if (entry.kind !== 'kept') return [];
+        if (entry.step.kind === 'ignore' && entry.swap === null) {
+          unchanged.push(row);
+          return [{ id: row.id, host_id: row.host_id, state: row.state, moved: true, failure: null }];
+        }
         const opens = entry.step.kind === 'move' && entry.step.to === 'running';
         const change = await transitions.applyStep(tx, row, entry.step, opens);
         const state = change?.state ?? row.state;

@@ -3,7 +3,7 @@
  * an update that names the state it was taken from; when somebody else was faster, the row is read and decided again.
  */
 import { cutUtf8 } from '@footlight/protocol';
-import type { Tx } from '../../platform/database/index.ts';
+import type { Database, Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { changedSubject } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
@@ -39,6 +39,13 @@ export interface Change {
   failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
 }
 
+interface Reported {
+  /** undefined: of another host. */
+  row: SessionRow | undefined;
+  /** null: there is none. */
+  change: Change | null;
+}
+
 export interface Transitions {
   /** Applies a report of the session's own host. @returns the row as it was decided upon; undefined for a foreign one */
   report(hostId: string, sessionId: string, report: SessionReport): Promise<SessionRow | undefined>;
@@ -67,7 +74,10 @@ export interface Transitions {
   announce(change: Change): void;
 }
 
-export function createTransitions(platform: Platform, live: LiveSessions): Transitions {
+type Transact = Database['transaction'];
+
+/** @param together a transaction that is shared with others of the same turn */
+export function createTransitions(platform: Platform, live: LiveSessions, together: Transact): Transitions {
   const { activity, bus, clock, database, logger } = platform;
 
   async function applyEnding(
@@ -164,9 +174,10 @@ export function createTransitions(platform: Platform, live: LiveSessions): Trans
   async function decideUntilWritten<T>(
     sessionId: string,
     decide: (tx: Tx, row: SessionRow) => Promise<T | null>,
+    transact: Transact = (work) => database.transaction(work),
   ): Promise<T | undefined> {
     for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
-      const result = await database.transaction(async (tx) => {
+      const result = await transact(async (tx) => {
         const row = await loadSession(tx, sessionId);
         return row === undefined ? undefined : decide(tx, row);
       });
@@ -182,7 +193,12 @@ export function createTransitions(platform: Platform, live: LiveSessions): Trans
     announce,
 
     async report(hostId, sessionId, report) {
-      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
+      // What ends a session holds a GPU's row as well, and two such of one transaction could wait in a ring with another.
+      const endsSomething = report.state === 'stopped' || report.state === 'failed';
+      const transact = endsSomething ? undefined : together;
+      const outcome = await decideUntilWritten(sessionId, decide, transact);
+
+      async function decide(tx: Tx, row: SessionRow): Promise<Reported | null> {
         if (row.host_id !== hostId) return { row: undefined, change: null };
         const step = decideReport(row, report);
         if (step.kind === 'ignore' && step.why === 'illegal')
@@ -194,7 +210,7 @@ export function createTransitions(platform: Platform, live: LiveSessions): Trans
           });
         const change = await applyStep(tx, row, step, opensRelay(report));
         return change === null ? null : { row, change };
-      });
+      }
       if (outcome?.row === undefined) {
         logger.debug({ event: 'session.report_foreign', session_id: sessionId, host_id: hostId });
         return undefined;
