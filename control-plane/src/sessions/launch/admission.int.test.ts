@@ -199,10 +199,14 @@ describeDatabases('admission', (databases) => {
       const { database } = world.plane.platform;
       const used = await world.slotsUsed(hostA);
       const homed = await world.app({ managed_home: true });
-      const spy = vi.spyOn(database, 'transaction').mockImplementationOnce((work) =>
-        database.transaction(async (tx) => {
-          await work(tx);
-          throw new Error('the disk is gone');
+      const transaction = database.transaction.bind(database);
+      // Only that of the launch: sessions of other tests go on meanwhile.
+      const spy = vi.spyOn(database, 'transaction').mockImplementation((work) =>
+        transaction(async (tx) => {
+          const result = await work(tx);
+          const made = await tx.selectFrom('sessions').select('id').where('app_id', '=', homed).execute();
+          if (made.length > 0) throw new Error('the disk is gone');
+          return result;
         }),
       );
       const answer = await launch({}, homed);
