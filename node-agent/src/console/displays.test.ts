@@ -84,7 +84,12 @@ describe('displays beside the host', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  const read = () => linuxDisplays({ drm: join(root, 'drm'), inputs: join(root, 'by-id') }).read();
+  const read = () =>
+    linuxDisplays({
+      drm: join(root, 'drm'),
+      sound: join(root, 'asound'),
+      inputs: join(root, 'by-id'),
+    }).read();
 
   function connector(name: string, status: string, bytes: Uint8Array = new Uint8Array()): void {
     const at = join(root, 'drm', name);
@@ -127,6 +132,30 @@ describe('displays beside the host', () => {
     symlinkSync('../event3', join(root, 'by-id', 'usb-Some_Keyboard_K1-event-mouse'));
     symlinkSync('../mouse0', join(root, 'by-id', 'usb-Some_Keyboard_K1-mouse'));
     expect((await read()).input_devices).toEqual([{ path: '/dev/input/event3', label: 'Some Keyboard K1' }]);
+  });
+
+  test('what can play, by the name of its card; what only records is left out', async () => {
+    mkdirSync(join(root, 'asound'));
+    const cards = [
+      ' 0 [PCH            ]: HDA-Intel - HDA Intel PCH',
+      '                      HDA Intel PCH at 0xf7310000 irq 31',
+      ' 1 [C920           ]: USB-Audio - HD Pro Webcam C920',
+      '                      HD Pro Webcam C920 at usb-0000:00:14.0-4, high speed',
+    ];
+    const pcm = [
+      '00-00: ALC892 Analog : ALC892 Analog : playback 1 : capture 1',
+      '00-03: HDMI 0 : HDMI 0 : playback 1',
+      '00-02: ALC892 Alt Analog : ALC892 Alt Analog : capture 2',
+      '01-00: USB Audio : USB Audio : capture 1',
+    ];
+    writeFileSync(join(root, 'asound', 'cards'), `${cards.join('\n')}\n`);
+    writeFileSync(join(root, 'asound', 'pcm'), `${pcm.join('\n')}\n`);
+    const found = await read();
+    expect(consoleCapabilitiesSchema.parse(found)).toEqual(found);
+    expect(found.audio_sinks).toEqual([
+      { id: 'hw:CARD=PCH,DEV=0', label: 'HDA Intel PCH, ALC892 Analog' },
+      { id: 'hw:CARD=PCH,DEV=3', label: 'HDA Intel PCH, HDMI 0' },
+    ]);
   });
 
   test('a machine without any of it has none of it', async () => {

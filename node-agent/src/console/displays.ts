@@ -12,22 +12,26 @@ type Output = ConsoleCapabilities['outputs'][number];
 
 const MAX_OUTPUTS = 64;
 const MAX_MODES = 256;
+const MAX_SINKS = 64;
 const MAX_DEVICES = 128;
 
 /**
- * Displays and input devices as Linux shows them in files; nothing is opened that would take a device from anybody.
- * Sound outputs are not asked for.
+ * Displays, sound outputs and input devices as Linux shows them in files; nothing is opened that would take a device
+ * from anybody.
  * @param paths other roots, for tests
- * Source: Documentation/gpu/drm-uapi.rst and Documentation/ABI of the kernel; /dev/input/by-id of udev.
+ * Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and Documentation/sound/designs/procfile.rst of the kernel;
+ *   /dev/input/by-id of udev.
  */
-export function linuxDisplays(paths = { drm: '/sys/class/drm', inputs: '/dev/input/by-id' }): Displays {
+export function linuxDisplays(
+  paths = { drm: '/sys/class/drm', sound: '/proc/asound', inputs: '/dev/input/by-id' },
+): Displays {
   return {
     async read() {
       const outputs = await outputsIn(paths.drm);
       return {
         connectors: [...new Set(outputs.map(({ connector }) => connector))],
         outputs,
-        audio_sinks: [],
+        audio_sinks: await sinksIn(paths.sound),
         input_devices: await inputsIn(paths.inputs),
       };
     },
@@ -66,6 +70,27 @@ function named(timing: DisplayTiming): Output['modes'][number] {
 async function renderNodeOf(drm: string, card: string): Promise<string | null> {
   const node = (await namesIn(join(drm, card, 'device', 'drm'))).find((name) => name.startsWith('renderD'));
   return node === undefined ? null : `/dev/dri/${node}`;
+}
+
+/**
+ * What can play, by the name that ALSA gives it. A card's own name stays its own when cards come in another order, its
+ * number does not.
+ */
+async function sinksIn(sound: string): Promise<ConsoleCapabilities['audio_sinks']> {
+  const cards = new Map<number, { id: string; label: string }>();
+  for (const line of (await textOf(join(sound, 'cards'))).split('\n')) {
+    const [, number, id = '', label = ''] = /^\s*(\d+) \[(\S+)\s*\]: .*? - (.+)$/.exec(line) ?? [];
+    if (number !== undefined) cards.set(Number(number), { id, label });
+  }
+  const sinks: ConsoleCapabilities['audio_sinks'] = [];
+  for (const line of (await textOf(join(sound, 'pcm'))).split('\n')) {
+    const [, number, device, name] = /^(\d+)-(\d+): .*? : (.*?) : (?:.* : )?playback \d+/.exec(line) ?? [];
+    const card = cards.get(Number(number));
+    if (card === undefined) continue;
+    const label = `${card.label}, ${name?.trim()}`.slice(0, 200);
+    sinks.push({ id: `hw:CARD=${card.id},DEV=${Number(device)}`, label });
+  }
+  return sinks.slice(0, MAX_SINKS);
 }
 
 /** One entry for each device node, by the name that udev made of what the device says of itself. */
