@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../src/browser/chromium.ts';
 import { coloursAt, framesShown, isNear, type Rgb } from '../src/browser/picture.ts';
@@ -129,12 +129,48 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
     await fieldBecomes(page, CLICK_FIELD, 1);
   });
 
+  test('the app takes the window’s shape once the person wants it, a click still lands, and gives it back', async () => {
+    const asked: object[] = [];
+    const onRequest = (request: Request) => {
+      if (request.method() === 'PATCH') asked.push(request.postDataJSON());
+    };
+    page.on('request', onRequest);
+    await revealBar(page);
+    await page.getByRole('button', { name: 'Fit the app to this window' }).click();
+    await page.mouse.move(400, 650);
+    await page.locator('[data-shown=true]').waitFor({ state: 'detached' });
+    await page.setViewportSize({ width: 540, height: 768 });
+    await eventually('the app stands upright in the picture, with bars beside it', 10_000, async () => {
+      const [bar, white, yellow] = await coloursAt(page, [
+        [0.1, 0.15],
+        [0.327, 0.15],
+        [0.377, 0.15],
+      ]);
+      return (
+        (isNear(bar, [0, 0, 0]) && isNear(white, [255, 255, 255]) && isNear(yellow, [255, 255, 0])) || null
+      );
+    });
+    const shown = await page.locator('video').evaluate((video) => video.getBoundingClientRect().height);
+    expect(shown).toBeGreaterThan(750);
+    await fieldBecomes(page, [0.678, 0.95], 1);
+    await page.mouse.click(400, 650);
+    await fieldBecomes(page, [0.678, 0.95], 2);
+    await page.setViewportSize({ width: 1366, height: 768 });
+    await fieldBecomes(page, CLICK_FIELD, 2, 10_000);
+    page.off('request', onRequest);
+    expect(asked).toEqual([
+      { render_width: 506, render_height: 720 },
+      { render_width: 1280, render_height: 720 },
+    ]);
+  });
+
   test('the 440 Hz tone is heard at least 20 dB above its neighbours within two seconds', async () => {
     const found = await toneAboveNeighbours(page, { hz: 440, decibels: 20, limitMs: 2_000 });
     expect(found).toMatchObject({ found: true });
   });
 
   test('ending it leaves nothing of the session on the host', async () => {
+    await revealBar(page);
     await page.getByRole('button', { name: 'End Diagnostics' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End Diagnostics' }).click();
     await page.getByRole('button', { name: 'Launch again' }).waitFor();
@@ -156,11 +192,7 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
       const seen = await coloursAt(page, places);
       return (seen.length > 0 && seen.every((colour) => Math.max(...colour) > 30)) || null;
     });
-    await eventually('the bar is there', 10_000, async () => {
-      await page.mouse.move(640, 300);
-      await page.mouse.move(640, 2, { steps: 4 });
-      return (await page.locator('[data-shown=true]').count()) > 0 || null;
-    });
+    await revealBar(page);
     await page.screenshot({ path: path.join(images, 'live-session.png') });
     await page.getByRole('button', { name: 'End LBreakoutHD' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End LBreakoutHD' }).click();
@@ -168,8 +200,21 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
   });
 });
 
-async function fieldBecomes(page: Page, point: readonly [number, number], index: number): Promise<void> {
-  await eventually(`the field takes colour ${index}`, 5_000, async () => {
+async function revealBar(page: Page): Promise<void> {
+  await eventually('the bar is there', 10_000, async () => {
+    await page.mouse.move(640, 300);
+    await page.mouse.move(640, 2, { steps: 4 });
+    return (await page.locator('[data-shown=true]').count()) > 0 || null;
+  });
+}
+
+async function fieldBecomes(
+  page: Page,
+  point: readonly [number, number],
+  index: number,
+  limitMs = 5_000,
+): Promise<void> {
+  await eventually(`the field takes colour ${index}`, limitMs, async () => {
     const [seen] = await coloursAt(page, [point]);
     return isNear(seen, FIELDS[index] ?? [0, 0, 0]) || null;
   });
