@@ -45,6 +45,7 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
       <p>The app that runs now is closed. What it has not saved is lost.</p>
       <TextInput
         label="Find an app"
+        mt={16}
         data-autofocus
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
@@ -61,7 +62,9 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
         ))}
       </div>
       {query.isSuccess && others.length === 0 && <p role="status">There is no other app of that name.</p>}
-      {others.length > SHOWN && <p>{others.length - SHOWN} more; type a part of the name.</p>}
+      {others.length > SHOWN && (
+        <p style={{ marginTop: 12 }}>{others.length - SHOWN} more; type a part of the name.</p>
+      )}
       {problem !== null && (
         <p role="alert">
           {problem.title}. {problem.advice}
