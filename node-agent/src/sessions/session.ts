@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { cutUtf8 } from '@footlight/protocol';
 import {
-  type AppSpec,
   agentSignal,
   type ControlSignaling,
   type HeldSession,
@@ -16,18 +14,16 @@ import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { Verdict } from '../link/ack-store.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
-import { type Clock, delay, type Timer, within } from '../platform/clock.ts';
+import { type Clock, delay, within } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Random } from '../platform/random.ts';
 import { errorText, plainText } from '../platform/text.ts';
-import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
-import { swapApps } from './app-swap.ts';
+import type { Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { displayProblem } from './display-rules.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { killSessionProcesses } from './leftovers.ts';
 import {
-  makeScratchHome,
   makeSessionDirs,
   removeSessionDirs,
   type SessionRecord,
@@ -35,6 +31,7 @@ import {
   writeRecord,
 } from './record.ts';
 import { Relay } from './relay.ts';
+import { aborted, SessionApp } from './session-app.ts';
 import type { SessionLink } from './session-link.ts';
 import { type Screen, Stage } from './stage.ts';
 import { Tenancy } from './tenancy.ts';
@@ -104,30 +101,15 @@ export class Session {
   readonly #relay: Relay;
   readonly #events: TraceEvents;
   readonly #idle: IdleTimer;
+  readonly #app: SessionApp;
   readonly #abort = new AbortController();
   #machine: Machine = newMachine();
   #preparation: Promise<void> = Promise.resolve();
-  #launch: Promise<void> = Promise.resolve();
   #screen: Screen | null = null;
   #stage: Stage | null = null;
   #worker: MediaWorker | null = null;
-  #app: RunningApp | null = null;
-  /** What runs, and which app of the catalog that is. */
-  #spec: AppSpec;
-  #appId: string;
-  /** Apps that were started here (count); it names each of them. */
-  #apps = 0;
-  /** HOME of the app that runs, where it has none of its own. */
-  #scratchHome: string;
-  /** The change of app under way. */
-  #swap: { appId: string; over: Promise<void> } | null = null;
-  /** Changes of app that were begun (count). */
-  #swaps = 0;
-  /** Watches for an app's first window that were asked for (count); the first has the number 0. */
-  #watches = 0;
   /** Changes of size that were asked for (count). */
   #displayRequests = 0;
-  #bootTimer: Timer | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;
   #logTail = '';
@@ -145,14 +127,26 @@ export class Session {
     this.#tenancy = new Tenancy({ ...plan, home: assign.app.home }, deps.homes, deps.uids);
     this.#logger = deps.logger.child({ session_id: assign.session_id });
     this.#dirs = sessionDirs(deps.stateDir, assign.session_id);
-    this.#spec = assign.app;
-    this.#appId = assign.app_id;
-    this.#scratchHome = this.#dirs.home;
     this.#relay = new Relay((message) => this.#worker?.send(message));
     this.#events = new TraceEvents(assign.session_id, deps.link, deps.clock);
     this.#idle = new IdleTimer(deps.clock, assign.bench ? 0 : assign.idle_timeout_secs * 1000, () =>
       this.stop('idle_timeout', 2_000),
     );
+    this.#app = new SessionApp(assign.app_id, assign.app, {
+      sessionId: this.id,
+      clock: deps.clock,
+      logger: this.#logger,
+      runtime: deps.runtime,
+      dirs: this.#dirs,
+      tenancy: this.#tenancy,
+      events: this.#events,
+      ended: this.#abort.signal,
+      bootTimeoutSecs: assign.app_boot_timeout_secs,
+      worker: () => this.#worker,
+      writeRecord: () => this.#writeRecord(),
+      apply: (input) => this.#apply(input),
+      reportSwap: (appId, error) => this.#reportSwap(appId, error),
+    });
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -187,13 +181,10 @@ export class Session {
   }
 
   /** Changes the app of a session that runs. A repeat of the same change has no second effect. */
-  swapApp({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
-    if (this.#machine.phase !== 'running') return busy('the session does not run yet');
-    if (this.#swap !== null)
-      return this.#swap.appId === app_id ? { ok: true } : busy('the app of the session is being changed');
-    if (app_id === this.#appId) this.#reportSwap(app_id, null);
-    else this.#swap = { appId: app_id, over: this.#changeApp(app_id, app) };
-    return { ok: true };
+  swapApp(change: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
+    if (this.#machine.phase !== 'running')
+      return { ok: false, code: 'busy', error: 'the session does not run yet' };
+    return this.#app.change(change);
   }
 
   /** Changes sizes of a session that runs. @returns once it is done, or nothing has changed */
@@ -220,7 +211,7 @@ export class Session {
         ? { stream: { width: stream_width, height: stream_height } }
         : {}),
     });
-    const gone = Promise.race([worker.exited, this.#aborted()]).then(() => 'the session ended');
+    const gone = Promise.race([worker.exited, aborted(this.#abort.signal)]).then(() => 'the session ended');
     const error = await within(
       this.#deps.clock,
       DISPLAY_LIMIT_MS,
@@ -246,7 +237,7 @@ export class Session {
     return {
       session_id: this.id,
       state: heldState(this.#machine),
-      app_id: this.#appId,
+      app_id: this.#app.appId,
       started_at: this.#startedAtMs,
       viewer: this.#viewer,
       ...(failed ? { error: cutUtf8(failed.error, 512), failure_code: failed.failure_code } : {}),
@@ -285,7 +276,7 @@ export class Session {
         this.#report({ state: 'stopping', reason: effect.reason });
         return;
       case 'launch_app':
-        this.#launch = this.#launchApp();
+        if (this.#stage) this.#app.launch(this.#stage);
         return;
       case 'start_encoder':
         this.#worker?.send({ type: 'start' });
@@ -295,7 +286,7 @@ export class Session {
         this.#idle.running = true;
         return;
       case 'presented':
-        this.#bootTimer?.cancel();
+        this.#app.drawn();
         this.#worker?.send({ type: 'app_state', state: 'presented' });
         this.#events.send('app.launch_state', { state: 'game_running' });
         return;
@@ -360,7 +351,8 @@ export class Session {
       (acquired) => this.#adopt(acquired),
       (error) => this.#fail('media_worker_crashed', error),
     );
-    await Promise.all([Promise.race([worker, this.#aborted()]), this.#openStage(home)]);
+    // A worker that is slow to come must not hold the end up.
+    await Promise.all([Promise.race([worker, aborted(this.#abort.signal)]), this.#openStage(home)]);
   }
 
   /** @param home settles when the home is open, or has failed the session */
@@ -397,13 +389,6 @@ export class Session {
     display.onSilent(() => this.#fail('display_failed', 'the display server did not answer for 5 s'));
     await home;
     this.#apply({ kind: 'stage_ready' });
-  }
-
-  /** Settles when the end begins: a worker that is slow to come must not hold it up. */
-  #aborted(): Promise<void> {
-    const { signal } = this.#abort;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   }
 
   #adopt(worker: MediaWorker): void {
@@ -495,144 +480,6 @@ export class Session {
     });
   }
 
-  async #launchApp(): Promise<void> {
-    const stage = this.#stage;
-    if (!stage || this.isEnding) return;
-    this.#armBootTimer();
-    try {
-      this.#adoptApp(await this.#startApp(stage, this.#spec, this.#tenancy.home ?? this.#scratchHome));
-    } catch (error) {
-      this.#fail('app_exited_early', error);
-    }
-  }
-
-  #armBootTimer(): void {
-    const { app_boot_timeout_secs } = this.#plan.assign;
-    if (app_boot_timeout_secs === 0) return;
-    this.#bootTimer = this.#deps.clock.setTimeout(
-      () => this.#apply({ kind: 'boot_timeout', afterSecs: app_boot_timeout_secs }),
-      app_boot_timeout_secs * 1000,
-    );
-  }
-
-  /** @throws when it cannot be started at all */
-  #startApp(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
-    this.#apps += 1;
-    return this.#deps.runtime.start(spec, {
-      sessionId: this.id,
-      instance: this.#apps === 1 ? this.id : `${this.#apps}-${this.id}`,
-      user: this.#tenancy.user,
-      dirs: this.#dirs,
-      home,
-      display: stage.display.name,
-      displaySocket: stage.display.socket,
-      pulseServer: stage.audio?.server ?? null,
-    });
-  }
-
-  /** From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing. */
-  #adoptApp(app: RunningApp): void {
-    this.#app = app;
-    void app.exited.then(({ status }) => {
-      if (this.#app !== app || this.isEnding) return;
-      if (this.#swap === null) this.#apply({ kind: 'app_exited', status });
-      else this.#events.send('app.exited', { status, policy: 'keep' });
-    });
-  }
-
-  /** Never throws: what fails leaves the old app, or ends the session. */
-  async #changeApp(appId: string, spec: AppSpec): Promise<void> {
-    const stage = this.#stage;
-    const old = this.#app;
-    if (!stage || !old) return;
-    const from = { app: this.#appId, spec: this.#spec, home: this.#tenancy.home ?? this.#scratchHome };
-    const ref = spec.home?.ref;
-    const sharedHome = ref !== undefined && ref === this.#tenancy.home;
-    this.#swaps += 1;
-    const scratchHome = join(this.#dirs.scratch, `home-${this.#swaps}`);
-    const newHome = ref ?? scratchHome;
-    this.#bootTimer?.cancel();
-    const outcome = await swapApps({
-      clock: this.#deps.clock,
-      ended: this.#abort.signal,
-      old,
-      sharedHome,
-      bootTimeoutMs: this.#plan.assign.app_boot_timeout_secs * 1000,
-      prepare: async () => {
-        if (ref === undefined) await makeScratchHome(scratchHome, this.#tenancy.user);
-        else if (!sharedHome)
-          await this.#tenancy.takeNext(ref, this.#abort.signal, () => this.#writeRecord());
-      },
-      watch: () => this.#watchForWindow(),
-      startNew: () => this.#startApp(stage, spec, newHome),
-      startOld: () => this.#startApp(stage, from.spec, from.home),
-    });
-    // The session's own teardown gives both homes back.
-    if (outcome.kind === 'ended' || this.isEnding) return;
-    if (outcome.kind === 'lost') {
-      this.#swap = null;
-      this.#fail('app_crashed', outcome.error);
-      return;
-    }
-    await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
-    // What came meanwhile ends the session with everything that it has.
-    if (this.isEnding) {
-      this.#app = outcome.app;
-      return;
-    }
-    this.#swap = null;
-    this.#adoptApp(outcome.app);
-    if (outcome.kind === 'rolled_back') {
-      this.#logger.info({ app_id: appId, error: outcome.error }, 'swap.rolled_back');
-      if (!this.#machine.presented) this.#watchOldAppAgain();
-      this.#reportSwap(appId, outcome.error);
-      return;
-    }
-    this.#spec = spec;
-    this.#appId = appId;
-    this.#scratchHome = scratchHome;
-    this.#apply({ kind: 'presented' });
-    this.#events.send('pipeline.source_swapped', { from_app: from.app, to_app: appId });
-    this.#reportSwap(appId, null);
-  }
-
-  /** @param moved the new app has its home; otherwise the home that was taken for it goes back */
-  async #settleHomes(moved: boolean): Promise<void> {
-    try {
-      await (moved ? this.#tenancy.moveToNext() : this.#tenancy.dropNext());
-      await this.#writeRecord();
-    } catch (error) {
-      this.#logger.error({ error: errorText(error) }, 'swap.home_not_given_back');
-    }
-  }
-
-  /** The first window of an app that is to start now. @returns when windows that come from now on are seen */
-  async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
-    const worker = this.#worker;
-    if (!worker) throw new Error('the media worker is gone');
-    this.#watches += 1;
-    const number = this.#watches;
-    const offs: (() => void)[] = [];
-    const drawn = new Promise<void>((resolve) => {
-      offs.push(worker.on('app_presented', ({ watch }) => watch === number && resolve()));
-    });
-    const watching = new Promise<void>((resolve) => {
-      offs.push(worker.on('watching', ({ watch }) => watch === number && resolve()));
-    });
-    void Promise.race([drawn, worker.exited]).then(() => {
-      for (const off of offs) off();
-    });
-    worker.send({ type: 'watch_app', watch: number, only_new: true });
-    await Promise.race([watching, this.#aborted()]);
-    return { drawn };
-  }
-
-  /** The old app had not drawn yet when it was to be changed: its window is waited for again. */
-  #watchOldAppAgain(): void {
-    this.#worker?.send({ type: 'watch_app', watch: 0, only_new: false });
-    this.#armBootTimer();
-  }
-
   /** @param error null: the session has that app now */
   #reportSwap(app_id: string, error: string | null): void {
     const swap: SessionState['swap'] =
@@ -644,7 +491,6 @@ export class Session {
 
   async #tearDown(reason: string, graceMs: number): Promise<void> {
     this.#abort.abort();
-    this.#bootTimer?.cancel();
     this.#idle.running = false;
     this.#worker?.send({ type: 'stop', reason, grace_ms: graceMs });
     try {
@@ -657,11 +503,8 @@ export class Session {
 
   async #endEverything(graceMs: number): Promise<void> {
     try {
-      await this.#launch;
-      await Promise.all([this.#app?.stop(graceMs), this.#swap?.over, this.#endWorker()]);
-      // A change of app that was just over may have left another one.
-      await this.#app?.stop(graceMs);
-      this.#logTail = this.#app?.logTail() ?? '';
+      await Promise.all([this.#app.end(graceMs), this.#endWorker()]);
+      this.#logTail = this.#app.logTail();
       // The app and the worker may have been started by a preparation that was still under way.
       await this.#preparation;
       await this.#endWorker();
@@ -705,8 +548,4 @@ export class Session {
 
 function rejected(error: string): Verdict {
   return { ok: false, code: 'display_update_rejected', error };
-}
-
-function busy(error: string): Verdict {
-  return { ok: false, code: 'busy', error };
 }
