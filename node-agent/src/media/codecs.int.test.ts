@@ -9,6 +9,7 @@ import { codecPreload } from './testing/codec-preload.ts';
 import { decodeMiddles, framesOf } from './testing/decode.ts';
 import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { NativeViewer } from './testing/native-viewer.ts';
+import { prepareMessage } from './testing/prepare.ts';
 import './testing/codec-encoders.ts';
 import type { WorkerMessage } from './worker-messages.ts';
 import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
@@ -59,32 +60,10 @@ async function watch(codec: 'h265' | 'av1'): Promise<NativeViewer> {
   said = [];
   for (const type of ['encoding', 'event', 'failure'] as const)
     worker.on(type, (message) => said.push(message));
-  worker.send({
-    type: 'prepare',
-    session_id: '11111111-1111-4111-8111-111111111111',
-    uid: null,
-    gid: null,
-    display: display.name,
-    xauthority: null,
-    pulse_server: null,
-    scratch_dir: scratch,
-    stream: {
-      ...SIZE,
-      fps: 15,
-      bitrate_kbps: 800,
-      abr_floor_kbps: 0,
-      codec,
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 50,
-      audio: false,
-      mic: false,
-      rungs: [],
-    },
-    encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-    // No keyframe comes by itself from an encoder that can be asked for one.
-    settings: { gop: 100_000 },
-    media: { addresses: null, ports: null },
-  });
+  // No keyframe comes by itself from an encoder that can be asked for one.
+  const on = { display: display.name, scratch };
+  const stream = { ...SIZE, fps: 15, bitrate_kbps: 800, codec, playout0_ms: 50 };
+  worker.send(prepareMessage(on, stream, { settings: { gop: 100_000 } }));
   worker.send({ type: 'start' });
   alice = new NativeViewer(worker, 1, ALICE);
   alice.attach();

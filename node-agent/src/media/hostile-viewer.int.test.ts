@@ -9,6 +9,7 @@ import { XConnection } from '../display/x-connection.ts';
 import { isKeyframe } from './keyframe.ts';
 import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { NativeViewer } from './testing/native-viewer.ts';
+import { prepareMessage } from './testing/prepare.ts';
 import { hostCandidate, lanAddress, listenUdp, UdpRelay } from './testing/udp-relay.ts';
 import type { WorkerMessage } from './worker-messages.ts';
 import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
@@ -66,33 +67,9 @@ async function startSession(): Promise<Session> {
   sessions.push(session);
   const encoding = new Promise<void>((resolve) => void worker.on('encoding', () => resolve()));
   for (const type of ['viewer', 'event', 'failure'] as const) worker.on(type, (m) => session.said.push(m));
-  worker.send({
-    type: 'prepare',
-    session_id: '11111111-1111-4111-8111-111111111111',
-    uid: null,
-    gid: null,
-    display: display.name,
-    xauthority: null,
-    pulse_server: null,
-    scratch_dir: scratch,
-    stream: {
-      width: WIDTH,
-      height: HEIGHT,
-      fps: 30,
-      bitrate_kbps: 1000,
-      abr_floor_kbps: 0,
-      codec: 'h264',
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 100,
-      audio: false,
-      mic: false,
-      rungs: [],
-    },
-    encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-    // No keyframe comes by itself in these tests.
-    settings: { gop: 100_000 },
-    media: { addresses: null, ports: null },
-  });
+  // No keyframe comes by itself in these tests.
+  const on = { display: display.name, scratch };
+  worker.send(prepareMessage(on, { width: WIDTH, height: HEIGHT }, { settings: { gop: 100_000 } }));
   worker.send({ type: 'start' });
   await encoding;
   return session;

@@ -20,6 +20,7 @@ import { XConnection } from '../display/x-connection.ts';
 import { isKeyframe } from './keyframe.ts';
 import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { NativeViewer } from './testing/native-viewer.ts';
+import { prepareMessage } from './testing/prepare.ts';
 import type { PrepareMessage, WorkerMessage } from './worker-messages.ts';
 import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
 
@@ -79,34 +80,13 @@ afterEach(async () => {
   await worker.exited;
 });
 
-const prepare = (over: Partial<PrepareMessage> = {}): PrepareMessage => ({
-  type: 'prepare',
-  session_id: '11111111-1111-4111-8111-111111111111',
-  uid: null,
-  gid: null,
-  display: display.name,
-  xauthority: null,
-  pulse_server: null,
-  scratch_dir: scratch,
-  stream: {
-    width: WIDTH,
-    height: HEIGHT,
-    fps: 30,
-    bitrate_kbps: 2000,
-    abr_floor_kbps: 0,
-    codec: 'h264',
-    h264_profile: 'constrained-baseline',
-    playout0_ms: 100,
-    audio: false,
-    mic: false,
-    rungs: [],
-  },
-  encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-  // No keyframe comes by itself in these tests.
-  settings: { gop: 100_000 },
-  media: { addresses: null, ports: null },
-  ...over,
-});
+/** No keyframe comes by itself in these tests. */
+const prepare = (over: Partial<Omit<PrepareMessage, 'stream'>> = {}): PrepareMessage =>
+  prepareMessage(
+    { display: display.name, scratch },
+    { width: WIDTH, height: HEIGHT, bitrate_kbps: 2000 },
+    { settings: { gop: 100_000 }, ...over },
+  );
 
 function heard<T extends WorkerMessage['type']>(type: T): Extract<WorkerMessage, { type: T }>[] {
   return said.filter((message): message is Extract<WorkerMessage, { type: T }> => message.type === type);

@@ -10,6 +10,7 @@ import { systemRandom } from '../platform/random.ts';
 import { MIC_PAYLOAD_TYPE } from './sdp-offer.ts';
 import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { MIC_SSRC, NativeViewer } from './testing/native-viewer.ts';
+import { prepareMessage } from './testing/prepare.ts';
 import type { WorkerMessage } from './worker-messages.ts';
 import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
 
@@ -72,32 +73,8 @@ async function startSession(mic: boolean): Promise<AudioServer> {
   const options = { sessionId: SESSION, user: null, dirs, ended, microphone: mic };
   server = await startAudioServer(options, { clock: systemClock, random: systemRandom, env: process.env });
   const encoding = new Promise<void>((resolve) => void worker.on('encoding', () => resolve()));
-  worker.send({
-    type: 'prepare',
-    session_id: SESSION,
-    uid: null,
-    gid: null,
-    display: display.name,
-    xauthority: null,
-    pulse_server: server.server,
-    scratch_dir: scratch,
-    stream: {
-      width: 320,
-      height: 240,
-      fps: 30,
-      bitrate_kbps: 1000,
-      abr_floor_kbps: 0,
-      codec: 'h264',
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 100,
-      audio: true,
-      mic,
-      rungs: [],
-    },
-    encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-    settings: {},
-    media: { addresses: null, ports: null },
-  });
+  const sound = { session_id: SESSION, pulse_server: server.server };
+  worker.send(prepareMessage({ display: display.name, scratch }, { audio: true, mic }, sound));
   worker.send({ type: 'start' });
   await encoding;
   return server;

@@ -6,6 +6,7 @@ import { XConnection } from '../display/x-connection.ts';
 import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { transportSequence, writeTransportCc } from './testing/feedback.ts';
 import { NativeViewer } from './testing/native-viewer.ts';
+import { prepareMessage } from './testing/prepare.ts';
 import { UdpRelay } from './testing/udp-relay.ts';
 import type { WorkerMessage } from './worker-messages.ts';
 import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
@@ -78,32 +79,8 @@ afterEach(async () => {
 
 async function connect(settings: Record<string, unknown>): Promise<void> {
   const prepared = new Promise<void>((resolve) => worker.on('prepared', () => resolve()));
-  worker.send({
-    type: 'prepare',
-    session_id: '11111111-1111-4111-8111-111111111111',
-    uid: null,
-    gid: null,
-    display: display.name,
-    xauthority: null,
-    pulse_server: null,
-    scratch_dir: scratch,
-    stream: {
-      width: WIDTH,
-      height: HEIGHT,
-      fps: FPS,
-      bitrate_kbps: LAUNCH_KBPS,
-      abr_floor_kbps: 0,
-      codec: 'h264',
-      h264_profile: 'constrained-baseline',
-      playout0_ms: 100,
-      audio: false,
-      mic: false,
-      rungs: [],
-    },
-    encoder: { family: 'openh264', gpu_index: 0, render_node: null },
-    settings,
-    media: { addresses: null, ports: null },
-  });
+  const stream = { width: WIDTH, height: HEIGHT, fps: FPS, bitrate_kbps: LAUNCH_KBPS };
+  worker.send(prepareMessage({ display: display.name, scratch }, stream, { settings }));
   await prepared;
   worker.send({ type: 'start' });
   viewer.attach();
