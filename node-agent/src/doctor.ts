@@ -6,7 +6,7 @@ import { HostSettings } from './config/host-settings.ts';
 import { INSTALL_PLACES, isSystemdRunning } from './install/install.ts';
 import { AGENT_SERVICE } from './install/unit.ts';
 import { reach } from './link/dial.ts';
-import { inspectEncoders } from './media/encoder-probe.ts';
+import { inspectEncoders } from './media/encode/encoder-probe.ts';
 import { systemClock } from './platform/clock.ts';
 import { silentLogger } from './platform/logger.ts';
 import { errorText } from './platform/text.ts';

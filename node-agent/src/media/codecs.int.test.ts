@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { XConnection } from '../display/x-connection.ts';
-import { probeEncoders } from './encoder-probe.ts';
+import { probeEncoders } from './encode/encoder-probe.ts';
 import { isKeyframe } from './keyframe.ts';
 import { codecPreload } from './testing/codec-preload.ts';
 import { decodeMiddles, framesOf } from './testing/decode.ts';

@@ -1,5 +1,5 @@
 import type { Codec } from '@footlight/protocol';
-import { AV1_NEW_SEQUENCE } from './av1-packetizer.ts';
+import { AV1_NEW_SEQUENCE } from './encode/av1-packetizer.ts';
 import { readRtpHeader } from './rtp-packet.ts';
 
 const H264_IDR = 5;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DropWatch, EncoderWatch } from './encoder-watch.ts';
+import { DropWatch, EncoderWatch } from './encode/encoder-watch.ts';
 import { FrameTiming } from './frame-timing.ts';
 import { nativeIceServers } from './ice-servers.ts';
 import { readMediaSettings } from './media-settings.ts';

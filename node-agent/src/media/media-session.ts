@@ -4,10 +4,11 @@ import { XInput } from '../display/x-input.ts';
 import { XScreenSize } from '../display/x-screen.ts';
 import type { DeviceFile } from '../input/device-file.ts';
 import { Gamepads } from '../input/gamepads.ts';
-import { AudioPipeline } from './audio-pipeline.ts';
-import { effortSteps } from './encoder-effort.ts';
-import { DropWatch, EncoderWatch, type WatchFinding } from './encoder-watch.ts';
-import { type EncoderRow, type EncodeTarget, encoderRow } from './encoders.ts';
+import { AudioPipeline } from './encode/audio-pipeline.ts';
+import { effortSteps } from './encode/encoder-effort.ts';
+import { DropWatch, EncoderWatch, type WatchFinding } from './encode/encoder-watch.ts';
+import { type EncoderRow, type EncodeTarget, encoderRow } from './encode/encoders.ts';
+import { type EncodedFrame, VideoPipeline } from './encode/video-pipeline.ts';
 import { isKeyframe } from './keyframe.ts';
 import { KeyframeLimit } from './keyframe-limit.ts';
 import { createLocalNameResolver, type LocalNameResolver } from './mdns.ts';
@@ -20,7 +21,6 @@ import { SessionDesk } from './session-desk.ts';
 import { SessionDisplay } from './session-display.ts';
 import { SessionInput } from './session-input.ts';
 import { SessionRate } from './session-rate.ts';
-import { type EncodedFrame, VideoPipeline } from './video-pipeline.ts';
 import type {
   AttachMessage,
   BrowserSignal,

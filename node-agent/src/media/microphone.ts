@@ -1,9 +1,9 @@
 import { Pipeline } from '@footlight/gst';
 import { VOICE_SINK_NAME } from '../display/audio-server.ts';
+import { firstError } from './encode/video-pipeline.ts';
 import { RateWindow } from './input-guard.ts';
 import { readRtpHeader } from './rtp-packet.ts';
 import { MIC_PAYLOAD_TYPE } from './sdp-offer.ts';
-import { firstError } from './video-pipeline.ts';
 
 /**
  * A viewer's microphone: Opus over RTP → the source that the session's apps record from. Made for sessions that were

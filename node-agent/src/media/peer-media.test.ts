@@ -1,8 +1,8 @@
 import type { Track } from 'node-datachannel';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { EncodedFrame } from './encode/video-pipeline.ts';
 import { PeerMedia } from './peer-media.ts';
 import { readRtpHeader } from './rtp-packet.ts';
-import type { EncodedFrame } from './video-pipeline.ts';
 
 const IDR = 0x65;
 const DELTA = 0x41;

@@ -1,16 +1,17 @@
 import type { StreamSpec } from '@footlight/protocol/agent';
 import type { Track } from 'node-datachannel';
-import type { AudioPacket } from './audio-pipeline.ts';
+import type { AudioPacket } from './encode/audio-pipeline.ts';
+import type { EncodedFrame } from './encode/video-pipeline.ts';
 import { isKeyframe } from './keyframe.ts';
 import { type MediaClock, wallTimeOf } from './media-clock.ts';
-import { RetransmitRing } from './nack-ring.ts';
-import { Pacer } from './pacer.ts';
-import { type PlayoutChange, PlayoutDelay } from './playout-delay.ts';
 import { Drain } from './rate/drain.ts';
 import { BandwidthEstimate, type PathView } from './rate/estimate.ts';
 import { LossShare } from './rate/loss.ts';
 import { type ProbeResult, ProbeRun } from './rate/probe.ts';
 import { PROBE_MS } from './rate/rate-control.ts';
+import { RetransmitRing } from './rtp/nack-ring.ts';
+import { Pacer } from './rtp/pacer.ts';
+import { type PlayoutChange, PlayoutDelay } from './rtp/playout-delay.ts';
 import {
   type PacketArrival,
   type ReceptionReport,
@@ -18,12 +19,11 @@ import {
   readRtcp,
   roundTripMs,
   writeSenderReport,
-} from './rtcp.ts';
+} from './rtp/rtcp.ts';
+import { RtpSender, TransportSequence } from './rtp/rtp-sender.ts';
 import type { ExtensionName } from './rtp-extensions.ts';
-import { RtpSender, TransportSequence } from './rtp-sender.ts';
 import { AUDIO_CLOCK_HZ, AUDIO_PAYLOAD_TYPE, VIDEO_CLOCK_HZ, VIDEO_PAYLOAD_TYPE } from './sdp-offer.ts';
 import { TransportFeedback } from './transport-feedback.ts';
-import type { EncodedFrame } from './video-pipeline.ts';
 
 /**
  * Media of one peer connection: RTP out, RTCP both ways.

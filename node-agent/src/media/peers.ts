@@ -5,13 +5,13 @@ import {
   RENEGOTIATE_INTERVAL_MS,
   type SignalErrorCode,
 } from '@footlight/protocol/signal';
-import type { AudioPacket } from './audio-pipeline.ts';
+import type { AudioPacket } from './encode/audio-pipeline.ts';
+import type { EncodedFrame } from './encode/video-pipeline.ts';
 import type { LocalNameResolver } from './mdns.ts';
 import { type MediaClock, wallTimeOf } from './media-clock.ts';
 import { Peer, type PeerEvents } from './peer.ts';
 import type { PathListener, PeerMediaCounts } from './peer-media.ts';
 import type { SessionInput } from './session-input.ts';
-import type { EncodedFrame } from './video-pipeline.ts';
 import { ViewerChannels } from './viewer-channels.ts';
 import type { AttachMessage, BrowserSignal } from './worker-messages.ts';
 

@@ -1,14 +1,19 @@
 import { hasElement, hasPlugin, initialise, Pipeline, version } from '@footlight/gst';
-import { type ChosenElement, chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
-import { type EncoderRow, type EncodeTarget, encoderRow, FAMILY_SOURCES } from './encoders.ts';
-import { readMediaSettings } from './media-settings.ts';
-import { PAYLOADING, packetMaker } from './payloading.ts';
+import {
+  type ChosenElement,
+  chooseElement,
+  configureEncoder,
+  encodeBranch,
+} from './encode/encoder-elements.ts';
+import { type EncoderRow, type EncodeTarget, encoderRow, FAMILY_SOURCES } from './encode/encoders.ts';
+import { PAYLOADING, packetMaker } from './encode/payloading.ts';
 import {
   type EncoderInspection,
   type ProbeAnswer,
   type ProbeRequest,
   probeRequest,
-} from './probe-messages.ts';
+} from './encode/probe-messages.ts';
+import { readMediaSettings } from './media-settings.ts';
 
 /**
  * One encoder proof, measurement or look: reads a request from its channel, answers once and exits. The parent ends

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { EncodedFrame } from './encode/video-pipeline.ts';
 import { readMediaSettings } from './media-settings.ts';
 import { PeerMedia } from './peer-media.ts';
 import { SessionRate } from './session-rate.ts';
 import { SimulatedPath } from './testing/simulated-path.ts';
-import type { EncodedFrame } from './video-pipeline.ts';
 
 /**
  * The whole of rate control in simulated time: a model encoder that fills its target, the real sender and controller,

@@ -1,4 +1,4 @@
-import type { PacketArrival } from './rtcp.ts';
+import type { PacketArrival } from './rtp/rtcp.ts';
 
 /** Packets remembered (count): some seconds of a fast stream; a power of two. */
 const HISTORY_PACKETS = 4096;

@@ -5,9 +5,9 @@ import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
 import { openDeviceFiles } from '../input/device-file.ts';
 import { PARENT_PID_VARIABLE } from './child-entry.ts';
+import { warmUp } from './encode/warm-up.ts';
 import { systemMediaClock } from './media-clock.ts';
 import { MediaFailure, MediaSession } from './media-session.ts';
-import { warmUp } from './warm-up.ts';
 import {
   type ParentMessage,
   type PrepareMessage,

@@ -7,7 +7,7 @@ import { homeRootOf } from '../config/environment.ts';
 import type { HostSettings } from '../config/host-settings.ts';
 import { UINPUT_PATH } from '../input/device-file.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
-import { type EncoderProbeResult, probeEncoders } from '../media/encoder-probe.ts';
+import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { readinessChecks } from '../readiness/checks.ts';

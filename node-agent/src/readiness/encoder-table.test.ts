@@ -1,7 +1,7 @@
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import { describe, expect, test } from 'vitest';
-import { ENCODERS } from '../media/encoders.ts';
-import type { EncoderInspection } from '../media/probe-messages.ts';
+import { ENCODERS } from '../media/encode/encoders.ts';
+import type { EncoderInspection } from '../media/encode/probe-messages.ts';
 import { encoderTableChecks, type InspectedRow } from './encoder-table.ts';
 
 type Seen = Partial<EncoderInspection> | string;

@@ -1,8 +1,8 @@
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { Readiness } from '@footlight/protocol/agent';
-import { type EncoderRow, FAMILY_SOURCES, WITHOUT_ENCODER } from '../media/encoders.ts';
-import { PAYLOADING } from '../media/payloading.ts';
-import type { EncoderInspection } from '../media/probe-messages.ts';
+import { type EncoderRow, FAMILY_SOURCES, WITHOUT_ENCODER } from '../media/encode/encoders.ts';
+import { PAYLOADING } from '../media/encode/payloading.ts';
+import type { EncoderInspection } from '../media/encode/probe-messages.ts';
 
 /** One row of the encoder table as this host has it; text = why it could not be looked at. */
 export interface InspectedRow {

@@ -1,4 +1,4 @@
-import { AV1_CONTINUED, AV1_CONTINUES, readLeb128 } from '../av1-packetizer.ts';
+import { AV1_CONTINUED, AV1_CONTINUES, readLeb128 } from '../encode/av1-packetizer.ts';
 import { readRtpHeader } from '../rtp-packet.ts';
 
 /**

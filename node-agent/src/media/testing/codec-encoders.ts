@@ -1,4 +1,4 @@
-import { ENCODERS, type EncoderRow } from '../encoders.ts';
+import { ENCODERS, type EncoderRow } from '../encode/encoders.ts';
 
 /**
  * Importing this adds H.265 and AV1 in software to the table, so that the two codecs run end to end on a machine

@@ -1,4 +1,6 @@
 import { type BusMessage, type MediaBuffer, Pipeline } from '@footlight/gst';
+import type { MediaClock } from '../media-clock.ts';
+import { readRtpHeader } from '../rtp-packet.ts';
 import { effortProperties } from './encoder-effort.ts';
 import {
   type ChosenElement,
@@ -8,9 +10,7 @@ import {
   writeRate,
 } from './encoder-elements.ts';
 import type { EncoderRow, EncodeTarget } from './encoders.ts';
-import type { MediaClock } from './media-clock.ts';
 import { PAYLOADING, packetMaker } from './payloading.ts';
-import { readRtpHeader } from './rtp-packet.ts';
 
 /**
  * Capture, conversion, encoding and payloading of one session's picture.

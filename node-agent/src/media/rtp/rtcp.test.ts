@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { writeNtp } from '../rtp-extensions.ts';
 import { readRtcp, roundTripMs, writeSenderReport } from './rtcp.ts';
-import { writeNtp } from './rtp-extensions.ts';
 
 function packet(type: number, count: number, body: Buffer): Buffer {
   const head = Buffer.alloc(4);

@@ -1,7 +1,7 @@
 import type { MediaBuffer } from '@footlight/gst';
 import type { Codec } from '@footlight/protocol';
+import { VIDEO_PAYLOAD_TYPE } from '../sdp-offer.ts';
 import { Av1Packetizer } from './av1-packetizer.ts';
-import { VIDEO_PAYLOAD_TYPE } from './sdp-offer.ts';
 
 /** Largest RTP packet that is made, bytes: leaves room for our header extensions and SRTP. */
 const PAYLOAD_MTU = 1180;

@@ -1,5 +1,7 @@
 import { codec, encoderFamily } from '@footlight/protocol';
 import { describe, expect, test } from 'vitest';
+import { readMediaSettings } from '../media-settings.ts';
+import { GSTREAMER_DOCUMENTATION } from '../testing/gstreamer-documentation.ts';
 import { elementNames } from './encoder-elements.ts';
 import {
   ENCODERS,
@@ -9,8 +11,6 @@ import {
   rateProperties,
   WITHOUT_ENCODER,
 } from './encoders.ts';
-import { readMediaSettings } from './media-settings.ts';
-import { GSTREAMER_DOCUMENTATION } from './testing/gstreamer-documentation.ts';
 
 const target = {
   width: 1280,

@@ -1,6 +1,6 @@
 import type { PropertyValue } from '@footlight/gst';
+import type { MediaSettings } from '../media-settings.ts';
 import type { EncoderRow } from './encoders.ts';
-import type { MediaSettings } from './media-settings.ts';
 
 /** The fastest target usage of a VA encoder. */
 const FASTEST_USAGE = 7;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isKeyframe } from '../keyframe.ts';
+import { readRtpHeader } from '../rtp-packet.ts';
+import { depacketizeAv1 } from '../testing/av1-depacketizer.ts';
 import { Av1Packetizer, readObus } from './av1-packetizer.ts';
-import { isKeyframe } from './keyframe.ts';
-import { readRtpHeader } from './rtp-packet.ts';
-import { depacketizeAv1 } from './testing/av1-depacketizer.ts';
 
 const MTU = 200;
 const [SEQUENCE, DELIMITER, FRAME, PADDING] = [1, 2, 6, 15] as const;

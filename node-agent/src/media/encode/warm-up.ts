@@ -1,9 +1,9 @@
 import { hasElement, Pipeline } from '@footlight/gst';
 import * as datachannel from 'node-datachannel';
+import { readMediaSettings } from '../media-settings.ts';
+import { readRtpHeader } from '../rtp-packet.ts';
 import { chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
 import { type EncodeTarget, encoderRow } from './encoders.ts';
-import { readMediaSettings } from './media-settings.ts';
-import { readRtpHeader } from './rtp-packet.ts';
 
 const FRAMES = 4;
 const PULL_MS = 500;

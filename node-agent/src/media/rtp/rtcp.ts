@@ -8,7 +8,7 @@ import {
   RtcpSrPacket,
   RtcpTransportLayerFeedback,
 } from 'werift-rtp';
-import { writeNtp } from './rtp-extensions.ts';
+import { writeNtp } from '../rtp-extensions.ts';
 import { readTransportCc } from './transport-cc.ts';
 
 /**

@@ -1,11 +1,11 @@
-import type { RetransmitRing } from './nack-ring.ts';
 import {
   type ExtensionName,
   type ExtensionValues,
   extensionBytes,
   writeExtensions,
-} from './rtp-extensions.ts';
-import { RTP_HEADER_BYTES, readRtpHeader } from './rtp-packet.ts';
+} from '../rtp-extensions.ts';
+import { RTP_HEADER_BYTES, readRtpHeader } from '../rtp-packet.ts';
+import type { RetransmitRing } from './nack-ring.ts';
 
 /** Counter of the transport-wide sequence number, shared by all tracks of one peer connection. */
 export class TransportSequence {
