@@ -15,6 +15,7 @@ import {
   signUp,
   type TestApp,
 } from '../testing/index.ts';
+import { HASH_COST } from './password-hasher.ts';
 
 const NEW_PASSWORD = 'violet lantern parade';
 
@@ -98,7 +99,8 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
       const busy = await createTestApp(await fresh(), {
         env: OPEN_REGISTRATION,
         overrides: {
-          accountLimits: { ...FREE_SIGN_IN, hashQueue: { parallel: 1, waiting: 1 } },
+          // Hashes at their full price: those that cost nothing make no queue.
+          accountLimits: { ...FREE_SIGN_IN, hashCost: HASH_COST, hashQueue: { parallel: 1, waiting: 1 } },
         },
       });
       try {
