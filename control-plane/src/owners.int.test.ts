@@ -1,5 +1,5 @@
 import { type Operation, operations } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   type Answer,
   addSession,
@@ -80,7 +80,7 @@ describeDatabases('what belongs to one person', (databases) => {
     app = await createTestApp(await databases.fresh());
     // The first request with a token notes when it was used, soon after its answer.
     for (const person of Object.values(app.people)) await app.call(person, 'GET', '/v1/me');
-    await expect.poll(stored).not.toContain('"last_used_at":null');
+    await vi.waitFor(async () => expect(await stored()).not.toContain('"last_used_at":null'));
   });
   afterAll(() => app.close());
 
