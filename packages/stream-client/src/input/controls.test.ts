@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
-import { decodeInput, type InputLane, type InputMessage } from '@footlight/protocol/input';
+import type { InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Environment } from '../types.ts';
 import { Controls } from './controls.ts';
-import { InputSender } from './sender.ts';
+import { recordingSender } from './recording-sender.ts';
 
 let surface: HTMLElement;
 let controls: Controls;
@@ -17,17 +17,7 @@ beforeEach(() => {
     setTimeout: () => ({ cancel: () => undefined }),
     setInterval: () => ({ cancel: () => undefined }),
   } as unknown as Environment;
-  const channel = (lane: InputLane) =>
-    ({
-      readyState: 'open',
-      bufferedAmount: 0,
-      send: (data: Uint8Array) => {
-        const decoded = decodeInput(data, lane);
-        if (decoded.kind === 'message') sent.push(decoded.message);
-      },
-    }) as unknown as RTCDataChannel;
-  const sender = new InputSender(environment, () => undefined);
-  sender.attach({ input: channel('input'), motion: channel('motion') });
+  const sender = recordingSender(environment, (message) => sent.push(message));
   surface = document.createElement('div');
   const video = document.createElement('video');
   Object.defineProperties(video, {

@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
-import { decodeInput, type InputLane, type InputMessage } from '@footlight/protocol/input';
+import type { InputMessage } from '@footlight/protocol/input';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Environment } from '../types.ts';
 import { Gamepads } from './gamepads.ts';
-import { InputSender } from './sender.ts';
+import { recordingSender } from './recording-sender.ts';
 
 interface Pad {
   index: number;
@@ -54,17 +54,7 @@ beforeEach(() => {
       return { cancel: () => void polls.splice(polls.indexOf(work), 1) };
     },
   } as unknown as Environment;
-  const channel = (lane: InputLane) =>
-    ({
-      readyState: 'open',
-      bufferedAmount: 0,
-      send: (data: Uint8Array) => {
-        const decoded = decodeInput(data, lane);
-        if (decoded.kind === 'message') sent.push(decoded.message);
-      },
-    }) as unknown as RTCDataChannel;
-  const sender = new InputSender(environment, () => undefined);
-  sender.attach({ input: channel('input'), motion: channel('motion') });
+  const sender = recordingSender(environment, (message) => sent.push(message));
   pads = new Gamepads(environment, sender, {
     isEnabled: () => true,
     onCount: (count) => counts.push(count),
