@@ -7,7 +7,6 @@
  */
 import type { AppSpec } from '@footlight/protocol/agent';
 import type { CommandResult, Fleet } from '../../fleet/index.ts';
-import type { Timer } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Assignment } from '../app-spec.ts';
 import { noteSwapTaken } from '../store.ts';
@@ -19,6 +18,7 @@ import {
   DISPLAY_ACK_MS,
   decideStuck,
   type HostTimes,
+  isStarting,
   START_ACK_MS,
   STOP_ACK_MS,
   SWAP_ACK_MS,
@@ -55,8 +55,6 @@ export function createDriver(
 ): Driver {
   const { clock, database, logger } = platform;
   const { fleet, live, transitions, bootAt } = deps;
-  /** Waits for running, one per launching session at most. */
-  const waits = new Map<string, Timer>();
   let closed = false;
 
   const hostTimes = (hostId: string): HostTimes => ({
@@ -117,7 +115,7 @@ export function createDriver(
 
   async function start(hostId: string, sessionId: string): Promise<void> {
     const state = live.get(sessionId)?.state;
-    if (state !== 'assigned' && state !== 'starting') return;
+    if (state === undefined || !isStarting(state)) return;
     const registeredAt = fleet.registeredMonotonicMs(hostId);
     const result = await fleet.command(
       hostId,
@@ -167,9 +165,8 @@ export function createDriver(
 
   /** Waits until running or the deadline, which every report of the agent moves. */
   function watchStart(hostId: string, sessionId: string): void {
-    waits.get(sessionId)?.cancel();
-    waits.delete(sessionId);
     const session = live.get(sessionId);
+    session?.startWatch?.cancel();
     if (closed || session === undefined) return;
     const host = hostTimes(hostId);
     const deadline = startDeadline(session, host, bootAt);
@@ -181,10 +178,7 @@ export function createDriver(
       return;
     }
     const wait = host.connected ? deadline - now : RECHECK_MS;
-    waits.set(
-      sessionId,
-      clock.setTimeout(() => watchStart(hostId, sessionId), Math.max(1, wait)),
-    );
+    session.startWatch = clock.setTimeout(() => watchStart(hostId, sessionId), Math.max(1, wait));
   }
 
   function logFailure(sessionId: string, error: unknown): void {
@@ -231,8 +225,7 @@ export function createDriver(
     },
     close() {
       closed = true;
-      for (const timer of waits.values()) timer.cancel();
-      waits.clear();
+      for (const session of live.values()) session.startWatch?.cancel();
     },
   };
 }

@@ -4,16 +4,19 @@
  */
 import type { AppLaunchState } from '@footlight/protocol';
 import type { SessionMetrics } from '@footlight/protocol/agent';
+import type { Timer } from '../../platform/clock.ts';
 import type { Observed, SessionRow } from '../record.ts';
 import { displayOf } from './display.ts';
 import { isTerminal } from './state.ts';
-import type { SessionTimes } from './timeouts.ts';
+import { isStarting, type SessionTimes } from './timeouts.ts';
 
 export interface LiveSession extends SessionTimes {
   readonly id: string;
   readonly hostId: string | null;
   /** Heartbeats in a row that did not list it. */
   misses: number;
+  /** The look at whether it runs by its deadline. Cancelled here once it no longer starts. */
+  startWatch: Timer | null;
   observed: Observed;
 }
 
@@ -53,6 +56,7 @@ export class LiveSessions {
       if (known.state !== row.state) {
         known.state = row.state;
         known.changedAt = changedAt;
+        if (!isStarting(row.state)) this.#endStartWatch(known);
       }
       return known;
     }
@@ -64,6 +68,7 @@ export class LiveSessions {
       reportedAt: null,
       startAckedAt: null,
       misses: 0,
+      startWatch: null,
       observed: known?.observed ?? {},
     };
     this.#remove(row.id);
@@ -88,10 +93,16 @@ export class LiveSessions {
     return now !== before;
   }
 
+  #endStartWatch(session: LiveSession): void {
+    session.startWatch?.cancel();
+    session.startWatch = null;
+  }
+
   #remove(id: string): void {
     const known = this.#byId.get(id);
     if (known === undefined) return;
     this.#byId.delete(id);
+    this.#endStartWatch(known);
     if (known.hostId === null) return;
     const ids = this.#byHost.get(known.hostId);
     ids?.delete(id);

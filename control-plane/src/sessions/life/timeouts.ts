@@ -54,13 +54,17 @@ const latest = (...instants: (number | null)[]): number =>
     Number.NEGATIVE_INFINITY,
   );
 
+/** Whether a wait for running may run in this state. */
+export function isStarting(state: SessionStateName): boolean {
+  return state === 'assigned' || state === 'starting';
+}
+
 /**
  * When the wait for running ends, once the agent acknowledged the start; null while no such wait runs.
  * @param bootAt when this process started
  */
 export function startDeadline(session: SessionTimes, host: HostTimes, bootAt: number): number | null {
-  if (session.startAckedAt === null || (session.state !== 'assigned' && session.state !== 'starting'))
-    return null;
+  if (session.startAckedAt === null || !isStarting(session.state)) return null;
   const base = latest(session.startAckedAt, session.changedAt, host.registeredAt, bootAt);
   const silence = latest(base, session.reportedAt) + START_SILENCE_MS;
   return Math.min(silence, base + START_TOTAL_MS);
