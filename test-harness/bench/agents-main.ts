@@ -6,7 +6,8 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FakeAgent } from '../src/fake-agent/index.ts';
-import type { AgentsFigures, AgentsJob, Fleet } from './fleet.ts';
+import type { AgentsFigures, AgentsJob } from './fleet.ts';
+import type { Fleet } from './fleet-instance.ts';
 
 /** Opening sockets; more at once only wait in the backlog of the kernel. */
 const AT_ONCE = 200;

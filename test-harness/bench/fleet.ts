@@ -5,21 +5,11 @@
  * - storm: 1,000 agents with 4 sessions each come back at once, each with a report of every session; the time until
  *   all of it was handled. Afterwards every session must be there once, in the state and with the text reported last.
  */
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { promisify } from 'node:util';
+import { readFileSync } from 'node:fs';
 import { fetch } from 'undici';
-import { eventually, freePort, repositoryRoot, startProgram } from '../src/stack/program.ts';
-import { CORES, cpuMs, startWorker, type Worker } from './load.ts';
+import { type Fleet, type Side, startReference, withFleet } from './fleet-instance.ts';
+import { cpuMs, type Worker } from './load.ts';
 import { alternate, exitStatus, judge, printLine } from './rounds.ts';
-
-export interface Fleet {
-  appId: string;
-  adminToken: string;
-  hosts: { id: string; nodeName: string; sessions: string[] }[];
-}
 
 /** detail null: no reports. */
 export type AgentsJob =
@@ -38,152 +28,83 @@ const FANIN_MARKS = { memory: 1.35, cpu: 3 };
 const STORM = { agents: 1_000, sessions: 4 };
 const STORM_MARK = 1.5;
 const PAGE = 1_000;
-
-/** One side that agents can connect to. */
-interface Side {
-  readonly url: string;
-  readonly pid: number;
-  stop(): Promise<void>;
-}
+const AGENTS = 'test-harness/bench/agents-main.ts';
+const BARE = 'test-harness/bench/bare-agents-main.ts';
 
 /** @returns the exit status */
 export async function benchFanin(rounds: number): Promise<number> {
-  return withFleet(FANIN.agents, 0, async ({ env, directory, agents }) => {
-    const names = ['fanin memory', 'fanin cpu'];
-    const measure = async (start: () => Promise<Side>): Promise<number[]> => {
-      const side = await start();
-      try {
-        const before = residentKb(side.pid);
-        await run(agents, { kind: 'connect', url: side.url, heartbeatMs: FANIN.heartbeatMs, detail: null });
-        await run(agents, { kind: 'rest', ms: FANIN.settleMs });
-        const began = cpuMs(side.pid);
-        await run(agents, { kind: 'rest', ms: FANIN.windowMs });
-        const cpu = cpuMs(side.pid) - began;
-        return [residentKb(side.pid) - before, cpu];
-      } finally {
-        await run(agents, { kind: 'drop' });
-        await side.stop();
-      }
-    };
-    const [memory = [], cpu = []] = await alternate(
-      rounds,
-      {
-        reference: () => measure(startBare),
-        subject: () => measure(() => startControl(env, directory)),
-      },
-      names,
-    );
-    const judgements = [
-      { ...judge('fanin memory', memory, (ratio) => ratio <= FANIN_MARKS.memory), mark: FANIN_MARKS.memory },
-      { ...judge('fanin cpu', cpu, (ratio) => ratio <= FANIN_MARKS.cpu), mark: FANIN_MARKS.cpu },
-    ];
-    for (const judgement of judgements) printLine(judgement);
-    return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
-  });
+  return withFleet(
+    { hosts: FANIN.agents, sessionsEach: 0 },
+    AGENTS,
+    async ({ load: agents, startControl }) => {
+      const names = ['fanin memory', 'fanin cpu'];
+      const measure = async (start: () => Promise<Side>): Promise<number[]> => {
+        const side = await start();
+        try {
+          const before = residentKb(side.pid);
+          await run(agents, { kind: 'connect', url: side.url, heartbeatMs: FANIN.heartbeatMs, detail: null });
+          await run(agents, { kind: 'rest', ms: FANIN.settleMs });
+          const began = cpuMs(side.pid);
+          await run(agents, { kind: 'rest', ms: FANIN.windowMs });
+          const cpu = cpuMs(side.pid) - began;
+          return [residentKb(side.pid) - before, cpu];
+        } finally {
+          await run(agents, { kind: 'drop' });
+          await side.stop();
+        }
+      };
+      const [memory = [], cpu = []] = await alternate(
+        rounds,
+        {
+          reference: () => measure(() => startReference(BARE)),
+          subject: () => measure(startControl),
+        },
+        names,
+      );
+      const judgements = [
+        {
+          ...judge('fanin memory', memory, (ratio) => ratio <= FANIN_MARKS.memory),
+          mark: FANIN_MARKS.memory,
+        },
+        { ...judge('fanin cpu', cpu, (ratio) => ratio <= FANIN_MARKS.cpu), mark: FANIN_MARKS.cpu },
+      ];
+      for (const judgement of judgements) printLine(judgement);
+      return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
+    },
+  );
 }
 
 /** @returns the exit status */
 export async function benchStorm(rounds: number): Promise<number> {
-  return withFleet(STORM.agents, STORM.sessions, async ({ env, directory, agents, fleet }) => {
-    const sides = { reference: await startBare(), subject: await startControl(env, directory) };
-    let round = 0;
-    const measure = async (name: 'reference' | 'subject'): Promise<number[]> => {
-      round += 1;
-      const { url } = sides[name];
-      const detail = `storm ${round}`;
-      const figures = await run(agents, { kind: 'connect', url, heartbeatMs: 0, detail });
-      if (name === 'subject') await checkSessions(url, fleet, detail);
-      await run(agents, { kind: 'drop' });
-      return [figures.seconds];
-    };
-    try {
-      const [times = []] = await alternate(
-        rounds,
-        { reference: () => measure('reference'), subject: () => measure('subject') },
-        ['storm'],
-      );
-      const judgement = judge('storm', times, (ratio) => ratio <= STORM_MARK);
-      printLine({ ...judgement, mark: STORM_MARK });
-      return exitStatus(judgement.verdict);
-    } finally {
-      await Promise.all([sides.reference.stop(), sides.subject.stop()]);
-    }
-  });
-}
-
-interface Surroundings {
-  env: Record<string, string>;
-  directory: string;
-  agents: Worker;
-  fleet: Fleet;
-}
-
-async function withFleet(
-  hosts: number,
-  sessionsEach: number,
-  work: (surroundings: Surroundings) => Promise<number>,
-): Promise<number> {
-  const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
-  let agents: Worker | null = null;
-  try {
-    const dataDir = path.join(directory, 'control');
-    mkdirSync(dataDir, { mode: 0o700 });
-    const env = {
-      SERVICE_TLS: 'off',
-      SERVICE_DATA_DIR: dataDir,
-      SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
-    };
-    const fleet = await fill(env, hosts, sessionsEach);
-    const file = path.join(directory, 'fleet.json');
-    writeFileSync(file, JSON.stringify(fleet));
-    agents = startWorker(CORES.load, 'test-harness/bench/agents-main.ts', [file]);
-    return await work({ env, directory, agents, fleet });
-  } finally {
-    await agents?.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-async function fill(env: Record<string, string>, hosts: number, sessionsEach: number): Promise<Fleet> {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [
-      '--import',
-      path.join(repositoryRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs'),
-      path.join(repositoryRoot, 'control-plane', 'src', 'testing', 'large-fleet-main.ts'),
-      String(hosts),
-      String(sessionsEach),
-    ],
-    { env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 },
-  );
-  return JSON.parse(stdout) as Fleet;
-}
-
-async function startBare(): Promise<Side> {
-  const worker = startWorker(CORES.server, 'test-harness/bench/bare-agents-main.ts');
-  return { url: await worker.line(), pid: worker.pid, stop: () => worker.stop() };
-}
-
-async function startControl(env: Record<string, string>, directory: string): Promise<Side> {
-  const port = await freePort();
-  const program = startProgram(
-    'control-plane',
-    [],
-    { ...env, CONTROL_PORT: String(port), LISTEN_ADDR: `127.0.0.1:${port}` },
-    path.join(directory, 'log'),
-    CORES.server,
-  );
-  const url = `http://127.0.0.1:${port}`;
-  await eventually('the control plane answers /health', 60_000, async () => {
-    return (await fetch(`${url}/health`)).ok || null;
-  });
-  return {
-    url,
-    pid: program.pid,
-    async stop() {
-      await program.kill('SIGTERM');
+  return withFleet(
+    { hosts: STORM.agents, sessionsEach: STORM.sessions },
+    AGENTS,
+    async ({ fleet, load: agents, startControl }) => {
+      const sides = { reference: await startReference(BARE), subject: await startControl() };
+      let round = 0;
+      const measure = async (name: 'reference' | 'subject'): Promise<number[]> => {
+        round += 1;
+        const { url } = sides[name];
+        const detail = `storm ${round}`;
+        const figures = await run(agents, { kind: 'connect', url, heartbeatMs: 0, detail });
+        if (name === 'subject') await checkSessions(url, fleet, detail);
+        await run(agents, { kind: 'drop' });
+        return [figures.seconds];
+      };
+      try {
+        const [times = []] = await alternate(
+          rounds,
+          { reference: () => measure('reference'), subject: () => measure('subject') },
+          ['storm'],
+        );
+        const judgement = judge('storm', times, (ratio) => ratio <= STORM_MARK);
+        printLine({ ...judgement, mark: STORM_MARK });
+        return exitStatus(judgement.verdict);
+      } finally {
+        await Promise.all([sides.reference.stop(), sides.subject.stop()]);
+      }
     },
-  };
+  );
 }
 
 async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures> {

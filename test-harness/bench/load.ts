@@ -48,7 +48,7 @@ export interface Worker {
   stop(): Promise<void>;
 }
 
-/** Starts a TypeScript program of this repository on one core; null: on any. */
+/** Starts a program of this repository on one core; null: on any. Plain JavaScript runs as it is. */
 export function startWorker(
   core: number | null,
   file: string,
@@ -57,8 +57,9 @@ export function startWorker(
 ): Worker {
   const command = [
     process.execPath,
-    '--import',
-    path.join(repositoryRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs'),
+    ...(file.endsWith('.ts')
+      ? ['--import', path.join(repositoryRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs')]
+      : []),
     path.join(repositoryRoot, file),
     ...words,
   ];

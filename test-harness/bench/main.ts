@@ -6,6 +6,7 @@ import { benchFanin, benchStorm } from './fleet.ts';
 import { benchLogin } from './login.ts';
 import { benchLoss } from './loss.ts';
 import { benchLaunch, benchMedia } from './media.ts';
+import { benchRelay } from './relay.ts';
 import { benchStep } from './step.ts';
 
 const ROUNDS = 5;
@@ -17,6 +18,7 @@ const benches: Record<string, () => Promise<number>> = {
   'admission-sqlite': () => benchAdmission(ROUNDS, ['sqlite']),
   'admission-postgres': () => benchAdmission(ROUNDS, ['postgres']),
   login: () => benchLogin(ROUNDS),
+  relay: () => benchRelay(ROUNDS),
   fanin: () => benchFanin(ROUNDS),
   storm: () => benchStorm(ROUNDS),
   launch: () => benchLaunch(20),

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { fetch } from 'undici';
+import { eventually, freePort, repositoryRoot, startProgram } from '../src/stack/program.ts';
+import { CORES, startWorker, type Worker } from './load.ts';
+
+/** What is in the database, as large-fleet-main prints it. The secret of a host is its name, three times. */
+export interface Fleet {
+  appId: string;
+  /** Of an administrator, who owns all sessions. */
+  adminToken: string;
+  hosts: { id: string; nodeName: string; sessions: string[] }[];
+}
+
+/** A server that agents, or whoever else, can connect to; alone on its core. */
+export interface Side {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface FleetInstance {
+  readonly fleet: Fleet;
+  /** The process that plays the agents, on the other core; it was given the fleet in a file. */
+  readonly load: Worker;
+  startControl(): Promise<Side>;
+}
+
+/** Fills a database with hosts and sessions that run, starts the load generator, and takes all away afterwards. */
+export async function withFleet(
+  size: { hosts: number; sessionsEach: number },
+  loadProgram: string,
+  work: (instance: FleetInstance) => Promise<number>,
+): Promise<number> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
+  let load: Worker | null = null;
+  try {
+    const dataDir = path.join(directory, 'control');
+    mkdirSync(dataDir, { mode: 0o700 });
+    const env = {
+      SERVICE_TLS: 'off',
+      SERVICE_DATA_DIR: dataDir,
+      SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
+    };
+    const fleet = await fill(env, size);
+    const file = path.join(directory, 'fleet.json');
+    writeFileSync(file, JSON.stringify(fleet));
+    load = startWorker(CORES.load, loadProgram, [file]);
+    return await work({ fleet, load, startControl: () => startControl(env, directory) });
+  } finally {
+    await load?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function fill(
+  env: Record<string, string>,
+  { hosts, sessionsEach }: { hosts: number; sessionsEach: number },
+): Promise<Fleet> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [
+      '--import',
+      path.join(repositoryRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs'),
+      path.join(repositoryRoot, 'control-plane', 'src', 'testing', 'large-fleet-main.ts'),
+      String(hosts),
+      String(sessionsEach),
+    ],
+    { env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 },
+  );
+  return JSON.parse(stdout) as Fleet;
+}
+
+/** @param program a server that prints its address */
+export async function startReference(program: string): Promise<Side> {
+  const worker = startWorker(CORES.server, program);
+  return { url: await worker.line(), pid: worker.pid, stop: () => worker.stop() };
+}
+
+async function startControl(env: Record<string, string>, directory: string): Promise<Side> {
+  const port = await freePort();
+  const program = startProgram(
+    'control-plane',
+    [],
+    { ...env, CONTROL_PORT: String(port), LISTEN_ADDR: `127.0.0.1:${port}` },
+    path.join(directory, 'log'),
+    CORES.server,
+  );
+  const url = `http://127.0.0.1:${port}`;
+  await eventually('the control plane answers /health', 60_000, async () => {
+    return (await fetch(`${url}/health`)).ok || null;
+  });
+  return {
+    url,
+    pid: program.pid,
+    async stop() {
+      await program.kill('SIGTERM');
+    },
+  };
+}
