@@ -213,6 +213,25 @@ const printableType = (type: string) => cutUtf8(stripControls(type), 64);
 /** What a table of message schemas accepts. */
 export type MessageOf<S extends Record<string, z.ZodType>> = z.output<S[keyof S]>;
 
+/** A frame as a relay needs it: beside a valid message stands the object that came, before its schema saw it. */
+export type ReadFrame<M> =
+  | { kind: 'message'; message: M; value: JsonObject }
+  | Exclude<ParsedFrame<M>, { kind: 'message' }>;
+
+/**
+ * Text of a message without inner objects, for whoever it is passed on to. It is the text that came, since making it
+ * anew costs more than the rest of a relay; only where the schema took something away it is made of what is left.
+ * @param came the text of `value`
+ * @param message what the schema made of `value`
+ */
+export function textToRelay(came: string, value: JsonObject, message: object): string {
+  const keys = Object.keys(value);
+  const isWhole =
+    keys.length === Object.keys(message).length &&
+    keys.every((key) => value[key] === (message as JsonObject)[key]);
+  return isWhole ? came : JSON.stringify(message);
+}
+
 /**
  * Makes the reader of one direction of a socket.
  * @param schemas one object schema per `type`; each checks its own `type` too
@@ -224,6 +243,18 @@ export function createFrameParser<S extends Record<string, z.ZodType>>(
   schemas: S,
   innerUnknown: (value: JsonObject) => string | null = () => null,
 ): (frame: string) => ParsedFrame<MessageOf<S>> {
+  const read = createFrameReader(schemas, innerUnknown);
+  return (frame) => {
+    const parsed = read(frame);
+    return parsed.kind === 'message' ? { kind: 'message', message: parsed.message } : parsed;
+  };
+}
+
+/** The same for a relay. */
+export function createFrameReader<S extends Record<string, z.ZodType>>(
+  schemas: S,
+  innerUnknown: (value: JsonObject) => string | null = () => null,
+): (frame: string) => ReadFrame<MessageOf<S>> {
   // A Map, because a type such as "constructor" must not find anything.
   const byType = new Map<string, z.ZodType>(Object.entries(schemas));
   return (frame) => {
@@ -240,7 +271,7 @@ export function createFrameParser<S extends Record<string, z.ZodType>>(
     const schema = byType.get(type);
     if (schema === undefined) return { kind: 'unknown', type: printableType(type), ...id };
     const parsed = schema.safeParse(value);
-    if (parsed.success) return { kind: 'message', message: parsed.data as MessageOf<S> };
+    if (parsed.success) return { kind: 'message', message: parsed.data as MessageOf<S>, value };
     const inner = innerUnknown(value);
     if (inner !== null) return { kind: 'unknown', type: printableType(inner), ...id };
     return { kind: 'malformed', type, ...id, why: describeIssue(parsed.error) };

@@ -7,6 +7,7 @@ import {
   AGENT_SEND_QUEUE_STALL_MS,
   type AgentMessage,
   type ControlMessage,
+  encodeControlFrame,
   HANDSHAKE_STEP_MS,
   MALFORMED_LIMIT,
   MALFORMED_WINDOW_MS,
@@ -14,6 +15,9 @@ import {
   parseAgentFrame,
   READ_DEADLINE_MS,
   type Register,
+  type RelayedSignal,
+  readRelayedSignal,
+  relayedSignal,
 } from '@footlight/protocol/agent';
 import type { WebSocket } from 'ws';
 import type { Clock, Timer } from '../platform/clock.ts';
@@ -42,11 +46,8 @@ export type OrderedMessage = Extract<
   AgentMessage,
   { type: 'capacity' | 'session_state' | 'session_trace_event' | 'image_state' }
 >;
-/** Handled at once: signs of life, answers and relayed frames must not wait for the database. */
-export type ImmediateMessage = Extract<
-  AgentMessage,
-  { type: 'heartbeat' | 'session_metrics' | 'signaling' | 'error' }
->;
+/** Handled at once: signs of life and answers must not wait for the database, nor may what is relayed. */
+export type ImmediateMessage = Extract<AgentMessage, { type: 'heartbeat' | 'session_metrics' | 'error' }>;
 
 /** What a link asks of the fleet. Nothing in here may throw into the link, save `ordered`, which is logged. */
 export interface LinkOwner {
@@ -54,6 +55,7 @@ export interface LinkOwner {
   register(link: AgentLink, message: Register): Promise<void>;
   ordered(link: AgentLink, message: OrderedMessage): Promise<void>;
   immediate(link: AgentLink, message: ImmediateMessage): void;
+  relay(link: AgentLink, signal: RelayedSignal): void;
   /** The link carries nothing any more; called once. */
   closed(link: AgentLink): void;
   /** Its socket is gone too; called once, and last. */
@@ -143,7 +145,12 @@ export class AgentLink {
 
   /** @returns false: closed, or the send queue is full */
   send(message: ControlMessage): boolean {
-    return this.#phase !== 'closed' && this.#queue.send(message);
+    return this.sendText(encodeControlFrame(message));
+  }
+
+  /** The same for a message that is text already. */
+  sendText(frame: string): boolean {
+    return this.#phase !== 'closed' && this.#queue.send(frame);
   }
 
   /** The registration is committed; `registered` may be sent next. */
@@ -224,9 +231,13 @@ export class AgentLink {
       this.close(AGENT_CLOSE.flooded, 'too many messages');
       return;
     }
-    const frame = isUtf8(data)
-      ? parseAgentFrame(data.toString('utf8'))
-      : { kind: 'malformed' as const, why: 'not UTF-8' };
+    const text = isUtf8(data) ? data.toString('utf8') : null;
+    const relayed = text === null || !this.isConnected ? null : readRelayedSignal(text);
+    if (relayed !== null) {
+      this.#deps.owner.relay(this, relayed);
+      return;
+    }
+    const frame = text === null ? { kind: 'malformed' as const, why: 'not UTF-8' } : parseAgentFrame(text);
     switch (frame.kind) {
       case 'message':
         this.#message(frame.message, data.length);
@@ -271,6 +282,9 @@ export class AgentLink {
       case 'session_trace_event':
       case 'image_state':
         this.#enqueue(message, bytes);
+        return;
+      case 'signaling':
+        this.#deps.owner.relay(this, relayedSignal(message));
         return;
       case 'error':
         // Each is a line in the log, so their number is bounded like that of malformed messages.

@@ -230,7 +230,7 @@ describeDatabases('agent links', (databases) => {
         world.fleet.links.sendSignaling(randomUUID(), {
           session_id: randomUUID(),
           conn: 1,
-          msg: { type: 'detach', reason: 'closed' },
+          text: '{"type":"detach","reason":"closed"}',
         }),
       ).toBe(false);
     });

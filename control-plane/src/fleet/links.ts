@@ -4,6 +4,7 @@ import {
   type Capacity,
   HEARTBEAT_INTERVAL_MS,
   type Register,
+  type RelayedSignal,
   SEEN_DELAY_MS,
 } from '@footlight/protocol/agent';
 import type { WebSocket } from 'ws';
@@ -277,9 +278,6 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       case 'session_metrics':
         this.#safely('metrics', hostId, () => this.handlers.metrics(hostId, message));
         return;
-      case 'signaling':
-        this.#safely('signaling', hostId, () => this.handlers.signaling(hostId, message));
-        return;
       case 'error':
         this.#platform.logger.warn({
           event: 'agent.says_error',
@@ -289,6 +287,12 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
           ref: message.ref,
         });
     }
+  }
+
+  relay(link: AgentLink, signal: RelayedSignal): void {
+    if (this.#current(link) === null) return;
+    const hostId = link.hostId!;
+    this.#safely('signaling', hostId, () => this.handlers.signaling(hostId, signal));
   }
 
   gone(link: AgentLink): void {
@@ -319,8 +323,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#tell({ hostId, what: 'changed' });
   }
 
-  sendSignaling(hostId: string, frame: SignalingToAgent): boolean {
-    return this.#hosts.get(hostId)?.link?.send({ type: 'signaling', ...frame }) ?? false;
+  sendSignaling(hostId: string, { session_id, conn, text }: SignalingToAgent): boolean {
+    const frame = `{"type":"signaling","session_id":"${session_id}","conn":${conn},"msg":${text}}`;
+    return this.#hosts.get(hostId)?.link?.sendText(frame) ?? false;
   }
 
   isConnected(hostId: string): boolean {

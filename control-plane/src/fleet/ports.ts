@@ -1,8 +1,7 @@
 import type {
-  AgentSignaling,
   ControlCommand,
-  ControlSignaling,
   HeldSession,
+  RelayedSignal,
   SessionMetrics,
   SessionState,
   SessionTraceEvent,
@@ -49,7 +48,7 @@ export interface AgentHandlers {
   heartbeat(hostId: string, runningSessionIds: readonly string[]): void;
   traceEvent(hostId: string, event: SessionTraceEvent): void;
   metrics(hostId: string, metrics: SessionMetrics): void;
-  signaling(hostId: string, frame: AgentSignaling): void;
+  signaling(hostId: string, signal: RelayedSignal): void;
   /** The link is gone; sessions wait for the host. */
   linkLost(hostId: string): void;
   /** The first capacity of a connection is stored; the host may take placements. */
@@ -88,8 +87,12 @@ export type CommandResult =
   | { kind: 'timeout' }
   | { kind: 'not_connected'; sent: boolean };
 
-/** A frame of the signaling relay towards the agent. */
-export type SignalingToAgent = Omit<ControlSignaling, 'type'>;
+/** A frame of the signaling relay towards the agent. text: its message, as JSON. */
+export interface SignalingToAgent {
+  session_id: string;
+  conn: number;
+  text: string;
+}
 
 /** How much of the fleet is there; the host-loss sweep rests when the fault is more likely on this side. */
 interface FleetPresence {

@@ -1,8 +1,10 @@
 import { AGENT_SEND_QUEUE_BYTES, AGENT_SEND_QUEUE_MESSAGES } from '@footlight/protocol/agent';
 
+const TEXT = { binary: false };
+
 /** The part of a socket that the queue needs. */
 export interface QueueSocket {
-  send(frame: string, sent: (error?: Error | null) => void): void;
+  send(frame: Buffer, options: { binary: boolean }, sent: (error?: Error | null) => void): void;
 }
 
 /**
@@ -28,9 +30,9 @@ export class SendQueue {
   }
 
   /** @returns false when the queue is full; nothing was sent then */
-  send(message: object): boolean {
-    const frame = JSON.stringify(message);
-    const bytes = Buffer.byteLength(frame);
+  send(text: string): boolean {
+    const frame = Buffer.from(text);
+    const bytes = frame.length;
     if (this.#messages >= AGENT_SEND_QUEUE_MESSAGES || this.#bytes + bytes > AGENT_SEND_QUEUE_BYTES) {
       if (!this.#full) {
         this.#full = true;
@@ -40,7 +42,7 @@ export class SendQueue {
     }
     this.#messages += 1;
     this.#bytes += bytes;
-    this.#socket.send(frame, () => {
+    this.#socket.send(frame, TEXT, () => {
       this.#messages -= 1;
       this.#bytes -= bytes;
       this.#full = false;

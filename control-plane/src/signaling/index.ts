@@ -1,4 +1,10 @@
-export { changedSubject, linkSubject, type SessionDirectory, signalSubject } from './ports.ts';
+export {
+  changedSubject,
+  linkSubject,
+  type SessionDirectory,
+  type SignalToViewer,
+  signalSubject,
+} from './ports.ts';
 export { registerSignalingRoutes } from './routes.ts';
 export { createSignaling } from './service.ts';
 export { createSignalingTokens, type MintedToken, type SignalingTokens } from './tokens.ts';

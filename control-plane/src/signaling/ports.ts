@@ -1,4 +1,5 @@
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
+import type { ServiceBye, SignalError } from '@footlight/protocol/signal';
 
 /** What a viewer's socket needs to know of its session. */
 export interface ViewedSession {
@@ -21,7 +22,16 @@ export interface SessionDirectory {
 
 /** Subject on which every visible change of a session is announced, to whoever shows it. */
 export const changedSubject = (sessionId: string): string => `session.${sessionId}.changed`;
-/** Subject on which an agent's frames reach whoever holds the viewer's socket: { conn, msg }. */
+/** A message of an agent to its viewer, checked by whoever holds the agent's link. */
+export interface SignalToViewer {
+  conn: number;
+  /** As it goes to the page. */
+  text: string;
+  /** The message itself where it is the last one, so that the socket closes after it; null: more may come. */
+  last: ServiceBye | SignalError | null;
+}
+
+/** Subject on which an agent's messages reach whoever holds the viewer's socket. */
 export const signalSubject = (sessionId: string): string => `session.${sessionId}.signal`;
 /** Subject on which a socket says that it is now the viewer: { conn, client_id }. */
 export const viewerSubject = (sessionId: string): string => `session.${sessionId}.viewer`;

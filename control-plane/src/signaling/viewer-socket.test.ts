@@ -6,7 +6,13 @@ import { createInProcessBus } from '../platform/bus.ts';
 import { createLogger } from '../platform/logger.ts';
 import type { Platform } from '../platform/platform.ts';
 import { ManualClock } from '../testing/index.ts';
-import { changedSubject, linkSubject, signalSubject, type ViewedSession } from './ports.ts';
+import {
+  changedSubject,
+  linkSubject,
+  type SignalToViewer,
+  signalSubject,
+  type ViewedSession,
+} from './ports.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
 const SESSION: ViewedSession = {
@@ -70,7 +76,7 @@ async function world(options: WorldOptions = {}) {
       fleet: {
         isConnected: () => relay.is !== 'gone',
         sendSignaling: (_hostId, frame) => {
-          if (relay.is === 'open') toAgent.push(frame.msg);
+          if (relay.is === 'open') toAgent.push(JSON.parse(frame.text));
           return relay.is === 'open';
         },
       },
@@ -97,7 +103,11 @@ async function world(options: WorldOptions = {}) {
   return { clock, bus, socket, relay, toAgent, released, say };
 }
 
-const offer = (sdp: string) => ({ conn: 1, msg: { type: 'offer', pc_id: SESSION.id, sdp, reason: 'first' } });
+const offer = (sdp: string): SignalToViewer => ({
+  conn: 1,
+  text: JSON.stringify({ type: 'offer', pc_id: SESSION.id, sdp, reason: 'first' }),
+  last: null,
+});
 
 describe('queues are bounded', () => {
   test('a page that does not read 1 MiB is closed with 4429 and detached', async () => {

@@ -6,14 +6,15 @@
  * closed: by the page, by a limit, by a later viewer, by the end of the session, or because the host's link broke.
  * Closing it ends neither the session nor the picture; the agent is told, and keeps the peer connection.
  */
-import { RELAY_QUEUE_BYTES, RELAY_QUEUE_MESSAGES } from '@footlight/protocol/agent';
+import { isUtf8 } from 'node:buffer';
+import { type ControlSignal, RELAY_QUEUE_BYTES, RELAY_QUEUE_MESSAGES } from '@footlight/protocol/agent';
 import {
   type BrowserMessage,
   encodeServiceFrame,
   type Hello,
   type IceServer,
   MAX_SIGNAL_FRAME_BYTES,
-  parseBrowserFrame,
+  relayBrowserFrame,
   type ServiceMessage,
   SIGNAL_CLOSE,
   SIGNAL_HELLO_TIMEOUT_MS,
@@ -21,10 +22,9 @@ import {
   SIGNAL_PROTOCOL,
   SIGNAL_READ_TIMEOUT_MS,
   type SignalErrorCode,
-  serviceToBrowser,
 } from '@footlight/protocol/signal';
 import type { RawData, WebSocket } from 'ws';
-import type { Fleet, SignalingToAgent } from '../fleet/index.ts';
+import type { Fleet } from '../fleet/index.ts';
 import type { Subscription } from '../platform/bus.ts';
 import { SECOND_MS, type Timer } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -33,6 +33,7 @@ import {
   changedSubject,
   linkSubject,
   type SessionDirectory,
+  type SignalToViewer,
   signalSubject,
   type ViewedSession,
   viewerSubject,
@@ -171,7 +172,7 @@ export class ViewerSocket {
 
   #read(data: RawData): void {
     const text = decodeText(data);
-    const frame = text === null ? null : parseBrowserFrame(text);
+    const frame = text === null ? null : relayBrowserFrame(text);
     if (frame === null || frame.kind === 'malformed') {
       this.#fail('invalid_message', SIGNAL_CLOSE.malformed, frame?.why ?? 'not UTF-8');
       return;
@@ -186,7 +187,7 @@ export class ViewerSocket {
       this.#fail('invalid_message', SIGNAL_CLOSE.malformed, 'hello comes first, and once');
       return;
     }
-    this.#relay(message);
+    this.#relay(message, frame.text);
   }
 
   async #greet(hello: Hello): Promise<void> {
@@ -240,24 +241,26 @@ export class ViewerSocket {
   #attachWhenReady(session: ViewedSession): void {
     if (this.#attached || this.#hello === null || this.#phase !== 'open') return;
     if (!session.relay_ready || (session.state !== 'starting' && session.state !== 'running')) return;
-    this.#attached = this.#toAgent({
-      type: 'attach',
-      client_id: this.#hello.client_id,
-      hello: this.#hello,
-      ice_servers: this.#deps.iceServers,
-    });
+    this.#attached = this.#toAgent(
+      encodeSignal({
+        type: 'attach',
+        client_id: this.#hello.client_id,
+        hello: this.#hello,
+        ice_servers: this.#deps.iceServers,
+      }),
+    );
   }
 
-  #relay(message: Exclude<BrowserMessage, { type: 'hello' }>): void {
+  #relay(message: Exclude<BrowserMessage, { type: 'hello' }>, text: string): void {
     if (!this.#attached || !this.#filter.passes(message, this.#platform.clock.monotonicMs())) return;
-    this.#toAgent(message);
+    this.#toAgent(text);
   }
 
   /** @returns false: the socket was closed, because the frame could not be sent */
-  #toAgent(msg: SignalingToAgent['msg']): boolean {
+  #toAgent(text: string): boolean {
     const session = this.#session as ViewedSession;
     const hostId = session.host_id as string;
-    if (this.#deps.fleet.sendSignaling(hostId, { session_id: session.id, conn: this.#conn, msg }))
+    if (this.#deps.fleet.sendSignaling(hostId, { session_id: session.id, conn: this.#conn, text }))
       return true;
     if (this.#deps.fleet.isConnected(hostId))
       this.#fail('relay_unavailable', SIGNAL_CLOSE.flooded, 'the relay to the host is full');
@@ -267,14 +270,12 @@ export class ViewerSocket {
 
   #fromAgent(payload: unknown): void {
     if (this.#phase !== 'open' || !this.#attached) return;
-    const { conn, msg } = payload as { conn: number; msg: unknown };
+    const { conn, text, last } = payload as SignalToViewer;
     if (conn !== this.#conn) return;
-    const parsed = serviceToBrowser.safeParse(msg);
-    if (!parsed.success) return;
-    this.#send(parsed.data);
-    if (parsed.data.type === 'bye') this.#close(BYE_CLOSE[parsed.data.reason], parsed.data.reason);
-    else if (parsed.data.type === 'error' && parsed.data.fatal)
-      this.#close(ERROR_CLOSE.get(parsed.data.code) ?? SIGNAL_CLOSE.relay_unavailable, parsed.data.code);
+    this.#write(text);
+    if (last === null) return;
+    if (last.type === 'bye') this.#close(BYE_CLOSE[last.reason], last.reason);
+    else this.#close(ERROR_CLOSE.get(last.code) ?? SIGNAL_CLOSE.relay_unavailable, last.code);
   }
 
   /** A later socket of the session took the place of this one. */
@@ -383,7 +384,7 @@ export class ViewerSocket {
     this.#deps.fleet.sendSignaling(session.host_id as string, {
       session_id: session.id,
       conn: this.#conn,
-      msg: { type: 'detach', reason },
+      text: encodeSignal({ type: 'detach', reason }),
     });
   }
 
@@ -444,13 +445,9 @@ const ERROR_CLOSE = new Map<string, CloseCode>([
 const bytesOf = (data: RawData): number =>
   Array.isArray(data) ? data.reduce((sum, part) => sum + part.length, 0) : data.byteLength;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+const encodeSignal = (message: ControlSignal): string => JSON.stringify(message);
 
 function decodeText(data: RawData): string | null {
-  const bytes = Array.isArray(data) ? Buffer.concat(data) : data;
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return null;
-  }
+  const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data);
+  return isUtf8(bytes) ? bytes.toString('utf8') : null;
 }

@@ -2,9 +2,24 @@
  * The protocol between a node agent and the control plane, /agent/ws and the agent's HTTP calls: messages, limits,
  * close codes, and one parser for each direction.
  */
-import { createFrameParser, isJsonObject, type JsonObject, type ParsedFrame } from '../common.ts';
+import {
+  createFrameParser,
+  createFrameReader,
+  isJsonObject,
+  isWireUuid,
+  type JsonObject,
+  type ParsedFrame,
+  textToRelay,
+} from '../common.ts';
 import { type ControlMessage, controlMessages, controlSignal } from './downstream.ts';
-import { type AgentMessage, agentMessages, agentSignal } from './upstream.ts';
+import {
+  type AgentMessage,
+  type AgentSignal,
+  type AgentSignaling,
+  agentMessages,
+  agentSignal,
+  agentSignals,
+} from './upstream.ts';
 
 export * from './calls.ts';
 export * from './capacity.ts';
@@ -33,6 +48,42 @@ const parseControl = createFrameParser(controlMessages, unknownSignal(controlSig
 /** Reads one text frame that an agent sent. Never throws. */
 export function parseAgentFrame(frame: string): ParsedFrame<AgentMessage> {
   return parseAgent(frame);
+}
+
+/** A message of an agent to a viewer, and the text of it that the viewer gets. */
+export interface RelayedSignal {
+  session_id: string;
+  conn: number;
+  msg: AgentSignal;
+  text: string;
+}
+
+const readSignal = createFrameReader(agentSignals);
+/** What stands before the relayed message, as agents write it. */
+const ENVELOPE = /^\{"type":"signaling","session_id":"([0-9a-f-]{36})","conn":(0|[1-9]\d{0,14}),"msg":/;
+
+/**
+ * Reads a frame of the relay whose envelope is written as agents write it, without making its message anew.
+ * @returns null: not such a frame, or not a valid one; `parseAgentFrame` says what it is
+ */
+export function readRelayedSignal(frame: string): RelayedSignal | null {
+  const envelope = ENVELOPE.exec(frame);
+  if (envelope === null || !frame.endsWith('}') || !isWireUuid(envelope[1])) return null;
+  // Were there anything behind the message, this would be no JSON.
+  const came = frame.slice(envelope[0].length, -1);
+  const read = readSignal(came);
+  if (read.kind !== 'message') return null;
+  return {
+    session_id: envelope[1],
+    conn: Number(envelope[2]),
+    msg: read.message,
+    text: textToRelay(came, read.value, read.message),
+  };
+}
+
+/** The same for a frame that was read as any other. */
+export function relayedSignal({ session_id, conn, msg }: AgentSignaling): RelayedSignal {
+  return { session_id, conn, msg, text: JSON.stringify(msg) };
 }
 
 /** Reads one text frame that the control plane sent. Never throws. */

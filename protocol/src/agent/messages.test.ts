@@ -11,6 +11,8 @@ import {
   jobReportSchema,
   parseAgentFrame,
   parseControlFrame,
+  readRelayedSignal,
+  relayedSignal,
   scanReportSchema,
 } from './index.ts';
 
@@ -272,6 +274,68 @@ describe.each(directions)('what the %s sends', (_name, messages, parse) => {
         expect(['message', 'unknown', 'malformed']).toContain(kind);
       }),
       { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('what an agent says to a viewer is passed on', () => {
+  const frame = (msg: string, conn = '7') =>
+    `{"type":"signaling","session_id":"${B}","conn":${conn},"msg":${msg}}`;
+  const candidate = `{"type":"candidate","pc_id":"${C}", "candidate":"candidate:1","mid":null}`;
+
+  test('as it was written, to the last space', () => {
+    expect(readRelayedSignal(frame(candidate))).toEqual({
+      session_id: B,
+      conn: 7,
+      msg: { type: 'candidate', pc_id: C, candidate: 'candidate:1', mid: null },
+      text: candidate,
+    });
+  });
+
+  test.each([
+    ['without keys that nobody knows', `{"type":"bye","reason":"going_away","secret":1}`],
+    ['without control characters', `{"type":"error","code":"x","message":"a\\u0007b","fatal":false}`],
+    ['without a key that is called __proto__', `{"type":"bye","reason":"going_away","__proto__":{"a":1}}`],
+  ])('%s', (_name, msg) => {
+    const read = readRelayedSignal(frame(msg));
+    expect(read?.text).toBe(JSON.stringify(read?.msg));
+    expect(read?.text).not.toBe(msg);
+  });
+
+  test.each([
+    ['something behind the message', `${frame(candidate).slice(0, -1)},"msg":{"type":"bye"}}`],
+    ['another order of keys', `{"session_id":"${B}","type":"signaling","conn":1,"msg":${candidate}}`],
+    ['a number as no JSON has it', frame(candidate, '07')],
+    ['a session that is no uuid', frame(candidate).replace(B, B.replaceAll('-', 'a'))],
+    ['a message that is malformed', frame('{"type":"candidate"}')],
+    ['a message of a new type', frame('{"type":"later"}')],
+    ['no message', frame('null')],
+  ])('%s is left to whoever reads all frames', (_name, text) => {
+    expect(readRelayedSignal(text)).toBeNull();
+  });
+
+  test('never otherwise than a frame that is read whole', () => {
+    const signals = upstream.filter((message) => message.type === 'signaling');
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...signals),
+        fc.nat(),
+        fc.string({ maxLength: 3 }),
+        (signal, place, noise) => {
+          const whole = encodeAgentFrame(signal);
+          const at = place % (whole.length + 1);
+          const text = whole.slice(0, at) + noise + whole.slice(at);
+          const read = readRelayedSignal(text);
+          if (read === null) return;
+          const parsed = parseAgentFrame(text);
+          if (parsed.kind !== 'message' || parsed.message.type !== 'signaling') throw new Error(text);
+          expect({ ...read, text: JSON.parse(read.text) }).toEqual({
+            ...relayedSignal(parsed.message),
+            text: parsed.message.msg,
+          });
+        },
+      ),
+      { numRuns: 2_000 },
     );
   });
 });

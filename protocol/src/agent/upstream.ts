@@ -273,6 +273,14 @@ export const agentSignal = z.discriminatedUnion('type', [
   signalErrorSchema,
   serviceByeSchema,
 ]);
+/** The same by type. */
+export const agentSignals = {
+  offer: offerSchema,
+  resumed: resumedSchema,
+  candidate: candidateSchema,
+  error: signalErrorSchema,
+  bye: serviceByeSchema,
+} as const;
 export type AgentSignal = z.infer<typeof agentSignal>;
 
 export const agentSignalingSchema = z.object({

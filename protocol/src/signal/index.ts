@@ -1,16 +1,29 @@
 /** The signaling protocol of a viewer: messages, limits, close codes, and one parser for each direction. */
-import { createFrameParser, type ParsedFrame } from '../common.ts';
+import { createFrameParser, createFrameReader, type ParsedFrame, textToRelay } from '../common.ts';
 import { type BrowserMessage, browserMessages, type ServiceMessage, serviceMessages } from './messages.ts';
 
 export * from './close-codes.ts';
 export * from './messages.ts';
 
+const readBrowser = createFrameReader(browserMessages);
 const parseBrowser = createFrameParser(browserMessages);
 const parseService = createFrameParser(serviceMessages);
 
 /** Reads one text frame that a page sent. Never throws; a malformed one closes the socket with 4400. */
 export function parseBrowserFrame(frame: string): ParsedFrame<BrowserMessage> {
   return parseBrowser(frame);
+}
+
+/** What a page said, and the text of it for the host. */
+export type RelayedFrame =
+  | { kind: 'message'; message: BrowserMessage; text: string }
+  | Exclude<ParsedFrame<BrowserMessage>, { kind: 'message' }>;
+
+/** The same for the relay. */
+export function relayBrowserFrame(frame: string): RelayedFrame {
+  const read = readBrowser(frame);
+  if (read.kind !== 'message') return read;
+  return { kind: 'message', message: read.message, text: textToRelay(frame, read.value, read.message) };
 }
 
 /** Reads one text frame that the service sent. Never throws. */

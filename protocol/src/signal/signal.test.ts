@@ -7,6 +7,7 @@ import {
   parseBrowserFrame,
   parseServiceFrame,
   reconnectRule,
+  relayBrowserFrame,
   type ServiceMessage,
   SIGNAL_CLOSE,
   signalCloseName,
@@ -74,6 +75,26 @@ describe.each([
         expect(['message', 'unknown', 'malformed']).toContain(parse(frame).kind);
       }),
     );
+  });
+});
+
+describe('what a page says to its host is passed on', () => {
+  test('as it was written', () => {
+    const frame = `{ "pc_id":"${B}", "type":"answer","sdp":"v=0\\r\\n" }`;
+    expect(relayBrowserFrame(frame)).toEqual({
+      kind: 'message',
+      message: { type: 'answer', pc_id: B, sdp: 'v=0\r\n' },
+      text: frame,
+    });
+  });
+
+  test('without keys that nobody knows, and without control characters', () => {
+    const frame = (message: object) => {
+      const read = relayBrowserFrame(JSON.stringify(message));
+      return read.kind === 'message' && read.text;
+    };
+    expect(frame({ type: 'bye', reason: 'a\u0007b' })).toBe('{"type":"bye","reason":"ab"}');
+    expect(frame({ type: 'bye', token: 'x' })).toBe('{"type":"bye"}');
   });
 });
 

@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import type { AgentHandlers, Fleet } from '../../fleet/index.ts';
 import type { Timer } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { changedSubject, linkSubject, signalSubject } from '../../signaling/index.ts';
+import { changedSubject, linkSubject, type SignalToViewer, signalSubject } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import type { SessionRow } from '../record.ts';
 import {
@@ -170,14 +170,19 @@ export function createHandlers(
       if (live.observe(session, metrics)) bus.publish(changedSubject(session.id), { state: session.state });
     },
 
-    signaling(hostId, frame) {
-      const session = live.get(frame.session_id);
+    signaling(hostId, { session_id, conn, msg, text }) {
+      const session = live.get(session_id);
       if (session === undefined || session.hostId !== hostId) {
         // A line for each frame would let one agent fill the disk.
-        logger.debug({ event: 'session.signal_foreign', session_id: frame.session_id, host_id: hostId });
+        logger.debug({ event: 'session.signal_foreign', session_id, host_id: hostId });
         return;
       }
-      bus.publish(signalSubject(frame.session_id), { conn: frame.conn, msg: frame.msg });
+      const isLast = msg.type === 'bye' || (msg.type === 'error' && msg.fatal);
+      bus.publish(signalSubject(session_id), {
+        conn,
+        text,
+        last: isLast ? msg : null,
+      } satisfies SignalToViewer);
     },
 
     linkLost(hostId) {
