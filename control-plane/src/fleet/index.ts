@@ -3,7 +3,6 @@ export type {
   AgentHandlers,
   CommandResult,
   Fleet,
-  SignalingToAgent,
 } from './ports.ts';
 export { registerFleetRoutes } from './routes.ts';
 export { createFleet, type FleetDeps, type FleetService } from './service.ts';
