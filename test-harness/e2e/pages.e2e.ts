@@ -194,6 +194,7 @@ describe('every page', () => {
         '/admin',
         '/admin/hosts',
         '/admin/sessions',
+        `/admin/placement?app=${appId}&user=${userId}`,
         '/admin/apps',
         `/admin/apps/${appId}`,
         '/admin/presets',

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { freemem, loadavg } from 'node:os';
+import { freemem, loadavg, userInfo } from 'node:os';
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/protocol/agent';
 import type { AgentConfig } from '../config/environment.ts';
@@ -186,6 +186,7 @@ export class Inventory {
     const limitsWanted = config.appMemoryMb > 0 || config.appCpus > 0;
     this.#readiness = readinessChecks({
       root: process.getuid?.() === 0,
+      user: userName(),
       processRuntime: config.processRuntime,
       containersWanted: config.containerEngine !== null || !config.processRuntime,
       gpus: this.gpus,
@@ -267,4 +268,13 @@ function hostOf(facts: HostFacts): Capacity['host'] {
     ...(facts.cpuModel === '' ? {} : { cpu_model: facts.cpuModel.slice(0, 256) }),
     storage: facts.storage,
   };
+}
+
+/** Of the user that this process runs as; its number where it has no name, as in some containers. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
 }

@@ -6,6 +6,8 @@ import type { Firewall } from './firewall.ts';
 /** What the checks look at; gathered by facts.ts, null = could not be found out. */
 export interface ReadinessFacts {
   root: boolean;
+  /** Name of the user that the agent runs as. */
+  user: string;
   processRuntime: boolean;
   /** Containers are wanted: an engine is named, or processes are not allowed. */
   containersWanted: boolean;
@@ -61,6 +63,7 @@ function skip(id: string, summary: string): Readiness {
   return { id, status: 'skip', summary, remediation: [] };
 }
 
+/** @param remediation commands for a root shell of the host, or sentences, which end with a full stop */
 function fail(id: string, summary: string, ...remediation: string[]): Readiness {
   return { id, status: 'fail', summary, remediation: remediation.slice(0, 8) };
 }
@@ -120,7 +123,8 @@ function renderNodeAccess(facts: ReadinessFacts): Readiness {
   return fail(
     id,
     `The agent cannot open ${facts.unreadableRenderNodes.join(', ')}.`,
-    'Add the user of the agent to the groups video and render, then start the agent again.',
+    `usermod -aG video,render ${facts.user}`,
+    'Then start the agent again.',
   );
 }
 
@@ -164,8 +168,14 @@ function inputDevices(facts: ReadinessFacts): Readiness {
   return fail(
     id,
     'Gamepads do not work: /dev/uinput is missing, or the agent may not read and write it.',
-    'modprobe uinput, and name it in /etc/modules-load.d for the next start of this machine.',
-    'Where the agent is not root, give its user /dev/uinput and /dev/input/event*, for example by the group input.',
+    'modprobe uinput && echo uinput > /etc/modules-load.d/uinput.conf',
+    ...(facts.root
+      ? []
+      : [
+          `echo 'KERNEL=="uinput", GROUP="input", MODE="0660"' > /etc/udev/rules.d/60-uinput.rules && udevadm control --reload && udevadm trigger`,
+          `usermod -aG input ${facts.user}`,
+          'Then start the agent again.',
+        ]),
     'Where the agent runs in a container, pass it /dev/uinput and /dev/input.',
   );
 }
@@ -215,7 +225,7 @@ function clockOffset(facts: ReadinessFacts): Readiness {
   const offset = Math.round(facts.clock.offset_ms);
   const summary = `This clock differs from the control plane's by ${offset} ms.`;
   if (Math.abs(offset) <= 500) return pass(id, summary);
-  return fail(id, summary, 'timedatectl set-ntp true, on this host and on the control plane.');
+  return fail(id, summary, 'timedatectl set-ntp true', 'The same on the machine of the control plane.');
 }
 
 function mdnsResolution(facts: ReadinessFacts): Readiness {

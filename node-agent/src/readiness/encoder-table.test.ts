@@ -79,7 +79,7 @@ describe('the doctor says what brings the rest', () => {
 
   test('a plugin without its elements: the driver; and a newer GStreamer for what this one never had', () => {
     expect(check(host(OPENH264), 'va')?.remediation).toEqual([
-      'The plugin va offers its encoders where there is a GPU of Intel or AMD and its VA-API driver: apt-get install mesa-va-drivers (AMD), or intel-media-va-driver-non-free (Intel, from non-free)',
+      'The plugin va offers its encoders where there is a GPU of Intel or AMD and its VA-API driver; the packages: mesa-va-drivers (AMD), or intel-media-va-driver-non-free (Intel, from non-free).',
       'va av1 needs GStreamer 1.24 or later; this is 1.22.0.',
     ]);
     expect(check(host(OPENH264), 'vulkan')?.remediation).toEqual([

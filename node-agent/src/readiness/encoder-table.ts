@@ -71,7 +71,7 @@ function remedies(family: EncoderFamily, rows: readonly InspectedRow[]): string[
       hints.add(`${family} ${row.codec} needs GStreamer ${since} or later; this is ${inspection.gstreamer}.`);
     } else if (source.driver) {
       hints.add(
-        `The plugin ${source.plugin} offers its encoders where there is ${source.driver.what}: apt-get install ${source.driver.packages.join(', or ')}`,
+        `The plugin ${source.plugin} offers its encoders where there is ${source.driver.what}; the packages: ${source.driver.packages.join(', or ')}.`,
       );
     }
   }

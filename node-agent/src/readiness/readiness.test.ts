@@ -6,6 +6,7 @@ const GIB = 2 ** 30;
 
 const HEALTHY: ReadinessFacts = {
   root: true,
+  user: 'streamer',
   processRuntime: true,
   containersWanted: false,
   gpus: [{ index: 0, ...softwareGpu('Test CPU') }],
@@ -76,6 +77,21 @@ describe('readiness', () => {
     const row = check(id, facts);
     expect(row?.status).toBe('fail');
     expect(row?.remediation.length).toBeGreaterThan(0);
+  });
+
+  test('commands stand alone, so that they can be copied; sentences end with a full stop', () => {
+    const node = '/dev/dri/renderD128';
+    const closed = check('render_node_access', {
+      gpus: [{ index: 0, ...softwareGpu(''), vendor: 'amd', renderNode: node }],
+      unreadableRenderNodes: [node],
+    });
+    expect(closed?.remediation).toEqual(['usermod -aG video,render streamer', 'Then start the agent again.']);
+    const uinput = check('input_devices', { uinputWritable: false })?.remediation;
+    expect(uinput?.[0]).toBe('modprobe uinput && echo uinput > /etc/modules-load.d/uinput.conf');
+    expect(uinput).not.toContain('usermod -aG input streamer');
+    expect(check('input_devices', { uinputWritable: false, root: false })?.remediation).toContain(
+      'usermod -aG input streamer',
+    );
   });
 
   test('no firewall tool to ask: not listed', () => {

@@ -19,6 +19,7 @@ import { Route as AdminIndexRouteImport } from './routes/admin.index';
 import { Route as AdminActivityRouteImport } from './routes/admin.activity';
 import { Route as AdminInvitesRouteImport } from './routes/admin.invites';
 import { Route as AdminNewProfileRouteImport } from './routes/admin.new-profile';
+import { Route as AdminPlacementRouteImport } from './routes/admin.placement';
 import { Route as AdminSessionsRouteImport } from './routes/admin.sessions';
 import { Route as AdminSettingsRouteImport } from './routes/admin.settings';
 import { Route as AdminSetupRouteImport } from './routes/admin.setup';
@@ -87,6 +88,11 @@ const AdminInvitesRoute = AdminInvitesRouteImport.update({
 const AdminNewProfileRoute = AdminNewProfileRouteImport.update({
   id: '/new-profile',
   path: '/new-profile',
+  getParentRoute: () => AdminRoute,
+} as any);
+const AdminPlacementRoute = AdminPlacementRouteImport.update({
+  id: '/placement',
+  path: '/placement',
   getParentRoute: () => AdminRoute,
 } as any);
 const AdminSessionsRoute = AdminSessionsRouteImport.update({
@@ -194,6 +200,7 @@ export interface FileRoutesByFullPath {
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
+  '/admin/placement': typeof AdminPlacementRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
@@ -223,6 +230,7 @@ export interface FileRoutesByTo {
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
+  '/admin/placement': typeof AdminPlacementRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
@@ -253,6 +261,7 @@ export interface FileRoutesById {
   '/admin/activity': typeof AdminActivityRoute;
   '/admin/invites': typeof AdminInvitesRoute;
   '/admin/new-profile': typeof AdminNewProfileRoute;
+  '/admin/placement': typeof AdminPlacementRoute;
   '/admin/sessions': typeof AdminSessionsRoute;
   '/admin/settings': typeof AdminSettingsRoute;
   '/admin/setup': typeof AdminSetupRoute;
@@ -286,6 +295,7 @@ export interface FileRouteTypes {
     | '/admin/activity'
     | '/admin/invites'
     | '/admin/new-profile'
+    | '/admin/placement'
     | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
@@ -315,6 +325,7 @@ export interface FileRouteTypes {
     | '/admin/activity'
     | '/admin/invites'
     | '/admin/new-profile'
+    | '/admin/placement'
     | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
@@ -344,6 +355,7 @@ export interface FileRouteTypes {
     | '/admin/activity'
     | '/admin/invites'
     | '/admin/new-profile'
+    | '/admin/placement'
     | '/admin/sessions'
     | '/admin/settings'
     | '/admin/setup'
@@ -445,6 +457,13 @@ declare module '@tanstack/react-router' {
       path: '/new-profile';
       fullPath: '/admin/new-profile';
       preLoaderRoute: typeof AdminNewProfileRouteImport;
+      parentRoute: typeof AdminRoute;
+    };
+    '/admin/placement': {
+      id: '/admin/placement';
+      path: '/placement';
+      fullPath: '/admin/placement';
+      preLoaderRoute: typeof AdminPlacementRouteImport;
       parentRoute: typeof AdminRoute;
     };
     '/admin/sessions': {
@@ -587,6 +606,7 @@ interface AdminRouteChildren {
   AdminActivityRoute: typeof AdminActivityRoute;
   AdminInvitesRoute: typeof AdminInvitesRoute;
   AdminNewProfileRoute: typeof AdminNewProfileRoute;
+  AdminPlacementRoute: typeof AdminPlacementRoute;
   AdminSessionsRoute: typeof AdminSessionsRoute;
   AdminSettingsRoute: typeof AdminSettingsRoute;
   AdminSetupRoute: typeof AdminSetupRoute;
@@ -609,6 +629,7 @@ const AdminRouteChildren: AdminRouteChildren = {
   AdminActivityRoute: AdminActivityRoute,
   AdminInvitesRoute: AdminInvitesRoute,
   AdminNewProfileRoute: AdminNewProfileRoute,
+  AdminPlacementRoute: AdminPlacementRoute,
   AdminSessionsRoute: AdminSessionsRoute,
   AdminSettingsRoute: AdminSettingsRoute,
   AdminSetupRoute: AdminSetupRoute,

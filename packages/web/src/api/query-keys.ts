@@ -24,6 +24,7 @@ export const keys = {
   adminSessions: ['admin-sessions'] as const,
   adminOverviewSessions: ['admin-sessions', 'overview'] as const,
   adminSessionList: (filter: AdminSessionFilter, q: string) => ['admin-sessions', 'list', filter, q] as const,
+  placementPreview: (question: object | null) => ['placement-preview', question] as const,
   sessionPlacement: (id: string) => ['session-placement', id] as const,
   adminApps: ['admin-apps'] as const,
   adminAppsFirst: ['admin-apps', 'first'] as const,

@@ -2,7 +2,7 @@ import type { AdminApp, DerivedTile } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiFailure, call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
@@ -55,7 +55,18 @@ function LoadedApp({ app }: { app: AdminApp }) {
   });
   return (
     <>
-      <PageHead title={app.name} back={BACK} acts={<DeleteApp app={app} />} />
+      <PageHead
+        title={app.name}
+        back={BACK}
+        acts={
+          <>
+            <Button renderRoot={(root) => <Link to="/admin/placement" search={{ app: app.id }} {...root} />}>
+              Where would it run?
+            </Button>
+            <DeleteApp app={app} />
+          </>
+        }
+      />
       <Section title="Who may use it">
         <Entitlements app={app} />
       </Section>

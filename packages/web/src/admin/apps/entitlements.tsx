@@ -14,7 +14,7 @@ import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
-import { searchUsers } from '../people/user-lookup.ts';
+import { pickUsers } from '../people/user-lookup.ts';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Who' },
@@ -23,7 +23,6 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'act' },
 ];
 export const GIVEN_BY = { admin: 'An administrator', provider: 'A library', migration: 'An earlier version' };
-const MATCHES = 20;
 
 /** Who sees and may launch an app. */
 export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
@@ -114,13 +113,7 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
         words="Name or email"
         kind="users"
         act="Give to"
-        find={async (text, signal) =>
-          (await searchUsers(text, MATCHES, signal)).map((user) => ({
-            id: user.id,
-            name: user.username,
-            hint: user.email,
-          }))
-        }
+        find={pickUsers}
         taken={new Set(items?.flatMap((item) => item.subject_id ?? []))}
         pending={grant.isPending ? (grant.variables ?? undefined) : undefined}
         error={grant.error}

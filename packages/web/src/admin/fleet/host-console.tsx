@@ -7,10 +7,11 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { pickApps } from '../apps/app-lookup.ts';
 import parts from '../frame/admin-parts.module.css';
 import { countWords, Folded, Section } from '../frame/parts.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
-import { readAccount, searchUsers } from '../people/user-lookup.ts';
+import { pickUsers, readAccount } from '../people/user-lookup.ts';
 import {
   type ConsoleConfig,
   type ConsoleDraft,
@@ -24,7 +25,6 @@ import {
 } from './console-model.ts';
 import styles from './fleet.module.css';
 
-const MATCHES = 20;
 const COMPOSITORS = [
   { value: 'weston', label: 'Weston' },
   { value: 'cage', label: 'Cage' },
@@ -263,17 +263,9 @@ function AutoStart({ config, set }: FieldProps) {
         opened={picking === 'app'}
         title="Which app starts by itself"
         words="Name of the app"
-        kind="console-apps"
+        kind="apps"
         act="Start"
-        find={async (text, signal) =>
-          (await call('admin.apps.list', { query: { q: text, limit: MATCHES }, signal })).items.map(
-            (each) => ({
-              id: each.id,
-              name: each.name,
-              hint: each.enabled ? '' : 'switched off',
-            }),
-          )
-        }
+        find={pickApps}
         taken={new Set(default_app === null ? [] : [default_app])}
         pending={undefined}
         error={null}
@@ -286,13 +278,7 @@ function AutoStart({ config, set }: FieldProps) {
         words="Name or email"
         kind="users"
         act="Start for"
-        find={async (text, signal) =>
-          (await searchUsers(text, MATCHES, signal)).map(({ id, username, email }) => ({
-            id,
-            name: username,
-            hint: email,
-          }))
-        }
+        find={pickUsers}
         taken={new Set(default_user === null ? [] : [default_user])}
         pending={undefined}
         error={null}

@@ -3,7 +3,6 @@ import { IconChecklist, IconCpu } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
-import { CopyLine } from '../../components/copy-line.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -11,6 +10,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-parts.module.css';
 import { type Column, DataTable, megabytesWords, PageHead, Section } from '../frame/parts.tsx';
+import { Remedies } from '../frame/remedies.tsx';
 import { SessionTable } from '../sessions/session-table.tsx';
 import { HostActs } from './host-acts.tsx';
 import { HostConsoleSection } from './host-console.tsx';
@@ -123,9 +123,7 @@ function Readiness({ host }: { host: Host }) {
                 <div className={styles.findingText}>
                   <p className={styles.findingTitle}>{checkName(check.id)}</p>
                   <p>{check.summary}</p>
-                  {check.remediation.map((line) => (
-                    <CopyLine key={line} value={line} label={`remedy for ${check.id}`} />
-                  ))}
+                  <Remedies lines={check.remediation} label={`remedy for ${check.id}`} />
                 </div>
               </li>
             ))}

@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import { Link } from '@tanstack/react-router';
-import { CopyLine } from '../../components/copy-line.tsx';
 import styles from '../frame/admin-parts.module.css';
+import { Remedies } from '../frame/remedies.tsx';
 import type { Finding } from './findings.ts';
 
 /** Findings with what to do about each; says so when there is nothing. */
@@ -27,9 +27,7 @@ export function FindingList({ findings }: { findings: readonly Finding[] }) {
           <div className={styles.findingText}>
             <p className={styles.findingTitle}>{finding.title}</p>
             <p>{finding.text}</p>
-            {finding.remediation.map((line) => (
-              <CopyLine key={line} value={line} label="remedy" />
-            ))}
+            <Remedies lines={finding.remediation} label="remedy" />
           </div>
           {finding.hostId !== null && (
             <Button

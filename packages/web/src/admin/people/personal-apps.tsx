@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { pickApps } from '../apps/app-lookup.ts';
 import { GIVEN_BY } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
@@ -21,7 +22,6 @@ const COLUMNS: readonly Column[] = [
   { words: 'Since' },
   { words: 'Act', kind: 'act' },
 ];
-const MATCHES = 20;
 
 /** What one account holds by rows of its own; what everybody has is not listed. */
 export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'> }) {
@@ -104,14 +104,7 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
         words="Find an app"
         kind="apps"
         act="Give"
-        find={async (q, signal) => {
-          const page = await call('admin.apps.list', { query: { q, limit: MATCHES }, signal });
-          return page.items.map((app) => ({
-            id: app.id,
-            name: app.name,
-            hint: app.enabled ? '' : 'Disabled',
-          }));
-        }}
+        find={pickApps}
         taken={new Set(items?.map((row) => row.app_id))}
         pending={grant.isPending ? grant.variables : undefined}
         error={grant.error}

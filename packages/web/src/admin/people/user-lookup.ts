@@ -1,9 +1,13 @@
 import type { AdminUser } from '@footlight/protocol/rest';
 import { call } from '../../api/client.ts';
+import type { Pick } from '../frame/pick-dialog.tsx';
 
-/** Accounts whose name or email holds the text, at most `limit`. */
-export async function searchUsers(text: string, limit: number, signal: AbortSignal): Promise<AdminUser[]> {
-  return (await call('users.list', { query: { q: text, limit }, signal })).items;
+const MATCHES = 20;
+
+/** Accounts whose name or email holds the text, for a dialog that picks one. */
+export async function pickUsers(text: string, signal: AbortSignal): Promise<Pick[]> {
+  const { items } = await call('users.list', { query: { q: text, limit: MATCHES }, signal });
+  return items.map(({ id, username, email }) => ({ id, name: username, hint: email }));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { PlacementRefusal } from '@footlight/protocol/rest';
+import type { CodecDecision, PlacementRefusal } from '@footlight/protocol/rest';
 
 /** One sentence on a GPU that could not take a launch. */
 export function refusalWords({ node_name, rule, have, need }: PlacementRefusal): string {
@@ -27,3 +27,13 @@ const CLAMPS: Readonly<Record<string, string>> = {
 
 /** Why a rung was passed over; a reason that this page does not know stays as it came. */
 export const clampWords = (clamp: string): string => CLAMPS[clamp] ?? clamp;
+
+/** One sentence on each rung that a launch could not take, or took for want of a better one. */
+export function passedOverWords(decision: CodecDecision | null): { rungId: string; words: string }[] {
+  return (decision?.considered ?? [])
+    .filter((rung) => rung.rejected_by !== null)
+    .map(({ rung_id, rejected_by, selected }) => ({
+      rungId: rung_id,
+      words: `${rung_id}: ${clampWords(rejected_by ?? '')}${selected ? ', taken all the same since nothing else would do' : ''}`,
+    }));
+}

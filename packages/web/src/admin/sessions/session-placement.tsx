@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import styles from '../frame/admin-parts.module.css';
-import { clampWords, refusalWords } from './placement-words.ts';
+import { passedOverWords, refusalWords } from './placement-words.ts';
 
 /** Why a session runs where it runs, and with this codec; nothing where nothing was kept. */
 export function SessionPlacement({ sessionId }: { sessionId: string }) {
@@ -14,7 +14,7 @@ export function SessionPlacement({ sessionId }: { sessionId: string }) {
     retry: false,
   });
   if (data === undefined) return null;
-  const passedOver = data.codec_decision?.considered.filter((rung) => rung.rejected_by !== null) ?? [];
+  const passedOver = passedOverWords(data.codec_decision);
   return (
     <dl className={styles.facts}>
       <dt>Could run on</dt>
@@ -37,11 +37,8 @@ export function SessionPlacement({ sessionId }: { sessionId: string }) {
         <>
           <dt>Passed over</dt>
           <dd>
-            {passedOver.map((rung) => (
-              <div key={rung.rung_id}>
-                {rung.rung_id}: {clampWords(rung.rejected_by ?? '')}
-                {rung.selected && ', taken all the same since nothing else would do'}
-              </div>
+            {passedOver.map(({ rungId, words }) => (
+              <div key={rungId}>{words}</div>
             ))}
           </dd>
         </>

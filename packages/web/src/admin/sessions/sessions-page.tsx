@@ -1,4 +1,6 @@
+import { Button } from '@mantine/core';
 import { IconPlayerPlay } from '@tabler/icons-react';
+import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -26,7 +28,14 @@ export function SessionsPage(props: { search: SessionSearch; onSearch: (search: 
   );
   return (
     <>
-      <PageHead title="Sessions" />
+      <PageHead
+        title="Sessions"
+        acts={
+          <Button renderRoot={(root) => <Link to="/admin/placement" {...root} />}>
+            Where would one run?
+          </Button>
+        }
+      />
       <div className={styles.filters}>
         <Segments
           label="State"

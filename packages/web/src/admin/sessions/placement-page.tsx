@@ -1,0 +1,286 @@
+import type { Placement } from '@footlight/protocol/rest';
+import { Button, NativeSelect, NumberInput } from '@mantine/core';
+import { IconCircleCheck, IconMap2 } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useUser } from '../../api/auth-store.ts';
+import { ApiFailure, call } from '../../api/client.ts';
+import { keys } from '../../api/query-keys.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Problem } from '../../components/problem.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { usePageTitle } from '../../components/use-page-title.ts';
+import { pickApps } from '../apps/app-lookup.ts';
+import styles from '../frame/admin-parts.module.css';
+import { type Column, DataTable, Folded, megabytesWords, PageHead, Section } from '../frame/parts.tsx';
+import { PickDialog } from '../frame/pick-dialog.tsx';
+import { pickUsers, readAccount } from '../people/user-lookup.ts';
+import { useLaunchProfiles } from '../profiles/use-profiles.ts';
+import { passedOverWords, refusalWords } from './placement-words.ts';
+import { type Figure, figureProblem, NO_WISHES, previewOf, type Wishes } from './preview-model.ts';
+
+const COLUMNS: readonly Column[] = [
+  { words: 'Turn', kind: 'number' },
+  { words: 'Host' },
+  { words: 'GPU', kind: 'number' },
+  { words: 'Free slots', kind: 'number' },
+  { words: 'Free GPU memory', kind: 'number' },
+  { words: 'Sessions', kind: 'number' },
+];
+const CODEC_WORDS: Readonly<Record<string, string>> = { h264: 'H.264', h265: 'H.265', av1: 'AV1' };
+const CODECS = [
+  { value: '', label: 'The best that both know' },
+  ...Object.entries(CODEC_WORDS).map(([value, label]) => ({ value, label })),
+];
+const CLIENTS = [
+  { value: 'browser', label: 'A browser' },
+  { value: 'native', label: 'A program' },
+];
+const FIGURES: readonly { figure: Figure; label: string }[] = [
+  { figure: 'width', label: 'Width, pixels' },
+  { figure: 'height', label: 'Height, pixels' },
+  { figure: 'fps', label: 'Frames a second' },
+  { figure: 'bitrate_kbps', label: 'Rate, kbit/s' },
+];
+
+/** What the page keeps in its address, so that it can be linked to and shown to somebody else. */
+export interface PlacementSearch {
+  app?: string;
+  user?: string;
+}
+
+/** Where a launch would go now, and why nowhere else: admission's answer without a session. */
+export function PlacementPage(props: {
+  search: PlacementSearch;
+  onSearch: (search: PlacementSearch) => void;
+}) {
+  usePageTitle('Placement');
+  const me = useUser();
+  const [wishes, setWishes] = useState(NO_WISHES);
+  const appId = props.search.app;
+  const userId = props.search.user ?? me?.id;
+  const question = appId === undefined || userId === undefined ? null : previewOf(appId, userId, wishes);
+  const answer = useQuery({
+    queryKey: keys.placementPreview(question),
+    queryFn: ({ signal }) =>
+      question === null ? null : call('admin.placement.preview', { body: question, signal }),
+    enabled: question !== null,
+    // The fleet changes from one moment to the next.
+    staleTime: 0,
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <>
+      <PageHead
+        title="Placement"
+        lead="Where a launch would go now, and why nowhere else. Nothing is started or reserved."
+        back={{ to: '/admin/sessions', words: 'Sessions' }}
+        acts={
+          question !== null && (
+            <Button loading={answer.isFetching} onClick={() => void answer.refetch()}>
+              Ask again
+            </Button>
+          )
+        }
+      />
+      <div className={styles.sheet}>
+        <div className={styles.stack}>
+          <Subject
+            appId={appId}
+            userId={userId}
+            onPick={(pick) => props.onSearch({ ...props.search, ...pick })}
+          />
+          <Folded words="Wishes for the stream">
+            <WishFields wishes={wishes} set={(wish) => setWishes({ ...wishes, ...wish })} />
+          </Folded>
+        </div>
+      </div>
+      {appId === undefined && (
+        <EmptyState icon={IconMap2} title="Choose an app to see where it would run">
+          The answer is the one that a launch would get: the hosts in the order in which they are tried, and
+          what keeps each of the others from taking it.
+        </EmptyState>
+      )}
+      {answer.isError && <Problem error={answer.error} retry={() => void answer.refetch()} />}
+      {question !== null && answer.isPending && <Skeleton height={160} radius={14} />}
+      {question !== null && answer.data && <Answer placement={answer.data} />}
+    </>
+  );
+}
+
+/** Which app for whom. */
+function Subject(props: {
+  appId: string | undefined;
+  userId: string | undefined;
+  onPick: (pick: PlacementSearch) => void;
+}) {
+  const { appId, userId } = props;
+  const [picking, setPicking] = useState<'app' | 'user' | null>(null);
+  const app = useQuery({
+    queryKey: keys.app(appId ?? ''),
+    queryFn: ({ signal }) => call('apps.read', { params: { id: appId ?? '' }, signal }),
+    enabled: appId !== undefined,
+  });
+  const user = useQuery({
+    queryKey: keys.user(userId ?? ''),
+    queryFn: ({ signal }) => readAccount(userId ?? '', signal),
+    enabled: userId !== undefined,
+  });
+  const picked = (pick: PlacementSearch) => {
+    props.onPick(pick);
+    setPicking(null);
+  };
+  return (
+    <div className={styles.filters}>
+      <span>
+        <strong>{appId === undefined ? 'No app' : (app.data?.app.name ?? 'An app')}</strong> for{' '}
+        <strong>{user.data?.username ?? 'an account'}</strong>
+      </span>
+      <Button
+        size="compact-sm"
+        variant={appId === undefined ? 'filled' : 'default'}
+        onClick={() => setPicking('app')}
+      >
+        Choose app
+      </Button>
+      <Button size="compact-sm" onClick={() => setPicking('user')}>
+        Choose account
+      </Button>
+      <PickDialog
+        opened={picking === 'app'}
+        title="Which app would be launched"
+        words="Name of the app"
+        kind="apps"
+        act="Choose"
+        find={pickApps}
+        taken={new Set(appId === undefined ? [] : [appId])}
+        pending={undefined}
+        error={null}
+        onPick={(id) => picked({ app: id })}
+        onClose={() => setPicking(null)}
+      />
+      <PickDialog
+        opened={picking === 'user'}
+        title="Who would launch it"
+        words="Name or email"
+        kind="users"
+        act="Choose"
+        find={pickUsers}
+        taken={new Set(userId === undefined ? [] : [userId])}
+        pending={undefined}
+        error={null}
+        onPick={(id) => picked({ user: id })}
+        onClose={() => setPicking(null)}
+      />
+    </div>
+  );
+}
+
+function WishFields({ wishes, set }: { wishes: Wishes; set: (wish: Partial<Wishes>) => void }) {
+  const profiles = useLaunchProfiles();
+  return (
+    <div className={styles.stack}>
+      <div className={styles.pair}>
+        <NativeSelect
+          label="Launch profile"
+          data={[
+            { value: '', label: 'Chosen for the account' },
+            ...(profiles.data?.items ?? []).map(({ id, display_name }) => ({
+              value: id,
+              label: display_name,
+            })),
+          ]}
+          value={wishes.profile_id}
+          onChange={(event) => set({ profile_id: event.currentTarget.value })}
+        />
+        <NativeSelect
+          label="Codec"
+          data={CODECS}
+          value={wishes.codec}
+          onChange={(event) => set({ codec: event.currentTarget.value as Wishes['codec'] })}
+        />
+        <NativeSelect
+          label="Watched with"
+          data={CLIENTS}
+          value={wishes.client_type}
+          onChange={(event) => set({ client_type: event.currentTarget.value as Wishes['client_type'] })}
+        />
+      </div>
+      <div className={styles.pair}>
+        {FIGURES.map(({ figure, label }) => (
+          <NumberInput
+            key={figure}
+            label={label}
+            placeholder="By default"
+            allowNegative={false}
+            value={wishes[figure]}
+            error={figureProblem(figure, wishes[figure])}
+            onChange={(value) => set({ [figure]: value })}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Answer({ placement }: { placement: Placement }) {
+  const [first] = placement.candidates;
+  const codec = placement.codec_decision?.result_codec;
+  const passedOver = passedOverWords(placement.codec_decision);
+  return (
+    <>
+      {placement.outcome === 'placed' && first !== undefined ? (
+        <output className={styles.finding} data-tone="success">
+          <IconCircleCheck size={20} aria-hidden="true" />
+          <span className={styles.findingText}>
+            <strong>
+              It would run on {first.node_name}, GPU {first.gpu_index}
+              {codec !== undefined && `, as ${CODEC_WORDS[codec] ?? codec}`}
+            </strong>
+          </span>
+        </output>
+      ) : (
+        <Problem error={new ApiFailure(placement.status, placement.outcome, '')} />
+      )}
+      {placement.candidates.length > 0 && (
+        <Section title="Tried in this order">
+          <DataTable label="Candidates" columns={COLUMNS}>
+            {placement.candidates.map((gpu, turn) => (
+              <tr key={gpu.gpu_id}>
+                <td className={styles.number}>{turn + 1}</td>
+                <td className={styles.nameCell}>
+                  <Link to="/admin/hosts/$id" params={{ id: gpu.host_id }} className={styles.nameLink}>
+                    {gpu.node_name}
+                  </Link>
+                </td>
+                <td className={styles.number}>{gpu.gpu_index}</td>
+                <td className={styles.number}>{gpu.free_slots}</td>
+                <td className={styles.number}>{megabytesWords(gpu.vram_mb_free)}</td>
+                <td className={styles.number}>{gpu.active_sessions}</td>
+              </tr>
+            ))}
+          </DataTable>
+        </Section>
+      )}
+      {placement.refusals.length > 0 && (
+        <Section title="Not there">
+          <ul className={styles.sheet}>
+            {placement.refusals.map((refusal) => (
+              <li key={`${refusal.host_id} ${refusal.gpu_id}`}>{refusalWords(refusal)}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {passedOver.length > 0 && (
+        <Section title="Rungs passed over">
+          <ul className={styles.sheet}>
+            {passedOver.map(({ rungId, words }) => (
+              <li key={rungId}>{words}</li>
+            ))}
+          </ul>
+        </Section>
+      )}
+    </>
+  );
+}
