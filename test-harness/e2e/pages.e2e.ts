@@ -127,6 +127,7 @@ describe('every page', () => {
       ['hosts', () => '/admin/hosts', PAYLOAD],
       ['a host', () => `/admin/hosts/${hostId}`],
       ['sessions', () => '/admin/sessions?state=failed', PAYLOAD],
+      ['a placement', () => `/admin/placement?app=${appId}&user=${userId}`, PAYLOAD],
       ['apps', () => '/admin/apps', PAYLOAD],
       ['an app', () => `/admin/apps/${appId}`, PAYLOAD],
       ['a new app', () => '/admin/apps/new', PAYLOAD],
