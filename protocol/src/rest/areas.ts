@@ -9,6 +9,7 @@ import { hostSettingsOperations } from './host-settings.ts';
 import { inviteOperations } from './invites.ts';
 import { meOperations } from './me.ts';
 import type { OperationDeclaration } from './operation.ts';
+import { placementOperations } from './placement.ts';
 import { presetOperations } from './presets.ts';
 import { profileOperations } from './profiles.ts';
 import { secretOperations } from './secrets.ts';
@@ -75,7 +76,7 @@ export const areas = [
   {
     name: 'Sessions',
     summary: 'Launching apps, following and ending what runs, and the socket of the viewer.',
-    operations: sessionOperations,
+    operations: { ...sessionOperations, ...placementOperations },
   },
   {
     name: 'Fleet',

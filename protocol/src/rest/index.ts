@@ -58,6 +58,7 @@ export type {
   OperationSwitch,
   UploadDeclaration,
 } from './operation.ts';
+export * from './placement.ts';
 export * from './presets.ts';
 export * from './profiles.ts';
 export * from './runtime-spec.ts';

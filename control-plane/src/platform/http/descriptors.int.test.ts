@@ -78,8 +78,9 @@ test('without descriptors new connections are refused, old ones are served, and 
     socket.on('error', () => undefined);
     held.push(socket);
   }
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(readdirSync(`/proc/${pid}/fd`).length).toBeGreaterThan(open + ROOM - 5);
+  await expect
+    .poll(() => readdirSync(`/proc/${pid}/fd`).length, { timeout: 10_000 })
+    .toBeGreaterThan(open + ROOM - 5);
   // Both an answer that needs no file and one that reads the database.
   for (const path of ['/health', '/v1/setup/status']) expect(await get(path, old)).toBe(200);
   for (const socket of held.splice(0)) socket.destroy();

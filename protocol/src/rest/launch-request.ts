@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { codec, h264Profile, uuid } from '../common.ts';
+import { evenPixels, int32, string } from './atoms.ts';
+
+/** What a launch may ask of the stream. A codec alone is no override of the envelope. */
+const streamRequest = z
+  .strictObject({
+    width: evenPixels(16, 7680)
+      .optional()
+      .describe('Width in pixels; left out: as the app or profile has it.'),
+    height: evenPixels(16, 7680)
+      .optional()
+      .describe('Height in pixels; left out: as the app or profile has it.'),
+    fps: int32(1, 240).optional().describe('Frames a second; left out: as the app or profile has it.'),
+    bitrate_kbps: int32(1, 500000)
+      .optional()
+      .describe('Video rate in kbit/s; left out: as the app or profile has it.'),
+    h264_profile: h264Profile.optional().describe('H.264 profile; left out: the safest.'),
+    codec: codec.optional().describe('Video codec; left out: the best that host and client both know.'),
+  })
+  .meta({
+    id: 'StreamRequest',
+    description:
+      'What a launch asks of the stream. People who are no administrators can lower the figures, not raise them.',
+  });
+
+/** What a launch and its dry run take. */
+export const launchFields = {
+  app_id: uuid.describe('Id of the app to launch.'),
+  profile_id: string().optional().describe('Id of the launch profile; left out: chosen for the caller.'),
+  client_type: string()
+    .optional()
+    .describe('`native` for a client that is no browser; anything else counts as a browser.'),
+  mic: z
+    .boolean()
+    .default(false)
+    .describe('Pass the microphone to the app; granted where the instance allows it, never an error.'),
+  stream: streamRequest.optional().describe('Wishes for the stream; left out: none.'),
+};
