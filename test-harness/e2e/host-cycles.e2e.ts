@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Counts, type Holdings, holdingsOf, isMemory, leaks } from '../src/stack/holdings.ts';
 import { descendants, type SessionTraces, sessionTraces } from '../src/stack/host-traces.ts';
 import { eventually } from '../src/stack/program.ts';
-import { PersonSessions } from '../src/stack/sessions.ts';
-import { type Stack, startStack } from '../src/stack/stack.ts';
+import { type OwnStack, PersonSessions } from '../src/stack/sessions.ts';
+import type { Stack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const CYCLES = LONG ? 150 : 20;
@@ -26,18 +26,13 @@ interface Snapshot {
 describe('launching and stopping again and again', () => {
   let stack: Stack;
   let sessions: PersonSessions;
+  let end: OwnStack['end'] | undefined;
 
   beforeAll(async () => {
-    stack = await startStack({
-      agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_PROCESS_UIDS: UIDS.join('-') },
-    });
-    sessions = new PersonSessions(stack, (await stack.claim()).token);
+    ({ stack, sessions, end } = await PersonSessions.onNewStack(UIDS));
   });
 
-  afterAll(async () => {
-    await sessions?.close();
-    await stack?.stop();
-  });
+  afterAll(() => end?.());
 
   test(`${CYCLES} times with a viewer leaves processes, descriptors, sockets, shared memory, files and memory as they were`, {
     timeout: 1_800_000,

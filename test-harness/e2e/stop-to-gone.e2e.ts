@@ -2,8 +2,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sessionTraces } from '../src/stack/host-traces.ts';
 import { eventually } from '../src/stack/program.ts';
-import { PersonSessions } from '../src/stack/sessions.ts';
-import { type Stack, startStack } from '../src/stack/stack.ts';
+import { type OwnStack, PersonSessions } from '../src/stack/sessions.ts';
+import type { Stack } from '../src/stack/stack.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const SESSIONS = LONG ? 50 : 3;
@@ -16,18 +16,13 @@ const UIDS = [72_064, 72_127] as const;
 describe('a session that somebody watches is deleted', () => {
   let stack: Stack;
   let sessions: PersonSessions;
+  let end: OwnStack['end'] | undefined;
 
   beforeAll(async () => {
-    stack = await startStack({
-      agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_PROCESS_UIDS: UIDS.join('-') },
-    });
-    sessions = new PersonSessions(stack, (await stack.claim()).token);
+    ({ stack, sessions, end } = await PersonSessions.onNewStack(UIDS));
   });
 
-  afterAll(async () => {
-    await sessions?.close();
-    await stack?.stop();
-  });
+  afterAll(() => end?.());
 
   test(`${SESSIONS} times: record, processes, displays, sockets, shared memory, mounts and files are gone${LONG ? ', in 3 s at the 95th percentile' : ''}`, {
     timeout: 1_200_000,

@@ -1,3 +1,4 @@
+export { NEW_APP } from './app-rules.ts';
 export { noteCatalogChange, versionReader } from './changes.ts';
 export type { DisplayStreams } from './deps.ts';
 export { registerCatalogRoutes } from './routes.ts';

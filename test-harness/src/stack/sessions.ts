@@ -1,9 +1,15 @@
 import { FakeViewer, type FakeViewerOptions, type ViewerAccess } from '../fake-viewer/index.ts';
 import { eventually } from './program.ts';
-import { type ApiAnswer, diagnosticsApp, type Stack } from './stack.ts';
+import { type ApiAnswer, diagnosticsApp, type Stack, startStack } from './stack.ts';
 
 /** Little to draw and to encode. */
 const SMALL = { width: 320, height: 240, fps: 30 };
+
+export interface OwnStack {
+  readonly stack: Stack;
+  readonly sessions: PersonSessions;
+  end(): Promise<void>;
+}
 
 /** Sessions of one person on a stack, launched, watched and ended through the API as a page does. */
 export class PersonSessions {
@@ -15,6 +21,26 @@ export class PersonSessions {
   constructor(stack: Stack, token: string) {
     this.#stack = stack;
     this.#token = token;
+  }
+
+  /**
+   * Starts a stack of its own with the sessions of its first administrator; `end` ends both.
+   * @param uids first and last user id of its sessions, nobody else's on this machine
+   */
+  static async onNewStack(uids: readonly [first: number, last: number]): Promise<OwnStack> {
+    const stack = await startStack({
+      agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_PROCESS_UIDS: uids.join('-') },
+    });
+    const claimed = await stack.claim().catch(async (error: unknown) => {
+      await stack.stop();
+      throw error;
+    });
+    const sessions = new PersonSessions(stack, claimed.token);
+    const end = async () => {
+      await sessions.close();
+      await stack.stop();
+    };
+    return { stack, sessions, end };
   }
 
   call(method: string, path: string, body?: unknown): Promise<ApiAnswer> {

@@ -1,26 +1,16 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
+import { NEW_APP } from '../../catalog/index.ts';
 import type { Chained } from '../../profiles/index.ts';
 import type { LaunchApp } from '../launch-store.ts';
 import { aRung } from '../test-rungs.ts';
 import type { Snapshot } from './admission.ts';
 
+/** An app as the catalog makes it, with something to run. */
 export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
+  ...NEW_APP,
   id: 'app',
   name: 'App',
-  enabled: true,
-  parent_app_id: null,
-  external_source: '',
-  external_id: '',
-  default_width: 1920,
-  default_height: 1080,
-  default_fps: 60,
-  default_bitrate_kbps: 15_000,
-  default_encode_slots: 1,
-  default_profile_id: null,
-  profile_policy: 'inherit',
   runtime_spec: { args: ['app'] },
-  managed_home: false,
-  home_container_path: '',
   preset: null,
   ...fields,
 });
