@@ -12,7 +12,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/parts.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
 import { pickUsers } from '../people/user-lookup.ts';
 
@@ -80,15 +80,9 @@ export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
                 <RelativeTime at={item.created_at} />
               </td>
               <td className={styles.act}>
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  color="danger"
-                  aria-label={`Take it from ${whoWords(item)}`}
-                  onClick={() => setRevoking(item)}
-                >
+                <EndButton label={`Take it from ${whoWords(item)}`} onClick={() => setRevoking(item)}>
                   Take away
-                </Button>
+                </EndButton>
               </td>
             </tr>
           ))}

@@ -14,7 +14,7 @@ import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, Folded, Section, SkeletonRows } from '../frame/parts.tsx';
+import { type Column, DataTable, EndButton, Folded, Section, SkeletonRows } from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },
@@ -84,15 +84,12 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
                 <RelativeTime at={token.expires_at} />
               </td>
               <td className={styles.act}>
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  color="danger"
-                  aria-label={`Delete token ${token.note || token.id}`}
+                <EndButton
+                  label={`Delete token ${token.note || token.id}`}
                   onClick={() => setDeleting(token)}
                 >
                   Delete
-                </Button>
+                </EndButton>
               </td>
             </tr>
           ))}

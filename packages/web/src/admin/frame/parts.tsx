@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core';
 import { IconChevronLeft } from '@tabler/icons-react';
 import { Link, type LinkProps } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef } from 'react';
@@ -45,6 +46,30 @@ export function Section(props: { title: string; acts?: ReactNode; children: Reac
 export interface Column {
   words: string;
   kind?: 'text' | 'number' | 'act';
+}
+
+/**
+ * The act at a row's end that ends, deletes or takes away.
+ * @param props.label says of which row, for those who do not see it
+ */
+export function EndButton(props: {
+  label: string;
+  disabled?: boolean;
+  onClick: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <Button
+      size="compact-sm"
+      variant="subtle"
+      color="danger"
+      disabled={props.disabled ?? false}
+      aria-label={props.label}
+      onClick={props.onClick}
+    >
+      {props.children}
+    </Button>
+  );
 }
 
 /** A compact table in a frame that scrolls sideways by itself. */

@@ -16,7 +16,15 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StateChip } from '../../components/state-chip.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, countWords, DataTable, PageHead, Segments, SkeletonRows } from '../frame/parts.tsx';
+import {
+  type Column,
+  countWords,
+  DataTable,
+  EndButton,
+  PageHead,
+  Segments,
+  SkeletonRows,
+} from '../frame/parts.tsx';
 
 const COLUMNS: readonly Column[] = [
   { words: 'Note' },
@@ -114,15 +122,12 @@ export function InvitesPage() {
               </td>
               <td className={styles.act}>
                 {isOpen(invite) && (
-                  <Button
-                    size="compact-sm"
-                    variant="subtle"
-                    color="danger"
-                    aria-label={`Withdraw invite ${invite.note ?? invite.code_prefix}`}
+                  <EndButton
+                    label={`Withdraw invite ${invite.note ?? invite.code_prefix}`}
                     onClick={() => setRevoking(invite)}
                   >
                     Withdraw
-                  </Button>
+                  </EndButton>
                 )}
               </td>
             </tr>

@@ -13,7 +13,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { pickApps } from '../apps/app-lookup.ts';
 import { GIVEN_BY } from '../apps/entitlements.tsx';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/parts.tsx';
 import { PickDialog } from '../frame/pick-dialog.tsx';
 
 const COLUMNS: readonly Column[] = [
@@ -82,15 +82,9 @@ export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'
                   <RelativeTime at={row.created_at} />
                 </td>
                 <td className={styles.act}>
-                  <Button
-                    size="compact-sm"
-                    variant="subtle"
-                    color="danger"
-                    aria-label={`Take ${row.app_name} away`}
-                    onClick={() => setRevoking(row)}
-                  >
+                  <EndButton label={`Take ${row.app_name} away`} onClick={() => setRevoking(row)}>
                     Take away
-                  </Button>
+                  </EndButton>
                 </td>
               </tr>
             ))}

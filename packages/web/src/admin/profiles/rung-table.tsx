@@ -10,7 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, countWords, DataTable, Section, SkeletonRows } from '../frame/parts.tsx';
+import { type Column, countWords, DataTable, EndButton, Section, SkeletonRows } from '../frame/parts.tsx';
 import { bitrateWords, CODEC_WORDS } from './profile-words.ts';
 import { RungDialog } from './rung-dialog.tsx';
 import { useRungs } from './use-profiles.ts';
@@ -84,15 +84,9 @@ export function Rungs() {
               </td>
               <td className={styles.number}>{rung.session_count ?? 0}</td>
               <td className={styles.act}>
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  color="danger"
-                  aria-label={`Delete rung ${rung.display_name}`}
-                  onClick={() => setDeleting(rung)}
-                >
+                <EndButton label={`Delete rung ${rung.display_name}`} onClick={() => setDeleting(rung)}>
                   Delete
-                </Button>
+                </EndButton>
               </td>
             </tr>
           ))}

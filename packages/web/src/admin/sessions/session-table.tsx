@@ -1,5 +1,4 @@
 import type { AdminSession } from '@footlight/protocol/rest';
-import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -11,7 +10,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SessionChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-parts.module.css';
-import { type Column, DataTable, SkeletonRows } from '../frame/parts.tsx';
+import { type Column, DataTable, EndButton, SkeletonRows } from '../frame/parts.tsx';
 import { SessionDetail } from './session-detail.tsx';
 
 const COLUMNS: readonly Column[] = [
@@ -84,16 +83,13 @@ export function SessionTable(props: {
               </td>
               <td className={styles.act}>
                 {!isOver(session) && (
-                  <Button
-                    size="compact-sm"
-                    variant="subtle"
-                    color="danger"
+                  <EndButton
+                    label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}
                     disabled={session.state === 'stopping'}
-                    aria-label={`Stop ${nameOf(session)} of ${session.username ?? 'a deleted account'}`}
                     onClick={() => setStopping(session)}
                   >
                     Stop
-                  </Button>
+                  </EndButton>
                 )}
               </td>
             </tr>
