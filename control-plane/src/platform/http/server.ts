@@ -8,6 +8,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import type { WebSocket } from 'ws';
 import type { Config } from '../config.ts';
 import { ApiError, invalid } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -35,6 +36,7 @@ import { limitPayload, SizedWebSocket } from './sized-socket.ts';
 /** The type that the plugin declares for the option, which stands for the class. */
 type SocketClass = NonNullable<NonNullable<WebsocketPluginOptions['options']>['WebSocket']>;
 
+const SWITCHING_PROTOCOLS = 101;
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_STREAM = 'text/event-stream';
 /** Node refuses a longer request line before it gets here; a path part of any length is judged by its schema. */
@@ -195,8 +197,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done();
   });
 
-  fastify.addHook('onResponse', (request, reply, done) => {
-    const status = reply.statusCode;
+  function logAnswer(request: FastifyRequest, reply: FastifyReply, status: number): void {
     const level = status >= 500 ? 'warn' : 'debug';
     if (logger.isLevelEnabled(level)) {
       logger[level]({
@@ -209,6 +210,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         ms: Math.round(reply.elapsedTime),
       });
     }
+  }
+  fastify.addHook('onResponse', (request, reply, done) => {
+    logAnswer(request, reply, reply.statusCode);
     done();
   });
 
@@ -325,7 +329,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         },
         wsHandler: (socket, request) => {
           const admitted = request[ADMITTED];
-          if (admitted) return handler.open(socket, admitted.as<typeof id>());
+          if (!admitted) return;
+          logAnswer(request, admitted.reply, SWITCHING_PROTOCOLS);
+          // The connection may live for days. It would keep the request that it began with, and the answer that never
+          // was one; they are larger than all that it needs.
+          admitted.reply.raw.detachSocket(request.raw.socket);
+          socket.removeAllListeners('error');
+          socket.on('error', cut);
+          return handler.open(socket, admitted.as<typeof id>());
         },
       });
     },
@@ -339,6 +350,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     unhandled: () => (Object.keys(operations) as OperationId[]).filter((id) => !handled.has(id)),
   };
   return server;
+}
+
+/** Listeners of features say what went wrong; a socket in error carries nothing any more. */
+function cut(this: WebSocket): void {
+  this.terminate();
 }
 
 const routeUrl = (path: string): string => path.replace(/\{([^}]+)\}/g, ':$1');
