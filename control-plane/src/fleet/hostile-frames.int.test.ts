@@ -119,6 +119,13 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
     const agent = fresh();
     const { host_id } = await agent.connect();
     await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+    const many = <T>(one: T): T[] => Array.from({ length: 65 }, () => one);
+    const [live, free] = [
+      { live_bitrate: true, live_resize: true },
+      { total_mb: 1, available_mb: 1 },
+    ];
+    // What would be seen of one that was taken although a list in it is too long.
+    const other = { gpus: [{ ...softwareCapacity().gpus[0], vram_mb_total: 4_711 }] };
     const flawed = [
       { gpus: Array.from({ length: 1_000 }, (_, index) => ({ ...softwareCapacity().gpus[0], index })) },
       { gpus: [{ ...softwareCapacity().gpus[0], vram_mb_total: -1 }] },
@@ -126,6 +133,13 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       { gpus: [{ ...softwareCapacity().gpus[0], encode_slots_total: 65 }] },
       { host: { cpu_cores: 1.5, mem_mb: 1 } },
       { codecs: [] },
+      {
+        ...other,
+        encoders: many({ family: 'nvenc', gpu_index: 0, codec: 'h264', available: true, ...live }),
+      },
+      { ...other, readiness: many({ id: 'a', status: 'ok', summary: 'b', remediation: [] }) },
+      { ...other, effective_settings: Object.fromEntries(many('x').map((value, at) => [`k${at}`, value])) },
+      { ...other, host: { cpu_cores: 8, mem_mb: 1, storage: many({ label: 'a', path: '/', ...free }) } },
     ];
     for (const change of flawed) agent.sendRaw(JSON.stringify({ ...softwareCapacity(), ...change }));
     agent.heartbeat();

@@ -236,6 +236,34 @@ describe('a hostile viewer', () => {
       );
     }
   });
+
+  test('a good address counts as the 64th it names, and as the 65th is never checked', async () => {
+    const lan = lanAddress();
+    const checks = await Promise.all(
+      [63, 64].map(async (refusedFirst, at) => {
+        const session = await startSession();
+        const target = await listenUdp(lan);
+        closers.push(() => target.close());
+        let heard = 0;
+        target.on('message', () => heard++);
+        const mallory = viewer(session, MALLORY, at + 1);
+        mallory.editCandidate = () => null;
+        const refused = hostCandidate('127.0.0.1', target.address().port);
+        // Those within the answer count as those that come alone.
+        mallory.editAnswer = (sdp) => `${sdp}${`a=${refused}\r\n`.repeat(32)}`;
+        mallory.attach();
+        await mallory.until('an offer', () => mallory.pcId !== '');
+        await pause(300);
+        const name = (candidate: string) =>
+          mallory.signal({ type: 'candidate', pc_id: mallory.pcId, candidate, mid: 'video' });
+        for (let count = 32; count < refusedFirst; count++) name(refused);
+        name(hostCandidate(lan, target.address().port));
+        await pause(2_000);
+        return heard > 0;
+      }),
+    );
+    expect(checks).toEqual([true, false]);
+  });
 });
 
 describe('somebody on the way', () => {

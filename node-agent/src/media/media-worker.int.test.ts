@@ -69,6 +69,7 @@ beforeEach(async () => {
     'stopped',
     'metrics',
     'display_done',
+    'log',
   ] as const) {
     worker.on(type, (message) => said.push(message));
   }
@@ -635,6 +636,50 @@ describe('hostile viewers', () => {
     await alice.until('some frames', () => frames(alice) > 10);
     expect(heard('failure')).toEqual([]);
   }, 60_000);
+
+  test('answers that the library throws out are answer_rejected, as the viewer hears', async () => {
+    await startSession();
+    const mallory = viewer(BOB, 1);
+    const refusals = () =>
+      mallory.signals.filter((m) => m.type === 'error' && m.code === 'answer_rejected').length;
+    const after = (line: string, more: string) => (sdp: string) => sdp.replace(line, `${line}\r\n${more}`);
+    // All of them pass what is read here before the library gets them.
+    const thrownOut: [string, (sdp: string) => string][] = [
+      ['no fingerprint', (sdp) => sdp.replace(/a=fingerprint.*\r\n/g, '')],
+      ['a fingerprint of another length', (sdp) => sdp.replace(/(a=fingerprint:sha-256 ).*/g, '$1AA:BB')],
+      ['no password', (sdp) => sdp.replace(/a=ice-pwd.*\r\n/g, '')],
+      ['both roles', (sdp) => sdp.replace(/a=setup:.*/g, 'a=setup:actpass')],
+      ['a number that is none', after('a=mid:video', 'a=rtpmap:zz H264/90000')],
+      ['a port that is none', (sdp) => sdp.replace(/m=application \d+/, 'm=application 99999')],
+      ['an id of an extension that is none', after('a=mid:video', 'a=extmap:x y')],
+    ];
+    for (const [at, [what, edit]] of thrownOut.entries()) {
+      mallory.editAnswer = edit;
+      mallory.attach(at + 1);
+      await mallory.until(what, () => refusals() === at + 1);
+    }
+    expect(heard('failure')).toEqual([]);
+    expect(heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
+  });
+
+  test('a candidate that the library throws out takes none of those after it along', async () => {
+    await startSession();
+    const alice = viewer(ALICE, 1);
+    const hostile = 'candidate:1 1 udp 9999999999 192.0.2.1 9 typ host';
+    const say = (pc_id: string) =>
+      alice.signal({ type: 'candidate', pc_id, candidate: hostile, mid: 'video' });
+    // One that waits for the answer, in front of those without which it cannot connect, and one after it.
+    alice.editAnswer = (sdp) => {
+      say(alice.pcId);
+      return sdp;
+    };
+    alice.attach();
+    await alice.until('connected', () => alice.state === 'connected');
+    say(alice.pcId);
+    await alice.until('some frames', () => frames(alice) > 10);
+    expect(heard('failure')).toEqual([]);
+    expect(heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
+  });
 });
 
 describe('the end', () => {
