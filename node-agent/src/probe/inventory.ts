@@ -15,6 +15,7 @@ import {
   areLimitsEnforceable,
   diskOf,
   isAllowed,
+  isWritable,
   mdnsProblem,
   missingPrograms,
   reachableAddresses,
@@ -200,6 +201,7 @@ export class Inventory {
       uinputWritable: isAllowed(UINPUT_PATH, constants.R_OK | constants.W_OK),
       storage: facts.storage,
       stateDisk: diskOf(config.stateDir),
+      unwritable: [config.stateDir, this.homeRoot].filter((path) => !isWritable(path)),
       cgroupsWritable:
         this.#isolated && limitsWanted && areLimitsEnforceable(config.appMemoryMb, config.appCpus),
       limitsWanted,

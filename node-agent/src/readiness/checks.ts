@@ -22,6 +22,8 @@ export interface ReadinessFacts {
   storage: readonly StorageReport[];
   /** Free share and bytes of the file system that holds the state directory; null = unknown. */
   stateDisk: { path: string; freeBytes: number; totalBytes: number } | null;
+  /** Of the state directory and the home root, what the agent cannot write to. */
+  unwritable: readonly string[];
   /** Memory and cpu numbers can be enforced. */
   cgroupsWritable: boolean;
   limitsWanted: boolean;
@@ -188,6 +190,13 @@ function audioServer(facts: ReadinessFacts): Readiness {
 
 function storageFree(facts: ReadinessFacts): Readiness {
   const id = 'storage_free';
+  if (facts.unwritable.length > 0) {
+    const summary = `No session can start: ${facts.unwritable.join(' and ')} cannot be written to.`;
+    const remedies = facts.unwritable.map(
+      (path) => `mount -o remount,rw "$(findmnt -no TARGET -T '${path}')"`,
+    );
+    return fail(id, summary, ...remedies);
+  }
   const disk = facts.stateDisk;
   if (!disk || disk.totalBytes === 0) return skip(id, 'The free space of the state directory is not known.');
   const gib = disk.freeBytes / 2 ** 30;

@@ -47,14 +47,24 @@ export function reachableAddresses(): string[] {
 
 /** Space of the file system that holds a directory, which need not exist yet; null when nobody can tell. */
 export function diskOf(path: string): { path: string; freeBytes: number; totalBytes: number } | null {
-  let at = path;
-  while (!existsSync(at) && at !== '/') at = dirname(at);
   try {
-    const { bavail, blocks, bsize } = statfsSync(at);
+    const { bavail, blocks, bsize } = statfsSync(nearest(path));
     return { path, freeBytes: bavail * bsize, totalBytes: blocks * bsize };
   } catch {
     return null;
   }
+}
+
+/** Whether files can be made in a directory, or where it is to be made; never on a file system that is read-only. */
+export function isWritable(path: string): boolean {
+  return isAllowed(nearest(path), constants.W_OK);
+}
+
+/** The path itself, or the closest directory above it that exists. */
+function nearest(path: string): string {
+  let at = path;
+  while (!existsSync(at) && at !== '/') at = dirname(at);
+  return at;
 }
 
 /** Tries to make a control group with these limits. */
