@@ -7,16 +7,24 @@ import { readRtpHeader } from './rtp-packet.ts';
 const IDR = 0x65;
 const DELTA = 0x41;
 
+/** A report of a receiver's time: SSRC 1, NTP seconds 0xeeab4c5b and their fraction 0xdb71fbc5. */
+const VIEWER_TIME = Buffer.from('80cf00040000000104000002eeab4c5bdb71fbc5', 'hex');
+
 let sent: Buffer[];
+let hear: (data: Buffer) => void;
+let nowMs: number;
 let wanted: number;
 let media: PeerMedia;
 
 beforeEach(() => {
   sent = [];
   wanted = 0;
+  nowMs = 1_000;
   const track = {
     isOpen: () => true,
-    onMessage: () => undefined,
+    onMessage: (listener: (data: Buffer) => void) => {
+      hear = listener;
+    },
     sendMessageBinary: (data: Buffer) => sent.push(data) > 0,
   } as unknown as Track;
   media = new PeerMedia({
@@ -33,7 +41,7 @@ beforeEach(() => {
       mic: false,
       rungs: [],
     },
-    clock: { wallMs: () => 1_000, monotonicMs: () => 1_000 },
+    clock: { wallMs: () => 1_000, monotonicMs: () => nowMs },
     cname: 'viewer',
     random32: () => 7,
     video: { track, ssrc: 1 },
@@ -103,4 +111,31 @@ test('a handshake that takes long keeps no more than twelve frames, and then ask
   media.start();
   expect(sent).toEqual([]);
   expect(wanted).toBe(2);
+});
+
+test('a viewer that says its time is told once a second how long ago that was, and so learns its round trip', () => {
+  media.start();
+  media.sendFrame(frame(IDR, 1));
+  const told = () => sent.findLast((data) => data[1] === 200)?.toString('hex') ?? '';
+  vi.advanceTimersByTime(1_000);
+  expect(told()).not.toContain('80cf0005');
+  hear(VIEWER_TIME);
+  nowMs += 250;
+  vi.advanceTimersByTime(1_000);
+  expect(told().endsWith('80cf000500000001' + '0500000300000001' + '4c5bdb7100004000')).toBe(true);
+});
+
+test('a packet that is asked for when it is too old brings a keyframe', () => {
+  media.start();
+  media.sendFrame(frame(IDR, 1));
+  const sequence = sent.at(-1)?.readUInt16BE(2) ?? 0;
+  const nack = Buffer.from('81cd00030000000100000001' + '00000000', 'hex');
+  nack.writeUInt16BE(sequence, 12);
+  wanted = 0;
+  hear(nack);
+  expect(wanted).toBe(0);
+  expect(sent.at(-1)?.readUInt16BE(2)).toBe(sequence);
+  nowMs += 501;
+  hear(nack);
+  expect(wanted).toBe(1);
 });

@@ -3,12 +3,14 @@ import type { Track } from 'node-datachannel';
 import type { AudioPacket } from './encode/audio-pipeline.ts';
 import type { EncodedFrame } from './encode/video-pipeline.ts';
 import { isKeyframe } from './keyframe.ts';
+import { LossRepair } from './loss-repair.ts';
 import { type MediaClock, wallTimeOf } from './media-clock.ts';
 import { Drain } from './rate/drain.ts';
 import { BandwidthEstimate, type PathView } from './rate/estimate.ts';
 import { LossShare } from './rate/loss.ts';
 import { type ProbeResult, ProbeRun } from './rate/probe.ts';
 import { PROBE_MS } from './rate/rate-control.ts';
+import { type ReferenceTime, writeDelaySinceReference } from './rtp/extended-report.ts';
 import { RetransmitRing } from './rtp/nack-ring.ts';
 import { Pacer } from './rtp/pacer.ts';
 import { type PlayoutChange, PlayoutDelay } from './rtp/playout-delay.ts';
@@ -70,6 +72,8 @@ export interface PeerMediaCounts {
 
 interface PacedPacket {
   packet: Buffer;
+  /** Whether a keyframe starts with it. */
+  isStart: boolean;
   captureTimeMs: number | null;
 }
 
@@ -93,7 +97,7 @@ export class PeerMedia {
   readonly #options: PeerMediaOptions;
   readonly #video: RtpSender;
   readonly #audio: RtpSender | null;
-  readonly #ring: RetransmitRing;
+  readonly #repair: LossRepair;
   readonly #pacer: Pacer<PacedPacket>;
   readonly #playout: PlayoutDelay;
   readonly #transport = new TransportFeedback();
@@ -102,6 +106,8 @@ export class PeerMedia {
   /** Since ready(): a keyframe and what followed it, oldest first; null = nothing is kept. */
   #kept: EncodedFrame[] | null = null;
   #awaitingKeyframe = true;
+  /** Newest time that the viewer said it has, and when that was heard. */
+  #viewerTime: { time: ReferenceTime; heardAtMs: number } | null = null;
   #rttMs = 0;
   #jitterMs = 0;
   readonly #estimate: BandwidthEstimate;
@@ -126,7 +132,7 @@ export class PeerMedia {
     this.#options = options;
     const { stream, random32, video, audio, clock } = options;
     const transport = new TransportSequence(random32());
-    this.#ring = new RetransmitRing(stream.bitrate_kbps);
+    const ring = new RetransmitRing(stream.bitrate_kbps);
     const identity = (ssrc: number, payloadType: number) => ({
       ssrc,
       payloadType,
@@ -134,7 +140,7 @@ export class PeerMedia {
       firstSequence: random32() & 0x7fff,
       timestampOffset: random32(),
     });
-    this.#video = new RtpSender(identity(video.ssrc, VIDEO_PAYLOAD_TYPE), transport, this.#ring);
+    this.#video = new RtpSender(identity(video.ssrc, VIDEO_PAYLOAD_TYPE), transport, ring);
     this.#audio = audio ? new RtpSender(identity(audio.ssrc, AUDIO_PAYLOAD_TYPE), transport, null) : null;
     this.#playout = new PlayoutDelay(stream.playout0_ms);
     this.#estimate = new BandwidthEstimate(stream.bitrate_kbps + (audio ? SOUND_KBPS : 0));
@@ -146,6 +152,17 @@ export class PeerMedia {
         this.#awaitingKeyframe = true;
         options.onKeyframeWanted();
       },
+    });
+    this.#repair = new LossRepair({
+      sender: this.#video,
+      monotonicMs: () => clock.monotonicMs(),
+      path: () => {
+        const { kbps, queueingDelayMs } = this.#estimate.view;
+        return { kbps: kbps ?? stream.bitrate_kbps, rttMs: this.#rttMs, queueingDelayMs };
+      },
+      isIdle: () => this.#running && !this.#drain && this.#pacer.queuedBytes === 0,
+      send: (packet) => this.#sendCounted(packet),
+      onKeyframeWanted: options.onKeyframeWanted,
     });
     for (const owned of [video, audio]) owned?.track.onMessage((data) => this.#onRtcp(data));
   }
@@ -210,6 +227,7 @@ export class PeerMedia {
     this.#running = false;
     this.#kept = null;
     this.#pacer.clear();
+    this.#repair.close();
     if (this.#reports) clearInterval(this.#reports);
     this.#reports = null;
     if (this.#pathTimer) clearInterval(this.#pathTimer);
@@ -253,13 +271,16 @@ export class PeerMedia {
       this.#awaitingKeyframe = true;
       return null;
     }
+    const isStart = isKeyframe(this.#options.stream.codec, frame.packets);
     if (this.#awaitingKeyframe) {
-      if (!isKeyframe(this.#options.stream.codec, frame.packets)) return null;
+      if (!isStart) return null;
       this.#awaitingKeyframe = false;
     }
     const captureTimeMs = wallTimeOf(frame.capturedAtMs, this.#options.clock);
     frame.packets.forEach((packet, index) => {
-      this.#pacer.push({ packet, captureTimeMs: index === 0 ? captureTimeMs : null }, packet.length);
+      const isFirst = index === 0;
+      const paced = { packet, isStart: isStart && isFirst, captureTimeMs: isFirst ? captureTimeMs : null };
+      this.#pacer.push(paced, packet.length);
     });
     const timestamp = this.#video.mapTimestamp(frame.rtpTimestamp);
     this.#lastVideo = { timestamp, capturedAtMs: frame.capturedAtMs };
@@ -316,6 +337,7 @@ export class PeerMedia {
       clock.monotonicMs(),
     );
     if (!wrapped) return;
+    this.#repair.sent(wrapped, paced.isStart);
     this.#counts.bytes += wrapped.data.length;
     this.#noteSent(wrapped.transportSequence, wrapped.data.length);
     this.#send(this.#options.video, wrapped.data);
@@ -353,7 +375,8 @@ export class PeerMedia {
         if (!this.#drain) this.#options.onKeyframeWanted();
         return;
       case 'nack':
-        if (feedback.ssrc === this.#video.identity.ssrc) this.#resend(feedback.lost, nowMs);
+        if (this.#drain || feedback.ssrc !== this.#video.identity.ssrc) return;
+        this.#counts.resent += this.#repair.asked(feedback.lost);
         return;
       case 'remb':
         this.#estimate.onRemb(feedback.bitrateKbps);
@@ -365,16 +388,9 @@ export class PeerMedia {
       case 'report':
         this.#onReport(feedback.report, nowMs);
         return;
-    }
-  }
-
-  #resend(lost: readonly number[], nowMs: number): void {
-    if (this.#drain) return;
-    const { kbps, queueingDelayMs } = this.#estimate.view;
-    this.#ring.setRate(kbps ?? this.#options.stream.bitrate_kbps);
-    for (const packet of this.#video.retransmit(lost, nowMs, this.#rttMs, queueingDelayMs)) {
-      this.#counts.resent++;
-      this.#sendCounted(packet);
+      case 'time':
+        this.#viewerTime = { time: feedback.time, heardAtMs: nowMs };
+        return;
     }
   }
 
@@ -478,6 +494,12 @@ export class PeerMedia {
       packets,
       payloadBytes,
     });
-    this.#send(owned, report);
+    const heard = this.#viewerTime;
+    if (!heard) {
+      this.#send(owned, report);
+      return;
+    }
+    const delayMs = clock.monotonicMs() - heard.heardAtMs;
+    this.#send(owned, Buffer.concat([report, writeDelaySinceReference(owned.ssrc, heard.time, delayMs)]));
   }
 }

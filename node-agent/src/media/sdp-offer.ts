@@ -93,6 +93,8 @@ export function videoAttributes(): string[] {
   return [
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} transport-cc`,
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} ccm fir`,
+    // Browsers take it, though their answer does not say so: they tell their time, and learn their round trip.
+    `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} rrtr`,
     ...extensionLines(['playoutDelay', 'captureTime', 'transportSequence']),
   ];
 }

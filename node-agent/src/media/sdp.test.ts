@@ -38,6 +38,7 @@ describe('codec parameters', () => {
     for (const part of [
       'transport-cc',
       'ccm fir',
+      'rrtr',
       'playout-delay',
       'abs-capture-time',
       'transport-wide-cc',

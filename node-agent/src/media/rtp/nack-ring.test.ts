@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RetransmitRing } from './nack-ring.ts';
+import { RetransmitRing, type RingAnswer } from './nack-ring.ts';
 
 const PACKET = 1000;
 
@@ -12,7 +12,7 @@ function ringWith(sequences: readonly number[], rateKbps = 8000, sentAtMs = 0): 
   return ring;
 }
 
-const sequencesOf = (packets: { sequence: number }[]) => packets.map(({ sequence }) => sequence);
+const sequencesOf = ({ packets }: RingAnswer) => packets.map(({ sequence }) => sequence);
 
 describe('retransmission within a budget', () => {
   test('answers what it still holds and nothing else', () => {
@@ -29,20 +29,28 @@ describe('retransmission within a budget', () => {
 
   test('not again while the last copy may still be on its way', () => {
     const ring = ringWith([1]);
-    expect(ring.answer([1], 10, 40)).toHaveLength(1);
-    expect(ring.answer([1], 49, 40)).toHaveLength(0);
-    expect(ring.answer([1], 50, 40)).toHaveLength(1);
+    expect(sequencesOf(ring.answer([1], 10, 40))).toHaveLength(1);
+    expect(sequencesOf(ring.answer([1], 49, 40))).toHaveLength(0);
+    expect(sequencesOf(ring.answer([1], 50, 40))).toHaveLength(1);
   });
 
   test('nothing older than a round trip and 50 ms', () => {
-    expect(ringWith([1]).answer([1], 90, 40)).toHaveLength(1);
-    expect(ringWith([1]).answer([1], 91, 40)).toHaveLength(0);
+    expect(sequencesOf(ringWith([1]).answer([1], 90, 40))).toHaveLength(1);
+    expect(sequencesOf(ringWith([1]).answer([1], 91, 40))).toHaveLength(0);
+  });
+
+  test('what is too old or not kept is gone, and what only has to wait is not', () => {
+    const ring = ringWith([1, 2], 40);
+    expect(ring.answer([1, 2, 9], 91, 40).gone).toEqual([1, 2, 9]);
+    // The budget of so slow a path is one packet.
+    expect(ring.answer([1, 2], 90, 40).gone).toEqual([]);
+    expect(ring.answer([1], 91, 40, 101).gone).toEqual([]);
   });
 
   test('nothing while the queue on the path delays more than 100 ms', () => {
-    expect(ringWith([1]).answer([1], 10, 40, 100)).toHaveLength(1);
+    expect(sequencesOf(ringWith([1]).answer([1], 10, 40, 100))).toHaveLength(1);
     const ring = ringWith([1]);
-    expect(ring.answer([1], 10, 40, 101)).toHaveLength(0);
+    expect(sequencesOf(ring.answer([1], 10, 40, 101))).toHaveLength(0);
     expect(ring.counts).toEqual({ resent: 0, refused: 1 });
   });
 
@@ -57,7 +65,7 @@ describe('retransmission within a budget', () => {
             ring.keep({ data: Buffer.alloc(PACKET), sequence, sentAtMs: ms, transportSequenceAt: null });
           }
           const asked = Array.from({ length: 10 }, (_, index) => (ms + index) % 65_536);
-          bytes += ring.answer(asked, ms, 1).length * PACKET;
+          bytes += ring.answer(asked, ms, 1).packets.length * PACKET;
         }
         // Ten seconds of refilling and the two of the full bucket.
         expect(bytes).toBeLessThanOrEqual((rateKbps / 8) * 0.1 * 12_000);

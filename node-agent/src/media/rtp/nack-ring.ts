@@ -27,6 +27,13 @@ const MAX_QUEUEING_MS = 100;
 /** Oldest packet answered while no round trip is known yet, milliseconds. */
 const AGE_UNKNOWN_RTT_MS = 500;
 
+export interface RingAnswer {
+  /** To send again now, in the order asked for. */
+  packets: KeptPacket[];
+  /** Sequence numbers asked for that are never sent again: too old, or not kept any more. */
+  gone: number[];
+}
+
 interface Slot extends KeptPacket {
   resentAtMs: number | null;
 }
@@ -65,21 +72,24 @@ export class RetransmitRing {
   /**
    * @param rttMs last known round trip, 0 when unknown
    * @param queueingDelayMs of the path, now
-   * @returns the packets to send again now, in the order asked for
    */
-  answer(lost: readonly number[], nowMs: number, rttMs: number, queueingDelayMs = 0): KeptPacket[] {
+  answer(lost: readonly number[], nowMs: number, rttMs: number, queueingDelayMs = 0): RingAnswer {
     this.#refill(nowMs);
     if (queueingDelayMs > MAX_QUEUEING_MS) {
       this.#refused += lost.length;
-      return [];
+      return { packets: [], gone: [] };
     }
     const maxAgeMs = rttMs > 0 ? rttMs + AGE_MARGIN_MS : AGE_UNKNOWN_RTT_MS;
     const packets: KeptPacket[] = [];
+    const gone: number[] = [];
     for (const sequence of lost) {
       const slot = this.#slots[sequence % RING_PACKETS];
+      if (slot?.sequence !== sequence || nowMs - slot.sentAtMs > maxAgeMs) {
+        this.#refused++;
+        gone.push(sequence);
+        continue;
+      }
       const usable =
-        slot?.sequence === sequence &&
-        nowMs - slot.sentAtMs <= maxAgeMs &&
         (slot.resentAtMs === null || nowMs - slot.resentAtMs >= rttMs) &&
         slot.data.length <= this.#tokensBytes;
       if (!usable) {
@@ -91,7 +101,7 @@ export class RetransmitRing {
       this.#resent++;
       packets.push(slot);
     }
-    return packets;
+    return { packets, gone };
   }
 
   #refill(nowMs: number): void {

@@ -9,12 +9,13 @@ import {
   RtcpTransportLayerFeedback,
 } from 'werift-rtp';
 import { writeNtp } from '../rtp-extensions.ts';
+import { isExtendedReport, type ReferenceTime, readReferenceTime } from './extended-report.ts';
 import { readTransportCc } from './transport-cc.ts';
 
 /**
  * RTCP in both directions: what a receiver says, read by werift-rtp into the few things that matter here, and
  * the sender reports that it needs. Remote bytes never throw; what cannot be read is counted.
- * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts.
+ * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts; its round trip: extended-report.ts.
  */
 
 export type RtcpFeedback =
@@ -22,6 +23,7 @@ export type RtcpFeedback =
   | { kind: 'nack'; ssrc: number; lost: number[] }
   | { kind: 'remb'; bitrateKbps: number }
   | { kind: 'report'; report: ReceptionReport }
+  | { kind: 'time'; time: ReferenceTime }
   | { kind: 'transport'; arrivals: PacketArrival[] };
 
 export interface ReceptionReport {
@@ -85,6 +87,11 @@ function readPacket(data: Buffer, result: RtcpResult): void {
       const arrivals = readTransportCc(data);
       if (arrivals) result.feedback.push({ kind: 'transport', arrivals });
       else result.malformed++;
+      return;
+    }
+    if (isExtendedReport(data)) {
+      const time = readReferenceTime(data);
+      if (time) result.feedback.push({ kind: 'time', time });
       return;
     }
     if (isFullIntraRequest(data)) result.feedback.push({ kind: 'fir' });

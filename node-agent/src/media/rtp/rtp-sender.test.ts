@@ -141,7 +141,7 @@ describe('packets are rewritten for one peer connection', () => {
     const rewriting = sender(5, 0, new RetransmitRing(8000));
     const out = rewriting.wrap(payloaderPacket(1, 2, true, Buffer.from('abc')), {}, 1000);
     const first = Buffer.from(out?.data ?? Buffer.alloc(0));
-    const [again] = rewriting.retransmit([5], 1020, 10);
+    const [again] = rewriting.retransmit([5], 1020, 10).packets;
     const number = (packet: Buffer | undefined) =>
       readExtensions(packet ?? Buffer.alloc(12))
         .get(EXTENSION_ID.transportSequence)

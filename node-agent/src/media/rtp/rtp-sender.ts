@@ -128,14 +128,15 @@ export class RtpSender {
 
   /**
    * A packet of padding behind the last one of a frame; it takes part in the numbering, so it can be asked for again.
+   * @param bytes of padding, 1–255
    * @returns null inside a frame, where a receiver would take it for a part of the picture
    * Source: RFC 3550, 5.1.
    */
-  pad(nowMs: number): Pick<OutgoingPacket, 'data' | 'transportSequence'> | null {
+  pad(nowMs: number, bytes = PADDING_BYTES): Pick<OutgoingPacket, 'data' | 'transportSequence'> | null {
     if (!this.#betweenFrames || !this.#accepted.has('transportSequence')) return null;
     const stamped = { transportSequence: this.#transport.take() };
     const room = extensionBytes(stamped);
-    const data = Buffer.alloc(RTP_HEADER_BYTES + room + PADDING_BYTES);
+    const data = Buffer.alloc(RTP_HEADER_BYTES + room + bytes);
     const sequence = this.#sequence;
     data[0] = 0x80 | 0x20 | 0x10;
     data[1] = this.identity.payloadType;
@@ -143,7 +144,7 @@ export class RtpSender {
     data.writeUInt32BE(this.#lastTimestamp, 4);
     data.writeUInt32BE(this.identity.ssrc, 8);
     const transportSequenceAt = writeExtensions(data, RTP_HEADER_BYTES, stamped);
-    data[data.length - 1] = PADDING_BYTES;
+    data[data.length - 1] = bytes;
     this.#sequence = (sequence + 1) & 0xffff;
     this.#packets++;
     this.ring?.keep({ data, sequence, sentAtMs: nowMs, transportSequenceAt });
@@ -153,19 +154,22 @@ export class RtpSender {
   /**
    * Packets to send again for a NACK, as the ring's budget allows, each with a new transport-wide number.
    * @param lost sequence numbers the receiver misses
+   * @returns `gone`: those of them that it will never get
    */
   retransmit(
     lost: readonly number[],
     nowMs: number,
     rttMs: number,
     queueingDelayMs = 0,
-  ): Pick<OutgoingPacket, 'data' | 'transportSequence'>[] {
-    if (!this.ring) return [];
-    return this.ring.answer(lost, nowMs, rttMs, queueingDelayMs).map(({ data, transportSequenceAt }) => {
+  ): { packets: Pick<OutgoingPacket, 'data' | 'transportSequence'>[]; gone: number[] } {
+    if (!this.ring) return { packets: [], gone: [] };
+    const { packets, gone } = this.ring.answer(lost, nowMs, rttMs, queueingDelayMs);
+    const again = packets.map(({ data, transportSequenceAt }) => {
       if (transportSequenceAt === null) return { data, transportSequence: null };
       const transportSequence = this.#transport.take();
       data.writeUInt16BE(transportSequence, transportSequenceAt);
       return { data, transportSequence };
     });
+    return { packets: again, gone };
   }
 }

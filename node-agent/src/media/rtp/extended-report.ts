@@ -1,0 +1,58 @@
+/**
+ * RTCP extended reports, as far as they tell a receiver its round trip: it says what time it has, and is told how long
+ * ago that was heard. A receiver that sends no media has no other way to know, and without it a browser asks for a lost
+ * packet a second time only after 100 ms, when the packet is too old to be sent again.
+ * Source: RFC 3611, 2, 4.4 and 4.5.
+ */
+
+const EXTENDED_REPORT = 207;
+const HEADER_BYTES = 8;
+const BLOCK_HEADER_BYTES = 4;
+const REFERENCE_TIME = { type: 4, bytes: 12 };
+const DELAY_SINCE_REFERENCE = { type: 5, bytes: 16 };
+/** Delays are told in 1/65536 s. */
+const DELAY_UNITS_PER_MS = 65.536;
+const MAX_DELAY_UNITS = 0xffff_ffff;
+
+/** A receiver's own time. */
+export interface ReferenceTime {
+  /** Of the receiver. */
+  ssrc: number;
+  /** Middle 32 bits of its NTP time. */
+  middle: number;
+}
+
+export function isExtendedReport(data: Buffer): boolean {
+  return data[1] === EXTENDED_REPORT;
+}
+
+/** @param data one RTCP packet, whole @returns null when it names no time */
+export function readReferenceTime(data: Buffer): ReferenceTime | null {
+  for (let at = HEADER_BYTES; at + BLOCK_HEADER_BYTES <= data.length; ) {
+    const bytes = BLOCK_HEADER_BYTES + data.readUInt16BE(at + 2) * 4;
+    if (data[at] === REFERENCE_TIME.type && bytes === REFERENCE_TIME.bytes && at + bytes <= data.length) {
+      return { ssrc: data.readUInt32BE(4), middle: data.readUInt32BE(at + 6) };
+    }
+    at += bytes;
+  }
+  return null;
+}
+
+/** @param delayMs since that time was heard */
+export function writeDelaySinceReference(
+  senderSsrc: number,
+  { ssrc, middle }: ReferenceTime,
+  delayMs: number,
+): Buffer {
+  const packet = Buffer.alloc(HEADER_BYTES + DELAY_SINCE_REFERENCE.bytes);
+  packet[0] = 0x80;
+  packet[1] = EXTENDED_REPORT;
+  packet.writeUInt16BE(packet.length / 4 - 1, 2);
+  packet.writeUInt32BE(senderSsrc, 4);
+  packet[HEADER_BYTES] = DELAY_SINCE_REFERENCE.type;
+  packet.writeUInt16BE(DELAY_SINCE_REFERENCE.bytes / 4 - 1, HEADER_BYTES + 2);
+  packet.writeUInt32BE(ssrc, 12);
+  packet.writeUInt32BE(middle, 16);
+  packet.writeUInt32BE(Math.min(MAX_DELAY_UNITS, Math.round(delayMs * DELAY_UNITS_PER_MS)), 20);
+  return packet;
+}
