@@ -70,7 +70,6 @@ async function fill(start: () => Promise<Encoding>): Promise<number[]> {
   try {
     while (running.length < MAX_SESSIONS) {
       running.push(await start());
-      if (running.length < COMPARED_SESSIONS) continue;
       await pause(SETTLE_MS);
       const { slowestFps, cpuMs, pictures } = await measure(running);
       if (running.length === COMPARED_SESSIONS) cpuPerPictureMs = cpuMs / pictures;

@@ -15,9 +15,10 @@ const MEASURE_MS = 8_000;
 const FIGURES = ['fps', 'rate'] as const;
 const MARKS = { fps: 0.95, rate: 0.8 };
 
-export async function benchLoss(rounds: number): Promise<number> {
+/** @param losses 0–1 of the packets, one after the other */
+export async function benchLoss(rounds: number, losses: readonly number[]): Promise<number> {
   let status = 0;
-  for (const loss of [0.02, 0.05]) {
+  for (const loss of losses) {
     const names = FIGURES.map((name) => `loss-${Math.round(loss * 100)}-${name}`);
     const kept = await alternate(
       rounds,

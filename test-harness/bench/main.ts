@@ -10,6 +10,7 @@ import { benchRelay } from './relay.ts';
 import { benchStep } from './step.ts';
 
 const ROUNDS = 5;
+const STEPS = 10;
 const benches: Record<string, () => Promise<number>> = {
   api: () => benchApi(ROUNDS, ['sqlite', 'postgres']),
   'api-sqlite': () => benchApi(ROUNDS, ['sqlite']),
@@ -25,8 +26,12 @@ const benches: Record<string, () => Promise<number>> = {
   connect: () => benchMedia(['connect'], ROUNDS),
   g2g: () => benchMedia(['g2g'], ROUNDS),
   click: () => benchMedia(['click'], ROUNDS),
-  step: () => benchStep(10),
-  loss: () => benchLoss(ROUNDS),
+  step: () => benchStep(STEPS, ['fixed', 'defaults', 'ladder']),
+  'step-defaults': () => benchStep(STEPS, ['defaults']),
+  'step-ladder': () => benchStep(STEPS, ['ladder']),
+  loss: () => benchLoss(ROUNDS, [0.02, 0.05]),
+  'loss-2': () => benchLoss(ROUNDS, [0.02]),
+  'loss-5': () => benchLoss(ROUNDS, [0.05]),
   density: () => benchDensity(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
 };

@@ -30,8 +30,10 @@ const BACK_MS = 7_000;
 const ENOUGH_FPS = 24;
 const MARKS = { gapMedianMs: 500, gapWorstMs: 1_000, fpsWithinMs: 2_000, rateWithinMs: 4_000 };
 
+type RunName = 'fixed' | 'defaults' | 'ladder';
+
 interface Run {
-  name: string;
+  name: RunName;
   settings: Record<string, unknown>;
   rounds: number;
   judged: readonly ('gap' | 'fps' | 'rate')[];
@@ -45,7 +47,7 @@ interface StepFigures {
   rateAfterMs: number | null;
 }
 
-export async function benchStep(rounds: number): Promise<number> {
+export async function benchStep(rounds: number, names: readonly RunName[]): Promise<number> {
   const runs: Run[] = [
     { name: 'fixed', settings: { abr_mode: 'off' }, rounds: Math.min(2, rounds), judged: [] },
     { name: 'defaults', settings: {}, rounds, judged: ['gap', 'rate'] },
@@ -57,7 +59,8 @@ export async function benchStep(rounds: number): Promise<number> {
     },
   ];
   let status = 0;
-  for (const run of runs) status = Math.max(status, await measure(run));
+  for (const run of runs.filter(({ name }) => names.includes(name)))
+    status = Math.max(status, await measure(run));
   return status;
 }
 

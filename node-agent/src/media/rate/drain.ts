@@ -7,8 +7,11 @@
 
 /** A packet in flight is no queue. */
 const EMPTY_BYTES = 1_500;
-/** Feedback comes every 50–100 ms while packets arrive; none for this long means that none do. */
-const SILENCE_MS = 130;
+/**
+ * Feedback comes 16 times a second while packets arrive; none for this long means that none do. A busy receiver may only
+ * be late with it: a keyframe that is sent early waits behind the rest of the queue, and comes no later for that.
+ */
+const SILENCE_MS = 100;
 const MAX_DRAIN_MS = 2_000;
 
 export class Drain {

@@ -56,7 +56,7 @@ describe('what a receiver says', () => {
     const runs = process.env.FOOTLIGHT_LONG ? 100_000 : 2_000;
     fc.assert(
       fc.property(
-        fc.constantFrom(200, 201, 202, 205, 206),
+        fc.constantFrom(200, 201, 202, 205, 206, 207),
         fc.nat(31),
         fc.array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), { maxLength: 40 }),
         (type, count, body) => {
