@@ -10,6 +10,8 @@ export interface AgentWorker {
   /** @param listener of every message that it sends */
   // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
   onMessage(listener: (message: any) => void): void;
+  /** @param listener of its end, with what ended it */
+  onExit(listener: (why: string) => void): void;
   send(message: object): void;
   /** Waits for the next message of a type. @throws when it does not come in time */
   said(type: string): Promise<void>;
@@ -59,6 +61,7 @@ export function startAgentWorker(core: number | null): AgentWorker {
   return {
     pid: child.pid ?? 0,
     onMessage: (listener) => void child.on('message', listener),
+    onExit: (listener) => void child.on('exit', (code, signal) => listener(signal ?? `exit status ${code}`)),
     send,
     said,
     async begin({ display, stream, settings, addresses }) {

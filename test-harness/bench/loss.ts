@@ -44,6 +44,7 @@ async function measure(loss: number): Promise<number[]> {
     await viewer.take();
     await pause(MEASURE_MS);
     const { pictures, received } = await viewer.take();
+    if (viewer.failures.length > 0) throw new Error(`The worker failed: ${viewer.failures.join('; ')}`);
     const first = received[0];
     const last = received.at(-1);
     if (!first || !last) throw new Error('The page received nothing');

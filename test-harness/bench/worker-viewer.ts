@@ -94,6 +94,7 @@ async function open(
       .evaluate((m) => window.hearWorker(m as Parameters<typeof window.hearWorker>[0]), message)
       .catch(() => undefined);
   };
+  worker.onExit((why) => failures.push(`it ended: ${why}`));
   worker.onMessage((message) => {
     if (message.type === 'failure') failures.push(String(message.error));
     if (message.type === 'metrics') metrics.push(message.metrics);
