@@ -35,7 +35,14 @@ import {
  * and DTLS to connected, and anybody to closed. 20 s without the next step close it with `ice_timeout`.
  * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection;
  * no event comes after it.
+ *
+ * Our candidates follow the viewer's answer. With them its checks come; when the library learns of an answer while one
+ * of those waits, its own threads run ahead at once, and a viewer nearby may show its certificate before the answer is
+ * stored, which is refused. A viewer that is slow to answer gets them before: it is too far away to be that quick.
  */
+
+/** A viewer that has not answered by then gets our candidates without an answer. */
+const CANDIDATES_WAIT_MS = 40;
 
 export type PeerState = 'offered' | 'answered' | 'connected' | 'interrupted' | 'closed';
 
@@ -72,6 +79,8 @@ export interface PeerOptions {
   /** Addresses to offer; null = all. */
   addresses: readonly string[] | null;
   ports: readonly [number, number] | null;
+  /** Whether the viewer's first answer came to nothing: then our candidates wait for the next one however long it takes. */
+  isCareful: boolean;
   clock: MediaClock;
   /** Random unsigned 32-bit numbers. */
   random32(): number;
@@ -92,8 +101,9 @@ export class Peer {
   readonly #localBudget = new CandidateBudget();
   /** The viewer's candidates that came before the answer. */
   #held: string[] = [];
-  /** Our candidates that the library named before it gave us the offer, which has to go first. */
+  /** Our candidates, until the viewer may have them; null = it may. */
   #unsent: { candidate: string; mid: string }[] | null = [];
+  #candidatesTimer: NodeJS.Timeout | null = null;
   #state: PeerState = 'offered';
   #dataMid = 'data';
   #timer: NodeJS.Timeout | null = null;
@@ -165,6 +175,7 @@ export class Peer {
       return;
     }
     this.#state = 'answered';
+    this.#tellCandidates();
     this.#arm('not connected after the answer');
     this.media.accept(
       video.extensions,
@@ -194,6 +205,7 @@ export class Peer {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#disarm();
+    if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
     this.media.close();
     // Not from inside one of the connection's own callbacks.
     setImmediate(() => {
@@ -212,10 +224,8 @@ export class Peer {
       const dressed = dressOffer(sdp);
       this.#dataMid = dressed.dataMid;
       this.#options.events.onOffer(dressed.sdp);
-      // At once: the viewer's checks are then under way when its answer comes, and ICE is done with the first of ours.
-      const early = this.#unsent ?? [];
-      this.#unsent = null;
-      for (const { candidate, mid } of early) this.#tellCandidate(candidate, mid);
+      if (!this.#options.isCareful)
+        this.#candidatesTimer = setTimeout(() => this.#tellCandidates(), CANDIDATES_WAIT_MS);
     });
     connection.onLocalCandidate((candidate, mid) => {
       if (this.#state === 'closed' || !this.#isOffered(candidate) || !this.#localBudget.take()) return;
@@ -230,6 +240,15 @@ export class Peer {
       if (state === 'connected') this.media.ready();
       if (from !== state) this.#options.events.onStateChanged('ice', from, state);
     });
+  }
+
+  /** What was found so far, and from now on each as it is found. */
+  #tellCandidates(): void {
+    if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
+    this.#candidatesTimer = null;
+    const found = this.#unsent ?? [];
+    this.#unsent = null;
+    for (const { candidate, mid } of found) this.#tellCandidate(candidate, mid);
   }
 
   #tellCandidate(candidate: string, mid: string): void {

@@ -22,9 +22,8 @@ import type { AttachMessage, BrowserSignal } from './worker-messages.ts';
  * attach resumes a connected one of the same client, else offers a new one; another client's attach is a
  * takeover. detach closes nothing. Teardown: close() says goodbye and closes all of them.
  *
- * A handshake that fails is tried once more for its socket. ICE runs on a thread of the WebRTC library from the moment
- * at which it knows the answer; where that thread gets ahead of the one that stores the answer, the viewer's
- * certificate comes before the fingerprint that it is compared with, and is refused.
+ * A handshake that fails is tried once more for its socket. Peer says how it may, and that every offer after a socket's
+ * first one is careful.
  */
 
 export interface PeersEvents {
@@ -68,6 +67,8 @@ interface Attached {
   conn: number;
   clientId: string;
   iceServers: readonly IceServer[];
+  /** Whether it was given an offer. */
+  offered: boolean;
   /** Whether a failed handshake was answered by another offer already. */
   retried: boolean;
 }
@@ -111,6 +112,7 @@ export class Peers {
       conn: message.conn,
       clientId: message.client_id,
       iceServers: message.ice_servers,
+      offered: false,
       retried: false,
     };
     const resumable = this.#viewers.find(
@@ -232,11 +234,13 @@ export class Peers {
       iceServers: attached.iceServers,
       addresses,
       ports,
+      isCareful: attached.offered,
       clock,
       random32,
       resolver,
       events: this.#peerEvents(pcId, reason, () => viewer),
     });
+    attached.offered = true;
     viewer = { peer, channels: this.#openChannels(peer) };
     peer.media.setRate(this.#bitrateKbps);
     peer.media.path = this.#pathOf(peer);
