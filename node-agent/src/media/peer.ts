@@ -224,8 +224,10 @@ export class Peer {
       const dressed = dressOffer(sdp);
       this.#dataMid = dressed.dataMid;
       this.#options.events.onOffer(dressed.sdp);
-      if (!this.#options.isCareful)
-        this.#candidatesTimer = setTimeout(() => this.#tellCandidates(), CANDIDATES_WAIT_MS);
+      if (this.#options.isCareful) return;
+      // An answer that came while this process had no time is read first.
+      const tell = () => setImmediate(() => this.#tellCandidates());
+      this.#candidatesTimer = setTimeout(tell, CANDIDATES_WAIT_MS);
     });
     connection.onLocalCandidate((candidate, mid) => {
       if (this.#state === 'closed' || !this.#isOffered(candidate) || !this.#localBudget.take()) return;
@@ -246,6 +248,7 @@ export class Peer {
   #tellCandidates(): void {
     if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
     this.#candidatesTimer = null;
+    if (this.#state === 'closed') return;
     const found = this.#unsent ?? [];
     this.#unsent = null;
     for (const { candidate, mid } of found) this.#tellCandidate(candidate, mid);

@@ -231,8 +231,10 @@ describe('candidates of ours', () => {
     await untilOffers(1);
     await untilGathered();
     vi.advanceTimersByTime(39);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(candidatesOf(offers()[0]?.pc_id)).toBe(0);
     vi.advanceTimersByTime(1);
+    await new Promise((resolve) => setImmediate(resolve));
     expect(candidatesOf(offers()[0]?.pc_id)).toBeGreaterThan(0);
   });
 
