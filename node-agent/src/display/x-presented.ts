@@ -1,6 +1,7 @@
 import x11, { type WindowAttributes, type XDamage, type XEvent, type XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
+const DESTROY_NOTIFY = 17;
 const MAP_NOTIFY = 19;
 const VIEWABLE = 2;
 const INPUT_OUTPUT = 1;
@@ -31,6 +32,9 @@ interface Candidate {
  * Finds out when an app's window has drawn for the first time: a mapped window that names itself shows more than
  * one colour, or is drawn into after its background was painted. Windows of the window manager itself name
  * nothing and do not count. Reports once, then lets go of everything.
+ *
+ * A window that is gone is forgotten at once: when its client is gone too, the server gives the same id to a window of
+ * the next one.
  */
 export class XPresented {
   readonly #x: XConnection;
@@ -39,7 +43,7 @@ export class XPresented {
   readonly #candidates = new Map<number, Candidate>();
   readonly #seen = new Set<number>();
   /** Windows of others, which never count. */
-  readonly #others: ReadonlySet<number>;
+  readonly #others: Set<number>;
   readonly #timer: NodeJS.Timeout;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
   #scanning = false;
@@ -78,11 +82,16 @@ export class XPresented {
     this.#x.client.removeListener('event', this.#onEvent);
     if (this.#x.closed) return;
     for (const { damage } of this.#candidates.values()) this.#damage.Destroy(damage);
-    this.#x.client.ChangeWindowAttributes(this.#x.root, { eventMask: 0 });
+    for (const window of [this.#x.root, ...this.#candidates.keys(), ...this.#others])
+      this.#x.client.ChangeWindowAttributes(window, { eventMask: 0 });
   }
 
   #handle(event: XEvent): void {
     if (event.type === MAP_NOTIFY) this.#scan();
+    if (event.type === DESTROY_NOTIFY) {
+      this.#others.delete(event.wid);
+      this.#forget(event.wid);
+    }
     if (event.type !== this.#damage.firstEvent) return;
     for (const candidate of this.#candidates.values()) {
       if (candidate.damage !== event.damage) continue;
@@ -131,6 +140,7 @@ export class XPresented {
     if (!(await this.#namesItself(window))) return;
     if (this.#done || this.#seen.has(window)) return;
     this.#seen.add(window);
+    watchEnd(this.#x, window);
     const damage = this.#x.client.AllocID();
     this.#damage.Create(damage, window, this.#damage.ReportLevel.NonEmpty);
     const candidate = { window, damage, sinceMs: performance.now(), looks: 0, looking: false };
@@ -205,11 +215,17 @@ export class XPresented {
   }
 }
 
-/** Every window down to that depth. */
+/** Has the server say when a window is gone, before it says anything of another one with its id. */
+function watchEnd(x: XConnection, window: number): void {
+  x.client.ChangeWindowAttributes(window, { eventMask: x11.eventMask.StructureNotify });
+}
+
+/** Every window down to that depth; the end of each is told from now on. */
 async function collect(x: XConnection, parent: number, levels: number, into: Set<number>): Promise<void> {
   const tree = await x.ask<{ children: number[] }>((callback) => x.client.QueryTree(parent, callback));
   for (const window of tree.children) {
     into.add(window);
+    watchEnd(x, window);
     // A window that went away meanwhile has none below it.
     if (levels > 1) await collect(x, window, levels - 1, into).catch(() => undefined);
   }
