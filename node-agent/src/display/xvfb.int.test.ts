@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,7 +9,7 @@ import { systemRandom } from '../platform/random.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
 import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
-import { type Display, socketInode, startXvfb } from './xvfb.ts';
+import { type Display, displaySocket, removeDisplayFiles, socketMark, startXvfb } from './xvfb.ts';
 
 let dir: string;
 let displays: Display[];
@@ -60,9 +61,25 @@ function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
 test('displays of one user started at once have numbers and sockets of their own, and leave nothing', async () => {
   await Promise.all([1, 2, 3].map(start));
   expect(new Set(displays.map(({ number }) => number)).size).toBe(3);
-  for (const { record } of displays) expect(socketInode(record.number)).toBe(record.socket_inode);
+  for (const { record } of displays) expect(socketMark(record.number)).toBe(record.socket);
   await Promise.all(displays.map((display) => display.close()));
   for (const { number } of displays) expect(existsSync(`/tmp/.X${number}-lock`)).toBe(false);
+});
+
+test('takes nothing away from a server that has its number, and the inode of its socket, since', async () => {
+  const number = 50_000 + (process.pid % 10_000);
+  const listen = () => once(server.listen(displaySocket(number)), 'listening');
+  const server = createServer();
+  await listen();
+  const former = { number, pid: process.pid, socket: socketMark(number) };
+  server.close();
+  await once(server, 'close');
+  await listen();
+  removeDisplayFiles(former);
+  expect(socketMark(number)).not.toBe(null);
+  removeDisplayFiles({ ...former, socket: socketMark(number) });
+  expect(socketMark(number)).toBe(null);
+  server.close();
 });
 
 test('listens on its file socket alone, and lets in only who has the cookie of this very session', async () => {

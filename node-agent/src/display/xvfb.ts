@@ -19,8 +19,8 @@ const DISPLAY_NUMBERS = 1_000;
 export interface DisplayRecord {
   number: number;
   pid: number;
-  /** null = it has no socket. */
-  socket_inode: number | null;
+  /** Mark of its socket; null = it has none. */
+  socket: string | null;
 }
 
 /** A virtual display. Ends with close(), which leaves neither lock nor socket behind. */
@@ -120,7 +120,7 @@ class RunningXvfb implements Display {
     this.name = `:${number}`;
     this.socket = displaySocket(number);
     this.cookie = cookie;
-    this.record = { number, pid: child.pid, socket_inode: socketInode(number) };
+    this.record = { number, pid: child.pid, socket: socketMark(number) };
     this.exited = child.exited;
     this.#child = child;
     this.#clock = clock;
@@ -145,10 +145,14 @@ export function displaySocket(number: number): string {
   return `${SOCKET_DIR}/X${number}`;
 }
 
-/** Inode of a display's socket, by which it is told from a later server's on the same number; null = no socket. */
-export function socketInode(number: number): number | null {
+/**
+ * What tells a display's socket from a later server's on the same number; null = no socket. The inode alone does not:
+ * file systems give the number of a file that is gone to the next one.
+ */
+export function socketMark(number: number): string | null {
   try {
-    return statSync(displaySocket(number)).ino;
+    const { ino, birthtimeNs } = statSync(displaySocket(number), { bigint: true });
+    return `${ino}-${birthtimeNs}`;
   } catch {
     return null;
   }
@@ -159,8 +163,7 @@ export function socketInode(number: number): number | null {
  * A server that picks its own number (-displayfd) makes no lock file, so the socket itself has to say whose it is.
  */
 export function removeDisplayFiles(display: DisplayRecord): void {
-  if (socketInode(display.number) === display.socket_inode)
-    rmSync(displaySocket(display.number), { force: true });
+  if (socketMark(display.number) === display.socket) rmSync(displaySocket(display.number), { force: true });
   const lock = lockFile(display.number);
   if (lockHolder(lock) === display.pid) rmSync(lock, { force: true });
 }
@@ -175,7 +178,7 @@ function reserveDisplay(): number {
     try {
       const holder = lockHolder(lock) ?? 0;
       if (holder > 0 && readProcess(holder) === null) rmSync(lock, { force: true });
-      if (socketInode(number) !== null) continue;
+      if (socketMark(number) !== null) continue;
       writeFileSync(lock, lockText(process.pid), { flag: 'wx' });
       return number;
     } catch {

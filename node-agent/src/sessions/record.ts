@@ -14,7 +14,7 @@ const recordSchema = z.object({
     .object({
       number: z.number().int(),
       pid: z.number().int(),
-      socket_inode: z.number().int().nullable(),
+      socket: z.string().nullable().default(null),
     })
     .nullable(),
 });

@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Agent } from '../agent.ts';
 import { readConfig } from '../config/environment.ts';
-import { socketInode } from '../display/xvfb.ts';
+import { socketMark } from '../display/xvfb.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { systemRandom } from '../platform/random.ts';
@@ -122,7 +122,7 @@ function displayOf(body: Body): { number: number; pid: number } {
 function displayNumber(pid: number): number {
   const text = processEnvironment(pid).get('DISPLAY') ?? '';
   const number = Number(text.slice(1));
-  displays.push({ number, socketInode: socketInode(number) });
+  displays.push({ number, socket: socketMark(number) });
   return number;
 }
 

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { displaySocket, socketInode } from '../display/xvfb.ts';
+import { displaySocket, socketMark } from '../display/xvfb.ts';
 import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 
 /** What of sessions can be seen on this host; a test compares it with nothing. */
@@ -14,7 +14,7 @@ export interface Traces {
 /** A display by number and by the socket that it had. */
 export interface DisplayTrace {
   number: number;
-  socketInode: number | null;
+  socket: string | null;
 }
 
 /**
@@ -33,8 +33,8 @@ export function tracesOf(
     processes: listProcesses()
       .filter((row) => isOurs(row.uid))
       .map((row) => `${row.pid} ${commandOf(row.pid)}`),
-    displays: displays.flatMap(({ number, socketInode: inode }) =>
-      inode !== null && socketInode(number) === inode ? [displaySocket(number)] : [],
+    displays: displays.flatMap(({ number, socket }) =>
+      socket !== null && socketMark(number) === socket ? [displaySocket(number)] : [],
     ),
     directories: existsSync(`${stateDir}/sessions`) ? readdirSync(`${stateDir}/sessions`) : [],
     sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8')
