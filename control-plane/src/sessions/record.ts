@@ -52,6 +52,7 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
     codec_decision: row.codec_decision === null ? null : fromJson(row.codec_decision),
     negotiated_codec: row.negotiated_codec,
     ...(launchState !== undefined && { app_launch_state: launchState }),
+    ...(row.video_topology !== 'stream_only' && { video_topology: row.video_topology }),
     created_at: instant(row.created_at),
     started_at: instantOrNull(row.started_at),
     ended_at: instantOrNull(row.ended_at),
@@ -72,7 +73,6 @@ export function adminSessionRecord(
   const metrics = observed?.metrics;
   return {
     ...sessionRecord(row, observed),
-    ...(row.video_topology !== 'stream_only' && { video_topology: row.video_topology }),
     latest_metrics: {
       ...(metrics !== undefined && {
         agent: { source: 'agent', ts_unix_ms: metrics.ts, metrics: numbersOf(metrics.metrics) },

@@ -131,6 +131,12 @@ export const session = z
     app_launch_state: appLaunchState
       .optional()
       .describe('How far the app has come, by its processes and windows; left out while nothing is known.'),
+    video_topology: z
+      .enum(['local_only', 'dual_output'])
+      .optional()
+      .describe(
+        'Launched for the display beside its host: `local_only` is shown there alone, `dual_output` is streamed as well; left out for every other session.',
+      ),
     created_at: dateTime.describe('When it was launched.'),
     started_at: dateTime.nullable().describe('When it first ran; null until then.'),
     ended_at: dateTime.nullable().describe('When it ended; null until then.'),
@@ -157,12 +163,6 @@ export const adminSession = session
       .describe('Newest figures.'),
     username: z.string().optional().describe('Name of the account; left out once the account is gone.'),
     app_name: z.string().optional().describe('Name of the app; left out once the app is gone.'),
-    video_topology: z
-      .enum(['local_only', 'dual_output'])
-      .optional()
-      .describe(
-        'Launched for the display beside its host: `local_only` is shown there alone, `dual_output` is streamed as well; left out for every other session.',
-      ),
     host_name: z.string().optional().describe('Name of the host; left out while there is none.'),
   })
   .meta({ id: 'AdminSession', description: 'A session as administrators list it.' });

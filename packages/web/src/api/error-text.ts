@@ -27,7 +27,7 @@ const BY_CODE: Record<string, [title: string, advice: string]> = {
   setup_already_complete: ['This instance was claimed already', 'Sign in with the administrator account.'],
   not_found: ['It is not here any more', 'It may have been removed meanwhile. Go back and look again.'],
   session_quota_exceeded: ['You have as many apps open as you may', 'End one of them, then launch this one.'],
-  home_in_use: ['This app’s files are in use by another session', 'Resume that session, or end it first.'],
+  home_in_use: ['This app’s files are in use by another session', 'Go on in that session, or end it first.'],
   home_not_provisioned: [
     'The launcher has not been started yet',
     'Start the launcher this app belongs to once, then try again.',

@@ -92,6 +92,30 @@ describe('the library', () => {
     expect(await screen.findAllByRole('button', { name: /^Resume / })).toHaveLength(1);
   });
 
+  test('offers to end, and not to resume, what is on the display beside its host alone', async () => {
+    const beside = [
+      session(0, { video_topology: 'local_only' }),
+      session(1, { video_topology: 'dual_output' }),
+    ];
+    answers['GET /v1/sessions'] = () => Response.json({ items: beside, next_cursor: null });
+    answers['POST /v1/sessions'] = () =>
+      Response.json(
+        { error: { code: 'home_in_use', message: '', session_id: session(0).id } },
+        { status: 409 },
+      );
+    open();
+    const names = async (act: RegExp) =>
+      (await screen.findAllByRole('button', { name: act })).map((button) =>
+        button.getAttribute('aria-label'),
+      );
+    expect(await names(/^End /)).toEqual([`End ${app(0).name}`, `End ${app(1).name}`]);
+    expect(await names(/^Resume /)).toEqual([`Resume ${app(1).name}`]);
+    expect(screen.getAllByText('on the display beside its host')).toHaveLength(1);
+    fireEvent.click((await screen.findAllByRole('button', { name: /^Launch / }))[0]!);
+    expect((await screen.findByRole('alert')).textContent).toContain('in use by another session');
+    expect(screen.queryByRole('button', { name: 'Resume it' })).toBeNull();
+  });
+
   test('says what would fill it when it is empty', async () => {
     answers['GET /v1/apps'] = () => Response.json({ items: [], next_cursor: null });
     open();

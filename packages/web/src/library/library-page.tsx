@@ -1,4 +1,4 @@
-import type { AppListItem } from '@footlight/protocol/rest';
+import type { AppListItem, Session } from '@footlight/protocol/rest';
 import { Button, TextInput } from '@mantine/core';
 import { IconLayoutGrid, IconSearch } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
@@ -27,7 +27,7 @@ import { LiveSessions } from './live-sessions.tsx';
 import { areFew, rememberCount, rememberedCount } from './remembered-count.ts';
 import { TileSection, TileSkeletons } from './tile-section.tsx';
 import { useLaunch } from './use-launch.ts';
-import { useApps, useFavourite, useHighlights, useOwnSessions } from './use-library.ts';
+import { isStreamed, useApps, useFavourite, useHighlights, useOwnSessions } from './use-library.ts';
 
 const KINDS = [
   { kind: 'game', words: 'Games' },
@@ -188,7 +188,11 @@ export function LibraryPage() {
           cancelWords="Back to the library"
         >
           {launch.isError && (
-            <LaunchRefused error={launch.error} retry={() => launch.mutate(launch.variables)} />
+            <LaunchRefused
+              error={launch.error}
+              live={sessions.live}
+              retry={() => launch.mutate(launch.variables)}
+            />
           )}
         </LaunchStage>
       )}
@@ -196,10 +200,12 @@ export function LibraryPage() {
   );
 }
 
-function LaunchRefused({ error, retry }: { error: unknown; retry: () => void }) {
+function LaunchRefused(props: { error: unknown; live: readonly Session[]; retry: () => void }) {
+  const { error, live, retry } = props;
   const navigate = useNavigate();
   const holder = error instanceof ApiFailure ? error.sessionId : undefined;
-  if (holder === undefined) return <Problem error={error} retry={retry} />;
+  const cannotBeShown = live.some((session) => session.id === holder && !isStreamed(session));
+  if (holder === undefined || cannotBeShown) return <Problem error={error} retry={retry} />;
   return (
     <Problem
       error={error}

@@ -10,6 +10,7 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { RelativeTime } from '../components/relative-time.tsx';
 import { StateChip } from '../components/state-chip.tsx';
 import styles from './library.module.css';
+import { isStreamed } from './use-library.ts';
 
 /** What runs for this person right now; the first thing in the library. */
 export function LiveSessions({
@@ -57,6 +58,7 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
     },
   });
   const stopping = session.state === 'stopping';
+  const watchable = isStreamed(session);
   return (
     <article className={styles.liveCard} aria-label={app.name}>
       <AppPicture app={app} shape="hero" className={styles.livePicture} />
@@ -67,20 +69,24 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
             {stopping ? 'Ending' : session.state === 'running' ? 'Running' : 'Starting'}
           </StateChip>
           <RelativeTime at={session.created_at} />
+          {!watchable && <span>on the display beside its host</span>}
         </p>
         <div className={styles.liveActs}>
+          {watchable && (
+            <Button
+              size="xs"
+              data-tile=""
+              variant={props.first ? 'filled' : 'default'}
+              disabled={stopping}
+              aria-label={`Resume ${app.name}`}
+              onClick={() => void navigate({ to: '/app/session/$id', params: { id: session.id } })}
+            >
+              Resume
+            </Button>
+          )}
           <Button
             size="xs"
-            data-tile=""
-            variant={props.first ? 'filled' : 'default'}
-            disabled={stopping}
-            aria-label={`Resume ${app.name}`}
-            onClick={() => void navigate({ to: '/app/session/$id', params: { id: session.id } })}
-          >
-            Resume
-          </Button>
-          <Button
-            size="xs"
+            data-tile={watchable ? undefined : ''}
             variant="subtle"
             disabled={stopping}
             aria-label={`End ${app.name}`}

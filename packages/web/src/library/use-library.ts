@@ -1,4 +1,4 @@
-import type { AppListItem, Success } from '@footlight/protocol/rest';
+import type { AppListItem, Session, Success } from '@footlight/protocol/rest';
 import {
   type InfiniteData,
   useInfiniteQuery,
@@ -104,4 +104,9 @@ export function useFavourite() {
     onMutate: ({ id, favourite }) => show(id, favourite),
     onError: (_error, { id, favourite }) => show(id, !favourite),
   });
+}
+
+/** Whether a page can show it: what is on the display beside its host alone is not streamed. */
+export function isStreamed({ video_topology }: Session): boolean {
+  return video_topology !== 'local_only';
 }
