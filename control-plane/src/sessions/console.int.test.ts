@@ -75,6 +75,9 @@ describeDatabases('sessions that start by themselves on the display beside a hos
       status: 409,
       body: { error: { code: 'conflict' } },
     });
+    expect(await world.call(world.people.alice, 'GET', `/v1/sessions/${session.id}`)).toMatchObject({
+      body: { session: { video_topology: 'local_only' } },
+    });
   });
 
   test('streamed as well: the slots of the app, and its owner may watch', async () => {
