@@ -5,6 +5,7 @@ import {
   type Executor,
   prepareForKeys,
   type Schema,
+  statement,
   type Tx,
 } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
@@ -256,6 +257,10 @@ export async function countSessionsSince(
   return new Map(rows.map((row) => [row.app_id, row.count]));
 }
 
+const allowLists = statement((db, { appIds }: { appIds: readonly string[] }) =>
+  db.selectFrom('app_launch_profiles').select(['app_id', 'launch_profile_id']).where('app_id', 'in', appIds),
+);
+
 /** Allow-lists of the apps that have one. */
 export async function loadAllowLists(
   db: Executor,
@@ -263,8 +268,7 @@ export async function loadAllowLists(
 ): Promise<Map<string, string[]>> {
   const lists = new Map<string, string[]>();
   if (appIds.length === 0) return lists;
-  const rows = await db.selectFrom('app_launch_profiles').selectAll().where('app_id', 'in', appIds).execute();
-  for (const { app_id, launch_profile_id } of rows) {
+  for (const { app_id, launch_profile_id } of await allowLists(db, { appIds }, {})) {
     const list = lists.get(app_id);
     if (list) list.push(launch_profile_id);
     else lists.set(app_id, [launch_profile_id]);

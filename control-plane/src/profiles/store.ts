@@ -1,6 +1,6 @@
 import type { AppListItem, StreamProfile } from '@footlight/protocol/rest';
 import type { Insertable, Updateable } from 'kysely';
-import { bool, type Database, type Executor, type Tx } from '../platform/database/index.ts';
+import { bool, type Database, type Executor, statement, type Tx } from '../platform/database/index.ts';
 import type {
   LaunchProfilesTable,
   ProfilePolicyTable,
@@ -55,18 +55,17 @@ export async function lockRung(database: Database, tx: Tx, id: string): Promise<
   return (await database.forUpdate(query).executeTakeFirst()) !== undefined;
 }
 
+const heldRungs = statement((db, { ids }: { ids: readonly string[] }, _values, { forShare }) =>
+  forShare(db.selectFrom('stream_profiles').select('id').where('id', 'in', ids).orderBy('id')),
+);
+
 /**
  * Holds the rungs that sessions are about to record until the transaction ends: whoever deletes one either sees the
  * session or was first. @returns those that are still there
  */
-export async function holdRungs(
-  database: Database,
-  tx: Tx,
-  ids: readonly string[],
-): Promise<ReadonlySet<string>> {
+export async function holdRungs(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  const query = tx.selectFrom('stream_profiles').select('id').where('id', 'in', ids).orderBy('id');
-  return new Set((await database.forShare(query).execute()).map(({ id }) => id));
+  return new Set((await heldRungs(tx, { ids }, {})).map(({ id }) => id));
 }
 
 /** How many sessions, live and past, resolved to each rung; rungs of none are missing. */
@@ -297,17 +296,20 @@ export async function loadPreference(db: Executor, userId: string): Promise<stri
   return (await loadPreferences(db, [userId])).get(userId) ?? null;
 }
 
+const preferences = statement((db, { userIds }: { userIds: readonly string[] }) =>
+  db
+    .selectFrom('profile_preferences')
+    .select(['user_id', 'default_profile_id'])
+    .where('user_id', 'in', userIds),
+);
+
 /** The same of several people; those without one are missing. */
 export async function loadPreferences(
   db: Executor,
   userIds: readonly string[],
 ): Promise<Map<string, string>> {
   if (userIds.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('profile_preferences')
-    .select(['user_id', 'default_profile_id'])
-    .where('user_id', 'in', userIds)
-    .execute();
+  const rows = await preferences(db, { userIds }, {});
   return new Map(rows.map((row) => [row.user_id, row.default_profile_id]));
 }
 

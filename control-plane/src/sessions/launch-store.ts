@@ -8,6 +8,7 @@ import {
   type Executor,
   fromJson,
   readOnce,
+  statement,
   type Tx,
 } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
@@ -21,7 +22,7 @@ import {
 import { loadNewestHomeHost } from '../storage/index.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
 import type { HeldFacts, Snapshot } from './launch/admission.ts';
-import { type Holdings, loadHoldings } from './store.ts';
+import { countQuotaSessions, loadHomeHolders } from './store.ts';
 
 /** An app as a launch sees it. */
 export interface LaunchApp extends RuntimeFacts {
@@ -46,10 +47,14 @@ export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp
   return (await loadLaunchApps(db, [id])).get(id) ?? null;
 }
 
+const appsById = statement((db, { ids }: { ids: readonly string[] }) =>
+  db.selectFrom('apps').selectAll().where('id', 'in', ids),
+);
+
 /** The same of several apps; unknown ones are missing. */
 async function loadLaunchApps(db: Executor, ids: readonly string[]): Promise<Map<string, LaunchApp>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.selectFrom('apps').selectAll().where('id', 'in', ids).execute();
+  const rows = await appsById(db, { ids }, {});
   const presets = await loadPresets(
     db,
     rows.map((app) => app.runtime_preset_id).filter((id) => id !== null),
@@ -79,9 +84,13 @@ function toLaunchApp(app: Selectable<AppsTable>, presets: ReadonlyMap<string, Pr
   };
 }
 
+const presetsById = statement((db, { ids }: { ids: readonly string[] }) =>
+  db.selectFrom('runtime_presets').selectAll().where('id', 'in', ids),
+);
+
 async function loadPresets(db: Executor, ids: readonly string[]): Promise<Map<string, PresetFacts>> {
   if (ids.length === 0) return new Map();
-  const rows = await db.selectFrom('runtime_presets').selectAll().where('id', 'in', ids).execute();
+  const rows = await presetsById(db, { ids }, {});
   return new Map(
     rows.map((row) => [
       row.id,
@@ -139,14 +148,21 @@ export interface Asked {
 export async function loadSnapshots(
   db: Executor,
   asked: readonly Asked[],
-  { catalog, ...facts }: Pick<Snapshot, 'settings' | 'prefersHomeHost'> & { catalog: SharedFacts },
+  shared: {
+    catalog: Promise<SharedFacts>;
+    settings: Promise<Snapshot['settings']>;
+    prefersHomeHost: boolean;
+  },
   nowMs: number,
 ): Promise<Snapshot[]> {
   const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
   const appIds = distinct(asked.map(({ appId }) => appId));
-  const [apps, entitled, allowLists, preferences, latest] = await Promise.all([
+  const { prefersHomeHost } = shared;
+  const [catalog, settings, apps, entitled, allowLists, preferences, latest] = await Promise.all([
+    shared.catalog,
+    shared.settings,
     loadLaunchApps(db, appIds),
-    loadEntitled(entitlements(db, userIds, appIds)),
+    loadEntitled(db, userIds, appIds),
     loadAllowLists(db, appIds),
     loadPreferences(db, userIds),
     loadLatestProbes(db, userIds, nowMs),
@@ -166,10 +182,11 @@ export async function loadSnapshots(
       const parent = app?.parent_app_id ? (parents.get(app.parent_app_id) ?? null) : null;
       const { deviceId, probe: measured } = latest.get(userId) ?? NO_DEVICE;
       const probe = measured.kind === 'fresh' ? measured.facts : null;
-      const needsHome = app !== null && (parent !== null || facts.prefersHomeHost);
+      const needsHome = app !== null && (parent !== null || prefersHomeHost);
       const home = needsHome ? await loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null;
       return {
-        ...facts,
+        settings,
+        prefersHomeHost,
         app,
         parent,
         entitled: app !== null && entitled(userId, app.id),
@@ -187,51 +204,59 @@ export async function loadSnapshots(
   );
 }
 
-const NOTHING: Holdings = { sessions: 0, homes: [] };
-
 /** What a launch is judged by once it holds the user's row. */
 export type Held = HeldFacts & { username: string };
+
+/** A launch as far as that goes. */
+export interface Holding extends Asked {
+  /** The app whose home it wants; null: none. */
+  homeAppId: string | null;
+}
 
 /**
  * Holds the rows that launches depend on, and reads what they are judged by then: call inside the transaction.
  * @param asked each of another user
  * @returns in order
  */
-export async function holdFacts(database: Database, tx: Tx, asked: readonly Asked[]): Promise<Held[]> {
+export function holdFacts(tx: Tx, asked: readonly Holding[]): Promise<Held[]> {
+  return loadFacts(tx, asked, lockedLimits, heldEntitlements);
+}
+
+/** The same as it stands, with nothing held. */
+export async function loadHeldFacts(db: Executor, asked: Holding): Promise<Held> {
+  return (await loadFacts(db, [asked], limits, entitlements))[0] as Held;
+}
+
+async function loadFacts(
+  db: Executor,
+  asked: readonly Holding[],
+  loadLimits: typeof limits,
+  loadEntitlements: typeof entitlements,
+): Promise<Held[]> {
   const userIds = asked.map(({ launcher }) => launcher.userId);
-  const users = await lockUsers(database, tx, userIds);
-  const appIds = distinct(asked.map(({ appId }) => appId));
-  // The rows stay held until the transaction ends: a revocation that commits first is seen, and one that comes later
-  // waits. Shared locks, since launches of one app must not wait for one another.
-  const entitled = await loadEntitled(database.forShare(entitlements(tx, userIds, appIds).orderBy('id')));
-  const devices = await loadDeviceIds(
-    tx,
-    asked.map(({ launcher }) => launcher.deviceId).filter((id) => id !== null),
-  );
-  const holdings = await loadHoldings(tx, userIds);
+  const homeAppIds = asked.map(({ homeAppId }) => homeAppId).filter((id) => id !== null);
+  // In this order: what comes after the lock of the users sees what that waited for.
+  const [users, entitled, devices, sessions, homes] = await Promise.all([
+    loadLimits(db, { userIds }, {}),
+    loadEntitled(db, userIds, distinct(asked.map(({ appId }) => appId)), loadEntitlements),
+    loadDeviceIds(
+      db,
+      asked.map(({ launcher }) => launcher.deviceId).filter((id) => id !== null),
+    ),
+    countQuotaSessions(db, userIds),
+    loadHomeHolders(db, userIds, distinct(homeAppIds)),
+  ]);
   return asked.map(({ launcher: { userId, deviceId }, appId }) => {
-    const user = users.get(userId);
+    const user = users.find(({ id }) => id === userId);
     return {
       username: user?.username ?? '',
       maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
       entitled: entitled(userId, appId),
       deviceExists: deviceId === null || devices.has(deviceId),
-      ...(holdings.get(userId) ?? NOTHING),
+      sessions: sessions.get(userId) ?? 0,
+      homes: homes.filter(({ user_id }) => user_id === userId),
     };
   });
-}
-
-/** The same as it stands, with nothing held. */
-export async function loadHeldFacts(db: Executor, { launcher: { userId }, appId }: Asked): Promise<Held> {
-  const user = await limits(db, [userId]).executeTakeFirst();
-  const entitled = await loadEntitled(entitlements(db, [userId], [appId]));
-  return {
-    username: user?.username ?? '',
-    maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
-    entitled: entitled(userId, appId),
-    deviceExists: true,
-    ...((await loadHoldings(db, [userId])).get(userId) ?? NOTHING),
-  };
 }
 
 /** The account that a launch is judged for. @returns null: there is none, or it is of the service itself */
@@ -245,15 +270,23 @@ export async function findLauncher(db: Executor, userId: string): Promise<Launch
   return user === undefined ? null : { userId: user.id, role: user.role, deviceId: null };
 }
 
-const limits = (db: Executor, userIds: readonly string[]) =>
+type UserIds = { userIds: readonly string[] };
+
+const selectLimits = (db: Executor, { userIds }: UserIds) =>
   db
     .selectFrom('users')
     .select(['id', 'max_concurrent_sessions', 'username'])
     .where('id', 'in', userIds)
     .orderBy('id');
 
+const limits = statement(selectLimits);
+/** In the order of their ids, so that two launches never wait in a ring. */
+const lockedLimits = statement((db, lists: UserIds, _values, { forUpdate }) =>
+  forUpdate(selectLimits(db, lists)),
+);
+
 /** What any of these users may launch of these apps. */
-const entitlements = (db: Executor, userIds: readonly string[], appIds: readonly string[]) =>
+const selectEntitlements = (db: Executor, { userIds, appIds }: UserIds & { appIds: readonly string[] }) =>
   db
     .selectFrom('entitlements')
     .select(['app_id', 'subject_type', 'subject_id'])
@@ -263,14 +296,28 @@ const entitlements = (db: Executor, userIds: readonly string[], appIds: readonly
         eb('subject_type', '=', 'all'),
         eb.and([eb('subject_type', '=', 'user'), eb('subject_id', 'in', userIds)]),
       ]),
-    );
+    )
+    .orderBy('id');
+
+const entitlements = statement(selectEntitlements);
+/**
+ * The rows stay held until the transaction ends: a revocation that commits first is seen, and one that comes later
+ * waits. Shared locks, since launches of one app must not wait for one another.
+ */
+const heldEntitlements = statement(
+  (db, lists: UserIds & { appIds: readonly string[] }, _values, { forShare }) =>
+    forShare(selectEntitlements(db, lists)),
+);
 
 async function loadEntitled(
-  query: Pick<ReturnType<typeof entitlements>, 'execute'>,
+  db: Executor,
+  userIds: readonly string[],
+  appIds: readonly string[],
+  load = entitlements,
 ): Promise<(userId: string, appId: string) => boolean> {
   const everybody = new Set<string>();
   const single = new Set<string>();
-  for (const { app_id, subject_type, subject_id } of await query.execute()) {
+  for (const { app_id, subject_type, subject_id } of await load(db, { userIds, appIds }, {})) {
     if (subject_type === 'all') everybody.add(app_id);
     else single.add(`${app_id} ${subject_id}`);
   }
@@ -278,41 +325,26 @@ async function loadEntitled(
 }
 
 /** Whether the person may launch the app, with the rows held until the transaction ends. */
-export async function holdEntitlement(
-  database: Database,
-  tx: Tx,
-  userId: string,
-  appId: string,
-): Promise<boolean> {
-  const held = database.forShare(entitlements(tx, [userId], [appId]).orderBy('id'));
-  return (await loadEntitled(held))(userId, appId);
-}
-
-interface Limits {
-  max_concurrent_sessions: number;
-  username: string;
+export async function holdEntitlement(tx: Tx, userId: string, appId: string): Promise<boolean> {
+  return (await loadEntitled(tx, [userId], [appId], heldEntitlements))(userId, appId);
 }
 
 /** Locks the row of the user: launches of one user come one after the other. */
-export async function lockUser(database: Database, tx: Tx, userId: string): Promise<Limits | undefined> {
-  return (await lockUsers(database, tx, [userId])).get(userId);
-}
-
-/** The same of several users, in the order of their ids, so that two launches never wait in a ring. */
-async function lockUsers(
-  database: Database,
+export async function lockUser(
   tx: Tx,
-  userIds: readonly string[],
-): Promise<Map<string, Limits>> {
-  const rows = await database.forUpdate(limits(tx, userIds)).execute();
-  return new Map(rows.map((row) => [row.id, row]));
+  userId: string,
+): Promise<{ max_concurrent_sessions: number; username: string } | undefined> {
+  return (await lockedLimits(tx, { userIds: [userId] }, {}))[0];
 }
 
-/** Which devices are there. Call with the rows of their users locked: removing a device takes the same lock. */
-async function loadDeviceIds(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+const devicesById = statement((db, { ids }: { ids: readonly string[] }) =>
+  db.selectFrom('devices').select('id').where('id', 'in', ids),
+);
+
+/** Which devices are there. With the rows of their users locked they stay: removing a device takes the same lock. */
+async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  const rows = await tx.selectFrom('devices').select('id').where('id', 'in', ids).execute();
-  return new Set(rows.map(({ id }) => id));
+  return new Set((await devicesById(db, { ids }, {})).map(({ id }) => id));
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

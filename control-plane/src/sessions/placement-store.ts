@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { loadCertifications } from '../certification/index.ts';
 import { SECOND_MS } from '../platform/clock.ts';
-import { bool, type Database, type Executor, fromJson, type Tx } from '../platform/database/index.ts';
+import { bool, type Executor, fromJson, statement, type Tx } from '../platform/database/index.ts';
 import type { ServingGpu } from './launch/admission.ts';
 import {
   type Demand,
@@ -53,22 +53,21 @@ const inFlight = (gpuId: RawBuilder<unknown>, since: RawBuilder<unknown>) =>
   sql<number>`(select count(*) from sessions s where s.gpu_id = ${gpuId} and s.state in ${RESERVING}
     and (s.started_at is null or s.started_at > ${since}))`;
 
-/**
- * The GPUs that a launch may want, best first: those that could serve it now before all others, in the order of
- * `decidePlacement`.
- * @param limit at most so many
- */
-export async function loadGpus(
-  db: Executor,
-  demand: Demand,
-  settings: PlacementSettings,
-  nowMs: number,
-  limit: number,
-): Promise<GpuFacts[]> {
-  const stalenessMs = settings.vramStalenessSecs * SECOND_MS;
-  const isFresh = sql<boolean>`gpus.vram_mb_free is not null and gpus.vram_sampled_at >= ${nowMs - stalenessMs}`;
-  const pinned = demand.pin === null ? sql<boolean>`1 = 1` : sql<boolean>`hosts.id = ${demand.pin.host_id}`;
-  const rows = await db
+type Wish = {
+  slots: number;
+  /** null: any. */
+  pinnedHost: string | null;
+  preferredHost: string | null;
+  /** A VRAM sample from then or later counts. */
+  freshSince: number;
+  stalenessMs: number;
+  limit: number;
+};
+
+const gpusInOrder = statement((db, _lists, wish: Wish) => {
+  const isFresh = sql<boolean>`gpus.vram_mb_free is not null and gpus.vram_sampled_at >= ${wish.freshSince}`;
+  const pinned = sql<boolean>`hosts.id = coalesce(${wish.pinnedHost}, hosts.id)`;
+  return db
     .selectFrom('gpus')
     .innerJoin('hosts', 'hosts.id', 'gpus.host_id')
     .select([
@@ -93,20 +92,43 @@ export async function loadGpus(
     .select(
       sql<number>`case when ${isFresh} then ${inFlight(
         sql.ref('gpus.id'),
-        sql`gpus.vram_sampled_at - ${stalenessMs}`,
+        sql`gpus.vram_sampled_at - ${wish.stalenessMs}`,
       )} else 0 end`.as('in_flight'),
     )
     .orderBy(
       sql`case when hosts.status = 'online' and hosts.capacity_detection = 'ok' and gpus.reported = 1
-        and ${pinned} and gpus.slots_total - gpus.slots_used >= ${demand.encode_slots} then 0 else 1 end`,
+        and ${pinned} and gpus.slots_total - gpus.slots_used >= ${wish.slots} then 0 else 1 end`,
     )
-    .orderBy(sql`case when hosts.id = ${demand.prefer_host_id ?? ''} then 0 else 1 end`)
+    .orderBy(sql`case when hosts.id = ${wish.preferredHost} then 0 else 1 end`)
     .orderBy(sql`gpus.slots_total - gpus.slots_used`, 'desc')
     .orderBy(sql`case when ${isFresh} then gpus.vram_mb_free else -1 end`, 'desc')
     .orderBy('gpus.sessions_active')
     .orderBy('gpus.id')
-    .limit(limit)
-    .execute();
+    .limit(wish.limit);
+});
+
+/**
+ * The GPUs that a launch may want, best first: those that could serve it now before all others, in the order of
+ * `decidePlacement`.
+ * @param limit at most so many
+ */
+export async function loadGpus(
+  db: Executor,
+  demand: Demand,
+  settings: PlacementSettings,
+  nowMs: number,
+  limit: number,
+): Promise<GpuFacts[]> {
+  const stalenessMs = settings.vramStalenessSecs * SECOND_MS;
+  const wish: Wish = {
+    slots: demand.encode_slots,
+    pinnedHost: demand.pin?.host_id ?? null,
+    preferredHost: demand.prefer_host_id,
+    freshSince: nowMs - stalenessMs,
+    stalenessMs,
+    limit,
+  };
+  const rows = await gpusInOrder(db, {}, wish);
   const hosts = new Map<string, HostFacts>();
   return rows.map((row) => {
     let host = hosts.get(row.host_id);
@@ -166,6 +188,36 @@ export interface Want {
 /** A GPU whose slots this transaction took. */
 type TakenGpu = Pick<GpuFacts, 'gpu_id' | 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at'>;
 
+type Figures = { gpus: readonly string[]; slots: readonly number[]; sessions: readonly number[] };
+
+/** The figure of each GPU, 0 for all others. */
+const byGpu = (id: RawBuilder<unknown>, { gpus }: Figures, figures: readonly number[]) => {
+  const cases = gpus.map((gpu, n) => sql`when ${gpu} then cast(${figures[n]} as integer)`);
+  return sql<number>`case ${id} ${sql.join(cases, sql` `)} else 0 end`;
+};
+
+const taking = statement((db, wants: Figures, _values, { skipLocked }) =>
+  db
+    .updateTable('gpus')
+    .set({
+      slots_used: sql<number>`slots_used + ${byGpu(sql.ref('gpus.id'), wants, wants.slots)}`,
+      sessions_active: sql<number>`sessions_active + ${byGpu(sql.ref('gpus.id'), wants, wants.sessions)}`,
+    })
+    .where('id', 'in', (eb) =>
+      // A row that somebody changed meanwhile is looked at again as it is now, and left out if it is full.
+      skipLocked(
+        eb
+          .selectFrom('gpus as wanted')
+          .select('wanted.id')
+          .where('wanted.id', 'in', wants.gpus)
+          .where(
+            sql<boolean>`wanted.slots_total - wanted.slots_used >= ${byGpu(sql.ref('wanted.id'), wants, wants.slots)}`,
+          ),
+      ),
+    )
+    .returning(['id as gpu_id', 'vram_mb_total', 'vram_mb_free', 'vram_sampled_at']),
+);
+
 /**
  * Takes slots of GPUs that have room for all that is wanted of them and that nobody else holds, and holds their rows.
  * The comparison is the last guard against booking a slot twice; the check constraint of the table is the one behind
@@ -173,43 +225,18 @@ type TakenGpu = Pick<GpuFacts, 'gpu_id' | 'vram_mb_total' | 'vram_mb_free' | 'vr
  * @param wants each of another GPU
  * @returns those that were taken
  */
-export async function takeSlots(
-  database: Database,
-  tx: Tx,
-  wants: readonly Want[],
-): Promise<Map<string, TakenGpu>> {
+export async function takeSlots(tx: Tx, wants: readonly Want[]): Promise<Map<string, TakenGpu>> {
   if (wants.length === 0) return new Map();
-  const slots = byGpu(sql.ref('gpus.id'), wants, 'slots');
-  const rows = await tx
-    .updateTable('gpus')
-    .set({
-      slots_used: sql<number>`slots_used + ${slots}`,
-      sessions_active: sql<number>`sessions_active + ${byGpu(sql.ref('gpus.id'), wants, 'sessions')}`,
-    })
-    .where('id', 'in', (eb) => {
-      const open = eb
-        .selectFrom('gpus as wanted')
-        .select('wanted.id')
-        .where(
-          'wanted.id',
-          'in',
-          wants.map((want) => want.gpu_id),
-        )
-        .where(
-          sql<boolean>`wanted.slots_total - wanted.slots_used >= ${byGpu(sql.ref('wanted.id'), wants, 'slots')}`,
-        );
-      // A row that somebody changed meanwhile is looked at again as it is now, and left out if it is full.
-      return database.skipLocked(open);
-    })
-    .returning(['id as gpu_id', 'vram_mb_total', 'vram_mb_free', 'vram_sampled_at'])
-    .execute();
+  const rows = await taking(
+    tx,
+    {
+      gpus: wants.map((want) => want.gpu_id),
+      slots: wants.map((want) => want.slots),
+      sessions: wants.map((want) => want.sessions),
+    },
+    {},
+  );
   return new Map(rows.map((row) => [row.gpu_id, row]));
-}
-
-/** The figure of each GPU, 0 for all others. */
-function byGpu(id: RawBuilder<unknown>, wants: readonly Want[], figure: 'slots' | 'sessions') {
-  const cases = wants.map((want) => sql`when ${want.gpu_id} then cast(${want[figure]} as integer)`);
-  return sql<number>`case ${id} ${sql.join(cases, sql` `)} else 0 end`;
 }
 
 /** Gives back what `takeSlots` took in this transaction. */
@@ -247,36 +274,31 @@ export async function countInFlight(
   return new Map(rows.map((row) => [row.id, Number(row.in_flight)]));
 }
 
-/** What the host of a GPU encodes with. */
-export async function loadServing(db: Executor, gpu: GpuFacts): Promise<Serving> {
-  return (await loadServings(db, [gpu]))(gpu);
-}
+const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] }) =>
+  db
+    .selectFrom('hosts')
+    .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings'])
+    // Most hosts were never measured; this spares them a question of its own.
+    .select((eb) =>
+      eb
+        .exists(
+          eb
+            .selectFrom('encoder_certifications as measured')
+            .select('measured.id')
+            .whereRef('measured.host_id', '=', 'hosts.id'),
+        )
+        .as('is_measured'),
+    )
+    .where('id', 'in', hostIds),
+);
 
-/** The same of several GPUs. */
+/** What the hosts of GPUs encode with. */
 export async function loadServings(
   db: Executor,
   gpus: readonly GpuFacts[],
 ): Promise<(gpu: GpuFacts) => Serving> {
   const hostIds = [...new Set(gpus.map((gpu) => gpu.host.host_id))];
-  const rows =
-    hostIds.length === 0
-      ? []
-      : await db
-          .selectFrom('hosts')
-          .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings'])
-          // Most hosts were never measured; this spares them a question of its own.
-          .select((eb) =>
-            eb
-              .exists(
-                eb
-                  .selectFrom('encoder_certifications as measured')
-                  .select('measured.id')
-                  .whereRef('measured.host_id', '=', 'hosts.id'),
-              )
-              .as('is_measured'),
-          )
-          .where('id', 'in', hostIds)
-          .execute();
+  const rows = hostIds.length === 0 ? [] : await servingHosts(db, { hostIds }, {});
   const measured = rows.filter((row) => row.is_measured).map((row) => row.id);
   const certifications = await loadCertifications(db, measured);
   const hosts = new Map(rows.map((row) => [row.id, row]));

@@ -1,7 +1,14 @@
 import { nonterminalStates, quotaStates, reservingStates } from '@footlight/protocol';
 import type { Placement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
-import { type Executor, fromJson, type Tx, toJson } from '../platform/database/index.ts';
+import {
+  type Executor,
+  fromJson,
+  insertStatement,
+  statement,
+  type Tx,
+  toJson,
+} from '../platform/database/index.ts';
 import { containsText } from '../platform/database/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
@@ -106,35 +113,50 @@ export async function loadQuotaSessions(db: Executor, userId: string): Promise<Q
   }));
 }
 
-/** What the sessions of a user that count take of the quota and of the homes. */
-export interface Holdings {
-  sessions: number;
-  homes: Pick<QuotaSession, 'id' | 'home_app_ids'>[];
-}
-
-/** @returns users without any session are missing */
-export async function loadHoldings(db: Executor, userIds: readonly string[]): Promise<Map<string, Holdings>> {
-  const holdings = new Map<string, Holdings>();
-  if (userIds.length === 0) return holdings;
-  const rows = await db
+const quotaCounts = statement((db, { userIds }: { userIds: readonly string[] }) =>
+  db
     .selectFrom('sessions')
-    .select(['user_id', 'home_app_id'])
-    .select(swapHome.as('swap_home'))
-    // Those with a home are alone in their group.
-    .select((eb) => [eb.fn.min('id').as('id'), eb.fn.countAll<number>().as('sessions')])
+    .select(['user_id', (eb) => eb.fn.countAll<number>().as('sessions')])
     .where('user_id', 'in', userIds)
     .where(sql<boolean>`state in (${COUNTING})`)
-    .groupBy(['user_id', 'home_app_id', swapHome])
-    .execute();
-  for (const { user_id, id, home_app_id, swap_home, sessions } of rows) {
-    const of = holdings.get(user_id) ?? { sessions: 0, homes: [] };
-    const home_app_ids = [home_app_id, swap_home].filter((home) => home !== null);
-    of.sessions += Number(sessions);
-    if (home_app_ids.length > 0) of.homes.push({ id, home_app_ids });
-    holdings.set(user_id, of);
-  }
-  return holdings;
+    .groupBy('user_id'),
+);
+
+/** How many sessions of each user count for the quota; users without any are missing. */
+export async function countQuotaSessions(
+  db: Executor,
+  userIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await quotaCounts(db, { userIds }, {});
+  return new Map(rows.map((row) => [row.user_id, Number(row.sessions)]));
 }
+
+/** Sessions of these users that hold the home of one of these apps, which few launches ask for. */
+export async function loadHomeHolders(
+  db: Executor,
+  userIds: readonly string[],
+  appIds: readonly string[],
+): Promise<(Pick<QuotaSession, 'id' | 'home_app_ids'> & { user_id: string })[]> {
+  if (appIds.length === 0) return [];
+  const rows = await homeHolders(db, { userIds, appIds }, {});
+  return rows.map(({ id, user_id, home_app_id, swap_home }) => ({
+    id,
+    user_id,
+    home_app_ids: [home_app_id, swap_home].filter((home) => home !== null),
+  }));
+}
+
+const homeHolders = statement(
+  (db, { userIds, appIds }: { userIds: readonly string[]; appIds: readonly string[] }) =>
+    db
+      .selectFrom('sessions')
+      .select(['id', 'user_id', 'home_app_id'])
+      .select(swapHome.as('swap_home'))
+      .where('user_id', 'in', userIds)
+      .where(sql<boolean>`state in (${COUNTING})`)
+      .where((eb) => eb.or([eb('home_app_id', 'in', appIds), eb(swapHome, 'in', appIds)]))
+      .orderBy('id'),
+);
 
 /** Writes that a change of app is under way, if the session still runs and none is. @returns whether it did */
 export async function beginSwap(
@@ -199,22 +221,24 @@ export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<st
   return fromJson<Record<string, string>>(row.effective_settings).home_root ?? null;
 }
 
+const insertRows = insertStatement('sessions');
+const insertPlacements = insertStatement('session_placements');
+
 /** Makes sessions, and keeps why each runs where it runs. */
 export async function insertSessions(
   tx: Tx,
   sessions: readonly { row: SessionsTable; explanation: Placement }[],
 ): Promise<void> {
-  if (sessions.length === 0) return;
-  await tx
-    .insertInto('sessions')
-    .values(sessions.map(({ row }) => row))
-    .execute();
-  await tx
-    .insertInto('session_placements')
-    .values(
+  await Promise.all([
+    insertRows(
+      tx,
+      sessions.map(({ row }) => row),
+    ),
+    insertPlacements(
+      tx,
       sessions.map(({ row, explanation }) => ({ session_id: row.id, explanation: toJson(explanation) })),
-    )
-    .execute();
+    ),
+  ]);
 }
 
 /** @returns null: there is no such session, or nothing was kept of its placement */

@@ -1,4 +1,4 @@
-import type { Executor, Tx } from '../platform/database/index.ts';
+import { type Executor, insertStatement, type Tx } from '../platform/database/index.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 
@@ -25,6 +25,8 @@ export interface SignalingTokens {
   sweep(tx: Tx): Promise<void>;
 }
 
+const insertTokens = insertStatement('signaling_tokens');
+
 export function createSignalingTokens(
   platform: Pick<Platform, 'clock' | 'database' | 'random'>,
 ): SignalingTokens {
@@ -41,7 +43,7 @@ export function createSignalingTokens(
       expires_at: expiresAt,
       created_at: nowMs,
     }));
-    if (rows.length > 0) await tx.insertInto('signaling_tokens').values(rows).execute();
+    await insertTokens(tx, rows);
     return minted;
   }
 

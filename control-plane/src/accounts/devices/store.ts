@@ -7,6 +7,7 @@ import {
   flag,
   fromJson,
   instant,
+  statement,
   type Tx,
 } from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
@@ -207,14 +208,8 @@ export async function loadLatestProbe(db: Executor, userId: string, nowMs: numbe
   return (await loadLatestProbes(db, [userId], nowMs)).get(userId) ?? NO_DEVICE;
 }
 
-/** The same for several people; those without a device are missing. */
-export async function loadLatestProbes(
-  db: Executor,
-  userIds: readonly string[],
-  nowMs: number,
-): Promise<Map<string, LatestProbe>> {
-  if (userIds.length === 0) return new Map();
-  const rows = await db
+const latestDevices = statement((db, { userIds }: { userIds: readonly string[] }) =>
+  db
     .selectFrom('users')
     .innerJoin('devices', (join) =>
       join.on('devices.id', '=', (eb) =>
@@ -228,8 +223,17 @@ export async function loadLatestProbes(
       ),
     )
     .select(['users.id as user_id', 'devices.id', 'devices.capabilities'])
-    .where('users.id', 'in', userIds)
-    .execute();
+    .where('users.id', 'in', userIds),
+);
+
+/** The same for several people; those without a device are missing. */
+export async function loadLatestProbes(
+  db: Executor,
+  userIds: readonly string[],
+  nowMs: number,
+): Promise<Map<string, LatestProbe>> {
+  if (userIds.length === 0) return new Map();
+  const rows = await latestDevices(db, { userIds }, {});
   return new Map(
     rows.map((row) => [
       row.user_id,

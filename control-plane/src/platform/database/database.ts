@@ -1,4 +1,5 @@
-import type { Compilable, Kysely, SelectQueryBuilder, Transaction } from 'kysely';
+import type { Compilable, Kysely, Transaction } from 'kysely';
+import type { Locks } from './locks.ts';
 import type { Values } from './prepared.ts';
 import type { Schema } from './schema.ts';
 
@@ -18,7 +19,7 @@ export const ADVISORY_LOCKS = {
 export type AdvisoryLockName = keyof typeof ADVISORY_LOCKS;
 
 /** The one database of the service, SQLite or Postgres. */
-export interface Database {
+export interface Database extends Locks {
   readonly dialect: Dialect;
   /** For single statements. Inside a transaction use `tx`; this one throws there, because it would wait for itself. */
   readonly db: Kysely<Schema>;
@@ -44,14 +45,6 @@ export interface Database {
    * it was asked for still holds. null: the database cannot tell for less than what reading costs.
    */
   revision(): number | null;
-  /** Adds `for update` on Postgres; SQLite's transaction already holds the only write lock. */
-  forUpdate<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
-  /** Adds `for update skip locked` on Postgres. */
-  skipLocked<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
-  /**
-   * Adds `for share` on Postgres: the rows stay as they are until the transaction ends, and others may hold them too.
-   */
-  forShare<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
   /** Holds the named lock until the transaction ends. */
   advisoryLock(tx: Tx, name: AdvisoryLockName): Promise<void>;
   /** Reads one row; rejects when the database does not answer. */

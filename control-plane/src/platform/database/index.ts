@@ -6,3 +6,4 @@ export { prepareForKeys } from './prepared.ts';
 export { readOnce, readTogether } from './read-together.ts';
 export type { Schema } from './schema.ts';
 export { DamagedDatabase } from './sqlite-file.ts';
+export { insertStatement, statement } from './statements.ts';

@@ -1,16 +1,17 @@
-import { createHash } from 'node:crypto';
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
 import { classifyFailure } from './failures.ts';
+import { POSTGRES_LOCKS, SQLITE_LOCKS } from './locks.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
 import { prepareSql } from './prepared.ts';
 import type { Schema } from './schema.ts';
 import { insideTransaction, refuseInsideTransaction } from './scope.ts';
 import { SharedFile, SqliteDialect } from './sqlite-dialect.ts';
 import { DiskReserve, openSqliteFile } from './sqlite-file.ts';
+import { nameStatement, onOneConnection, statementName } from './statements.ts';
 
 const POOL_SIZE = 20;
 const STATEMENT_LIMIT_MS = 10 * SECOND_MS;
@@ -87,9 +88,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
       return (values) => shared.alone(sql, bind(values));
     },
     revision: () => shared.revision(),
-    forUpdate: (query) => query,
-    skipLocked: (query) => query,
-    forShare: (query) => query,
+    ...SQLITE_LOCKS,
     // BEGIN IMMEDIATE took the only write lock there is.
     advisoryLock: async () => undefined,
     ping: () => ping(db),
@@ -114,6 +113,8 @@ function openPostgres(url: string, logger: Logger): Database {
     query_timeout: STATEMENT_LIMIT_MS + 2 * SECOND_MS,
     keepAlive: true,
     application_name: 'footlight',
+    // Statements that are given together are sent together.
+    pipeline: true,
   });
   const lost = (error: Error) =>
     logger.warn({ event: 'database.connection_lost', err: error }, 'a database connection was lost');
@@ -126,7 +127,7 @@ function openPostgres(url: string, logger: Logger): Database {
       pool: {
         connect: async () => {
           refuseInsideTransaction();
-          return pool.connect();
+          return withNames(await pool.connect());
         },
         end: () => pool.end(),
       },
@@ -147,7 +148,7 @@ function openPostgres(url: string, logger: Logger): Database {
     },
     prepare(build) {
       const { sql: text, bind } = prepareSql(db, build);
-      const name = statementName(text);
+      const name = nameStatement(text);
       return async (values) => {
         refuseInsideTransaction();
         const { rows } = await pool.query({ name, text, values: bind(values) });
@@ -155,9 +156,7 @@ function openPostgres(url: string, logger: Logger): Database {
       };
     },
     revision: () => null,
-    forUpdate: (query) => query.forUpdate(),
-    skipLocked: (query) => query.forUpdate().skipLocked(),
-    forShare: (query) => query.forShare(),
+    ...POSTGRES_LOCKS,
     async advisoryLock(tx, name) {
       await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS[name]})`.execute(tx);
     },
@@ -167,12 +166,15 @@ function openPostgres(url: string, logger: Logger): Database {
 }
 
 function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return db.transaction().execute((tx) => insideTransaction(() => work(tx)));
+  return db.transaction().execute((tx) => onOneConnection(tx, () => insideTransaction(() => work(tx))));
 }
 
-/** Names of prepared statements hold for a connection, so the same text must have the same one. */
-const statementName = (text: string): string =>
-  `footlight_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+/** A lent connection as kysely sees it: Postgres parses and plans what has a name once. */
+function withNames(client: pg.PoolClient): PostgresPoolClient {
+  const query = (text: string, values: unknown[]): Promise<unknown> =>
+    client.query({ name: statementName(text), text, values });
+  return { query: query as PostgresPoolClient['query'], release: () => client.release() };
+}
 
 async function ping(db: Kysely<Schema>): Promise<void> {
   await sql`select 1`.execute(db);

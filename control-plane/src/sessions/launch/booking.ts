@@ -20,7 +20,7 @@ import {
 } from '../placement-store.ts';
 import type { SessionRow } from '../record.ts';
 import { insertSessions } from '../store.ts';
-import { type Admitted, admitHeld, type Served, serve } from './admission.ts';
+import { type Admitted, admitHeld, homeAppOf, type Served, serve } from './admission.ts';
 import { explainPlaced } from './explanation.ts';
 import { Fleet } from './fleet.ts';
 import { refuseHome, takeHome } from './home-claim.ts';
@@ -67,17 +67,21 @@ export type Outcome =
   /** The rung went away since it was read. */
   | { kind: 'stale' };
 
-/** A launch whose slots the transaction took. */
-interface Placed {
+/** A launch, and the GPU that it wants. */
+interface Chosen {
   want: Wanted;
   gpu: GpuFacts;
   /** Taken when the GPU was chosen; the codec decision follows. */
   explanation: Explanation;
 }
 
+/** A launch whose slots the transaction took. */
+interface Placed extends Chosen {
+  serving: Serving;
+}
+
 /** A launch that found its place, and what is served there. */
 interface Seated extends Placed {
-  serving: Serving;
   served: Served;
 }
 
@@ -116,7 +120,10 @@ class Booking {
 
   async run(wanted: readonly Wanted[], wait: boolean): Promise<ReadonlyMap<Wanted, Outcome>> {
     const { database } = this.#deps;
-    const admitted = await this.#hold(wanted);
+    const [admitted] = await Promise.all([
+      this.#hold(wanted),
+      wait ? null : this.#fleet.look(wanted.map((want) => want.admitted.demand)),
+    ]);
     if (wait) await lockGpus(database, this.#tx, null);
     const { placed, unplaced } = await this.#place(admitted);
     await this.#write(await this.#seat(placed));
@@ -133,8 +140,12 @@ class Booking {
 
   /** Rows 11 to 13. @returns those that pass */
   async #hold(wanted: readonly Wanted[]): Promise<Wanted[]> {
-    const asked = wanted.map(({ launcher, admitted }) => ({ launcher, appId: admitted.app.id }));
-    const facts = await holdFacts(this.#deps.database, this.#tx, asked);
+    const asked = wanted.map(({ launcher, admitted }) => ({
+      launcher,
+      appId: admitted.app.id,
+      homeAppId: homeAppOf(admitted),
+    }));
+    const facts = await holdFacts(this.#tx, asked);
     return wanted.filter((want, n) => {
       const held = facts[n] as Held;
       this.#held.set(want, held);
@@ -153,7 +164,7 @@ class Booking {
     const unplaced = new Map<Wanted, Judged>();
     let seeking = wanted;
     for (let attempt = 0; attempt < MAX_ATTEMPTS && seeking.length > 0; attempt++) {
-      const chosen: Placed[] = [];
+      const chosen: Chosen[] = [];
       for (const want of seeking) {
         const { gpu, judged } = await this.#fleet.choose(want.admitted.demand);
         if (gpu === null) {
@@ -163,27 +174,34 @@ class Booking {
         chosen.push({ want, gpu, explanation: explainPlaced(judged, placement, this.#nowMs) });
         this.#fleet.book(gpu, want.admitted.demand);
       }
-      const missed = await this.#take(chosen);
-      for (const one of chosen) if (!missed.has(one.want)) placed.push(one);
-      seeking = [...missed];
+      const { taken, missed } = await this.#take(chosen);
+      placed.push(...taken);
+      seeking = missed;
     }
     return { placed, unplaced };
   }
 
-  /** @returns those that did not get what they had chosen */
-  async #take(chosen: readonly Placed[]): Promise<ReadonlySet<Wanted>> {
+  /** @returns missed: those that did not get what they had chosen */
+  async #take(chosen: readonly Chosen[]): Promise<{ taken: Placed[]; missed: Wanted[] }> {
     const { database, placement } = this.#deps;
-    const taken = await takeSlots(database, this.#tx, sumUp(chosen));
+    const [rows, servingOf] = await Promise.all([
+      takeSlots(this.#tx, sumUp(chosen)),
+      loadServings(
+        this.#tx,
+        chosen.map(({ gpu }) => gpu),
+      ),
+    ]);
     // On SQLite nobody can have started anything since the GPUs were read.
     const inFlight =
       database.dialect === 'sqlite'
         ? null
-        : await countInFlight(this.#tx, taken.values(), placement, this.#nowMs);
-    const missed = new Set<Wanted>();
+        : await countInFlight(this.#tx, rows.values(), placement, this.#nowMs);
+    const taken: Placed[] = [];
+    const missed: Wanted[] = [];
     for (const one of chosen) {
       const { gpu_id } = one.gpu;
       const { demand } = one.want.admitted;
-      const row = taken.get(gpu_id);
+      const row = rows.get(gpu_id);
       if (row === undefined) {
         this.#fleet.unbook(one.gpu, demand);
       } else {
@@ -194,31 +212,27 @@ class Booking {
           vramVeto({ ...row, in_flight }, placement, this.#nowMs) !== null;
         if (!vetoed) {
           inFlight?.set(gpu_id, in_flight + 1);
+          taken.push({ ...one, serving: servingOf(one.gpu) });
           continue;
         }
         await this.#giveBack(one);
       }
       this.#fleet.passOver(one.gpu);
-      missed.add(one.want);
+      missed.push(one.want);
     }
-    return missed;
+    return { taken, missed };
   }
 
   /** Rows 16 to 18. @returns those that pass; the others gave back what they had taken */
   async #seat(placed: readonly Placed[]): Promise<Seated[]> {
-    const servingOf = await loadServings(
-      this.#tx,
-      placed.map(({ gpu }) => gpu),
-    );
     const servable: Seated[] = [];
     for (const one of placed) {
-      const serving = servingOf(one.gpu);
-      const outcome = serve(one.want.admitted, serving, this.#nowMs);
+      const outcome = serve(one.want.admitted, one.serving, this.#nowMs);
       if ('refusal' in outcome) await this.#undo(one, { kind: 'refused', refusal: outcome.refusal });
-      else servable.push({ ...one, serving, served: outcome.served });
+      else servable.push({ ...one, served: outcome.served });
     }
     // Whoever deletes a rung looks for sessions of it first, and must find these.
-    const rungs = await holdRungs(this.#deps.database, this.#tx, rungsOf(servable));
+    const rungs = await holdRungs(this.#tx, rungsOf(servable));
     const seated: Seated[] = [];
     for (const one of servable) {
       const { rung } = one.served;
@@ -248,42 +262,44 @@ class Booking {
         assignment: assignmentOf(row, admitted, serving, home),
       });
     }
-    await insertSessions(this.#tx, sessions);
     const streamed = sessions.filter(({ want }) => want.admitted.topology !== 'local_only');
-    const minted = await tokens.mintAll(
-      this.#tx,
-      streamed.map(({ row }) => row.id),
-    );
+    const [, minted] = await Promise.all([
+      insertSessions(this.#tx, sessions),
+      tokens.mintAll(
+        this.#tx,
+        streamed.map(({ row }) => row.id),
+      ),
+    ]);
     for (const { want, row, assignment } of sessions) {
       const launched = { row, token: minted.get(row.id) ?? null, assignment };
       this.#outcomes.set(want, { kind: 'launched', launched });
     }
   }
 
-  #ownerOf({ want }: Placed): { userId: string; username: string } {
+  #ownerOf({ want }: Chosen): { userId: string; username: string } {
     return { userId: want.launcher.userId, username: this.#held.get(want)?.username ?? '' };
   }
 
-  async #undo(one: Placed, outcome: Outcome): Promise<void> {
+  async #undo(one: Chosen, outcome: Outcome): Promise<void> {
     await this.#giveBack(one);
     this.#outcomes.set(one.want, outcome);
   }
 
-  async #giveBack(one: Placed): Promise<void> {
+  async #giveBack(one: Chosen): Promise<void> {
     await giveBack(this.#tx, wantOf(one));
     this.#fleet.unbook(one.gpu, one.want.admitted.demand);
     this.#gaveBack = true;
   }
 }
 
-const wantOf = ({ gpu, want }: Pick<Placed, 'gpu' | 'want'>): Want => ({
+const wantOf = ({ gpu, want }: Pick<Chosen, 'gpu' | 'want'>): Want => ({
   gpu_id: gpu.gpu_id,
   slots: want.admitted.demand.encode_slots,
   sessions: 1,
 });
 
 /** What is wanted of each GPU. */
-function sumUp(chosen: readonly Placed[]): Want[] {
+function sumUp(chosen: readonly Chosen[]): Want[] {
   const wants = new Map<string, Want>();
   for (const one of chosen) {
     const { gpu_id, slots, sessions } = wantOf(one);

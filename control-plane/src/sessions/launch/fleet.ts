@@ -23,7 +23,7 @@ export class Fleet {
   readonly #firstLook: number;
   readonly #gpus = new Map<string, GpuFacts>();
   /** By what the order of GPUs depends on. */
-  readonly #views = new Map<string, GpuFacts[]>();
+  readonly #views = new Map<string, Promise<GpuFacts[]>>();
   readonly #passedOver = new Set<GpuFacts>();
 
   constructor(tx: Tx, settings: PlacementSettings, nowMs: number, launches: number) {
@@ -32,6 +32,11 @@ export class Fleet {
     this.#nowMs = nowMs;
     // However many of the best GPUs the launches fill, the next best is among those that were read.
     this.#firstLook = FIRST_LOOK + launches;
+  }
+
+  /** Reads what `choose` begins with. */
+  async look(demands: readonly Demand[]): Promise<void> {
+    await Promise.all(demands.map((demand) => this.#view(demand, this.#firstLook)));
   }
 
   /** @returns the best GPU that nobody else holds, or null, and how all that were looked at are judged */
@@ -69,19 +74,24 @@ export class Fleet {
     return decidePlacement(gpus, demand, this.#settings, this.#nowMs);
   }
 
-  async #view(demand: Demand, limit: number): Promise<GpuFacts[]> {
+  #view(demand: Demand, limit: number): Promise<GpuFacts[]> {
     const { encode_slots, pin, prefer_host_id } = demand;
     const key = JSON.stringify([encode_slots, pin?.host_id, prefer_host_id, limit]);
-    const known = this.#views.get(key);
-    if (known !== undefined) return known;
+    let view = this.#views.get(key);
+    if (view === undefined) {
+      view = this.#read(demand, limit);
+      this.#views.set(key, view);
+    }
+    return view;
+  }
+
+  async #read(demand: Demand, limit: number): Promise<GpuFacts[]> {
     const read = await loadGpus(this.#tx, demand, this.#settings, this.#nowMs, limit);
     // One object for a GPU, whoever looks at it.
-    const view = read.map((gpu) => {
+    return read.map((gpu) => {
       const before = this.#gpus.get(gpu.gpu_id);
       if (before === undefined) this.#gpus.set(gpu.gpu_id, gpu);
       return before ?? gpu;
     });
-    this.#views.set(key, view);
-    return view;
   }
 }

@@ -9,11 +9,12 @@ import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
 import { catalogReader, type Launcher, loadHeldFacts, loadSnapshots } from '../launch-store.ts';
-import { loadBareHosts, loadGpus, loadServing } from '../placement-store.ts';
+import { loadBareHosts, loadGpus, loadServings } from '../placement-store.ts';
 import {
   type Admitted,
   admit,
   admitHeld,
+  homeAppOf,
   PERSONAL_TERMS,
   type Served,
   serve,
@@ -85,8 +86,8 @@ export function createLauncher(
       database.db,
       asks.map(({ launcher, request }) => ({ launcher, appId: request.app_id })),
       {
-        catalog: await readCatalog(),
-        settings: await deps.settings.current(),
+        catalog: readCatalog(),
+        settings: deps.settings.current(),
         prefersHomeHost: config.sessions.placementPolicy === 'locality',
       },
       clock.nowMs(),
@@ -186,13 +187,17 @@ export function createLauncher(
       const [looked] = (await look([{ launcher, request, terms: PERSONAL_TERMS }])) as [Looked];
       if ('refusal' in looked) return answer(looked.refusal.code, null, null);
       const { admitted } = looked;
-      const held = await loadHeldFacts(database.db, { launcher, appId: admitted.app.id });
+      const held = await loadHeldFacts(database.db, {
+        launcher,
+        appId: admitted.app.id,
+        homeAppId: homeAppOf(admitted),
+      });
       const refusal = admitHeld(admitted, held);
       if (refusal !== null) return answer(refusal.code, null, null);
       const judged = await judgeFleet(admitted, nowMs);
       const [gpu] = judged.candidates;
       if (gpu === undefined) return answer(refusalCode(judged), judged, null);
-      const outcome = serve(admitted, await loadServing(database.db, gpu), nowMs);
+      const outcome = serve(admitted, (await loadServings(database.db, [gpu]))(gpu), nowMs);
       if ('refusal' in outcome) return answer(outcome.refusal.code, judged, null);
       const owner = { userId: launcher.userId, username: held.username };
       const homeless = await refuseHome(database.db, owner, admitted, gpu);

@@ -29,7 +29,7 @@ export async function beginSwapTo(
   const { storageProvider } = await settings.current();
   const homeProvider = storageProvider === 'volume' ? 'volume' : 'local';
   return platform.database.transaction(async (tx) => {
-    const session = await lockedSession(platform, tx, sessionId);
+    const session = await lockedSession(tx, sessionId);
     const { row, hostId } = session;
     const app = await loadLaunchApp(tx, appId);
     if (app === null || !app.enabled) throw new ApiError('not_found', { message: 'There is no such app.' });
@@ -38,7 +38,7 @@ export async function beginSwapTo(
       throw new ApiError('parent_app_disabled', {
         message: `${parent.name} is disabled, and this app needs it.`,
       });
-    if (!(await holdEntitlement(platform.database, tx, row.user_id, app.id)))
+    if (!(await holdEntitlement(tx, row.user_id, app.id)))
       throw new ApiError('forbidden', { message: 'The owner of the session is not entitled to this app.' });
 
     const owner = parent ?? app;
@@ -104,12 +104,11 @@ export async function beginSwapTo(
  * @throws ApiError 409
  */
 async function lockedSession(
-  platform: Pick<Platform, 'database'>,
   tx: Tx,
   id: string,
 ): Promise<{ row: SessionRow; hostId: string; username: string }> {
   const seen = await loadSession(tx, id);
-  const user = seen && (await lockUser(platform.database, tx, seen.user_id));
+  const user = seen && (await lockUser(tx, seen.user_id));
   // Read again: what it was may be what it was before the wait for the lock.
   const row = user && (await loadSession(tx, id));
   if (row === undefined || row.state !== 'running' || row.host_id === null)
