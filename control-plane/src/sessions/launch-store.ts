@@ -115,16 +115,18 @@ export interface Launcher {
   deviceId: string | null;
 }
 
+type CatalogFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
+
 /** What a launch reads that is the same for everybody. */
-type SharedFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
+export type SharedFacts = Pick<Snapshot, 'settings' | 'prefersHomeHost'> & { catalog: CatalogFacts };
 
 /**
  * Reads launch profiles and policy, which is much and seldom changes: kept until the next version of the catalog, which
  * every write of them makes, and read once for all who launch at the same moment.
  */
-export function catalogReader(database: Database): () => Promise<SharedFacts> {
+export function catalogReader(database: Database): () => Promise<CatalogFacts> {
   const loadVersion = versionReader(database);
-  let kept: { version: number; facts: SharedFacts } | null = null;
+  let kept: { version: number; facts: CatalogFacts } | null = null;
   return readOnce(async () => {
     // The version first: what is read after it is never older than the version says.
     const version = await loadVersion();
@@ -148,19 +150,13 @@ export interface Asked {
 export async function loadSnapshots(
   db: Executor,
   asked: readonly Asked[],
-  shared: {
-    catalog: Promise<SharedFacts>;
-    settings: Promise<Snapshot['settings']>;
-    prefersHomeHost: boolean;
-  },
+  loadShared: () => Promise<SharedFacts>,
   nowMs: number,
 ): Promise<Snapshot[]> {
   const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
   const appIds = distinct(asked.map(({ appId }) => appId));
-  const { prefersHomeHost } = shared;
-  const [catalog, settings, apps, entitled, allowLists, preferences, latest] = await Promise.all([
-    shared.catalog,
-    shared.settings,
+  const [{ catalog, ...shared }, apps, entitled, allowLists, preferences, latest] = await Promise.all([
+    loadShared(),
     loadLaunchApps(db, appIds),
     loadEntitled(db, userIds, appIds),
     loadAllowLists(db, appIds),
@@ -182,11 +178,10 @@ export async function loadSnapshots(
       const parent = app?.parent_app_id ? (parents.get(app.parent_app_id) ?? null) : null;
       const { deviceId, probe: measured } = latest.get(userId) ?? NO_DEVICE;
       const probe = measured.kind === 'fresh' ? measured.facts : null;
-      const needsHome = app !== null && (parent !== null || prefersHomeHost);
+      const needsHome = app !== null && (parent !== null || shared.prefersHomeHost);
       const home = needsHome ? await loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null;
       return {
-        settings,
-        prefersHomeHost,
+        ...shared,
         app,
         parent,
         entitled: app !== null && entitled(userId, app.id),

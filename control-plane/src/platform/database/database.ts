@@ -33,6 +33,8 @@ export interface Database extends Locks {
    * busy for 5 s or is away, which the HTTP side answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Runs reads on one connection, so that statements that are given together cost one round trip. */
+  together<T>(read: (db: Executor) => Promise<T>): Promise<T>;
   /**
    * Makes a query that runs often, outside transactions: its SQL is made once, and so is its plan.
    * @param build sees stand-ins in place of values, so it must not decide anything by one

@@ -83,6 +83,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
         throw error;
       }
     },
+    together: (read) => read(db),
     prepare(build) {
       const { sql, bind } = prepareSql(db, build);
       return (values) => shared.alone(sql, bind(values));
@@ -146,6 +147,7 @@ function openPostgres(url: string, logger: Logger): Database {
         }
       }
     },
+    together: (read) => db.connection().execute((one) => onOneConnection(one, () => read(one))),
     prepare(build) {
       const { sql: text, bind } = prepareSql(db, build);
       const name = nameStatement(text);

@@ -7,7 +7,7 @@ import {
   type Kysely,
   PostgresAdapter,
 } from 'kysely';
-import type { Executor, Tx } from './database.ts';
+import type { Executor } from './database.ts';
 import { type Locks, POSTGRES_LOCKS, SQLITE_LOCKS } from './locks.ts';
 import type { Values } from './prepared.ts';
 import type { Schema } from './schema.ts';
@@ -24,16 +24,16 @@ class StandIn {
   ) {}
 }
 
-/** The connections of the transactions that are open. */
+/** The connections of open transactions, and of others who have one for themselves. */
 const connections = new WeakMap<Executor, DatabaseConnection>();
 
-/** Lets the statements made here reach the connection of a transaction past kysely's queue of one. */
-export async function onOneConnection<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
-  connections.set(tx, await tx.getExecutor().provideConnection(async (connection) => connection));
+/** Lets the statements made here reach the one connection of `db` past kysely's queue of one. */
+export async function onOneConnection<T>(db: Executor, work: () => Promise<T>): Promise<T> {
+  connections.set(db, await db.getExecutor().provideConnection(async (connection) => connection));
   try {
     return await work();
   } finally {
-    connections.delete(tx);
+    connections.delete(db);
   }
 }
 

@@ -225,15 +225,27 @@ function stepDown(admitted: Admitted, served: Served, gpu: ServingGpu, nowMs: nu
   const { rung, profileId, stream } = served;
   if (admitted.viewer.isAdmin || rung === null || profileId === null) return null;
   if (!isOverCertified(gpu.certifications, rung.rung.id, stream.bitrate_kbps, nowMs)) return null;
-  const lowerId = nextLowerProfile(profileId);
-  const lower = admitted.profiles.find(({ profile }) => profile.id === lowerId);
-  const lowerRung = lower === undefined ? null : resolve(admitted, lower, gpu);
-  if (lower === undefined || lowerRung === null) return null;
+  const lower = oneBelow(admitted, profileId);
+  const lowerRung = lower && resolve(admitted, lower, gpu);
+  if (!lower || !lowerRung) return null;
   return {
     stream: resolveRungStream(lowerRung.rung, admitted.stream, admitted.viewer),
     profileId: lower.profile.id,
     rung: lowerRung,
   };
+}
+
+const oneBelow = ({ profiles }: Admitted, profileId: string): Chained | undefined => {
+  const id = nextLowerProfile(profileId);
+  return profiles.find(({ profile }) => profile.id === id);
+};
+
+/** The rungs of which `serve` takes one. */
+export function rungsInReach(admitted: Admitted): string[] {
+  const { profile } = admitted;
+  if (profile === null) return [];
+  const chains = [profile, oneBelow(admitted, profile.profile.id)];
+  return chains.flatMap((chain) => chain?.rungs.map(({ id }) => id) ?? []);
 }
 
 /** A chain has no rung only where a release that knew none left the profile so. */

@@ -20,7 +20,7 @@ import {
 } from '../placement-store.ts';
 import type { SessionRow } from '../record.ts';
 import { insertSessions } from '../store.ts';
-import { type Admitted, admitHeld, homeAppOf, type Served, serve } from './admission.ts';
+import { type Admitted, admitHeld, homeAppOf, rungsInReach, type Served, serve } from './admission.ts';
 import { explainPlaced } from './explanation.ts';
 import { Fleet } from './fleet.ts';
 import { refuseHome, takeHome } from './home-claim.ts';
@@ -109,6 +109,7 @@ class Booking {
   readonly #fleet: Fleet;
   readonly #outcomes = new Map<Wanted, Outcome>();
   readonly #held = new Map<Wanted, Held>();
+  readonly #heldRungs = new Set<string>();
   #gaveBack = false;
 
   constructor(deps: BookingDeps, tx: Tx, nowMs: number, launches: number) {
@@ -184,13 +185,16 @@ class Booking {
   /** @returns missed: those that did not get what they had chosen */
   async #take(chosen: readonly Chosen[]): Promise<{ taken: Placed[]; missed: Wanted[] }> {
     const { database, placement } = this.#deps;
-    const [rows, servingOf] = await Promise.all([
+    const [rows, servingOf, rungs] = await Promise.all([
       takeSlots(this.#tx, sumUp(chosen)),
       loadServings(
         this.#tx,
         chosen.map(({ gpu }) => gpu),
       ),
+      // Whoever deletes a rung looks for sessions of it first, and must find these.
+      holdRungs(this.#tx, [...new Set(chosen.flatMap(({ want }) => rungsInReach(want.admitted)))]),
     ]);
+    for (const id of rungs) this.#heldRungs.add(id);
     // On SQLite nobody can have started anything since the GPUs were read.
     const inFlight =
       database.dialect === 'sqlite'
@@ -225,23 +229,21 @@ class Booking {
 
   /** Rows 16 to 18. @returns those that pass; the others gave back what they had taken */
   async #seat(placed: readonly Placed[]): Promise<Seated[]> {
-    const servable: Seated[] = [];
-    for (const one of placed) {
-      const outcome = serve(one.want.admitted, one.serving, this.#nowMs);
-      if ('refusal' in outcome) await this.#undo(one, { kind: 'refused', refusal: outcome.refusal });
-      else servable.push({ ...one, served: outcome.served });
-    }
-    // Whoever deletes a rung looks for sessions of it first, and must find these.
-    const rungs = await holdRungs(this.#tx, rungsOf(servable));
     const seated: Seated[] = [];
-    for (const one of servable) {
-      const { rung } = one.served;
-      if (rung !== null && !rungs.has(rung.rung.id)) {
+    for (const one of placed) {
+      const { admitted } = one.want;
+      const outcome = serve(admitted, one.serving, this.#nowMs);
+      if ('refusal' in outcome) {
+        await this.#undo(one, { kind: 'refused', refusal: outcome.refusal });
+        continue;
+      }
+      const { served } = outcome;
+      if (served.rung !== null && !this.#heldRungs.has(served.rung.rung.id)) {
         await this.#undo(one, { kind: 'stale' });
         continue;
       }
-      const refusal = await refuseHome(this.#tx, this.#ownerOf(one), one.want.admitted, one.gpu);
-      if (refusal === null) seated.push(one);
+      const refusal = await refuseHome(this.#tx, this.#ownerOf(one), admitted, one.gpu);
+      if (refusal === null) seated.push({ ...one, served });
       else await this.#undo(one, { kind: 'refused', refusal });
     }
     return seated;
@@ -312,7 +314,3 @@ function sumUp(chosen: readonly Chosen[]): Want[] {
   }
   return [...wants.values()];
 }
-
-const rungsOf = (seated: readonly Seated[]): string[] => [
-  ...new Set(seated.flatMap(({ served }) => (served.rung === null ? [] : [served.rung.rung.id]))),
-];
