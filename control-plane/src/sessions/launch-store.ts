@@ -115,10 +115,8 @@ export interface Launcher {
   deviceId: string | null;
 }
 
-type CatalogFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
-
 /** What a launch reads that is the same for everybody. */
-export type SharedFacts = Pick<Snapshot, 'settings' | 'prefersHomeHost'> & { catalog: CatalogFacts };
+type CatalogFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
 
 /**
  * Reads launch profiles and policy, which is much and seldom changes: kept until the next version of the catalog, which
@@ -143,20 +141,24 @@ export interface Asked {
   appId: string;
 }
 
+/** A snapshot but for what is the same for everybody. */
+type OwnFacts = Omit<Snapshot, 'settings' | 'choice'> & {
+  choice: Omit<Snapshot['choice'], keyof CatalogFacts>;
+};
+
 /**
- * Reads all that launches are judged by before their transaction, each table once for all of them.
- * @returns one snapshot each, in order
+ * Reads what launches are judged by before their transaction, each table once for all of them.
+ * @returns one each, in order
  */
-export async function loadSnapshots(
+export async function loadOwnFacts(
   db: Executor,
   asked: readonly Asked[],
-  loadShared: () => Promise<SharedFacts>,
+  prefersHomeHost: boolean,
   nowMs: number,
-): Promise<Snapshot[]> {
+): Promise<OwnFacts[]> {
   const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
   const appIds = distinct(asked.map(({ appId }) => appId));
-  const [{ catalog, ...shared }, apps, entitled, allowLists, preferences, latest] = await Promise.all([
-    loadShared(),
+  const [apps, entitled, allowLists, preferences, latest] = await Promise.all([
     loadLaunchApps(db, appIds),
     loadEntitled(db, userIds, appIds),
     loadAllowLists(db, appIds),
@@ -178,22 +180,21 @@ export async function loadSnapshots(
       const parent = app?.parent_app_id ? (parents.get(app.parent_app_id) ?? null) : null;
       const { deviceId, probe: measured } = latest.get(userId) ?? NO_DEVICE;
       const probe = measured.kind === 'fresh' ? measured.facts : null;
-      const needsHome = app !== null && (parent !== null || shared.prefersHomeHost);
+      const needsHome = app !== null && (parent !== null || prefersHomeHost);
       const home = needsHome ? await loadNewestHomeHost(db, userId, parent?.id ?? app.id) : null;
       return {
-        ...shared,
         app,
         parent,
         entitled: app !== null && entitled(userId, app.id),
         choice: {
           isAdmin,
           allowList: allowLists.get(appId) ?? [],
-          ...catalog,
           preference: preferences.get(userId) ?? null,
           client: { probe, failures: failures.get(deviceId ?? '') ?? [] },
         },
         viewer: { isAdmin, probe },
         homeHostId: home?.host_id ?? null,
+        prefersHomeHost,
       };
     }),
   );
