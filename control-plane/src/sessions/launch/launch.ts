@@ -8,13 +8,7 @@ import { isDown } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
-import {
-  catalogReader,
-  type Launcher,
-  loadHeldFacts,
-  loadSnapshots,
-  type SharedFacts,
-} from '../launch-store.ts';
+import { catalogReader, type Launcher, loadHeldFacts, loadOwnFacts } from '../launch-store.ts';
 import { loadBareHosts, loadGpus, loadServings } from '../placement-store.ts';
 import {
   type Admitted,
@@ -86,18 +80,18 @@ export function createLauncher(
   const readCatalog = catalogReader(database);
   const queue = new LaunchQueue<Job>(settle);
 
-  async function loadShared(): Promise<SharedFacts> {
-    const [catalog, settings] = await Promise.all([readCatalog(), deps.settings.current()]);
-    return { catalog, settings, prefersHomeHost: config.sessions.placementPolicy === 'locality' };
-  }
-
   /** Rows 2 to 10. */
   async function look(asks: readonly Ask[]): Promise<Looked[]> {
     const asked = asks.map(({ launcher, request }) => ({ launcher, appId: request.app_id }));
-    const snapshots = await database.together((db) => loadSnapshots(db, asked, loadShared, clock.nowMs()));
-    return snapshots.map((snapshot, n) => {
+    const prefersHomeHost = config.sessions.placementPolicy === 'locality';
+    const [catalog, settings, facts] = await Promise.all([
+      readCatalog(),
+      deps.settings.current(),
+      database.together((db) => loadOwnFacts(db, asked, prefersHomeHost, clock.nowMs())),
+    ]);
+    return facts.map((own, n) => {
       const { request, terms } = asks[n] as Ask;
-      return admit(snapshot, request, terms);
+      return admit({ ...own, settings, choice: { ...own.choice, ...catalog } }, request, terms);
     });
   }
 
