@@ -24,16 +24,26 @@ class StandIn {
   ) {}
 }
 
+interface Line {
+  readonly connection: DatabaseConnection;
+  /** The last error that was no echo of another; undefined: none. */
+  failure: unknown;
+}
+
+/** What Postgres says of every statement after the one that failed. */
+const TRANSACTION_ABORTED = '25P02';
+
 /** The connections of open transactions, and of others who have one for themselves. */
-const connections = new WeakMap<Executor, DatabaseConnection>();
+const lines = new WeakMap<Executor, Line>();
 
 /** Lets the statements made here reach the one connection of `db` past kysely's queue of one. */
 export async function onOneConnection<T>(db: Executor, work: () => Promise<T>): Promise<T> {
-  connections.set(db, await db.getExecutor().provideConnection(async (connection) => connection));
+  const connection = await db.getExecutor().provideConnection(async (held) => held);
+  lines.set(db, { connection, failure: undefined });
   try {
     return await work();
   } finally {
-    connections.delete(db);
+    lines.delete(db);
   }
 }
 
@@ -127,9 +137,16 @@ const locksOf = (db: Executor): Locks =>
   db.getExecutor().adapter instanceof PostgresAdapter ? POSTGRES_LOCKS : SQLITE_LOCKS;
 
 async function run<Row>(db: Executor, query: CompiledQuery<Row>): Promise<Row[]> {
-  const connection = connections.get(db);
-  const { rows } = await (connection?.executeQuery<Row>(query) ?? db.executeQuery(query));
-  return rows;
+  const line = lines.get(db);
+  if (line === undefined) return (await db.executeQuery(query)).rows;
+  try {
+    return (await line.connection.executeQuery<Row>(query)).rows;
+  } catch (error) {
+    // Of statements that were given together, whichever is heard first has to say what was wrong.
+    if ((error as { code?: unknown }).code === TRANSACTION_ABORTED) throw line.failure ?? error;
+    line.failure = error;
+    throw error;
+  }
 }
 
 /** Keeps something for each database, whose transactions share it. */
