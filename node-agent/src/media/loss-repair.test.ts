@@ -87,13 +87,16 @@ describe('a packet that is too old to be sent again', () => {
     expect(wanted).toBe(1);
   });
 
-  test('a full queue gets no keyframe on top', () => {
+  test('a full queue gets no keyframe on top, and a short one does: a busy receiver looks like it', () => {
     frame({ isKeyframe: true });
     const lost = frame();
     pass(TOO_LATE_MS);
-    queueingDelayMs = 31;
+    queueingDelayMs = 101;
     repair.asked([lost]);
     expect(wanted).toBe(0);
+    queueingDelayMs = 100;
+    repair.asked([lost]);
+    expect(wanted).toBe(1);
   });
 });
 

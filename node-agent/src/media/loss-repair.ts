@@ -15,7 +15,7 @@ const LOSSY_MS = 2_000;
 /** Long enough that one burst of losses does not take both. */
 const TAIL_AFTER_MS = 3;
 const TAIL_PADDING_BYTES = 4;
-/** A longer queue loses packets because it is full: more of them would not help, and the rate control answers it. */
+/** Behind a longer queue the last packet of a frame is late, and not lost. */
 const CALM_QUEUE_MS = 30;
 
 export interface RepairPath {
@@ -61,8 +61,7 @@ export class LossRepair {
     sender.ring?.setRate(kbps);
     const { packets, gone } = sender.retransmit(lost, nowMs, rttMs, queueingDelayMs);
     for (const packet of packets) send(packet);
-    const standsStill = gone.some((sequence) => this.#isNeeded(sequence));
-    if (standsStill && queueingDelayMs <= CALM_QUEUE_MS) onKeyframeWanted();
+    if (gone.some((sequence) => this.#isNeeded(sequence))) onKeyframeWanted();
     return packets.length;
   }
 
