@@ -322,26 +322,29 @@ describe('two sessions', () => {
     if (root) expect((await stat(ref)).uid).toBe(0);
   });
 
-  test('killing one media worker ends its session only', async () => {
-    const [a, b] = [assignment(['xterm']), assignment(['xterm'])];
-    await Promise.all([launch(a), launch(b)]);
-    await Promise.all([reached(a, 'app presented'), reached(b, 'app presented')]);
-    const uid = readProcess(displayOf(a).pid)?.uid;
-    displayOf(b);
-    const { stdout } = await execa('pgrep', ['-u', String(uid), '-f', 'worker-main'], { reject: false });
-    if (root) {
-      process.kill(Number(stdout.split('\n')[0]), 'SIGKILL');
-      expect(await ended(a)).toMatchObject({ state: 'failed', failure_code: 'media_worker_crashed' });
-    } else {
-      await stop(a);
-    }
-    expect(
-      control.messages.some(
-        (m) => m.type === 'session_state' && m.session_id === b.session_id && isOver(m.state),
-      ),
-    ).toBe(false);
-    await stop(b);
-  });
+  test.each(['SIGKILL', 'SIGSTOP'] as const)(
+    'a media worker gets %s: only its session ends',
+    async (signal) => {
+      const [a, b] = [assignment(['xterm']), assignment(['xterm'])];
+      await Promise.all([launch(a), launch(b)]);
+      await Promise.all([reached(a, 'app presented'), reached(b, 'app presented')]);
+      const uid = readProcess(displayOf(a).pid)?.uid;
+      displayOf(b);
+      const { stdout } = await execa('pgrep', ['-u', String(uid), '-f', 'worker-main'], { reject: false });
+      if (root) {
+        process.kill(Number(stdout.split('\n')[0]), signal);
+        expect(await ended(a)).toMatchObject({ state: 'failed', failure_code: 'media_worker_crashed' });
+      } else {
+        await stop(a);
+      }
+      expect(
+        control.messages.some(
+          (m) => m.type === 'session_state' && m.session_id === b.session_id && isOver(m.state),
+        ),
+      ).toBe(false);
+      await stop(b);
+    },
+  );
 });
 
 describe('a change of app', () => {
