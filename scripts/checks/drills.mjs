@@ -11,6 +11,13 @@ export const drills = [
     short: '8 s away',
   },
   {
+    name: 'control-killed',
+    file: 'test-harness/e2e/control-killed.e2e.ts',
+    whole:
+      'the control plane killed 20 times in the middle of a launch or a swap, while somebody watches another session',
+    short: 'nothing',
+  },
+  {
     name: 'login-timing',
     file: 'control-plane/src/accounts/login-timing.int.test.ts',
     whole: '200 pairs of logins, known and unknown',
