@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hangingEncoderPreload } from './testing/codec-preload.ts';
+import './testing/hanging-encoder.ts';
 import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { prepareMessage } from './testing/prepare.ts';
 import type { WorkerMessage } from './worker-messages.ts';
