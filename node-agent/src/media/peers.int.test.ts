@@ -222,7 +222,7 @@ describe('candidates of ours', () => {
     expect(candidatesOf(offers()[0]?.pc_id)).toBe(0);
     answer(1);
     await until(() => events.includes('sdp.answer_applied'));
-    expect(candidatesOf(offers()[0]?.pc_id)).toBeGreaterThan(0);
+    await until(() => candidatesOf(offers()[0]?.pc_id) > 0);
     await until(() => events.includes('viewer true'));
   });
 

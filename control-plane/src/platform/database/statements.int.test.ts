@@ -41,6 +41,13 @@ describeDatabases('a statement that is made once', (databases) => {
     expect(rows).toEqual(leases(count));
   });
 
+  test('puts each value into its column, in whatever order a row names them', async () => {
+    await insert(database.db, leases(1));
+    await insert(database.db, [{ expires_at: 7, fence: 1, holder: 'y', name: 'lease 1' }]);
+    const rows = await database.db.selectFrom('leases').selectAll().orderBy('fence').execute();
+    expect(rows).toEqual([...leases(1), { name: 'lease 1', holder: 'y', fence: 1, expires_at: 7 }]);
+  });
+
   test('takes lists of any length, and says nothing twice', async () => {
     await insert(database.db, leases(9));
     for (const count of [1, 2, 3, 5, 9])

@@ -103,12 +103,15 @@ export function statement<Of extends Lists, Bound extends Values, Row>(
   };
 }
 
-/** Makes an insert of any number of rows: of few statements, since each is made for a power of two. */
+/**
+ * Makes an insert of any number of rows: of few statements, since each is made for a power of two. All rows of one
+ * call name the same columns.
+ */
 export function insertStatement<Table extends keyof Schema & string>(
   table: Table,
 ): (db: Executor, rows: readonly Insertable<Schema[Table]>[]) => Promise<void> {
   const make = perDatabase((db) =>
-    bySize((size, columns: readonly string[]) => {
+    bySize((size, columns) => {
       const row = Object.fromEntries(columns.map((column) => [column, 0]));
       const rows = Array.from({ length: size.rows as number }, () => row);
       const { sql } = db
@@ -163,15 +166,15 @@ function perDatabase<T>(make: (db: Executor) => T): (db: Executor) => T {
   };
 }
 
-function bySize<T, More extends unknown[]>(
-  make: (sizes: Readonly<Record<string, number>>, ...more: More) => T,
-): (sizes: Readonly<Record<string, number>>, ...more: More) => T {
+function bySize<T>(
+  make: (sizes: Readonly<Record<string, number>>, columns: readonly string[]) => T,
+): (sizes: Readonly<Record<string, number>>, columns?: readonly string[]) => T {
   const made = new Map<string, T>();
-  return (sizes, ...more) => {
-    const key = Object.values(sizes).join();
+  return (sizes, columns = []) => {
+    const key = `${Object.values(sizes)}:${columns}`;
     let one = made.get(key);
     if (one === undefined) {
-      one = make(sizes, ...more);
+      one = make(sizes, columns);
       made.set(key, one);
     }
     return one;
