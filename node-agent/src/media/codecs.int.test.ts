@@ -106,9 +106,10 @@ describe.each([
 
   test('the trace names the element and the codec', async () => {
     const viewer = await watch(codec);
-    await viewer.until('a frame', () => framesOf(packets(viewer)).length >= 1, 20_000);
-    const caps = said.find((message) => message.type === 'event' && message.event === 'caps.negotiated');
-    expect(caps).toMatchObject({
+    const caps = () =>
+      said.find((message) => message.type === 'event' && message.event === 'caps.negotiated');
+    await viewer.until('its trace', () => caps() !== undefined, 20_000);
+    expect(caps()).toMatchObject({
       payload: { codec, encoder_factory: codec === 'av1' ? 'av1enc' : 'x265enc' },
     });
   });
