@@ -165,17 +165,13 @@ describe('slow and broken clients are let go, and /health answers meanwhile', ()
     const done = meanwhile.finally(() => {
       over = true;
     });
-    const tookMs: number[] = [];
     while (!over) {
       const startedMs = performance.now();
       const answer = await fetch(`${addresses.http}/health`);
       expect(answer.status).toBe(200);
-      tookMs.push(performance.now() - startedMs);
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    // A busy machine may be late now and then; a client that holds something up holds up everything.
-    const typicalMs = tookMs.sort((a, b) => a - b)[Math.floor(tookMs.length / 2)];
-    expect(typicalMs).toBeLessThan(1_000);
     return done;
   }
 
