@@ -1,100 +1,29 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { CHANNELS, type ChannelName, encodeKey } from '@footlight/protocol/input';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import x11, { type XEvent } from 'x11';
-import { XConnection } from '../display/x-connection.ts';
-import { isKeyframe } from './keyframe.ts';
-import { startTestDisplay, type TestDisplay } from './testing/display.ts';
-import { NativeViewer } from './testing/native-viewer.ts';
-import { prepareMessage } from './testing/prepare.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { writePictureLoss } from './testing/feedback.ts';
+import { ALICE, KEY_PRESS, KEY_RELEASE, BOB as MALLORY, TestHost } from './testing/test-host.ts';
 import { hostCandidate, lanAddress, listenUdp, UdpRelay } from './testing/udp-relay.ts';
-import type { WorkerMessage } from './worker-messages.ts';
-import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const GARBAGE = LONG ? 200_000 : 3_000;
-const WIDTH = 320;
-const HEIGHT = 240;
-const ALICE = '22222222-2222-4222-8222-222222222222';
-const MALLORY = '33333333-3333-4333-8333-333333333333';
-const KEY_PRESS = 2;
-const KEY_RELEASE = 3;
+const DAMAGED_ANSWERS = LONG ? 500 : 15;
 
-interface Session {
-  worker: MediaWorker;
-  said: WorkerMessage[];
-}
-
-let display: TestDisplay;
-let desktop: XConnection;
-let scratch: string;
-let pool: MediaWorkerPool;
-let sessions: Session[] = [];
-let viewers: NativeViewer[] = [];
-let closers: (() => void)[] = [];
+let host: TestHost;
+const closers: (() => void)[] = [];
 
 beforeAll(async () => {
-  display = await startTestDisplay(WIDTH, HEIGHT);
-  scratch = mkdtempSync(join(tmpdir(), 'hostile-viewer-'));
-  desktop = await XConnection.open(display.name, () => undefined);
-  pool = createMediaWorkerPool({ size: 1 });
-});
-
-afterAll(async () => {
-  await pool?.close();
-  desktop?.close();
-  await display?.close();
-  rmSync(scratch, { recursive: true, force: true });
-});
-
-beforeEach(() => {
-  [sessions, viewers, closers] = [[], [], []];
+  host = await TestHost.open();
 });
 
 afterEach(async () => {
-  for (const close of closers) close();
-  for (const viewer of viewers) viewer.close();
-  for (const { worker } of sessions) worker.kill();
-  await Promise.all(sessions.map(({ worker }) => worker.exited));
+  for (const close of closers.splice(0)) close();
+  await host.clear();
 });
 
-async function startSession(): Promise<Session> {
-  const worker = await pool.acquire();
-  const session: Session = { worker, said: [] };
-  sessions.push(session);
-  const encoding = new Promise<void>((resolve) => void worker.on('encoding', () => resolve()));
-  for (const type of ['viewer', 'event', 'failure'] as const) worker.on(type, (m) => session.said.push(m));
-  // No keyframe comes by itself in these tests.
-  const on = { display: display.name, scratch };
-  worker.send(prepareMessage(on, { width: WIDTH, height: HEIGHT }, { settings: { gop: 100_000 } }));
-  worker.send({ type: 'start' });
-  await encoding;
-  return session;
-}
+afterAll(() => host?.close());
 
-function viewer({ worker }: Session, clientId: string, conn = 1): NativeViewer {
-  const made = new NativeViewer(worker, conn, clientId);
-  viewers.push(made);
-  return made;
-}
-
-async function connect(made: NativeViewer): Promise<NativeViewer> {
-  made.attach();
-  await made.until('a picture', () => made.state === 'connected' && made.video.some(({ marker }) => marker));
-  await made.until('greeted', () => made.control.some(({ type }) => type === 'hello'));
-  return made;
-}
-
-const frames = (from: NativeViewer) => from.video.filter(({ marker }) => marker).length;
-const keyframes = (from: NativeViewer) => from.video.filter(({ data }) => isKeyframe('h264', [data])).length;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const gaps = (from: NativeViewer) =>
-  from.video.filter(
-    ({ sequence }, at) => at > 0 && ((sequence - (from.video[at - 1]?.sequence ?? 0)) & 0xffff) !== 1,
-  ).length;
 
 /** Numbers that look random and are the same in each run. Source: xorshift, Marsaglia 2003. */
 function noise(seed: number): (below: number) => number {
@@ -107,39 +36,17 @@ function noise(seed: number): (below: number) => number {
   };
 }
 
-/** A window that hears every key. */
-async function openWindow(): Promise<XEvent[]> {
-  const { client, root } = desktop;
-  const window = client.AllocID();
-  client.CreateWindow(window, root, 0, 0, WIDTH, HEIGHT, 0, 0, 1, 0, {
-    eventMask: x11.eventMask.KeyPress | x11.eventMask.KeyRelease,
-  });
-  client.MapWindow(window);
-  client.SetInputFocus(window, 0);
-  await desktop.settle();
-  const events: XEvent[] = [];
-  const listener = (event: XEvent) => {
-    if (event.type === KEY_PRESS || event.type === KEY_RELEASE) events.push(event);
-  };
-  client.on('event', listener);
-  closers.push(() => {
-    client.removeListener('event', listener);
-    client.DestroyWindow(window);
-  });
-  return events;
-}
-
 describe('a hostile viewer', () => {
   test(`sends ${GARBAGE} messages of garbage on each channel: it goes, its keys are let go, the neighbour keeps every frame`, {
     timeout: 120_000,
   }, async () => {
-    const [session, neighbour] = [await startSession(), await startSession()];
-    const alice = await connect(viewer(neighbour, ALICE));
-    const mallory = await connect(viewer(session, MALLORY));
-    const keys = await openWindow();
+    const [session, neighbour] = [await host.startSession(), await host.startSession()];
+    const alice = await neighbour.watch(ALICE);
+    const mallory = await session.watch(MALLORY);
+    const { events: keys } = await host.openWindow();
     mallory.send('input', encodeKey({ seq: 1, t: 1, code: 30, down: true, locks: 0 }));
     await mallory.until('the press', () => keys.some(({ type }) => type === KEY_PRESS));
-    const before = frames(alice);
+    const before = alice.markers;
     const began = performance.now();
     const below = noise(7);
     for (let count = 0; count < GARBAGE && mallory.state === 'connected'; count++) {
@@ -159,20 +66,20 @@ describe('a hostile viewer', () => {
     await mallory.until('it was thrown out', () => mallory.state !== 'connected');
     await mallory.until('the release', () => keys.at(-1)?.type === KEY_RELEASE);
     const tookMs = performance.now() - began;
-    await alice.until('frames', () => frames(alice) - before > (tookMs / 1000) * 30 * 0.8);
-    expect(gaps(alice)).toBe(0);
+    await alice.until('frames', () => alice.markers - before > (tookMs / 1000) * 30 * 0.8);
+    expect(alice.gaps).toBe(0);
     // A key that is still held would repeat itself: release and press, over and over.
     const heard = keys.length;
     await pause(1_000);
     expect(keys.slice(heard)).toEqual([]);
-    expect([...session.said, ...neighbour.said].filter(({ type }) => type === 'failure')).toEqual([]);
+    expect([...session.heard('failure'), ...neighbour.heard('failure')]).toEqual([]);
     // The next one finds the session as if nothing had been.
-    await connect(viewer(session, ALICE, 2));
+    await session.watch(ALICE, 2);
   });
 
   test('shows another certificate than its answer names: never connected, no picture', async () => {
-    const session = await startSession();
-    const mallory = viewer(session, MALLORY);
+    const session = await host.startSession();
+    const mallory = session.viewer(MALLORY);
     mallory.editAnswer = (sdp) =>
       sdp.replace(
         /(a=fingerprint:sha-256 )(\S\S)/g,
@@ -181,12 +88,12 @@ describe('a hostile viewer', () => {
     mallory.attach();
     await mallory.until('refused', () => mallory.state === 'failed' || mallory.state === 'closed', 25_000);
     expect(mallory.video).toEqual([]);
-    expect(session.said.filter((message) => message.type === 'viewer' && message.connected)).toEqual([]);
-    await connect(viewer(session, ALICE, 2));
+    expect(session.heard('viewer').filter(({ connected }) => connected)).toEqual([]);
+    await session.watch(ALICE, 2);
   });
 
   test('names addresses of the host and of the network: only STUN checks to 64 of them, none into the host', async () => {
-    const session = await startSession();
+    const session = await host.startSession();
     const lan = lanAddress();
     const [loopback, everywhere] = [await listenUdp('127.0.0.1'), await listenUdp('0.0.0.0')];
     const many = createSocket({ type: 'udp4', reuseAddr: true });
@@ -211,7 +118,7 @@ describe('a hostile viewer', () => {
     everywhere.on('message', (data, { address }) => {
       if (address.startsWith('127.')) inside.push(data);
     });
-    const mallory = viewer(session, MALLORY);
+    const mallory = session.viewer(MALLORY);
     // It checks nothing itself: whatever arrives was sent because of what it named.
     mallory.editCandidate = () => null;
     mallory.editAnswer = (sdp) => `${sdp}${within.map((candidate) => `a=${candidate}\r\n`).join('')}`;
@@ -241,12 +148,12 @@ describe('a hostile viewer', () => {
     const lan = lanAddress();
     const checks = await Promise.all(
       [63, 64].map(async (refusedFirst, at) => {
-        const session = await startSession();
+        const session = await host.startSession();
         const target = await listenUdp(lan);
         closers.push(() => target.close());
         let heard = 0;
         target.on('message', () => heard++);
-        const mallory = viewer(session, MALLORY, at + 1);
+        const mallory = session.viewer(MALLORY, at + 1);
         mallory.editCandidate = () => null;
         const refused = hostCandidate('127.0.0.1', target.address().port);
         // Those within the answer count as those that come alone.
@@ -264,26 +171,102 @@ describe('a hostile viewer', () => {
     );
     expect(checks).toEqual([true, false]);
   });
+
+  test('sends answers and candidates in pieces, which end their own connection and nothing else', async () => {
+    const session = await host.startSession();
+    const mallory = session.viewer(MALLORY);
+    for (let run = 0; run < DAMAGED_ANSWERS; run++) {
+      // Deterministic damage: a cut, a doubled stretch, a foreign character.
+      mallory.editAnswer = (sdp) => {
+        const at = (run * 7919) % sdp.length;
+        const damage = [
+          sdp.slice(0, at),
+          sdp.slice(0, at) + sdp.slice(at / 2),
+          `${sdp.slice(0, at)}\u0000ÿ${sdp.slice(at)}`,
+        ];
+        return damage[run % damage.length] ?? sdp;
+      };
+      const offers = () => mallory.signals.filter(({ type }) => type === 'offer').length;
+      const before = offers();
+      mallory.attach(run + 1);
+      await mallory.until('an offer', () => offers() > before);
+      for (const candidate of [
+        'x',
+        'candidate:1 1 udp 1 127.0.0.1 9 typ host',
+        'candidate:'.padEnd(2000, '9'),
+      ]) {
+        mallory.signal({ type: 'candidate', pc_id: mallory.pcId, candidate, mid: 'video' });
+      }
+    }
+    const alice = await session.watch(ALICE, 100_000);
+    await alice.until('some frames', () => alice.markers > 10);
+    expect(session.heard('failure')).toEqual([]);
+  }, 60_000);
+
+  test('sends answers that the library throws out: answer_rejected, as it hears', async () => {
+    const session = await host.startSession();
+    const mallory = session.viewer(MALLORY);
+    const refusals = () =>
+      mallory.signals.filter((m) => m.type === 'error' && m.code === 'answer_rejected').length;
+    const after = (line: string, more: string) => (sdp: string) => sdp.replace(line, `${line}\r\n${more}`);
+    // All of them pass what is read here before the library gets them.
+    const thrownOut: [string, (sdp: string) => string][] = [
+      ['no fingerprint', (sdp) => sdp.replace(/a=fingerprint.*\r\n/g, '')],
+      ['a fingerprint of another length', (sdp) => sdp.replace(/(a=fingerprint:sha-256 ).*/g, '$1AA:BB')],
+      ['no password', (sdp) => sdp.replace(/a=ice-pwd.*\r\n/g, '')],
+      ['both roles', (sdp) => sdp.replace(/a=setup:.*/g, 'a=setup:actpass')],
+      ['a number that is none', after('a=mid:video', 'a=rtpmap:zz H264/90000')],
+      ['a port that is none', (sdp) => sdp.replace(/m=application \d+/, 'm=application 99999')],
+      ['an id of an extension that is none', after('a=mid:video', 'a=extmap:x y')],
+    ];
+    for (const [at, [what, edit]] of thrownOut.entries()) {
+      mallory.editAnswer = edit;
+      mallory.attach(at + 1);
+      await mallory.until(what, () => refusals() === at + 1);
+    }
+    expect(session.heard('failure')).toEqual([]);
+    expect(session.heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
+  });
+
+  test('sends a candidate that the library throws out, which takes none of those after it along', async () => {
+    const session = await host.startSession();
+    const alice = session.viewer();
+    const hostile = 'candidate:1 1 udp 9999999999 192.0.2.1 9 typ host';
+    const say = (pc_id: string) =>
+      alice.signal({ type: 'candidate', pc_id, candidate: hostile, mid: 'video' });
+    // One that waits for the answer, in front of those without which it cannot connect, and one after it.
+    alice.editAnswer = (sdp) => {
+      say(alice.pcId);
+      return sdp;
+    };
+    alice.attach();
+    await alice.until('connected', () => alice.state === 'connected');
+    say(alice.pcId);
+    await alice.until('some frames', () => alice.markers > 10);
+    expect(session.heard('failure')).toEqual([]);
+    expect(session.heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
+  });
 });
 
 describe('somebody on the way', () => {
   test('says again what a viewer said, and junk: no key twice, no keyframe, no frame lost', async () => {
-    const session = await startSession();
+    const session = await host.startSession();
     const relay = await UdpRelay.open();
     closers.push(() => relay.close());
-    const alice = viewer(session, ALICE);
+    const alice = session.viewer(ALICE);
     relay.wire(alice);
-    await connect(alice);
-    const keys = await openWindow();
+    alice.attach();
+    await alice.untilPlaying();
+    const { events: keys } = await host.openWindow();
     for (const down of [true, false]) {
       alice.send('input', encodeKey({ seq: down ? 1 : 2, t: 1, code: 30, down, locks: 0 }));
     }
     await alice.until('one key', () => keys.length === 2);
-    const before = keyframes(alice);
-    alice.sendRtcp(pictureLoss(alice.videoSsrc));
-    await alice.until('a keyframe', () => keyframes(alice) > before);
+    const before = alice.keyframes;
+    alice.sendRtcp(writePictureLoss(alice.videoSsrc));
+    await alice.until('a keyframe', () => alice.keyframes > before);
     await pause(500);
-    const [asked, shown] = [keyframes(alice), frames(alice)];
+    const [asked, shown] = [alice.keyframes, alice.markers];
     const captured = [...relay.recorded];
     expect(captured.length).toBeGreaterThan(10);
     for (let round = 0; round < 3; round++) {
@@ -299,12 +282,12 @@ describe('somebody on the way', () => {
       relay.sendToAgent(junk);
       if (count % 100 === 0) await pause(1);
     }
-    await alice.until('the picture goes on', () => frames(alice) > shown + 30);
+    await alice.until('the picture goes on', () => alice.markers > shown + 30);
     expect(keys).toHaveLength(2);
-    expect(keyframes(alice)).toBe(asked);
-    expect(gaps(alice)).toBe(0);
+    expect(alice.keyframes).toBe(asked);
+    expect(alice.gaps).toBe(0);
     expect(alice.state).toBe('connected');
-    expect(session.said.filter(({ type }) => type === 'failure')).toEqual([]);
+    expect(session.heard('failure')).toEqual([]);
 
     // A stranger speaks DTLS before and after a check has shown who the viewer is: no answer, and the viewer gets in.
     const hello = captured.find((datagram) => datagram[0] === 22);
@@ -313,7 +296,7 @@ describe('somebody on the way', () => {
     closers.push(() => stranger.close());
     const answers: Buffer[] = [];
     stranger.on('message', (data) => answers.push(data));
-    const next = viewer(session, ALICE, 2);
+    const next = session.viewer(ALICE, 2);
     let port = 0;
     next.editCandidate = (candidate, to) => {
       if (to === 'viewer' && candidate.includes(lanAddress())) port = Number(candidate.split(' ')[5]);
@@ -331,12 +314,3 @@ describe('somebody on the way', () => {
     expect(answers).toEqual([]);
   });
 });
-
-/** PLI. Source: RFC 4585, 6.3.1. */
-function pictureLoss(ssrc: number): Buffer {
-  const packet = Buffer.alloc(12);
-  packet.set([0x81, 206, 0, 2]);
-  packet.writeUInt32BE(1, 4);
-  packet.writeUInt32BE(ssrc, 8);
-  return packet;
-}

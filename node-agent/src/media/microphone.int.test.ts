@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pipeline } from '@footlight/gst';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -8,52 +7,35 @@ import { type AudioServer, startAudioServer } from '../display/audio-server.ts';
 import { systemClock } from '../platform/clock.ts';
 import { systemRandom } from '../platform/random.ts';
 import { MIC_PAYLOAD_TYPE } from './sdp-offer.ts';
-import { startTestDisplay, type TestDisplay } from './testing/display.ts';
-import { MIC_SSRC, NativeViewer } from './testing/native-viewer.ts';
-import { prepareMessage } from './testing/prepare.ts';
-import type { WorkerMessage } from './worker-messages.ts';
-import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
+import { MIC_SSRC, type NativeViewer } from './testing/native-viewer.ts';
+import { BOB, TestHost, type TestSession } from './testing/test-host.ts';
 
 const SESSION = '11111111-1111-4111-8111-111111111111';
-const ALICE = '22222222-2222-4222-8222-222222222222';
-const BOB = '33333333-3333-4333-8333-333333333333';
 /** Loudest sample of silence, and of what counts as a voice, of 32767. */
 const SILENCE = 50;
 const VOICE = 3_000;
 
-let display: TestDisplay;
-let scratch: string;
-let pool: MediaWorkerPool;
-let worker: MediaWorker;
+let host: TestHost;
+let session: TestSession;
 let server: AudioServer | null = null;
-let said: WorkerMessage[];
-let viewers: NativeViewer[];
+let scratch: string;
 
 beforeAll(async () => {
-  display = await startTestDisplay(320, 240);
-  pool = createMediaWorkerPool({ size: 1 });
-});
-
-afterAll(async () => {
-  await pool?.close();
-  await display?.close();
+  host = await TestHost.open();
 });
 
 beforeEach(async () => {
-  scratch = mkdtempSync(join(tmpdir(), 'microphone-'));
-  [said, viewers] = [[], []];
-  worker = await pool.acquire();
-  for (const type of ['event', 'failure', 'log'] as const) worker.on(type, (message) => said.push(message));
+  scratch = mkdtempSync(join(host.scratch, 'sound-'));
+  session = await host.session();
 });
 
 afterEach(async () => {
-  for (const viewer of viewers) viewer.close();
-  worker.kill();
-  await worker.exited;
+  await host.clear();
   await server?.close();
   server = null;
-  rmSync(scratch, { recursive: true, force: true });
 });
+
+afterAll(() => host?.close());
 
 async function startSession(mic: boolean): Promise<AudioServer> {
   const dir = (name: string) => {
@@ -72,20 +54,8 @@ async function startSession(mic: boolean): Promise<AudioServer> {
   const ended = new AbortController().signal;
   const options = { sessionId: SESSION, user: null, dirs, ended, microphone: mic };
   server = await startAudioServer(options, { clock: systemClock, random: systemRandom, env: process.env });
-  const encoding = new Promise<void>((resolve) => void worker.on('encoding', () => resolve()));
-  const sound = { session_id: SESSION, pulse_server: server.server };
-  worker.send(prepareMessage({ display: display.name, scratch }, { audio: true, mic }, sound));
-  worker.send({ type: 'start' });
-  await encoding;
+  await session.start({ audio: true, mic }, { session_id: SESSION, pulse_server: server.server });
   return server;
-}
-
-async function connect(clientId: string, conn: number): Promise<NativeViewer> {
-  const viewer = new NativeViewer(worker, conn, clientId);
-  viewers.push(viewer);
-  viewer.attach();
-  await viewer.until('connected', () => viewer.state === 'connected' && viewer.video.length > 0);
-  return viewer;
 }
 
 const offerOf = (viewer: NativeViewer) => {
@@ -149,21 +119,17 @@ function record(from: AudioServer): { peaks: number[]; errors(): string; stop():
   return { peaks, errors: () => errors, stop: () => parec.kill('SIGKILL') };
 }
 
-const media = () =>
-  said.flatMap((message) =>
-    message.type === 'event' && message.event === 'session.effective_media' ? [message.payload.mic] : [],
-  );
+const media = () => session.told('session.effective_media').map(({ mic }) => mic);
 
-const problems = () =>
-  said.filter(
-    (message) =>
-      message.type === 'failure' || (message.type === 'log' && message.event === 'media.microphone_failed'),
-  );
+const problems = () => [
+  ...session.heard('failure'),
+  ...session.heard('log').filter(({ event }) => event === 'media.microphone_failed'),
+];
 
 describe('a session that was granted the microphone', () => {
   test('its app records what the viewer says, while the viewer says it, and a second viewer after a takeover', async () => {
     const sound = await startSession(true);
-    const alice = await connect(ALICE, 1);
+    const alice = await session.watch();
     expect(offerOf(alice)).toMatch(/a=mid:mic\r\n(?:a=.*\r\n)*?a=recvonly/);
     expect(media()).toEqual(['negotiated']);
     const app = record(sound);
@@ -176,7 +142,7 @@ describe('a session that was granted the microphone', () => {
       await voice.stop();
       await alice.until('silence again', () => (app.peaks.at(-1) ?? VOICE) < SILENCE);
 
-      const bob = await connect(BOB, 2);
+      const bob = await session.watch(BOB, 2);
       const other = await speak(bob);
       await bob.until('the other voice', () => (app.peaks.at(-1) ?? 0) > VOICE);
       await other.stop();
@@ -188,7 +154,7 @@ describe('a session that was granted the microphone', () => {
 
   test('packets that are no voice end nothing, and the next viewer is heard', async () => {
     const sound = await startSession(true);
-    const alice = await connect(ALICE, 1);
+    const alice = await session.watch();
     const app = record(sound);
     try {
       for (let count = 0; count < 600; count++) {
@@ -201,7 +167,7 @@ describe('a session that was granted the microphone', () => {
       await alice.until('two tenths of a second', () => app.peaks.length > 2);
       expect(alice.state).toBe('connected');
       // Whoever comes next is heard through a pipeline of their own.
-      const bob = await connect(BOB, 2);
+      const bob = await session.watch(BOB, 2);
       const voice = await speak(bob);
       await bob.until('a voice', () => (app.peaks.at(-1) ?? 0) > VOICE, 15_000);
       await voice.stop();
@@ -215,7 +181,7 @@ describe('a session that was granted the microphone', () => {
 describe('a session that was not granted it', () => {
   test('is offered no line for it, has no source, and hears nobody', async () => {
     const sound = await startSession(false);
-    const alice = await connect(ALICE, 1);
+    const alice = await session.watch();
     expect(offerOf(alice)).not.toContain('mic');
     expect(media()).toEqual(['off']);
     const app = record(sound);

@@ -1,15 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { XConnection } from '../display/x-connection.ts';
-import { startTestDisplay, type TestDisplay } from './testing/display.ts';
 import { transportSequence, writeTransportCc } from './testing/feedback.ts';
-import { NativeViewer } from './testing/native-viewer.ts';
-import { prepareMessage } from './testing/prepare.ts';
+import type { NativeViewer } from './testing/native-viewer.ts';
+import { TestHost, type TestSession } from './testing/test-host.ts';
 import { UdpRelay } from './testing/udp-relay.ts';
-import type { WorkerMessage } from './worker-messages.ts';
-import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from './worker-pool.ts';
 
 /**
  * Rate control with everything real but the network, which is a relay in this process, and the viewer's feedback,
@@ -24,22 +17,16 @@ const SLOW_KBPS = 500;
 const FEEDBACK_MS = 60;
 const RECTANGLES = 150;
 
-let display: TestDisplay;
-let desktop: XConnection;
+let host: TestHost;
 let drawing: NodeJS.Timeout;
-let scratch: string;
-let pool: MediaWorkerPool;
-let worker: MediaWorker;
+let session: TestSession;
 let relay: UdpRelay;
 let viewer: NativeViewer;
 let answering: NodeJS.Timeout;
-let events: Extract<WorkerMessage, { type: 'event' }>[];
 
 beforeAll(async () => {
-  display = await startTestDisplay(WIDTH, HEIGHT);
-  desktop = await XConnection.open(display.name, () => undefined);
-  scratch = mkdtempSync(join(tmpdir(), 'rate-control-'));
-  pool = createMediaWorkerPool({ size: 1 });
+  host = await TestHost.open({ width: WIDTH, height: HEIGHT });
+  const { desktop } = host;
   const gc = desktop.client.AllocID();
   desktop.client.CreateGC(gc, desktop.root, { foreground: 0, graphicsExposures: 0 });
   // Rectangles of random place and colour fill whatever bitrate the encoder has.
@@ -52,37 +39,28 @@ beforeAll(async () => {
   }, 1000 / FPS);
 });
 
-afterAll(async () => {
-  clearInterval(drawing);
-  await pool?.close();
-  desktop?.close();
-  await display?.close();
-  rmSync(scratch, { recursive: true, force: true });
-});
-
 beforeEach(async () => {
-  worker = await pool.acquire();
-  events = [];
-  worker.on('event', (message) => events.push(message));
+  session = await host.session();
   relay = await UdpRelay.open();
-  viewer = new NativeViewer(worker, 1, '22222222-2222-4222-8222-222222222222');
+  viewer = session.viewer();
   relay.wire(viewer);
 });
 
 afterEach(async () => {
   clearInterval(answering);
-  viewer.close();
-  worker.kill();
-  await worker.exited;
+  await host.clear();
   relay.close();
 });
 
+afterAll(async () => {
+  clearInterval(drawing);
+  await host?.close();
+});
+
 async function connect(settings: Record<string, unknown>): Promise<void> {
-  const prepared = new Promise<void>((resolve) => worker.on('prepared', () => resolve()));
-  const stream = { width: WIDTH, height: HEIGHT, fps: FPS, bitrate_kbps: LAUNCH_KBPS };
-  worker.send(prepareMessage({ display: display.name, scratch }, stream, { settings }));
-  await prepared;
-  worker.send({ type: 'start' });
+  session.prepare({ fps: FPS, bitrate_kbps: LAUNCH_KBPS }, { settings });
+  await session.first('prepared');
+  session.worker.send({ type: 'start' });
   viewer.attach();
   answerFeedback();
   await viewer.until('pictures flow', () => pictures() > 3 * FPS);
@@ -112,9 +90,7 @@ function answerFeedback(): void {
 
 const pictures = () => viewer.markers;
 const setpoints = () =>
-  events
-    .filter(({ event }) => event === 'abr.retarget')
-    .map(({ payload }) => payload as { from_kbps: number; to_kbps: number; reason: string });
+  session.told('abr.retarget') as { from_kbps: number; to_kbps: number; reason: string }[];
 
 test('a link that becomes slow: the rate falls below it, and pictures go on', async () => {
   await connect({});

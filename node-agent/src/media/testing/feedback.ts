@@ -71,3 +71,12 @@ export function writeReceiverReport(
   packet.writeUInt32BE(highestSequence, 16);
   return packet;
 }
+
+/** PLI: the receiver lost a picture. Source: RFC 4585, 6.3.1. */
+export function writePictureLoss(ssrc: number): Buffer {
+  const packet = Buffer.alloc(12);
+  packet.set([0x81, 206, 0, 2]);
+  packet.writeUInt32BE(1, 4);
+  packet.writeUInt32BE(ssrc, 8);
+  return packet;
+}

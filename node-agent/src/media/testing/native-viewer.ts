@@ -1,5 +1,6 @@
 import { type AgentControl, CHANNELS, type ChannelName, parseAgentControl } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
+import { isKeyframe } from '../keyframe.ts';
 import { readRtpHeader } from '../rtp-packet.ts';
 import type { ParentMessage, WorkerMessage } from '../worker-messages.ts';
 import type { MediaWorker } from '../worker-pool.ts';
@@ -121,6 +122,24 @@ export class NativeViewer {
   /** SSRC of the picture, once a packet arrived; 0 before. */
   get videoSsrc(): number {
     return this.video[0]?.data.readUInt32BE(8) ?? 0;
+  }
+
+  /** Packets that begin a picture which needs no other, of those that are kept (count). */
+  get keyframes(): number {
+    return this.video.filter(({ data }) => isKeyframe('h264', [data])).length;
+  }
+
+  /** Places where a packet of the picture does not follow the one before it, of those that are kept (count). */
+  get gaps(): number {
+    return this.video.filter(
+      ({ sequence }, at) => at > 0 && ((sequence - (this.video[at - 1]?.sequence ?? 0)) & 0xffff) !== 1,
+    ).length;
+  }
+
+  /** Waits for a picture and the greeting. @throws as until() */
+  async untilPlaying(): Promise<void> {
+    await this.until('connected with a picture', () => this.state === 'connected' && this.markers > 0);
+    await this.until('greeted', () => this.control.some(({ type }) => type === 'hello'));
   }
 
   /** Waits until something holds, looking whenever something arrives. @throws after the limit, with the name */
