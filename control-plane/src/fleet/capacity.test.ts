@@ -1,6 +1,6 @@
 import type { Capacity } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
-import { planCapacity, type StoredGpu } from './capacity.ts';
+import { changesNothing, planCapacity, type StoredGpu } from './capacity.ts';
 
 const NOW = 5_000;
 const card = (index: number, overrides: Partial<Capacity['gpus'][number]> = {}) => ({
@@ -57,11 +57,28 @@ describe('a capacity report', () => {
       stored(0, { reported: 1 }),
       stored(1, { reported: 1 }),
     ]);
-    expect(gpus).toEqual({
-      insert: [],
-      update: [{ id: 'gpu-0', gpu: card(0), clearSample: false }],
-      unreport: ['gpu-1'],
-    });
+    expect(gpus).toEqual({ insert: [], update: [], unreport: ['gpu-1'] });
+  });
+
+  test('shows again what was hidden, and keeps its sample', () => {
+    const { gpus } = plan(report(), [stored(0)]);
+    expect(gpus?.update).toEqual([{ id: 'gpu-0', gpu: card(0), clearSample: false }]);
+  });
+
+  test('that says what is stored changes nothing, and every difference counts', () => {
+    const readiness = [{ id: 'x', status: 'fail' as const, summary: 'x', remediation: ['x'] }];
+    const full = report({ readiness, codecs: ['h264'], effective_settings: { encoder: 'openh264' } });
+    const gpus = [stored(0, { reported: 1 })];
+    const { host } = plan(full, gpus);
+    const known = { first_capacity_at: 1, readiness: null, ...host };
+    const next = (given: Capacity, rows = gpus) => planCapacity({ host: known, gpus: rows }, given, NOW + 1);
+    expect(changesNothing(next(full))).toBe(true);
+    expect(next({ ...full, codecs: ['h265'] }).host).toEqual({ codecs: '["h265"]' });
+    for (const change of [{ vram_mb_total: 1 }, { encode_slots_total: 9 }, { model: 'RTX 2' }])
+      expect(changesNothing(next({ ...full, gpus: [card(0, change)] }))).toBe(false);
+    expect(changesNothing(next(full, [stored(0)]))).toBe(false);
+    expect(changesNothing(next({ ...full, gpus: [card(0), card(1)] }))).toBe(false);
+    expect(changesNothing(next({ ...full, detection: 'failed' }))).toBe(false);
   });
 
   test.each([{ vendor: 'amd' as const }, { model: 'RTX 2' }, { render_node: null }])(

@@ -33,21 +33,24 @@ export interface CapacityPlan {
   /** null: the report is not ok, so the stored GPUs are left alone. */
   gpus: {
     insert: Gpu[];
-    /** clearSample: another card stands at this index, so the old sample says nothing about it. */
+    /** Those that are stored otherwise. clearSample: another card stands there, so the old sample says nothing. */
     update: { id: string; gpu: Gpu; clearSample: boolean }[];
     /** Ids of GPUs that the report no longer lists. */
     unreport: string[];
   } | null;
 }
 
+type StoredHost = HostCapacityColumns & Pick<HostsTable, 'readiness' | 'first_capacity_at'>;
+
 /**
- * What a capacity report changes. It replaces the former report; what it leaves out keeps its stored value.
+ * What a capacity report changes. It replaces the former report; what it leaves out keeps its stored value. Agents
+ * report after each registration and each configuration, and mostly what they said before: then nothing is written.
  * @param stored the host's record as far as it matters here, and all its GPU rows
  * @param nowMs stamps a changed readiness and the first report
  * Source: docs/fleet.md, "What a capacity report changes".
  */
 export function planCapacity(
-  stored: { host: Pick<HostsTable, 'readiness' | 'first_capacity_at'>; gpus: readonly StoredGpu[] },
+  stored: { host: StoredHost; gpus: readonly StoredGpu[] },
   report: Capacity,
   nowMs: number,
 ): CapacityPlan {
@@ -73,7 +76,21 @@ export function planCapacity(
     }),
     ...(stored.host.first_capacity_at === null && { first_capacity_at: nowMs }),
   };
-  return { host, gpus: detection === 'ok' ? planGpus(stored.gpus, report.gpus) : null };
+  return {
+    host: changedColumns(stored.host, host),
+    gpus: detection === 'ok' ? planGpus(stored.gpus, report.gpus) : null,
+  };
+}
+
+/** Whether the plan leaves every row as it is. */
+export function changesNothing({ host, gpus }: CapacityPlan): boolean {
+  const rows = gpus === null ? 0 : gpus.insert.length + gpus.update.length + gpus.unreport.length;
+  return Object.keys(host).length === 0 && rows === 0;
+}
+
+function changedColumns(stored: StoredHost, columns: HostCapacityColumns): HostCapacityColumns {
+  const entries = Object.entries(columns) as [keyof HostCapacityColumns, unknown][];
+  return Object.fromEntries(entries.filter(([column, value]) => stored[column] !== value));
 }
 
 /** An identical report leaves the time of the last change alone. Passed and skipped checks need no remedy. */
@@ -103,7 +120,12 @@ function planGpus(stored: readonly StoredGpu[], reported: readonly Gpu[]): Capac
     }
     const same =
       known.vendor === gpu.vendor && known.model === gpu.model && known.render_node === gpu.render_node;
-    update.push({ id: known.id, gpu, clearSample: !same });
+    const unchanged =
+      same &&
+      known.reported !== 0 &&
+      known.vram_mb_total === gpu.vram_mb_total &&
+      known.slots_total === gpu.encode_slots_total;
+    if (!unchanged) update.push({ id: known.id, gpu, clearSample: !same });
   }
   const unreport = [...storedByIndex.values()].filter((gpu) => gpu.reported !== 0).map((gpu) => gpu.id);
   return { insert, update, unreport };

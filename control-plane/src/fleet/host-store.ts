@@ -88,7 +88,7 @@ export async function applyCapacity(
   nowMs: number,
   newId: () => string,
 ): Promise<void> {
-  await updateHost(tx, hostId, plan.host);
+  if (Object.keys(plan.host).length > 0) await updateHost(tx, hostId, plan.host);
   if (plan.gpus === null) return;
   for (const { id, gpu, clearSample } of plan.gpus.update) {
     await tx

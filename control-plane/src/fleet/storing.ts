@@ -5,7 +5,7 @@ import type { Tx } from '../platform/database/database.ts';
 import { isUnavailable } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { planCapacity } from './capacity.ts';
+import { changesNothing, planCapacity } from './capacity.ts';
 import { applyCapacity, gpusOf, lockHost } from './host-store.ts';
 import type { SampledGpu } from './pulse.ts';
 
@@ -52,10 +52,12 @@ export async function storeCapacity(
   const host = await lockHost(database, tx, hostId);
   if (host === undefined) return [];
   const nowMs = clock.nowMs();
-  const plan = planCapacity({ host, gpus: await gpusOf(tx, hostId) }, report, nowMs);
-  await applyCapacity(tx, hostId, plan, nowMs, () => random.uuid());
+  const stored = await gpusOf(tx, hostId);
+  const plan = planCapacity({ host, gpus: stored }, report, nowMs);
+  const isKnown = changesNothing(plan);
+  if (!isKnown) await applyCapacity(tx, hostId, plan, nowMs, () => random.uuid());
   if (plan.gpus === null) return [];
-  return (await gpusOf(tx, hostId))
+  return (isKnown ? stored : await gpusOf(tx, hostId))
     .filter((gpu) => bool(gpu.reported))
     .map((gpu) => ({ id: gpu.id, index: gpu.gpu_index, vramMbTotal: gpu.vram_mb_total }));
 }
