@@ -25,6 +25,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Admission } from './admission.ts';
 import { PendingCommands } from './commands.ts';
 import { TokenBucket, WindowCounter } from './limits.ts';
+import { lengthOfRun, type OrderedMessage } from './report-run.ts';
 import { SendQueue } from './send-queue.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
@@ -41,11 +42,6 @@ const MAX_REASON_BYTES = 123;
 /** RFC 6455: an unexpected condition on this side; the agent dials again after its backoff. */
 const INTERNAL_ERROR = 1011;
 
-/** Handled in order and one at a time: what changes records, and what is confirmed by its number. */
-export type OrderedMessage = Extract<
-  AgentMessage,
-  { type: 'capacity' | 'session_state' | 'session_trace_event' | 'image_state' }
->;
 /** Handled at once: signs of life and answers must not wait for the database, nor may what is relayed. */
 export type ImmediateMessage = Extract<AgentMessage, { type: 'heartbeat' | 'session_metrics' | 'error' }>;
 
@@ -53,7 +49,8 @@ export type ImmediateMessage = Extract<AgentMessage, { type: 'heartbeat' | 'sess
 export interface LinkOwner {
   /** Answers with `registered`, or closes the link. */
   register(link: AgentLink, message: Register): Promise<void>;
-  ordered(link: AgentLink, message: OrderedMessage): Promise<void>;
+  /** @param run in the order in which they came; the next one is given when this one is settled */
+  ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void>;
   immediate(link: AgentLink, message: ImmediateMessage): void;
   relay(link: AgentLink, signal: RelayedSignal): void;
   /** The link carries nothing any more; called once. */
@@ -362,17 +359,20 @@ export class AgentLink {
   }
 
   async #work(): Promise<void> {
-    for (let entry = this.#inbox.shift(); entry !== undefined; entry = this.#inbox.shift()) {
-      const { message, bytes } = entry;
-      this.#inboxBytes -= bytes;
+    while (this.#inbox.length > 0) {
+      const run = this.#inbox.splice(0, lengthOfRun(this.#inbox));
+      for (const { bytes } of run) this.#inboxBytes -= bytes;
       try {
-        await this.#deps.owner.ordered(this, message);
+        await this.#deps.owner.ordered(
+          this,
+          run.map(({ message }) => message),
+        );
       } catch (error) {
         this.#deps.logger.error({
           event: 'agent.message_failed',
           err: error,
           host_id: this.hostId,
-          type: message.type,
+          type: run[0]?.message.type,
         });
       }
       if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {

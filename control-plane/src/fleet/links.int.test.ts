@@ -333,6 +333,28 @@ describeDatabases('agent links', (databases) => {
       expect(agent.isOpen).toBe(true);
     });
 
+    test('that come while others are handled are confirmed together; one that fails here takes no other along', async () => {
+      const agent = agentFor('hosta');
+      await ready(agent);
+      let goOn = () => {};
+      const held = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      world.handlers.onState = async ({ seq }) => {
+        if (seq === 1) await held;
+        if (seq === 3) throw new Error('broken by the test');
+      };
+      for (let n = 1; n <= 4; n += 1) running(agent, randomUUID(), { detail: `step ${n}` });
+      // What came before it on the same socket has been read by now.
+      agent.heartbeat();
+      await agent.waitFor('heartbeat_ack');
+      goOn();
+      await agent.waitFor('seen', ({ seq }) => seq === 4);
+      expect(world.handlers.states.map(({ report }) => report.seq)).toEqual([1, 2, 4]);
+      const seen = agent.frames.map((frame) => JSON.parse(frame)).filter(({ type }) => type === 'seen');
+      expect(seen.map(({ seq }) => seq)).toEqual([1, 4]);
+    });
+
     test('name the host of the connection, whatever session they name', async () => {
       const [a, b] = [agentFor('hosta'), agentFor('hostb')];
       const [hostA] = [await ready(a), await ready(b)];

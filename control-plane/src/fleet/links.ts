@@ -5,28 +5,27 @@ import {
   HEARTBEAT_INTERVAL_MS,
   type Register,
   type RelayedSignal,
-  SEEN_DELAY_MS,
+  type SessionState,
 } from '@footlight/protocol/agent';
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus.ts';
-import { SECOND_MS, type Timer } from '../platform/clock.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Admission, OpenNames } from './admission.ts';
 import { ConfigPush } from './config-push.ts';
 import { markAllOffline, markOffline } from './host-store.ts';
-import { AgentLink, type ImmediateMessage, type LinkOwner, type OrderedMessage } from './link.ts';
+import { AgentLink, type ImmediateMessage, type LinkOwner } from './link.ts';
 import { type HostNews, hostSubject } from './news.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
 import { Pulse, type SampledGpu } from './pulse.ts';
 import { type RegistrationOutcome, register } from './registration.ts';
+import type { OrderedMessage, ReportMessage } from './report-run.ts';
 import { ReportSequence } from './report-sequence.ts';
 import { storeCapacity, untilStored } from './storing.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { TurnBatch } from './turn-batch.ts';
 
-/** Reports that come close together are confirmed together, and with a tick of the wheel well within the limit. */
-const SEEN_AFTER_MS = SEEN_DELAY_MS / 10;
 /** An answer over the bus takes this much longer than the command at most. */
 const BUS_SLACK_MS = 2 * SECOND_MS;
 const DISPLACED = 'a newer connection of this node';
@@ -40,7 +39,6 @@ interface HostMemory {
   responder: Subscription | null;
   reports: ReportSequence | null;
   gpus: readonly SampledGpu[];
-  seenTimer: Timer | null;
   lastSeenMs: number;
   /** Counts committed registrations, so that an older one notices a newer one. */
   registrations: number;
@@ -237,28 +235,37 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     });
   }
 
-  async ordered(link: AgentLink, message: OrderedMessage): Promise<void> {
+  async ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void> {
     const memory = this.#current(link);
     if (memory === null) return;
-    if (message.type === 'capacity') return this.#capacity(link, memory, message);
-    if (message.seq === undefined) {
-      if (message.type === 'session_trace_event') this.#traceEvent(link.hostId!, message);
-      return;
+    const reports: ReportMessage[] = [];
+    for (const message of run) {
+      if (message.type === 'capacity') await this.#capacity(link, memory, message);
+      else reports.push(message);
     }
-    const reports = memory.reports!;
-    if (reports.classify(message.seq) !== 'repeat') {
-      if (message.type === 'session_trace_event') this.#traceEvent(link.hostId!, message);
-      if (message.type === 'session_state' && reports.isNewestState(message.session_id, message.seq)) {
-        const done = await this.#untilStored(link, () => this.handlers.sessionState(link.hostId!, message));
-        if (!done) return;
-      }
-      reports.handled(message.seq);
-      this.#pulse.handled(link.hostId!, reports.bootId, reports.last!);
+    if (reports.length > 0) await this.#reports(link, memory, reports);
+  }
+
+  /** Handles reports that came one after the other, and confirms them by one number. */
+  async #reports(link: AgentLink, memory: HostMemory, run: readonly ReportMessage[]): Promise<void> {
+    const hostId = link.hostId!;
+    const sequence = memory.reports!;
+    const fresh = sequence.unhandled(run);
+    const states = fresh.filter(
+      (message): message is SessionState =>
+        message.type === 'session_state' && sequence.isNewestState(message.session_id, message.seq),
+    );
+    if (states.length > 0) {
+      const write = (some: readonly SessionState[]) => this.handlers.sessionStates(hostId, some);
+      if (!(await untilStored(this.#platform, () => link.isOpen, states, write))) return;
     }
-    const isTerminal =
-      message.type === 'session_state' && (message.state === 'stopped' || message.state === 'failed');
-    if (isTerminal) this.#sendSeen(memory);
-    else memory.seenTimer ??= this.#wheel.schedule(SEEN_AFTER_MS, () => this.#sendSeen(memory));
+    for (const message of fresh) {
+      if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
+      if (message.seq !== undefined) sequence.handled(message.seq);
+    }
+    if (sequence.last === null || run.every(({ seq }) => seq === undefined)) return;
+    this.#pulse.handled(hostId, sequence.bootId, sequence.last);
+    memory.link?.send({ type: 'seen', seq: sequence.last });
   }
 
   immediate(link: AgentLink, message: ImmediateMessage): void {
@@ -375,28 +382,18 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   async #capacity(link: AgentLink, memory: HostMemory, report: Capacity): Promise<void> {
     const hostId = link.hostId!;
     let gpus: SampledGpu[] = [];
-    const done = await this.#untilStored(link, async () => {
+    const write = async () => {
       gpus = await this.#batch.run((tx) => storeCapacity(tx, this.#platform, hostId, report));
-    });
+    };
+    const done = await untilStored(this.#platform, () => link.isOpen, [report], write);
     if (!done || this.#current(link) !== memory) return;
     memory.gpus = gpus;
     this.#tell({ hostId, what: 'reported' });
     if (link.capacityStored()) this.#safely('linkReady', hostId, () => this.handlers.linkReady(hostId));
   }
 
-  #untilStored(link: AgentLink, write: () => Promise<void>): Promise<boolean> {
-    return untilStored(this.#platform, () => link.isOpen, write);
-  }
-
-  #traceEvent(hostId: string, message: OrderedMessage & { type: 'session_trace_event' }): void {
+  #traceEvent(hostId: string, message: ReportMessage & { type: 'session_trace_event' }): void {
     this.#safely('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
-  }
-
-  #sendSeen(memory: HostMemory): void {
-    memory.seenTimer?.cancel();
-    memory.seenTimer = null;
-    const seq = memory.reports?.last ?? null;
-    if (seq !== null) memory.link?.send({ type: 'seen', seq });
   }
 
   #sendCommand(link: AgentLink, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
@@ -423,8 +420,6 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     memory.link = null;
     memory.responder?.close();
     memory.responder = null;
-    memory.seenTimer?.cancel();
-    memory.seenTimer = null;
     this.#pulse.forgetSamples(memory.gpus.map((gpu) => gpu.id));
     memory.gpus = [];
     this.#connected -= 1;
@@ -457,7 +452,6 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         responder: null,
         reports: null,
         gpus: [],
-        seenTimer: null,
         lastSeenMs,
         registrations: 0,
       };

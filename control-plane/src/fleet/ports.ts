@@ -42,8 +42,11 @@ export interface AgentHandlers {
    * the agent may be sent commands.
    */
   reconcile(tx: Tx, host: RegisteringHost, held: readonly HeldSession[]): Promise<{ afterCommit(): void }>;
-  /** Awaited before the report is confirmed to the agent; reports of foreign sessions are dropped in there. */
-  sessionState(hostId: string, report: SessionState): Promise<void>;
+  /**
+   * Awaited before the reports are confirmed to the agent; those of foreign sessions are dropped in there. Stores all of
+   * them or, when it throws, none.
+   */
+  sessionStates(hostId: string, reports: readonly SessionState[]): Promise<void>;
   /** For the drift check; ids as the agent listed them. */
   heartbeat(hostId: string, runningSessionIds: readonly string[]): void;
   traceEvent(hostId: string, event: SessionTraceEvent): void;

@@ -54,6 +54,27 @@ describe('numbers of reliable reports', () => {
     );
   });
 
+  test('so is each of several that are handled together', () => {
+    const run = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 20 });
+    fc.assert(
+      fc.property(fc.array(run, { maxLength: 20 }), (runs) => {
+        const reports = new ReportSequence('boot', null);
+        const handled: number[] = [];
+        for (const seqs of runs) {
+          const fresh = reports.unhandled(seqs.map((seq) => ({ seq }))).map(({ seq }) => seq);
+          for (const seq of fresh) reports.handled(seq);
+          handled.push(...fresh);
+        }
+        expect([...handled].sort((a, b) => a - b)).toEqual([...new Set(runs.flat())].sort((a, b) => a - b));
+      }),
+    );
+  });
+
+  test('what has no number is no repeat', () => {
+    const reports = new ReportSequence('boot', null);
+    expect(reports.unhandled([{}, { seq: 1 }, {}, { seq: 1 }])).toEqual([{}, { seq: 1 }, {}]);
+  });
+
   test('what is remembered is bounded', () => {
     const reports = new ReportSequence('boot', null);
     for (let seq = 1; seq <= 5_000; seq += 1) {

@@ -45,6 +45,17 @@ export class ReportSequence {
     return 'late';
   }
 
+  /** Those that were not handled yet, each number once. What has no number is never a repeat. */
+  unhandled<Report extends { seq?: number | undefined }>(reports: readonly Report[]): Report[] {
+    const seqs = new Set<number>();
+    return reports.filter(({ seq }) => {
+      if (seq === undefined) return true;
+      if (seqs.has(seq) || this.classify(seq) === 'repeat') return false;
+      seqs.add(seq);
+      return true;
+    });
+  }
+
   /** Notes that a report was handled (or dropped for good). */
   handled(seq: number): void {
     this.#handled.add(seq);

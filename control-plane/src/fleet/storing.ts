@@ -14,29 +14,36 @@ const RETRY_MS = SECOND_MS;
 /**
  * Runs a write that must not be lost. While the database is away it is repeated: the agent's next reports wait behind
  * it, and the agent keeps what is not confirmed. Any other error is ours; it is logged and the report counts as
- * handled, or the agent would send it for ever.
+ * handled, or the agent would send it for ever. Of several reports only the one that fails does.
  * @param isOpen whether somebody still waits for the outcome
- * @returns false: the link closed meanwhile, so the agent will send it again
+ * @param write all of them or none
+ * @returns false: the link closed meanwhile, so the agent will send them again
  */
-export async function untilStored(
-  { clock, logger }: Pick<Platform, 'clock' | 'logger'>,
+export async function untilStored<Report>(
+  platform: Pick<Platform, 'clock' | 'logger'>,
   isOpen: () => boolean,
-  write: () => Promise<void>,
+  reports: readonly Report[],
+  write: (reports: readonly Report[]) => Promise<void>,
 ): Promise<boolean> {
   for (;;) {
     try {
-      await write();
+      await write(reports);
       return true;
     } catch (error) {
       const isAway = isUnavailable(error) || (error instanceof ApiError && error.status === 503);
+      if (!isAway && reports.length > 1) break;
       if (!isAway) {
-        logger.error({ event: 'agent.report_failed', err: error });
+        platform.logger.error({ event: 'agent.report_failed', err: error });
         return true;
       }
-      await sleep(clock, RETRY_MS);
+      await sleep(platform.clock, RETRY_MS);
       if (!isOpen()) return false;
     }
   }
+  for (const report of reports) {
+    if (!(await untilStored(platform, isOpen, [report], write))) return false;
+  }
+  return true;
 }
 
 /**

@@ -1,7 +1,10 @@
+import { sleep, systemClock } from '../platform/clock.ts';
 import { type Database, isDown, type Tx } from '../platform/database/index.ts';
 
 /** More than this in one transaction would hold the write lock noticeably long. */
-const MAX_BATCH = 256;
+const MAX_BATCH = 128;
+/** So long writes gather behind others: a commit waits for the disk, however much or little is in it. */
+const GATHER_MS = 10;
 
 interface Job {
   work: (tx: Tx) => Promise<unknown>;
@@ -10,9 +13,10 @@ interface Job {
 }
 
 /**
- * Runs writes that arrive in one turn of the event loop in one transaction: when a thousand agents come back at once,
- * a transaction each would cost more than their registrations. Batches run one after the other, jobs in order of
- * arrival. A job that fails takes only itself down: the others are run again on their own.
+ * Runs writes that arrive together in one transaction: when a thousand agents come back at once, a transaction each
+ * would cost more than their registrations. The first after a rest waits for the end of its turn of the event loop;
+ * those that follow it closely gather. Batches run one after the other, jobs in order of arrival. A job that fails
+ * takes only itself down: the others are run again on their own.
  */
 export class TurnBatch {
   readonly #database: Database;
@@ -41,10 +45,10 @@ export class TurnBatch {
 
   async #drain(): Promise<void> {
     // Frames of other sockets that are readable in this turn join the batch.
-    await new Promise<void>((resolve) => setImmediate(resolve));
+    await nextTurn();
     while (this.#waiting.length > 0) {
-      const jobs = this.#waiting.splice(0, MAX_BATCH);
-      await this.#together(jobs);
+      await this.#together(this.#waiting.splice(0, MAX_BATCH));
+      await (this.#waiting.length < MAX_BATCH ? sleep(systemClock, GATHER_MS) : nextTurn());
     }
     this.#running = null;
   }
@@ -66,4 +70,8 @@ export class TurnBatch {
       for (const job of jobs) await this.#together([job]);
     }
   }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

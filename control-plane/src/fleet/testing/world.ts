@@ -42,9 +42,9 @@ class RecordingHandlers implements AgentHandlers {
     return { afterCommit: () => this.onAfterCommit(host.hostId) };
   }
 
-  async sessionState(hostId: string, report: SessionState): Promise<void> {
-    await this.onState(report);
-    this.states.push({ hostId, report });
+  async sessionStates(hostId: string, reports: readonly SessionState[]): Promise<void> {
+    for (const report of reports) await this.onState(report);
+    this.states.push(...reports.map((report) => ({ hostId, report })));
   }
 
   heartbeat(hostId: string, running: readonly string[]): void {

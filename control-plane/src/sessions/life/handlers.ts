@@ -127,9 +127,7 @@ export function createHandlers(
       };
     },
 
-    async sessionState(hostId, report) {
-      await transitions.report(hostId, report.session_id, report);
-    },
+    sessionStates: (hostId, reports) => transitions.report(hostId, reports),
 
     heartbeat(hostId, runningSessionIds) {
       const listed = new Set(runningSessionIds);
@@ -232,10 +230,12 @@ export function createHandlers(
   /** The text alone: a session waits for its host, and is none the worse for it. */
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
-    const ids = await setDetailOfHost(database.db, hostId, DETAIL.host_unreachable, null, nowMs);
+    const ids = await fleet.write((tx) => setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs));
     // The host may be back already, and this write may have come after the one that said so.
     if (fleet.isConnected(hostId))
-      await setDetailOfHost(database.db, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs);
+      await fleet.write((tx) =>
+        setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
+      );
     for (const id of ids) bus.publish(changedSubject(id), {});
   }
 

@@ -8,7 +8,15 @@ import type { Platform } from '../../platform/platform.ts';
 import { changedSubject } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
 import type { SessionRow } from '../record.ts';
-import { endSession, loadSession, moveSession, setDetail, setLateFields, settleSwap } from '../store.ts';
+import {
+  endSession,
+  loadSession,
+  loadSessions,
+  moveSession,
+  setDetail,
+  setLateFields,
+  settleSwap,
+} from '../store.ts';
 import type { LiveSessions } from './live.ts';
 import {
   type ControlEnd,
@@ -39,16 +47,11 @@ export interface Change {
   failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
 }
 
-interface Reported {
-  /** undefined: of another host. */
-  row: SessionRow | undefined;
-  /** null: there is none. */
-  change: Change | null;
-}
+type HostReport = SessionReport & { session_id: string };
 
 export interface Transitions {
-  /** Applies a report of the session's own host. @returns the row as it was decided upon; undefined for a foreign one */
-  report(hostId: string, sessionId: string, report: SessionReport): Promise<SessionRow | undefined>;
+  /** Applies reports of one host in their order, all or none; those of sessions of others do nothing. */
+  report(hostId: string, reports: readonly HostReport[]): Promise<void>;
   /**
    * Ends a session for a reason of the control plane, if it is in one of the given states.
    * @param guard called first in the transaction; what it throws rolls back (the fence of a background task)
@@ -174,10 +177,9 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
   async function decideUntilWritten<T>(
     sessionId: string,
     decide: (tx: Tx, row: SessionRow) => Promise<T | null>,
-    transact: Transact = (work) => database.transaction(work),
   ): Promise<T | undefined> {
     for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
-      const result = await transact(async (tx) => {
+      const result = await database.transaction(async (tx) => {
         const row = await loadSession(tx, sessionId);
         return row === undefined ? undefined : decide(tx, row);
       });
@@ -187,38 +189,59 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     return undefined;
   }
 
+  /**
+   * @param rows as read in this transaction; what is not in there is read
+   * @returns null: no session of this host
+   */
+  async function applyReport(
+    tx: Tx,
+    hostId: string,
+    report: HostReport,
+    rows: Map<string, SessionRow>,
+  ): Promise<Change | null> {
+    const { session_id } = report;
+    for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
+      const row = rows.get(session_id) ?? (await loadSession(tx, session_id));
+      // One decision, and the row is another than it was read.
+      rows.delete(session_id);
+      if (row === undefined || row.host_id !== hostId) {
+        logger.debug({ event: 'session.report_foreign', session_id, host_id: hostId });
+        return null;
+      }
+      const step = decideReport(row, report);
+      if (step.kind === 'ignore' && step.why === 'illegal')
+        logger.debug({ event: 'session.report_ignored', session_id, from: row.state, to: report.state });
+      const change = await applyStep(tx, row, step, opensRelay(report));
+      if (change !== null) return change;
+    }
+    logger.warn({ event: 'session.contended', session_id });
+    return null;
+  }
+
   return {
     applyStep,
     applyEnd,
     announce,
 
-    async report(hostId, sessionId, report) {
+    async report(hostId, reports) {
       // What ends a session holds a GPU's row as well, and two such of one transaction could wait in a ring with another.
-      const endsSomething = report.state === 'stopped' || report.state === 'failed';
-      const transact = endsSomething ? undefined : together;
-      const outcome = await decideUntilWritten(sessionId, decide, transact);
-
-      async function decide(tx: Tx, row: SessionRow): Promise<Reported | null> {
-        if (row.host_id !== hostId) return { row: undefined, change: null };
-        const step = decideReport(row, report);
-        if (step.kind === 'ignore' && step.why === 'illegal')
-          logger.debug({
-            event: 'session.report_ignored',
-            session_id: sessionId,
-            from: row.state,
-            to: report.state,
-          });
-        const change = await applyStep(tx, row, step, opensRelay(report));
-        return change === null ? null : { row, change };
+      const endsSomething = reports.some(({ state }) => isTerminal(state));
+      const transact: Transact = endsSomething ? (work) => database.transaction(work) : together;
+      const changes = await transact(async (tx) => {
+        const ids = new Set(reports.map(({ session_id }) => session_id));
+        const rows = new Map((await loadSessions(tx, [...ids])).map((row) => [row.id, row]));
+        const applied: Change[] = [];
+        for (const report of reports) {
+          const change = await applyReport(tx, hostId, report, rows);
+          if (change !== null) applied.push(change);
+        }
+        return applied;
+      });
+      for (const change of changes) {
+        const known = live.get(change.id);
+        if (known !== undefined) known.reportedAt = clock.monotonicMs();
+        announce(change);
       }
-      if (outcome?.row === undefined) {
-        logger.debug({ event: 'session.report_foreign', session_id: sessionId, host_id: hostId });
-        return undefined;
-      }
-      const known = live.get(sessionId);
-      if (known !== undefined) known.reportedAt = clock.monotonicMs();
-      if (outcome.change !== null) announce(outcome.change);
-      return outcome.row;
     },
 
     async end(sessionId, end, when, guard) {

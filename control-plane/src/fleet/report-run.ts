@@ -1,0 +1,28 @@
+import type { AgentMessage } from '@footlight/protocol/agent';
+
+/** Handled in order: what changes records, and what is confirmed by its number. */
+export type OrderedMessage = Extract<
+  AgentMessage,
+  { type: 'capacity' | 'session_state' | 'session_trace_event' | 'image_state' }
+>;
+export type ReportMessage = Exclude<OrderedMessage, { type: 'capacity' }>;
+
+/** More than this in one write would keep others waiting noticeably long. */
+const MAX_RUN = 64;
+
+/**
+ * How many of the waiting messages of an agent are handled together: one write, and one confirmation of all.
+ * @param waiting oldest first, at least one
+ * @returns 1 for a capacity, which comes between reports, and for the end of a session, which holds more than the
+ * session's own row and is confirmed at once
+ */
+export function lengthOfRun(waiting: readonly { message: OrderedMessage }[]): number {
+  const end = waiting.findIndex(({ message }, n) => n === MAX_RUN || standsAlone(message));
+  return end === -1 ? waiting.length : Math.max(1, end);
+}
+
+function standsAlone(message: OrderedMessage): boolean {
+  return message.type === 'capacity' || (message.type === 'session_state' && isFinal(message.state));
+}
+
+const isFinal = (state: string): boolean => state === 'stopped' || state === 'failed';
