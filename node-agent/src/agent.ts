@@ -4,6 +4,8 @@ import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
 import { DisplayWatch } from './console/display-watch.ts';
 import { type Displays, linuxDisplays } from './console/displays.ts';
+import { type ConsoleScreens, HostConsole } from './console/host-console.ts';
+import { westonScreens } from './console/weston.ts';
 import { type HealthServer, serveHealth } from './health/server.ts';
 import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
@@ -36,6 +38,8 @@ export interface AgentDeps {
   clock: Clock;
   /** Left out: those of this machine. */
   displays?: Displays;
+  /** Left out: what weston can show on this machine. */
+  screens?: ConsoleScreens;
   random: Random;
   logger: Logger;
 }
@@ -52,6 +56,7 @@ export class Agent {
   readonly #settings: HostSettings;
   readonly #inventory: Inventory;
   readonly #displays: DisplayWatch;
+  readonly #console: HostConsole;
   readonly #workers: MediaWorkerPool;
   readonly #supervisor: Supervisor;
   readonly #link: ControlLink;
@@ -81,14 +86,16 @@ export class Agent {
       { ...config, bootId: deps.random.uuid(), agentVersion: AGENT_VERSION },
       { ...deps, identity: new IdentityStore(config.stateDir, deps.random), handler: this.#handler() },
     );
+    const displays = deps.displays ?? linuxDisplays();
+    this.#console = new HostConsole(displays, deps.screens ?? westonScreens());
     this.#displays = new DisplayWatch({
-      displays: deps.displays ?? linuxDisplays(),
+      displays,
       clock: deps.clock,
       changed: () => this.#report(),
     });
     const root = process.getuid?.() === 0;
     this.#supervisor = new Supervisor(
-      { orphanSecs: config.orphanSecs, context: () => this.#launchContext() },
+      { orphanSecs: config.orphanSecs, context: () => this.#launchContext(), console: this.#console },
       {
         ...deps,
         link: this.#link,
@@ -207,6 +214,7 @@ export class Agent {
           'display',
           'stream_resize',
           ...(this.#config.processRuntime ? ['process_runtime'] : []),
+          ...(this.#console.isUsable ? ['console'] : []),
         ],
         sessions: this.#supervisor.held(),
       }),
@@ -257,7 +265,8 @@ export class Agent {
     }
   }
 
-  async #configUpdate({ settings }: ConfigUpdate): Promise<Verdict> {
+  async #configUpdate({ settings, console_config }: ConfigUpdate): Promise<Verdict> {
+    this.#console.configure(console_config);
     await this.#settings.apply(settings);
     this.#report();
     return OK;

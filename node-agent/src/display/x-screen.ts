@@ -36,6 +36,13 @@ export class XScreenSize {
     return new XScreenSize(x, await x.ask<XRandr>((callback) => x.client.require('randr', callback)));
   }
 
+  async size(): Promise<ScreenSize> {
+    const { width, height } = await this.#x.ask<ScreenSize>((callback) =>
+      this.#x.client.GetGeometry(this.#x.root, callback),
+    );
+    return { width, height };
+  }
+
   /** @throws when the screen does not take the size; it may then be without a picture until a resize that works */
   async resize({ width, height }: ScreenSize): Promise<void> {
     const before = await this.#resources();
@@ -46,9 +53,7 @@ export class XScreenSize {
     this.#randr.SetScreenSize(this.#x.root, width, height, mmWidth, mmHeight);
     const mode = await this.#mode(before, { width, height });
     await this.#configure(await this.#resources(), mode);
-    const size = await this.#x.ask<ScreenSize>((callback) =>
-      this.#x.client.GetGeometry(this.#x.root, callback),
-    );
+    const size = await this.size();
     if (size.width !== width || size.height !== height)
       throw new Error(`the display stayed at ${size.width}×${size.height}`);
   }

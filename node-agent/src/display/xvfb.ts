@@ -23,7 +23,7 @@ export interface DisplayRecord {
   socket: string | null;
 }
 
-/** A virtual display. Ends with close(), which leaves neither lock nor socket behind. */
+/** What a session draws on. Ends with close(), which leaves neither lock nor socket behind. */
 export interface Display {
   readonly number: number;
   /** ":N". */
@@ -51,17 +51,34 @@ export async function makeCookie({ dirs, user }: HelperOptions, random: Random):
   return cookie;
 }
 
+/** Brings up what a session draws on, with that cookie. @throws when it does not come up; nothing is left then */
+export type StartDisplay = (options: DisplayOptions, cookie: Buffer, deps: HelperDeps) => Promise<Display>;
+
+/** Starts an Xvfb of the session's size. @throws when no server comes up within 10 s */
+export const startXvfb: StartDisplay = (options, cookie, deps) => {
+  const size = `${options.width}x${options.height}x24`;
+  return startXServer(['Xvfb', '-screen', '0', size, '+extension', 'GLX'], {}, options, cookie, deps);
+};
+
 /**
- * Starts an Xvfb of the session's size as the session's user; the program runs when this comes back.
+ * Starts an X server as the session's user; it answers when this comes back.
  *
  * The server picks a free number and says so when it is ready (-displayfd). It listens on its file socket only:
  * an abstract socket could be reached from every mount namespace. Whoever connects needs the cookie, which only
  * the session's user can read.
+ * @param program its name, and words that only it knows
+ * @param env on top of what every helper gets
  * @param cookie the one in the session's file
  * @throws when no server comes up within 10 s
  */
-export async function startXvfb(options: DisplayOptions, cookie: Buffer, deps: HelperDeps): Promise<Display> {
-  const { dirs, user, width, height } = options;
+export async function startXServer(
+  [program, ...words]: readonly [string, ...string[]],
+  env: Record<string, string>,
+  options: HelperOptions,
+  cookie: Buffer,
+  deps: HelperDeps,
+): Promise<Display> {
+  const { dirs, user } = options;
   makeSocketDir();
   const log = new LogRing(64 * 1024);
   let numberText = '';
@@ -72,13 +89,14 @@ export async function startXvfb(options: DisplayOptions, cookie: Buffer, deps: H
   // A server that picks its own number takes the socket of another one of its user away from it.
   const reserved = user === null ? reserveDisplay() : null;
   const argv = asSessionUser(user, [
-    'Xvfb',
+    program,
     ...(reserved === null ? [] : [`:${reserved}`]),
-    ...['-displayfd', '3', '-screen', '0', `${width}x${height}x24`, '-auth', dirs.xauthority],
-    ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0', '+extension', 'GLX'],
+    ...['-displayfd', '3', '-auth', dirs.xauthority],
+    ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0'],
+    ...words,
   ]);
   const child = await startChild(argv, {
-    env: helperEnvironment(deps.env, options.sessionId, dirs),
+    env: { ...helperEnvironment(deps.env, options.sessionId, dirs), ...env },
     cwd: '/',
     onOutput: (chunk) => log.add(chunk),
     onReport: (chunk) => {
@@ -99,12 +117,12 @@ export async function startXvfb(options: DisplayOptions, cookie: Buffer, deps: H
     child.signal('SIGKILL');
     await child.exited;
     if (reserved !== null) rmSync(lockFile(reserved), { force: true });
-    throw new Error(`Xvfb did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
+    throw new Error(`${program} did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
   }
-  return new RunningXvfb(number, cookie, child, deps.clock);
+  return new RunningXServer(number, cookie, child, deps.clock);
 }
 
-class RunningXvfb implements Display {
+class RunningXServer implements Display {
   readonly number: number;
   readonly name: string;
   readonly socket: string;

@@ -178,6 +178,7 @@ export class MediaSession {
       );
       this.#input.connect(await XInput.open(this.#display));
       this.#screen = await XScreenSize.open(this.#display);
+      this.#sizes.found(await this.#screen.size());
       this.#desk = await SessionDesk.open(this.#display, {
         forEachViewer: (visit) => this.#peers.forEach(visit),
         onPresented: (watch) => this.#options.send({ type: 'app_presented', watch }),
@@ -185,6 +186,7 @@ export class MediaSession {
     } catch (error) {
       throw new MediaFailure('display_failed', text(error));
     }
+    if (prepare.encodes === false) return;
     try {
       this.#video = this.#buildVideo();
     } catch (error) {

@@ -100,3 +100,10 @@ describe('where a point of the picture lies on the display', () => {
     expect(Math.abs(at.y - toY)).toBeLessThanOrEqual(1);
   });
 });
+
+test('a display that has a size of its own is pointed at in its own pixels', () => {
+  const { display } = world();
+  display.found({ width: 2560, height: 1440 });
+  expect(display.message(LAUNCH)).toMatchObject({ render_width: 2560, stream_width: 1280 });
+  expect(display.toDisplay(1279, 719)).toEqual({ x: 2559, y: 1439 });
+});

@@ -31,6 +31,11 @@ export class SessionDisplay {
     this.#world = world;
   }
 
+  /** The display may have a size of its own, as one that is plugged into the host has. */
+  found(size: ScreenSize): void {
+    this.#render = size;
+  }
+
   get render(): ScreenSize {
     return this.#render;
   }

@@ -44,6 +44,8 @@ const prepare = z.object({
   /** Directory of the session's own, writable by uid: HOME and XDG_RUNTIME_DIR of the worker. */
   scratch_dir: z.string().max(4096),
   stream: streamSpecSchema,
+  /** false: nothing of it is streamed, and the worker only watches what the app draws. Left out: it is. */
+  encodes: z.boolean().optional(),
   encoder: encoderChoice,
   /** Effective host settings (config catalog keys); unknown keys are ignored, missing ones take defaults. */
   settings: z.record(z.string(), z.unknown()),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { displayProblem } from './display-rules.ts';
+import { besideHostProblem, displayProblem } from './display-rules.ts';
 
 const STREAM = {
   width: 1280,
@@ -28,4 +28,16 @@ test.each([
   ['a scale above 3', { ui_scale: 3.5 }],
 ])('%s does not', (_what, change) => {
   expect(displayProblem(change, STREAM)).not.toBeNull();
+});
+
+const RENDER = { render_width: 640 };
+const PICTURE = { stream_width: 640 };
+test.each([
+  ['a session of a virtual display', 'stream_only', { ...RENDER, ...PICTURE }, true],
+  ['the picture of a display beside the host', 'dual_output', PICTURE, true],
+  ['the size of a display beside the host', 'dual_output', RENDER, false],
+  ['a picture where nothing is streamed', 'local_only', PICTURE, false],
+  ['a scale where nothing is streamed', 'local_only', {}, true],
+] as const)('%s: %s', (_what, topology, change, passes) => {
+  expect(besideHostProblem(change, topology) === null).toBe(passes);
 });

@@ -1,4 +1,4 @@
-import type { SessionDisplayUpdate, StreamSpec } from '@footlight/protocol/agent';
+import type { SessionDisplayUpdate, StreamSpec, VideoTopology } from '@footlight/protocol/agent';
 
 const MIN_RENDER_PX = 16;
 const MIN_UI_SCALE = 1;
@@ -27,6 +27,19 @@ export function displayProblem(
   return stream_width === undefined || isRung
     ? null
     : `${stream_width}×${stream_height} is no size of this stream`;
+}
+
+/**
+ * What speaks against it where the display is one beside the host, which has the size that it has. Pure.
+ * @returns null when nothing does
+ */
+export function besideHostProblem(
+  { render_width, stream_width }: Pick<SessionDisplayUpdate, 'render_width' | 'stream_width'>,
+  topology: VideoTopology,
+): string | null {
+  if (topology === 'stream_only') return null;
+  if (render_width !== undefined) return 'a display beside the host keeps its size';
+  return topology === 'local_only' && stream_width !== undefined ? 'the session is not streamed' : null;
 }
 
 function isSide(pixels: number | undefined, launch: number): boolean {

@@ -2,6 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Displays } from '../console/displays.ts';
+import { HostConsole } from '../console/host-console.ts';
 import type { ReliableMessage } from '../link/outbox.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { ManualClock } from '../platform/manual-clock.ts';
@@ -19,6 +21,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(stateDir, { recursive: true, force: true }));
 
+const NOTHING: Displays = {
+  read: async () => ({ connectors: [], outputs: [], audio_sinks: [], input_devices: [] }),
+};
+
 /** A host with one session, which waits for a home and so needs nothing of the machine. */
 async function host(orphanSecs: number, graceSecs: number) {
   const clock = new ManualClock();
@@ -30,6 +36,10 @@ async function host(orphanSecs: number, graceSecs: number) {
   const supervisor = new Supervisor(
     {
       orphanSecs,
+      console: new HostConsole(NOTHING, {
+        isUsable: () => false,
+        open: () => Promise.reject(new Error('none')),
+      }),
       context: () => ({
         processRuntime: true,
         containerEngine: false,

@@ -262,6 +262,7 @@ describe('what a host takes', () => {
   const host: HostFacts = {
     processRuntime: true,
     containerEngine: false,
+    console: 'none',
     homeRoot: '/srv/homes',
     encoderFamily: 'openh264',
     encoders: [
@@ -284,6 +285,9 @@ describe('what a host takes', () => {
     change(assign);
     return decideAssign(assign, { ...host, ...facts })?.code ?? null;
   };
+  const beside = (video_topology: 'local_only' | 'dual_output') => (assign: SessionAssign) =>
+    Object.assign(assign, { video_topology });
+  const FREE_UNENCODED: Partial<HostFacts> = { console: 'free', encoders: [] };
   const home = (ref: string, provider: 'local' | 'volume' = 'local') => ({
     provider,
     ref,
@@ -302,7 +306,17 @@ describe('what a host takes', () => {
       { containerEngine: true },
       'image_missing',
     ],
-    ['a console', (a) => Object.assign(a, { video_topology: 'dual_output' }), {}, 'unsupported'],
+    ['a display where there is none', beside('dual_output'), {}, 'unsupported'],
+    ['a display that is turned off', beside('local_only'), { console: 'off' }, 'unsupported'],
+    ['a display that another session has', beside('local_only'), { console: 'taken' }, 'busy'],
+    ['a display that is free', beside('dual_output'), { console: 'free' }, null],
+    [
+      'nothing to encode with, streamed as well',
+      beside('dual_output'),
+      FREE_UNENCODED,
+      'encoder_unavailable',
+    ],
+    ['nothing to encode with, shown there alone', beside('local_only'), FREE_UNENCODED, null],
     ['a home', (a) => Object.assign(a.app, { home: home('/srv/homes/a/b') }), {}, null],
     ['the root itself', (a) => Object.assign(a.app, { home: home('/srv/homes') }), {}, 'policy'],
     ['dots', (a) => Object.assign(a.app, { home: home('/srv/homes/a/../../etc') }), {}, 'policy'],

@@ -1,8 +1,11 @@
 import type { AppSpec, EncoderInfo, NackCode, SessionAssign } from '@footlight/protocol/agent';
+import type { ConsoleState } from '../console/host-console.ts';
 import { isBelow } from './home.ts';
 
 /** What of the host decides whether an assignment is taken. */
 export interface HostFacts {
+  /** The display beside the host. */
+  console: ConsoleState;
   processRuntime: boolean;
   /** A container engine answers. */
   containerEngine: boolean;
@@ -25,10 +28,18 @@ export interface Refusal {
  * @returns null when nothing speaks against it
  */
 export function decideAssign(assign: SessionAssign, host: HostFacts): Refusal | null {
-  if (assign.video_topology !== 'stream_only')
-    return refuse('unsupported', 'this host has no console display');
-  return decideApp(assign.app, host) ?? streamRefusal(assign, host);
+  const { video_topology } = assign;
+  const consoleRefusal = video_topology === 'stream_only' ? null : CONSOLE_REFUSALS[host.console];
+  const encodes = video_topology !== 'local_only';
+  return consoleRefusal ?? decideApp(assign.app, host) ?? (encodes ? streamRefusal(assign, host) : null);
 }
+
+const CONSOLE_REFUSALS: Record<ConsoleState, Refusal | null> = {
+  none: { code: 'unsupported', error: 'this host can show nothing on a display of its own' },
+  off: { code: 'unsupported', error: 'the display beside this host is turned off' },
+  taken: { code: 'busy', error: 'another session has the display beside this host' },
+  free: null,
+};
 
 /** Whether this host may and can run an app. Pure. @returns null when nothing speaks against it */
 export function decideApp(app: AppSpec, host: HostFacts): Refusal | null {

@@ -9,7 +9,7 @@ import {
   type SessionSwapApp,
   type SessionTune,
 } from '@footlight/protocol/agent';
-import type { DisplayRecord } from '../display/xvfb.ts';
+import type { DisplayRecord, StartDisplay } from '../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { Verdict } from '../link/ack-store.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
@@ -19,7 +19,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Random } from '../platform/random.ts';
 import { errorText, plainText } from '../platform/text.ts';
 import type { Runtime, SessionDirs } from '../runtime/runtime.ts';
-import { displayProblem } from './display-rules.ts';
+import { besideHostProblem, displayProblem } from './display-rules.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { killSessionProcesses } from './leftovers.ts';
@@ -72,6 +72,8 @@ export interface SessionDeps {
 /** What the supervisor decided about a session before it began. */
 export interface SessionPlan {
   assign: SessionAssign;
+  /** Brings up what the session draws on. */
+  startDisplay: StartDisplay;
   uid: number | null;
   /** Groups that the session's user needs for its GPU. */
   groups: number[];
@@ -103,7 +105,7 @@ export class Session {
   readonly #idle: IdleTimer;
   readonly #app: SessionApp;
   readonly #abort = new AbortController();
-  #machine: Machine = newMachine();
+  #machine: Machine;
   #preparation: Promise<void> = Promise.resolve();
   #screen: Screen | null = null;
   #stage: Stage | null = null;
@@ -122,6 +124,7 @@ export class Session {
   constructor(plan: SessionPlan, deps: SessionDeps) {
     const { assign } = plan;
     this.id = assign.session_id;
+    this.#machine = newMachine(assign.video_topology !== 'local_only');
     this.#plan = plan;
     this.#deps = deps;
     this.#tenancy = new Tenancy({ ...plan, home: assign.app.home }, deps.homes, deps.uids);
@@ -191,7 +194,8 @@ export class Session {
   async updateDisplay(command: SessionDisplayUpdate): Promise<Verdict> {
     const worker = this.#worker;
     if (this.#machine.phase !== 'running' || worker === null) return rejected('the session does not run');
-    const problem = displayProblem(command, this.#plan.assign.stream);
+    const { stream, video_topology } = this.#plan.assign;
+    const problem = besideHostProblem(command, video_topology) ?? displayProblem(command, stream);
     if (problem !== null) return rejected(problem);
     this.#displayRequests += 1;
     const request = this.#displayRequests;
@@ -363,6 +367,7 @@ export class Session {
       user: this.#tenancy.user,
       dirs: this.#dirs,
       ended: this.#abort.signal,
+      startDisplay: this.#plan.startDisplay,
       width: stream.width,
       height: stream.height,
       audio: stream.audio,
@@ -474,6 +479,7 @@ export class Session {
       pulse_server: screen.audio?.server ?? null,
       scratch_dir: this.#dirs.scratch,
       stream: assign.stream,
+      encodes: assign.video_topology !== 'local_only',
       encoder,
       settings,
       media,

@@ -2,10 +2,11 @@ import type { AudioServer } from '../display/audio-server.ts';
 import { startAudioServer } from '../display/audio-server.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { startWindowManager, type WindowManager } from '../display/window-manager.ts';
-import { type Display, makeCookie, startXvfb } from '../display/xvfb.ts';
+import { type Display, makeCookie, type StartDisplay } from '../display/xvfb.ts';
 import { errorText } from '../platform/text.ts';
 
 export interface StageOptions extends HelperOptions {
+  startDisplay: StartDisplay;
   width: number;
   height: number;
   audio: boolean;
@@ -56,7 +57,7 @@ export class Stage {
   ): Promise<Stage> {
     const cookie = await makeCookie(options, deps.random);
     // The display before the sound, because it takes longer.
-    const screen = startXvfb(options, cookie, deps);
+    const screen = options.startDisplay(options, cookie, deps);
     const sound =
       options.audio || options.microphone ? startAudioServer(options, deps) : Promise.resolve(null);
     const [screenResult, soundResult] = await Promise.allSettled([screen, sound]);

@@ -8,6 +8,8 @@ import {
   type SessionSwapApp,
   STOP_GRACE_DEFAULT_MS,
 } from '@footlight/protocol/agent';
+import type { ConsoleClaim, HostConsole } from '../console/host-console.ts';
+import { startXvfb } from '../display/xvfb.ts';
 import type { Verdict } from '../link/ack-store.ts';
 import { type Clock, type Timer, within } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -16,7 +18,7 @@ import { decideApp, decideAssign, type HostFacts } from './policy.ts';
 import { Session, type SessionDeps, type SessionPlan } from './session.ts';
 
 /** What a launch takes from the host's configuration at that moment. */
-export interface LaunchContext extends HostFacts {
+export interface LaunchContext extends Omit<HostFacts, 'console'> {
   settings: Record<string, unknown>;
   media: SessionPlan['media'];
   /** Device file of a GPU; null for software. */
@@ -29,6 +31,8 @@ export interface SupervisorOptions {
   /** 0 = sessions stay for ever without a control plane. */
   orphanSecs: number;
   context: () => LaunchContext;
+  /** The display beside this host. */
+  console: HostConsole;
 }
 
 const OK: Verdict = { ok: true };
@@ -170,7 +174,7 @@ export class Supervisor {
   }
 
   #swap(session: Session, command: SessionSwapApp): Verdict {
-    const refusal = decideApp(command.app, this.#options.context());
+    const refusal = decideApp(command.app, this.#facts());
     if (refusal === null) return session.swapApp(command);
     this.#logger.warn({ session_id: session.id, ...refusal }, 'swap.refused');
     return { ok: false, ...refusal };
@@ -185,20 +189,24 @@ export class Supervisor {
         error: this.#closing ? 'the agent is stopping' : 'too many sessions',
       };
     }
-    const context = this.#options.context();
+    const context = this.#facts();
     const refusal = decideAssign(assign, context);
     if (refusal) {
       this.#logger.warn({ session_id: assign.session_id, ...refusal }, 'session.refused');
       return { ok: false, ...refusal };
     }
+    // Right away: while a uid is looked for, another one may ask for the display.
+    const claim = assign.video_topology === 'stream_only' ? null : this.#options.console.claim();
     const uid = await this.#takeUid(assign);
     if (uid === 'none_free') {
+      claim?.release();
       return { ok: false, code: 'busy', error: 'every uid of SERVICE_PROCESS_UIDS is in use' };
     }
     const family = assign.encoder ?? context.encoderFamily;
     const session = new Session(
       {
-        assign,
+        assign: claim === null ? assign : heardAs(assign, claim),
+        startDisplay: claim?.startDisplay ?? startXvfb,
         uid,
         groups: assign.app.gpu ? context.gpuGroups(assign.gpu_index) : [],
         homeRoot: context.homeRoot,
@@ -213,9 +221,14 @@ export class Supervisor {
       this.#deps,
     );
     this.#sessions.set(session.id, session);
+    if (claim !== null) void session.ended.then(() => claim.release());
     session.linkUp = this.#linkUp;
     session.begin();
     return OK;
+  }
+
+  #facts(): LaunchContext & HostFacts {
+    return { ...this.#options.context(), console: this.#options.console.state };
   }
 
   async #takeUid(assign: SessionAssign): Promise<number | null | 'none_free'> {
@@ -234,6 +247,17 @@ export class Supervisor {
       reason,
     });
   }
+}
+
+/** Who hears a session that is shown beside the host: the sound of its viewers is a setting, and nobody has a microphone
+ * for one that is not streamed. */
+function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssign {
+  const isStreamed = assign.video_topology === 'dual_output';
+  const { stream } = assign;
+  return {
+    ...assign,
+    stream: { ...stream, audio: stream.audio && isStreamed && audible, mic: stream.mic && isStreamed },
+  };
 }
 
 /** Commands about a session that is held, besides its assignment and its stop. */

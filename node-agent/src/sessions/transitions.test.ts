@@ -174,3 +174,23 @@ describe('how a session ends', () => {
     );
   });
 });
+
+describe('a session that is shown beside the host alone', () => {
+  const { machine, effects } = run(STARTED, newMachine(false));
+
+  test('runs as soon as its app was started, with no step of an encoder', () => {
+    expect(machine.phase).toBe('running');
+    expect(details(effects)).toEqual(['preparing home', 'starting display', 'starting app', 'app booting']);
+    expect(effects).not.toContainEqual({ kind: 'start_encoder' });
+  });
+
+  test('waits for whoever watches its app', () => {
+    const early = run([{ kind: 'stage_ready' }, { kind: 'start' }], newMachine(false));
+    expect(early.machine.phase).toBe('starting');
+    expect(run([{ kind: 'worker_ready' }], early.machine).machine.phase).toBe('running');
+  });
+
+  test('is presented like any other', () => {
+    expect(details(run([{ kind: 'presented' }], machine).effects)).toEqual(['app presented']);
+  });
+});

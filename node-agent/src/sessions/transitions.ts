@@ -10,7 +10,8 @@ import { LAUNCH_STEPS } from '@footlight/protocol/agent';
  *                                       ending ──torn down──► ended (stopped | failed)
  *
  * Preparation and start overlap: the app starts as soon as display, sound and home stand and the start was
- * asked for, the encoder as soon as its worker is prepared and the app was started. The first cause of an end wins.
+ * asked for, the encoder as soon as its worker is prepared and the app was started. A session that is not encoded runs
+ * from that moment on. The first cause of an end wins.
  * A failure is reported only when everything is gone, and never as `stopping` before it, because what fails while
  * stopping counts as stopped.
  */
@@ -23,6 +24,8 @@ export type Ending =
 
 export interface Machine {
   readonly phase: Phase;
+  /** false: what it draws is shown beside the host alone, so there is no encoder to wait for. */
+  readonly encodes: boolean;
   readonly startRequested: boolean;
   /** Home, display and sound stand. */
   readonly stageReady: boolean;
@@ -70,9 +73,10 @@ export interface Step {
 /** Grace of an end that nobody asked for. */
 const FAILURE_GRACE_MS = 500;
 
-export function newMachine(): Machine {
+export function newMachine(encodes = true): Machine {
   return {
     phase: 'preparing',
+    encodes,
     startRequested: false,
     stageReady: false,
     workerReady: false,
@@ -173,6 +177,10 @@ function proceed(machine: Machine): Step {
   }
   if (next.appStarted && next.workerReady && !next.encoderStarted) {
     next = { ...next, encoderStarted: true };
+    if (!next.encodes) {
+      const shown = encoding(next);
+      return { machine: shown.machine, effects: [...effects, ...shown.effects] };
+    }
     effects.push(
       { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_encoder },
       { kind: 'start_encoder' },

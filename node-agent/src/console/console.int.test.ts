@@ -1,0 +1,219 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConsoleCapabilities, ConsoleConfig, VideoTopology } from '@footlight/protocol/agent';
+import { consoleDefaults } from '@footlight/protocol/rest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Agent } from '../agent.ts';
+import { readConfig } from '../config/environment.ts';
+import type { HelperDeps, HelperOptions } from '../display/helper.ts';
+import { type Display, startXvfb } from '../display/xvfb.ts';
+import { systemClock } from '../platform/clock.ts';
+import { silentLogger } from '../platform/logger.ts';
+import { systemRandom } from '../platform/random.ts';
+import { assignment } from '../testing/assignments.ts';
+import { ControlStandIn } from '../testing/control-stand-in.ts';
+import { type DisplayTrace, tracesOf } from '../testing/traces.ts';
+import type { ConsoleScreens } from './host-console.ts';
+import type { ChosenOutput } from './output-choice.ts';
+
+const UIDS: [number, number] = [71_060, 71_069];
+
+/** A monitor of 800 × 600 with a virtual display in the place of its connector. */
+class PlayedMonitor implements ConsoleScreens {
+  readonly story: string[] = [];
+  readonly traces: DisplayTrace[] = [];
+  isPlugged = true;
+  #shown: Display | null = null;
+
+  isUsable(): boolean {
+    return true;
+  }
+
+  async read(): Promise<ConsoleCapabilities> {
+    const output = { id: 'card1:DP-4', card: 'card1', connector: 'DP-4', connected: this.isPlugged };
+    return {
+      connectors: ['DP-4'],
+      outputs: [{ ...output, render_node: null, active_mode: null, modes: [] }],
+      audio_sinks: [],
+      input_devices: [],
+    };
+  }
+
+  async open(
+    output: ChosenOutput,
+    options: HelperOptions,
+    cookie: Buffer,
+    deps: HelperDeps,
+  ): Promise<Display> {
+    const display = await startXvfb({ ...options, width: 800, height: 600 }, cookie, deps);
+    this.story.push(`${output.connector} shows`);
+    this.traces.push({ number: display.number, socketInode: display.record.socket_inode });
+    this.#shown = display;
+    void display.exited.then(() => this.story.push(`${output.connector} is free`));
+    return display;
+  }
+
+  die(): void {
+    process.kill(this.#shown?.record.pid ?? 0, 'SIGKILL');
+  }
+}
+
+const monitor = new PlayedMonitor();
+let control: ControlStandIn;
+let agent: Agent;
+let stateDir: string;
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'footlight-console-'));
+  await chmod(stateDir, 0o711);
+  control = await ControlStandIn.listen();
+  const env = {
+    SERVICE_CONTROL_URL: control.url.href,
+    SERVICE_AGENT_STATE_DIR: join(stateDir, 'state'),
+    SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
+    SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
+    SERVICE_NODE_NAME: 'test-node',
+    SERVICE_PROCESS_RUNTIME: '1',
+    SERVICE_PROCESS_UIDS: UIDS.join('-'),
+  };
+  agent = await Agent.start(readConfig(env), {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger(),
+    displays: monitor,
+    screens: monitor,
+  });
+  await control.wait('heartbeat');
+});
+afterEach(() => {
+  monitor.isPlugged = true;
+  monitor.story.length = 0;
+  const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
+  expect(tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual({
+    processes: [],
+    displays: [],
+    directories: [],
+    sharedMemory: [],
+    cgroups: [],
+  });
+});
+afterAll(async () => {
+  await agent?.stop();
+  await control?.close();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+type Body = ReturnType<typeof assignment>;
+
+const beside = (video_topology: VideoTopology, app = ['xterm']) => assignment(app, { video_topology });
+
+async function turn(config: Partial<ConsoleConfig> | null): Promise<void> {
+  const console_config = config && { ...consoleDefaults, enabled: true, ...config };
+  expect(await control.command({ type: 'config_update', settings: {}, console_config })).toMatchObject({
+    ok: true,
+  });
+}
+
+async function launch(body: Body): Promise<void> {
+  for (const command of [body, { type: 'session_start' as const, session_id: body.session_id }])
+    expect(await control.command(command)).toMatchObject({ ok: true });
+}
+
+const isOver = (state: string) => state === 'stopped' || state === 'failed';
+const ended = ({ session_id }: Body) =>
+  control.wait('session_state', (report) => report.session_id === session_id && isOver(report.state));
+
+async function presented({ session_id }: Body): Promise<void> {
+  const report = await control.wait(
+    'session_state',
+    ({ session_id: id, detail, state }) => id === session_id && (detail === 'app presented' || isOver(state)),
+  );
+  expect(report).toMatchObject({ state: 'running', detail: 'app presented' });
+}
+
+async function stop(body: Body, reason: string): Promise<void> {
+  await control.command({ type: 'session_stop', session_id: body.session_id, reason });
+  expect(await ended(body)).toMatchObject({ state: 'stopped', reason });
+}
+
+const details = ({ session_id }: Body) =>
+  control.messages.flatMap((message) =>
+    message.type === 'session_state' && message.session_id === session_id && message.detail !== undefined
+      ? [message.detail]
+      : [],
+  );
+
+test('registers that it can show sessions beside the host', async () => {
+  expect((await control.wait('register')).features).toContain('console');
+});
+
+test('shown there alone: from the assignment to the picture, without an encoder, and back to free', async () => {
+  await turn({});
+  const body = beside('local_only');
+  await launch(body);
+  await presented(body);
+  expect(details(body)).toEqual([
+    'preparing home',
+    'starting display',
+    'starting app',
+    'app booting',
+    'app presented',
+  ]);
+  expect(monitor.story).toEqual(['DP-4 shows']);
+  expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'busy' });
+  await stop(body, 'console_display_disconnected');
+  expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
+});
+
+test('streamed as well: the picture of the display is encoded, whatever its size', async () => {
+  await turn({ stream: true });
+  const body = beside('dual_output');
+  await launch(body);
+  await presented(body);
+  expect(details(body)).toContain('starting encoder');
+  const event = await control.wait(
+    'session_trace_event',
+    ({ session_id, event }) => session_id === body.session_id && event === 'caps.negotiated',
+  );
+  expect(event.payload).toMatchObject({ size: { w: 640, h: 480 } });
+  const change = { session_id: body.session_id, render_width: 320, render_height: 240 };
+  expect(await control.command({ type: 'session_display_update', ...change })).toMatchObject({
+    ok: false,
+    code: 'display_update_rejected',
+  });
+  await stop(body, 'console_disabled');
+  expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
+});
+
+test('a display that dies fails its session, and the next one gets it', async () => {
+  await turn({});
+  const body = beside('local_only');
+  await launch(body);
+  await presented(body);
+  monitor.die();
+  expect(await ended(body)).toMatchObject({ failure_code: 'display_failed' });
+  const next = beside('local_only');
+  await launch(next);
+  await presented(next);
+  await stop(next, 'console_disabled');
+  expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free', 'DP-4 shows', 'DP-4 is free']);
+});
+
+test('with no display plugged in the session fails, and holds nothing', async () => {
+  await turn({});
+  monitor.isPlugged = false;
+  const body = beside('local_only');
+  await launch(body);
+  expect(await ended(body)).toMatchObject({ failure_code: 'display_failed' });
+  monitor.isPlugged = true;
+  const next = beside('local_only');
+  await launch(next);
+  await presented(next);
+  await stop(next, 'console_disabled');
+});
+
+test('turned off, it takes nothing', async () => {
+  await turn(null);
+  expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
+});

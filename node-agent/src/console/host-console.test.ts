@@ -1,0 +1,116 @@
+import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
+import { consoleDefaults } from '@footlight/protocol/rest';
+import { describe, expect, test } from 'vitest';
+import type { HelperDeps } from '../display/helper.ts';
+import type { Display, DisplayOptions } from '../display/xvfb.ts';
+import { type ConsoleScreens, HostConsole } from './host-console.ts';
+import { type ChosenOutput, chooseOutput } from './output-choice.ts';
+import { westonConfig } from './weston.ts';
+
+const MODE = { width: 1920, height: 1080, refresh_millihz: 59_940 };
+
+function plugged(...ids: string[]): ConsoleCapabilities {
+  return {
+    connectors: [],
+    outputs: ['card0:HDMI-A-1', 'card1:DP-1', 'card1:DP-4'].map((id) => ({
+      id,
+      card: id.slice(0, 5),
+      render_node: null,
+      connector: id.slice(6),
+      connected: ids.includes(id),
+      active_mode: null,
+      modes: [],
+    })),
+    audio_sinks: [],
+    input_devices: [],
+  };
+}
+
+describe('which display is meant', () => {
+  test.each<[string, Partial<ConsoleConfig>, string[], string | null]>([
+    ['any that is plugged in', {}, ['card1:DP-4'], 'card1:DP-4'],
+    ['the first of several', {}, ['card1:DP-4', 'card0:HDMI-A-1'], 'card0:HDMI-A-1'],
+    ['the connector that is named', { connector: 'DP-4' }, ['card0:HDMI-A-1', 'card1:DP-4'], 'card1:DP-4'],
+    ['the output that is named', { output_id: 'card1:DP-1' }, ['card1:DP-4', 'card1:DP-1'], 'card1:DP-1'],
+    ['no other than the one named', { output_id: 'card1:DP-1' }, ['card1:DP-4'], null],
+    ['none where none is plugged in', {}, [], null],
+  ])('%s', (_name, part, ids, expected) => {
+    const chosen = chooseOutput({ ...consoleDefaults, ...part }, plugged(...ids));
+    expect(chosen && `${chosen.card}:${chosen.connector}`).toBe(expected);
+  });
+
+  test('its mode, and the connectors of the same card that stay dark', () => {
+    const config = { ...consoleDefaults, output_id: 'card1:DP-4', mode: MODE };
+    expect(chooseOutput(config, plugged('card1:DP-4'))).toEqual({
+      card: 'card1',
+      connector: 'DP-4',
+      mode: MODE,
+      others: ['DP-1'],
+    });
+  });
+});
+
+test('weston is told the mode by whole hertz, and which outputs stay dark', () => {
+  const output = { card: 'card1', connector: 'DP-4', mode: MODE, others: ['DP-1'] };
+  expect(westonConfig(output).split('\n')).toEqual([
+    ...['[core]', 'idle-time=0', ''],
+    ...['[output]', 'name=DP-4', 'mode=1920x1080@60', ''],
+    ...['[output]', 'name=DP-1', 'mode=off', ''],
+  ]);
+  expect(westonConfig({ ...output, mode: null })).toContain('mode=preferred\n');
+});
+
+describe('who has the display', () => {
+  const opened: ChosenOutput[] = [];
+  const screens: ConsoleScreens = {
+    isUsable: () => true,
+    async open(output) {
+      opened.push(output);
+      return {} as Display;
+    },
+  };
+  const host = (config: Partial<ConsoleConfig> | null, has = plugged('card1:DP-4'), usable = true) => {
+    const made = new HostConsole({ read: async () => has }, { ...screens, isUsable: () => usable });
+    made.configure(config && { ...consoleDefaults, enabled: true, ...config });
+    return made;
+  };
+  const start = (claim: ReturnType<HostConsole['claim']>) =>
+    claim.startDisplay({} as DisplayOptions, Buffer.alloc(0), {} as HelperDeps);
+
+  test.each<[string, ReturnType<typeof host>, string]>([
+    ['nothing to show it with', host({}, plugged(), false), 'none'],
+    ['nothing set', host(null), 'off'],
+    ['turned off', host({ enabled: false }), 'off'],
+    ['drawn by what this agent does not know', host({ compositor: 'cage' }), 'off'],
+    ['turned on', host({}), 'free'],
+  ])('%s', (_name, { state }, expected) => {
+    expect(state).toBe(expected);
+  });
+
+  test('one at a time, until it is given back', () => {
+    const made = host({});
+    const first = made.claim();
+    expect(made.state).toBe('taken');
+    expect(() => made.claim()).toThrow('not free');
+    first.release();
+    expect(made.state).toBe('free');
+    const second = made.claim();
+    first.release();
+    expect(made.state).toBe('taken');
+    second.release();
+  });
+
+  test('what is set counts from the claim on', async () => {
+    const made = host({ stream_audio: true });
+    const claim = made.claim();
+    made.configure(null);
+    expect(claim.audible).toBe(true);
+    await start(claim);
+    expect(opened.splice(0)).toMatchObject([{ connector: 'DP-4' }]);
+  });
+
+  test('a display that was pulled out meanwhile is not there', async () => {
+    await expect(start(host({}, plugged()).claim())).rejects.toThrow('no display is plugged in');
+    expect(opened).toEqual([]);
+  });
+});

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { COOKIE_BYTES, writeCookie } from '../display/cookie.ts';
+import { XConnection } from '../display/x-connection.ts';
+import { XScreenSize } from '../display/x-screen.ts';
+import { systemClock } from '../platform/clock.ts';
+import { systemRandom } from '../platform/random.ts';
+import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
+import { processesOf } from '../testing/traces.ts';
+import { westonScreens } from './weston.ts';
+
+const SESSION = '00000000-0000-4000-8000-0000000000c0';
+const OUTPUT = { card: 'card1', connector: 'headless', mode: null, others: [] };
+const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => existsSync(path));
+
+// Weston's own backend without a display stands in for the connector; all around it is what hosts run.
+describe.runIf(hasWeston)('weston as the display beside a host', () => {
+  const screens = westonScreens(() => ['--backend=headless-backend.so', '--width=1024', '--height=768']);
+  let stateDir: string;
+  beforeEach(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), 'footlight-weston-'));
+    await chmod(stateDir, 0o711);
+  });
+  afterEach(async () => {
+    expect(processesOf(SESSION)).toEqual([]);
+    await rm(stateDir, { recursive: true, force: true });
+    delete process.env.XAUTHORITY;
+  });
+
+  async function open(with_ = screens) {
+    const dirs = sessionDirs(stateDir, SESSION);
+    await makeSessionDirs(dirs, null);
+    const cookie = systemRandom.bytes(COOKIE_BYTES);
+    await writeCookie(dirs.xauthority, cookie);
+    process.env.XAUTHORITY = dirs.xauthority;
+    const options = { sessionId: SESSION, user: null, dirs, ended: new AbortController().signal };
+    return with_.open(OUTPUT, options, cookie, {
+      clock: systemClock,
+      random: systemRandom,
+      env: process.env,
+    });
+  }
+
+  const consoleFiles = () => readdir(join(sessionDirs(stateDir, SESSION).root, 'console'));
+
+  test('an X display that fills the output, and nothing of it afterwards', async () => {
+    const display = await open();
+    const x = await XConnection.open(display.name, () => undefined);
+    expect(await (await XScreenSize.open(x)).size()).toEqual({ width: 1024, height: 768 });
+    x.close();
+    await display.close();
+    expect(existsSync(display.socket)).toBe(false);
+  });
+
+  test.each(['weston', 'Xwayland'])('the end of %s is the end of the display', async (name) => {
+    const display = await open();
+    const found = processesOf(SESSION).find(({ command }) => command.startsWith(name));
+    process.kill(found?.pid ?? 0, 'SIGKILL');
+    await display.exited;
+    await display.close();
+  });
+
+  test('nobody but Xwayland ever speaks to weston', async () => {
+    const display = await open();
+    expect(await consoleFiles()).toEqual(['wayland.lock', 'weston.ini']);
+    await display.close();
+  });
+
+  test('what weston says when it cannot draw is the reason', async () => {
+    const broken = westonScreens(() => ['--backend=drm-backend.so', '--drm-device=card99']);
+    await expect(open(broken)).rejects.toThrow(/^weston did not start: .*drm/s);
+    expect(await consoleFiles()).toEqual(['weston.ini']);
+  });
+});

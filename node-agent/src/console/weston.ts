@@ -1,0 +1,173 @@
+import { closeSync, constants, openSync, readdirSync, rmSync } from 'node:fs';
+import { chown, mkdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HelperDeps, HelperOptions } from '../display/helper.ts';
+import { type Display, type DisplayRecord, startXServer } from '../display/xvfb.ts';
+import { type Clock, delay } from '../platform/clock.ts';
+import { isAllowed } from '../readiness/facts.ts';
+import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
+import { asSessionUser, baseEnvironment } from '../runtime/launch-line.ts';
+import { LogRing } from '../runtime/log-ring.ts';
+import { SESSION_VARIABLE } from '../runtime/proc-table.ts';
+import type { ConsoleScreens } from './host-console.ts';
+import type { ChosenOutput } from './output-choice.ts';
+
+/** Weston without a seat manager draws on a virtual terminal, which root alone may open. */
+const TERMINAL = 7;
+const SOCKET = 'wayland';
+const START_LIMIT_MS = 10_000;
+const LOOK_MS = 20;
+const STOP_LIMIT_MS = 500;
+const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
+
+/**
+ * Draws with weston on a connector, and inside it with an Xwayland that fills the output: apps, capture and input see
+ * an X display as they do everywhere else. Weston is the agent's and draws for nobody else; Xwayland is the session's.
+ *
+ * @param backend words that say what weston draws on; tests put something in the place of a connector
+ * Source: weston(1), weston-drm(7), weston.ini(5), as of weston 10; Xwayland(1).
+ */
+export function westonScreens(backend: (output: ChosenOutput) => string[] = onConnector): ConsoleScreens {
+  return {
+    isUsable: () => PROGRAMS.every((path) => isAllowed(path, constants.X_OK)) && hasConnector() && mayDraw(),
+    async open(output, options, cookie, deps) {
+      const weston = await startWeston(output, backend(output), options, deps);
+      try {
+        const env = { WAYLAND_DISPLAY: weston.socket };
+        const x = await startXServer(['Xwayland'], env, options, cookie, deps);
+        // Apps have the same user as Xwayland, and no business with a program that runs as root.
+        rmSync(weston.socket, { force: true });
+        return new WestonDisplay(weston.child, x, deps.clock);
+      } catch (error) {
+        await end(weston.child, deps.clock);
+        throw error;
+      }
+    },
+  };
+}
+
+function onConnector({ card }: ChosenOutput): string[] {
+  return [
+    '--backend=drm-backend.so',
+    `--drm-device=${card}`,
+    `--tty=${TERMINAL}`,
+    '--continue-without-input',
+  ];
+}
+
+function hasConnector(): boolean {
+  try {
+    return readdirSync('/sys/class/drm').some((name) => /^card\d+-/.test(name));
+  } catch {
+    return false;
+  }
+}
+
+/** The service's own unit closes terminals, which only an attempt shows. */
+function mayDraw(): boolean {
+  if (process.getuid?.() !== 0) return false;
+  try {
+    closeSync(openSync(`/dev/tty${TERMINAL}`, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The configuration that has weston show one output in one mode, for ever and with nothing around it. */
+export function westonConfig({ connector, mode, others }: ChosenOutput): string {
+  // It tells rates apart by whole hertz.
+  const wanted =
+    mode === null ? 'preferred' : `${mode.width}x${mode.height}@${Math.round(mode.refresh_millihz / 1_000)}`;
+  return [
+    '[core]\nidle-time=0\n',
+    `[output]\nname=${connector}\nmode=${wanted}\n`,
+    ...others.map((name) => `[output]\nname=${name}\nmode=off\n`),
+  ].join('\n');
+}
+
+async function startWeston(
+  output: ChosenOutput,
+  backend: readonly string[],
+  { sessionId, user, dirs, ended }: HelperOptions,
+  deps: HelperDeps,
+): Promise<{ child: Child; socket: string }> {
+  // Not among what belongs to the session's user: weston is root, and trusts its own directory.
+  const dir = join(dirs.root, 'console');
+  await mkdir(dir, { mode: 0o711 });
+  const config = join(dir, 'weston.ini');
+  await writeFile(config, westonConfig(output), { mode: 0o600 });
+  const log = new LogRing(64 * 1024);
+  const child = await startChild(
+    asSessionUser(null, [
+      'weston',
+      ...backend,
+      ...['--shell=kiosk-shell.so', `--config=${config}`, `--socket=${SOCKET}`],
+    ]),
+    {
+      env: { ...baseEnvironment(deps.env), HOME: dir, XDG_RUNTIME_DIR: dir, [SESSION_VARIABLE]: sessionId },
+      cwd: '/',
+      onOutput: (chunk) => log.add(chunk),
+    },
+  );
+  const socket = join(dir, SOCKET);
+  if (await isListening(socket, child, ended, deps.clock)) {
+    if (user !== null) await chown(socket, user.uid, user.gid);
+    return { child, socket };
+  }
+  child.signal('SIGKILL');
+  await child.exited;
+  throw new Error(`weston did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
+}
+
+/** Weston makes its socket once the output shows a picture. */
+async function isListening(socket: string, child: Child, ended: AbortSignal, clock: Clock): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < START_LIMIT_MS && child.alive && !ended.aborted; waitedMs += LOOK_MS) {
+    const found = await stat(socket).catch(() => null);
+    if (found !== null) return true;
+    await delay(clock, LOOK_MS);
+  }
+  return false;
+}
+
+async function end(weston: Child, clock: Clock): Promise<void> {
+  // Asked to, it gives the terminal and the connector back as they were.
+  weston.signal('SIGTERM');
+  await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
+  weston.signal('SIGKILL');
+  await weston.exited;
+}
+
+/** An Xwayland and the weston around it, as one display. Teardown: Xwayland, then weston. */
+class WestonDisplay implements Display {
+  readonly number: number;
+  readonly name: string;
+  readonly socket: string;
+  readonly cookie: Buffer;
+  readonly record: DisplayRecord;
+  readonly exited: Promise<ChildExit>;
+  readonly #weston: Child;
+  readonly #x: Display;
+  readonly #clock: Clock;
+
+  constructor(weston: Child, x: Display, clock: Clock) {
+    this.number = x.number;
+    this.name = x.name;
+    this.socket = x.socket;
+    this.cookie = x.cookie;
+    this.record = x.record;
+    this.exited = Promise.race([x.exited, weston.exited]);
+    this.#weston = weston;
+    this.#x = x;
+    this.#clock = clock;
+  }
+
+  onSilent(listener: () => void): void {
+    this.#x.onSilent(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#x.close();
+    await end(this.#weston, this.#clock);
+  }
+}
