@@ -17,7 +17,7 @@ import { type DisplayTrace, tracesOf } from '../testing/traces.ts';
 import type { ConsoleScreens } from './host-console.ts';
 import type { ChosenOutput } from './output-choice.ts';
 
-const UIDS: [number, number] = [71_060, 71_069];
+const UIDS: [number, number] = [71_080, 71_089];
 
 /** A monitor of 800 × 600 with a virtual display in the place of its connector. */
 class PlayedMonitor implements ConsoleScreens {
