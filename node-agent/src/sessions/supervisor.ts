@@ -249,8 +249,7 @@ export class Supervisor {
   }
 }
 
-/** Who hears a session that is shown beside the host: the sound of its viewers is a setting, and nobody has a microphone
- * for one that is not streamed. */
+/** What is shown beside the host is heard by viewers where that is set, and by nobody where there are none. */
 function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssign {
   const isStreamed = assign.video_topology === 'dual_output';
   const { stream } = assign;
