@@ -214,14 +214,17 @@ export class Agent {
           'display',
           'stream_resize',
           ...(this.#config.processRuntime ? ['process_runtime'] : []),
-          ...(this.#console.isUsable ? ['console'] : []),
+          ...(this.#console.look() === null ? ['console'] : []),
         ],
         sessions: this.#supervisor.held(),
       }),
       capacity: async () => {
         this.#reportedStorage = await this.#inventory.storage();
         const [capacity, console_capabilities] = await Promise.all([
-          this.#inventory.capacity(this.#link.clock),
+          this.#inventory.capacity(this.#link.clock, {
+            wanted: this.#console.wanted,
+            lacks: this.#console.lacks,
+          }),
           this.#displays.read(),
         ]);
         return { ...capacity, console_capabilities };

@@ -21,6 +21,7 @@ const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–  
 const OPTIONAL = [
   'service',
   'input_devices',
+  'console_display',
   'mdns_resolution',
   'app_limits',
   'storage_free',

@@ -26,8 +26,8 @@ class PlayedMonitor implements ConsoleScreens {
   isPlugged = true;
   #shown: Display | null = null;
 
-  isUsable(): boolean {
-    return true;
+  lacks(): null {
+    return null;
   }
 
   async read(): Promise<ConsoleCapabilities> {
@@ -48,7 +48,7 @@ class PlayedMonitor implements ConsoleScreens {
   ): Promise<Display> {
     const display = await startXvfb({ ...options, width: 800, height: 600 }, cookie, deps);
     this.story.push(`${output.connector} shows`);
-    this.traces.push({ number: display.number, socketInode: display.record.socket_inode });
+    this.traces.push({ number: display.number, socket: display.record.socket });
     this.#shown = display;
     void display.exited.then(() => this.story.push(`${output.connector} is free`));
     return display;

@@ -63,14 +63,17 @@ test('weston is told the mode by whole hertz, and which outputs stay dark', () =
 describe('who has the display', () => {
   const opened: ChosenOutput[] = [];
   const screens: ConsoleScreens = {
-    isUsable: () => true,
+    lacks: () => null,
     async open(output) {
       opened.push(output);
       return {} as Display;
     },
   };
   const host = (config: Partial<ConsoleConfig> | null, has = plugged('card1:DP-4'), usable = true) => {
-    const made = new HostConsole({ read: async () => has }, { ...screens, isUsable: () => usable });
+    const made = new HostConsole(
+      { read: async () => has },
+      { ...screens, lacks: () => (usable ? null : 'programs') },
+    );
     made.configure(config && { ...consoleDefaults, enabled: true, ...config });
     return made;
   };

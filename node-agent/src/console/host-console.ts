@@ -4,10 +4,13 @@ import type { Display, StartDisplay } from '../display/xvfb.ts';
 import type { Displays } from './displays.ts';
 import { type ChosenOutput, chooseOutput } from './output-choice.ts';
 
+/** What showing something beside a host takes, in the order in which it is looked for. */
+export type ScreenNeed = 'connector' | 'root' | 'programs' | 'card' | 'terminal';
+
 /** What draws sessions on displays that are plugged into this host. */
 export interface ConsoleScreens {
-  /** Whether the programs and devices that it takes are there. */
-  isUsable(): boolean;
+  /** The first of its needs that this host does not meet; null: something can be shown. */
+  lacks(): ScreenNeed | null;
   /**
    * Brings an X display up that fills that output; its end is the end of the picture, and closing it leaves the output
    * as it was.
@@ -36,8 +39,7 @@ export interface ConsoleClaim {
  * One session at a time. What is configured counts from the claim on; a change moves nothing that is shown.
  */
 export class HostConsole {
-  /** Something can be shown at all; found out once. */
-  readonly isUsable: boolean;
+  #lacks: ScreenNeed | null;
   readonly #displays: Displays;
   readonly #screens: ConsoleScreens;
   #config: ConsoleConfig | null = null;
@@ -46,7 +48,23 @@ export class HostConsole {
   constructor(displays: Displays, screens: ConsoleScreens) {
     this.#displays = displays;
     this.#screens = screens;
-    this.isUsable = screens.isUsable();
+    this.#lacks = screens.lacks();
+  }
+
+  /** Looks again at what this host lacks, which an administrator may have mended. @returns null: nothing */
+  look(): ScreenNeed | null {
+    this.#lacks = this.#screens.lacks();
+    return this.#lacks;
+  }
+
+  /** What the last look found lacking; null: nothing. */
+  get lacks(): ScreenNeed | null {
+    return this.#lacks;
+  }
+
+  /** The administrator's choice of a compositor; null: nothing is to be shown. */
+  get wanted(): ConsoleConfig['compositor'] | null {
+    return this.#config?.enabled ? this.#config.compositor : null;
   }
 
   /** @param config null: off */
@@ -55,8 +73,8 @@ export class HostConsole {
   }
 
   get state(): ConsoleState {
-    if (!this.isUsable) return 'none';
-    if (!this.#config?.enabled || this.#config.compositor !== 'weston') return 'off';
+    if (this.#lacks !== null) return 'none';
+    if (this.wanted !== 'weston') return 'off';
     return this.#holder === null ? 'free' : 'taken';
   }
 

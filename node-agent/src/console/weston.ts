@@ -29,7 +29,14 @@ const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
  */
 export function westonScreens(backend: (output: ChosenOutput) => string[] = onConnector): ConsoleScreens {
   return {
-    isUsable: () => PROGRAMS.every((path) => isAllowed(path, constants.X_OK)) && hasConnector() && mayDraw(),
+    lacks() {
+      const cards = cardsWithConnectors();
+      if (cards.length === 0) return 'connector';
+      if (process.getuid?.() !== 0) return 'root';
+      if (!PROGRAMS.every((path) => isAllowed(path, constants.X_OK))) return 'programs';
+      if (!cards.some((card) => mayOpen(`/dev/dri/${card}`))) return 'card';
+      return mayOpen(`/dev/tty${TERMINAL}`) ? null : 'terminal';
+    },
     async open(output, options, cookie, deps) {
       const weston = await startWeston(output, backend(output), options, deps);
       try {
@@ -55,19 +62,19 @@ function onConnector({ card }: ChosenOutput): string[] {
   ];
 }
 
-function hasConnector(): boolean {
+function cardsWithConnectors(): string[] {
   try {
-    return readdirSync('/sys/class/drm').some((name) => /^card\d+-/.test(name));
+    const names = readdirSync('/sys/class/drm');
+    return [...new Set(names.flatMap((name) => /^(card\d+)-/.exec(name)?.[1] ?? []))];
   } catch {
-    return false;
+    return [];
   }
 }
 
-/** The service's own unit closes terminals, which only an attempt shows. */
-function mayDraw(): boolean {
-  if (process.getuid?.() !== 0) return false;
+/** Only an attempt shows what the unit of the service closes. */
+function mayOpen(device: string): boolean {
   try {
-    closeSync(openSync(`/dev/tty${TERMINAL}`, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
+    closeSync(openSync(device, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
     return true;
   } catch {
     return false;

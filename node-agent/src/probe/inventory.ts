@@ -10,7 +10,7 @@ import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
-import { readinessChecks } from '../readiness/checks.ts';
+import { type ConsoleFacts, readinessChecks } from '../readiness/checks.ts';
 import {
   areLimitsEnforceable,
   diskOf,
@@ -28,6 +28,9 @@ import { queryNvidia } from './nvidia.ts';
 import { encodeSlots } from './slots.ts';
 
 const CODECS = ['h264', 'h265', 'av1'] as const;
+
+/** What is known without asking the control plane: nothing is to be shown. */
+const NO_CONSOLE: ConsoleFacts = { wanted: null, lacks: null };
 
 /**
  * What this host is and can do: hardware and encoders, found once before the first dial and kept; settings in
@@ -115,9 +118,9 @@ export class Inventory {
     this.#graceSecs = graceSecs;
   }
 
-  async capacity(clock: ClockPair | null): Promise<Capacity> {
+  async capacity(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Capacity> {
     const facts = await this.#facts.read();
-    await this.refreshReadiness(clock);
+    await this.refreshReadiness(clock, console);
     const { detection, reason, gpus } = this.#probe;
     const codecs = this.#codecs();
     const throughput = this.#encoders.throughput[this.encoderFamily];
@@ -180,7 +183,7 @@ export class Inventory {
   }
 
   /** Looks at everything again and logs what has begun to fail. */
-  async refreshReadiness(clock: ClockPair | null): Promise<Readiness[]> {
+  async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
     const [mdns, firewall] = await Promise.all([mdnsProblem(), askFirewall()]);
     const facts = await this.#facts.read();
@@ -210,6 +213,7 @@ export class Inventory {
       mdnsProblem: mdns,
       mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
       firewall: decideFirewall(firewall, viewerPorts(config.mediaPorts)),
+      console,
       settingsProblems: [...this.#settings.problems, ...this.#orphanProblem()],
       settingsAwaitingRestart: this.#settings.awaitingRestart,
     });

@@ -1,7 +1,16 @@
 import type { EncoderInfo, Readiness, StorageReport } from '@footlight/protocol/agent';
+import type { ScreenNeed } from '../console/host-console.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import type { FoundGpu } from '../probe/gpus.ts';
 import type { Firewall } from './firewall.ts';
+
+/** What is to be shown on a display beside this host, and what stands in the way. */
+export interface ConsoleFacts {
+  /** Compositor that an administrator chose; null: nothing is to be shown. */
+  wanted: 'weston' | 'cage' | null;
+  /** null: something can be shown. */
+  lacks: ScreenNeed | null;
+}
 
 /** What the checks look at; gathered by facts.ts, null = could not be found out. */
 export interface ReadinessFacts {
@@ -33,6 +42,7 @@ export interface ReadinessFacts {
   /** Addresses besides loopback that media can use. */
   mediaAddresses: readonly string[];
   firewall: Firewall;
+  console: ConsoleFacts;
   settingsProblems: readonly string[];
   /** Keys of settings that count only once the agent has started again. */
   settingsAwaitingRestart: readonly string[];
@@ -48,6 +58,7 @@ export function readinessChecks(facts: ReadinessFacts): Readiness[] {
     encoderProbe(facts),
     gstreamerPlugins(facts),
     inputDevices(facts),
+    consoleDisplay(facts),
     audioServer(facts),
     storageFree(facts),
     appLimits(facts),
@@ -181,6 +192,53 @@ function inputDevices(facts: ReadinessFacts): Readiness {
     'Where the agent runs in a container, pass it /dev/uinput and /dev/input.',
   );
 }
+
+function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readiness {
+  const id = 'console_display';
+  if (wanted === null) return skip(id, 'Nothing is to be shown on a display beside this host.');
+  if (wanted !== 'weston') {
+    return fail(
+      id,
+      `Nothing is shown on the display beside this host: this version draws there with weston, and ${wanted} is chosen.`,
+      'Choose weston for the display on the page of this host.',
+    );
+  }
+  if (lacks === null) return pass(id, 'Sessions can be shown on the display beside this host.');
+  return fail(
+    id,
+    `Nothing is shown on the display beside this host: ${SCREEN_NEEDS[lacks].why}.`,
+    ...SCREEN_NEEDS[lacks].mend,
+  );
+}
+
+/** Whoever is named here is looked for at each connection of the agent. */
+const SCREEN_NEEDS: Record<ScreenNeed, { why: string; mend: string[] }> = {
+  connector: {
+    why: 'no graphics card with a connector is known to its kernel',
+    mend: [
+      'Load the driver of the card with mode setting (for nvidia: nvidia-drm modeset=1), then restart the agent.',
+    ],
+  },
+  root: {
+    why: 'the agent is not root, which alone may take a card and a terminal',
+    mend: ['Run the agent as root, for example as the service that footlight-agent install sets up.'],
+  },
+  programs: {
+    why: 'weston or Xwayland is not installed',
+    mend: ['apt-get install weston xwayland', "Restart the agent on the host's page."],
+  },
+  card: {
+    why: 'the agent may open no graphics card that has a connector',
+    mend: ['Where the agent runs in a container, pass it /dev/dri.', "Restart the agent on the host's page."],
+  },
+  terminal: {
+    why: 'the agent may not open the terminal /dev/tty7',
+    mend: [
+      'sudo footlight-agent install, which writes a unit that may.',
+      'Where the agent runs in a container, pass it /dev/tty7 and the capability SYS_TTY_CONFIG.',
+    ],
+  },
+};
 
 function audioServer(facts: ReadinessFacts): Readiness {
   const id = 'audio_server';

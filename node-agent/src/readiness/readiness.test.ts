@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ScreenNeed } from '../console/host-console.ts';
 import { softwareGpu } from '../probe/gpus.ts';
 import { type ReadinessFacts, readinessChecks } from './checks.ts';
 
@@ -35,6 +36,7 @@ const HEALTHY: ReadinessFacts = {
   mdnsProblem: null,
   mediaAddresses: ['10.0.0.2'],
   firewall: { kind: 'open' },
+  console: { wanted: 'weston', lacks: null },
   settingsProblems: [],
   settingsAwaitingRestart: [],
 };
@@ -42,6 +44,33 @@ const HEALTHY: ReadinessFacts = {
 function check(id: string, facts: Partial<ReadinessFacts>) {
   return readinessChecks({ ...HEALTHY, ...facts }).find((row) => row.id === id);
 }
+
+describe('the display beside the host', () => {
+  const found = (console: ReadinessFacts['console']) => check('console_display', { console });
+
+  test('is of no concern where nothing is to be shown, whatever lacks', () => {
+    expect(found({ wanted: null, lacks: 'programs' })).toMatchObject({ status: 'skip', remediation: [] });
+  });
+
+  test('with a compositor that this version does not drive: says which one to choose', () => {
+    expect(found({ wanted: 'cage', lacks: null })).toMatchObject({
+      status: 'fail',
+      remediation: ['Choose weston for the display on the page of this host.'],
+    });
+  });
+
+  test.each<[ScreenNeed, RegExp]>([
+    ['connector', /driver of the card/],
+    ['root', /as root/],
+    ['programs', /^apt-get install weston xwayland$/],
+    ['card', /\/dev\/dri/],
+    ['terminal', /footlight-agent install/],
+  ])('without %s: says so, and what mends it', (lacks, remedy) => {
+    const row = found({ wanted: 'weston', lacks });
+    expect(row?.status).toBe('fail');
+    expect(row?.remediation[0]).toMatch(remedy);
+  });
+});
 
 describe('readiness', () => {
   test('a healthy host fails nothing', () => {

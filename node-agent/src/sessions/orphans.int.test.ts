@@ -37,7 +37,7 @@ async function host(orphanSecs: number, graceSecs: number) {
     {
       orphanSecs,
       console: new HostConsole(NOTHING, {
-        isUsable: () => false,
+        lacks: () => 'connector',
         open: () => Promise.reject(new Error('none')),
       }),
       context: () => ({
