@@ -71,9 +71,9 @@ export class Agent {
   private constructor(
     config: AgentConfig,
     deps: AgentDeps,
-    found: { isolated: boolean; workers: MediaWorkerPool; settings: HostSettings },
+    found: { isolated: boolean; workers: MediaWorkerPool; settings: HostSettings; screens: ConsoleScreens },
   ) {
-    const { isolated, workers, settings } = found;
+    const { isolated, workers, settings, screens } = found;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
@@ -87,7 +87,7 @@ export class Agent {
       { ...deps, identity: new IdentityStore(config.stateDir, deps.random), handler: this.#handler() },
     );
     const displays = deps.displays ?? linuxDisplays();
-    this.#console = new HostConsole(displays, deps.screens ?? westonScreens());
+    this.#console = new HostConsole(displays, screens);
     this.#displays = new DisplayWatch({
       displays,
       clock: deps.clock,
@@ -133,14 +133,19 @@ export class Agent {
     enterServiceGroup();
     const isolated = await canIsolate();
     const uids = new UidPool(config.processUids);
-    await removeLeftovers(config.stateDir, { ...deps, ownsUid: (uid) => uids.contains(uid) });
+    const screens = deps.screens ?? westonScreens();
+    await removeLeftovers(config.stateDir, {
+      ...deps,
+      ownsUid: (uid) => uids.contains(uid),
+      reclaimConsole: () => screens.reclaim(),
+    });
     const workers = createMediaWorkerPool({
       size: 1,
       onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
     const settings = await HostSettings.open(config.stateDir, config.knobs, deps.logger);
-    const agent = new Agent(config, deps, { isolated, workers, settings });
+    const agent = new Agent(config, deps, { isolated, workers, settings, screens });
     try {
       agent.#health = await serveHealth(config.healthHost, config.healthPort, () => ({
         sessions: agent.#supervisor.liveCount,

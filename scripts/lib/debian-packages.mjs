@@ -45,6 +45,8 @@ const demoPackages = [
 const testPackages = [
   { name: 'chromium', why: 'the browser of the end-to-end tests' },
   { name: 'x11-utils', why: 'looks at displays from outside' },
+  { name: 'weston', why: 'draws sessions on a display beside a host; in tests on none' },
+  { name: 'xwayland', why: 'the X display inside it' },
   { name: 'mesa-utils', why: 'glxgears, an app that draws all the time' },
   { name: 'systemd', why: 'judges the units of the services; it is not started' },
   { name: 'curl', why: 'runs the line that adds a host' },

@@ -54,6 +54,10 @@ class PlayedMonitor implements ConsoleScreens {
     return display;
   }
 
+  reclaim(): void {
+    this.story.push('what was left is given back');
+  }
+
   die(): void {
     process.kill(this.#shown?.record.pid ?? 0, 'SIGKILL');
   }
@@ -64,10 +68,7 @@ let control: ControlStandIn;
 let agent: Agent;
 let stateDir: string;
 
-beforeAll(async () => {
-  stateDir = await mkdtemp(join(tmpdir(), 'footlight-console-'));
-  await chmod(stateDir, 0o711);
-  control = await ControlStandIn.listen();
+async function startAgent(): Promise<void> {
   const env = {
     SERVICE_CONTROL_URL: control.url.href,
     SERVICE_AGENT_STATE_DIR: join(stateDir, 'state'),
@@ -84,6 +85,13 @@ beforeAll(async () => {
     displays: monitor,
     screens: monitor,
   });
+}
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'footlight-console-'));
+  await chmod(stateDir, 0o711);
+  control = await ControlStandIn.listen();
+  await startAgent();
   await control.wait('heartbeat');
 });
 afterEach(() => {
@@ -207,6 +215,50 @@ test('with no display plugged in the session fails, and holds nothing', async ()
   await launch(body);
   expect(await ended(body)).toMatchObject({ failure_code: 'display_failed' });
   monitor.isPlugged = true;
+  const next = beside('local_only');
+  await launch(next);
+  await presented(next);
+  await stop(next, 'console_disabled');
+});
+
+test('turned off while it is shown: it stays until it is stopped, and nothing comes after it', async () => {
+  await turn({});
+  const body = beside('local_only');
+  await launch(body);
+  await presented(body);
+  await turn({ enabled: false });
+  expect(monitor.story).toEqual(['DP-4 shows']);
+  expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
+  await stop(body, 'console_disabled');
+  expect(await control.command(beside('local_only'))).toMatchObject({ ok: false, code: 'unsupported' });
+});
+
+test('the control plane goes away and comes back: what is shown is shown all the while', async () => {
+  await turn({});
+  const body = beside('local_only');
+  await launch(body);
+  await presented(body);
+  const { port } = control;
+  await control.close();
+  control = await ControlStandIn.listen({}, port);
+  const register = await control.wait('register');
+  expect(register.sessions).toMatchObject([{ session_id: body.session_id, state: 'running', viewer: false }]);
+  expect(monitor.story).toEqual(['DP-4 shows']);
+  await stop(body, 'console_display_disconnected');
+});
+
+test('a restart of the agent takes down what is shown, and the next one starts with a free display', async () => {
+  await turn({});
+  const body = beside('local_only');
+  await launch(body);
+  await presented(body);
+  const from = control.messages.length;
+  await agent.stopForRestart();
+  expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
+  await startAgent();
+  const register = await control.wait('register', () => true, from);
+  expect(register).toMatchObject({ sessions: [], features: expect.arrayContaining(['console']) });
+  await turn({});
   const next = beside('local_only');
   await launch(next);
   await presented(next);

@@ -68,6 +68,7 @@ describe('who has the display', () => {
       opened.push(output);
       return {} as Display;
     },
+    reclaim: () => undefined,
   };
   const host = (config: Partial<ConsoleConfig> | null, has = plugged('card1:DP-4'), usable = true) => {
     const made = new HostConsole(

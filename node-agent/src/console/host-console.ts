@@ -17,6 +17,8 @@ export interface ConsoleScreens {
    * @throws when it does not come up; nothing is left running then
    */
   open(output: ChosenOutput, options: HelperOptions, cookie: Buffer, deps: HelperDeps): Promise<Display>;
+  /** Gives back what a display still holds that was killed together with its agent. Never throws. */
+  reclaim(): void;
 }
 
 /** none: nothing can be shown on this host. off: the administrator has not turned it on, or to something else. */

@@ -7,20 +7,32 @@ import { COOKIE_BYTES, writeCookie } from '../display/cookie.ts';
 import { XConnection } from '../display/x-connection.ts';
 import { XScreenSize } from '../display/x-screen.ts';
 import { systemClock } from '../platform/clock.ts';
+import { silentLogger } from '../platform/logger.ts';
 import { systemRandom } from '../platform/random.ts';
-import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
+import { removeLeftovers } from '../sessions/leftovers.ts';
+import { makeSessionDirs, sessionDirs, writeRecord } from '../sessions/record.ts';
 import { processesOf } from '../testing/traces.ts';
-import { westonScreens } from './weston.ts';
+import { type Canvas, westonScreens } from './weston.ts';
 
 const SESSION = '00000000-0000-4000-8000-0000000000c0';
+/** The session had a user of its own, which has no processes any more. */
+const FORMER_UID = 71_095;
 const OUTPUT = { card: 'card1', connector: 'headless', mode: null, others: [] };
 const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => existsSync(path));
 
 // Weston's own backend without a display stands in for the connector; all around it is what hosts run.
 describe.runIf(hasWeston)('weston as the display beside a host', () => {
-  const screens = westonScreens(() => ['--backend=headless-backend.so', '--width=1024', '--height=768']);
+  const canvas = (...words: string[]): Canvas => ({
+    words: () => words,
+    reclaim: () => {
+      reclaimed += 1;
+    },
+  });
+  const screens = westonScreens(canvas('--backend=headless-backend.so', '--width=1024', '--height=768'));
+  let reclaimed: number;
   let stateDir: string;
   beforeEach(async () => {
+    reclaimed = 0;
     stateDir = await mkdtemp(join(tmpdir(), 'footlight-weston-'));
     await chmod(stateDir, 0o711);
   });
@@ -44,7 +56,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     });
   }
 
-  const consoleFiles = () => readdir(join(sessionDirs(stateDir, SESSION).root, 'console'));
+  const consoleFiles = () => readdir(sessionDirs(stateDir, SESSION).console);
 
   test('an X display that fills the output, and nothing of it afterwards', async () => {
     const display = await open();
@@ -53,14 +65,20 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     x.close();
     await display.close();
     expect(existsSync(display.socket)).toBe(false);
+    expect(reclaimed).toBe(0);
   });
 
-  test.each(['weston', 'Xwayland'])('the end of %s is the end of the display', async (name) => {
+  test.each([
+    ['weston', 1],
+    ['Xwayland', 0],
+  ])('the end of %s is the end of the display', async (name, reclaims) => {
     const display = await open();
     const found = processesOf(SESSION).find(({ command }) => command.startsWith(name));
     process.kill(found?.pid ?? 0, 'SIGKILL');
     await display.exited;
     await display.close();
+    // What a weston that was killed held is given back for it; one that was asked to end did that itself.
+    expect(reclaimed).toBe(reclaims);
   });
 
   test('nobody but Xwayland ever speaks to weston', async () => {
@@ -69,9 +87,28 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     await display.close();
   });
 
+  test('an agent that was killed leaves nothing that its next start does not find', async () => {
+    const display = await open();
+    const dirs = sessionDirs(stateDir, SESSION);
+    await writeRecord(dirs, { session_id: SESSION, uid: FORMER_UID, home: null, display: display.record });
+    await removeLeftovers(stateDir, {
+      clock: systemClock,
+      logger: silentLogger(),
+      ownsUid: () => true,
+      reclaimConsole: () => screens.reclaim(),
+    });
+    expect([processesOf(SESSION), existsSync(display.socket), existsSync(dirs.root)]).toEqual([
+      [],
+      false,
+      false,
+    ]);
+    expect(reclaimed).toBe(1);
+  });
+
   test('what weston says when it cannot draw is the reason', async () => {
-    const broken = westonScreens(() => ['--backend=drm-backend.so', '--drm-device=card99']);
+    const broken = westonScreens(canvas('--backend=drm-backend.so', '--drm-device=card99'));
     await expect(open(broken)).rejects.toThrow(/^weston did not start: .*drm/s);
     expect(await consoleFiles()).toEqual(['weston.ini']);
+    expect(reclaimed).toBe(0);
   });
 });

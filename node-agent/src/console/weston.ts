@@ -11,23 +11,33 @@ import { LogRing } from '../runtime/log-ring.ts';
 import { SESSION_VARIABLE } from '../runtime/proc-table.ts';
 import type { ConsoleScreens } from './host-console.ts';
 import type { ChosenOutput } from './output-choice.ts';
+import { restoreTerminal } from './terminal.ts';
 
 /** Weston without a seat manager draws on a virtual terminal, which root alone may open. */
 const TERMINAL = 7;
+const TERMINAL_DEVICE = `/dev/tty${TERMINAL}`;
 const SOCKET = 'wayland';
 const START_LIMIT_MS = 10_000;
 const LOOK_MS = 20;
 const STOP_LIMIT_MS = 500;
 const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
 
+/** What weston draws on. */
+export interface Canvas {
+  /** Words of its command line that say so. */
+  words(output: ChosenOutput): string[];
+  /** Gives back what a weston that was killed still holds. Never throws. */
+  reclaim(): void;
+}
+
 /**
  * Draws with weston on a connector, and inside it with an Xwayland that fills the output: apps, capture and input see
  * an X display as they do everywhere else. Weston is the agent's and draws for nobody else; Xwayland is the session's.
  *
- * @param backend words that say what weston draws on; tests put something in the place of a connector
+ * @param canvas tests put something in the place of a connector
  * Source: weston(1), weston-drm(7), weston.ini(5), as of weston 10; Xwayland(1).
  */
-export function westonScreens(backend: (output: ChosenOutput) => string[] = onConnector): ConsoleScreens {
+export function westonScreens(canvas: Canvas = CONNECTOR): ConsoleScreens {
   return {
     lacks() {
       const cards = cardsWithConnectors();
@@ -35,32 +45,34 @@ export function westonScreens(backend: (output: ChosenOutput) => string[] = onCo
       if (process.getuid?.() !== 0) return 'root';
       if (!PROGRAMS.every((path) => isAllowed(path, constants.X_OK))) return 'programs';
       if (!cards.some((card) => mayOpen(`/dev/dri/${card}`))) return 'card';
-      return mayOpen(`/dev/tty${TERMINAL}`) ? null : 'terminal';
+      return mayOpen(TERMINAL_DEVICE) ? null : 'terminal';
     },
     async open(output, options, cookie, deps) {
-      const weston = await startWeston(output, backend(output), options, deps);
+      const weston = await startWeston(output, canvas, options, deps);
       try {
         const env = { WAYLAND_DISPLAY: weston.socket };
         const x = await startXServer(['Xwayland'], env, options, cookie, deps);
         // Apps have the same user as Xwayland, and no business with a program that runs as root.
         rmSync(weston.socket, { force: true });
-        return new WestonDisplay(weston.child, x, deps.clock);
+        return new WestonDisplay(weston.child, x, () => end(weston.child, canvas, deps.clock));
       } catch (error) {
-        await end(weston.child, deps.clock);
+        await end(weston.child, canvas, deps.clock);
         throw error;
       }
     },
+    reclaim: () => canvas.reclaim(),
   };
 }
 
-function onConnector({ card }: ChosenOutput): string[] {
-  return [
+const CONNECTOR: Canvas = {
+  words: ({ card }) => [
     '--backend=drm-backend.so',
     `--drm-device=${card}`,
     `--tty=${TERMINAL}`,
     '--continue-without-input',
-  ];
-}
+  ],
+  reclaim: () => restoreTerminal(TERMINAL_DEVICE),
+};
 
 function cardsWithConnectors(): string[] {
   try {
@@ -95,12 +107,12 @@ export function westonConfig({ connector, mode, others }: ChosenOutput): string 
 
 async function startWeston(
   output: ChosenOutput,
-  backend: readonly string[],
+  canvas: Canvas,
   { sessionId, user, dirs, ended }: HelperOptions,
   deps: HelperDeps,
 ): Promise<{ child: Child; socket: string }> {
   // Not among what belongs to the session's user: weston is root, and trusts its own directory.
-  const dir = join(dirs.root, 'console');
+  const dir = dirs.console;
   await mkdir(dir, { mode: 0o711 });
   const config = join(dir, 'weston.ini');
   await writeFile(config, westonConfig(output), { mode: 0o600 });
@@ -108,12 +120,13 @@ async function startWeston(
   const child = await startChild(
     asSessionUser(null, [
       'weston',
-      ...backend,
+      ...canvas.words(output),
       ...['--shell=kiosk-shell.so', `--config=${config}`, `--socket=${SOCKET}`],
     ]),
     {
       env: { ...baseEnvironment(deps.env), HOME: dir, XDG_RUNTIME_DIR: dir, [SESSION_VARIABLE]: sessionId },
-      cwd: '/',
+      // Keys of the display's own keyboard make it write files: they go with the session.
+      cwd: dir,
       onOutput: (chunk) => log.add(chunk),
     },
   );
@@ -122,8 +135,7 @@ async function startWeston(
     if (user !== null) await chown(socket, user.uid, user.gid);
     return { child, socket };
   }
-  child.signal('SIGKILL');
-  await child.exited;
+  await end(child, canvas, deps.clock);
   throw new Error(`weston did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
 }
 
@@ -137,12 +149,13 @@ async function isListening(socket: string, child: Child, ended: AbortSignal, clo
   return false;
 }
 
-async function end(weston: Child, clock: Clock): Promise<void> {
+async function end(weston: Child, canvas: Canvas, clock: Clock): Promise<void> {
   // Asked to, it gives the terminal and the connector back as they were.
   weston.signal('SIGTERM');
   await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
   weston.signal('SIGKILL');
-  await weston.exited;
+  // One that ended by itself holds nothing, or never did: the terminal may be somebody else's.
+  if ((await weston.exited).signal !== null) canvas.reclaim();
 }
 
 /** An Xwayland and the weston around it, as one display. Teardown: Xwayland, then weston. */
@@ -153,20 +166,18 @@ class WestonDisplay implements Display {
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
   readonly exited: Promise<ChildExit>;
-  readonly #weston: Child;
   readonly #x: Display;
-  readonly #clock: Clock;
+  readonly #endWeston: () => Promise<void>;
 
-  constructor(weston: Child, x: Display, clock: Clock) {
+  constructor(weston: Child, x: Display, endWeston: () => Promise<void>) {
     this.number = x.number;
     this.name = x.name;
     this.socket = x.socket;
     this.cookie = x.cookie;
     this.record = x.record;
     this.exited = Promise.race([x.exited, weston.exited]);
-    this.#weston = weston;
     this.#x = x;
-    this.#clock = clock;
+    this.#endWeston = endWeston;
   }
 
   onSilent(listener: () => void): void {
@@ -175,6 +186,6 @@ class WestonDisplay implements Display {
 
   async close(): Promise<void> {
     await this.#x.close();
-    await end(this.#weston, this.#clock);
+    await this.#endWeston();
   }
 }

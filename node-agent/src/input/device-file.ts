@@ -3,8 +3,8 @@ import koffi from 'koffi';
 import { EVENT_BYTES } from './uinput-layout.ts';
 
 /**
- * One open /dev/uinput: becomes at most one virtual device at a time, which the kernel removes when the file is
- * closed, by us or with our process. The only place that makes ioctl calls.
+ * One open device. Of /dev/uinput: becomes at most one virtual device at a time, which the kernel removes when the file
+ * is closed, by us or with our process. The only place that makes ioctl calls.
  */
 export interface DeviceFile {
   /** @throws when the kernel refuses, with the errno */
@@ -36,7 +36,8 @@ function bindIoctl(): Ioctl {
 
 /** @throws when the device is missing, or may not be opened for reading and writing */
 export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
-  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  // A terminal must not become that of this process.
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY);
   bound ??= bindIoctl();
   const calls = bound;
   const buffer = Buffer.alloc(EVENT_BYTES * EVENTS_PER_READ);

@@ -83,8 +83,8 @@ SystemCallErrorNumber=EPERM
 User=root
 # SETUID, SETGID: to become that user. CHOWN, FOWNER, DAC_*: to make and remove homes that belong to it. KILL: to
 # end its processes. SYS_PTRACE: to read whose process one is (/proc/…/environ, ns). SYS_ADMIN: mounts, process
-# namespaces and control groups of sessions. NET_ADMIN: to read the firewall for the readiness check. SYS_TTY_CONFIG: to take the
-# terminal of a display beside the host. Nothing else.
+# namespaces and control groups of sessions. NET_ADMIN: to read the firewall for the readiness check. SYS_TTY_CONFIG: to
+# take the terminal of a display beside the host. Nothing else.
 CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
 # Sessions have a process tree and mounts of their own. Apps with a sandbox of their own (browsers, Flatpak, Steam)
 # want user namespaces too: those run as containers, or with RestrictNamespaces=no in a drop-in.

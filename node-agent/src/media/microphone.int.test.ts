@@ -50,6 +50,7 @@ async function startSession(mic: boolean): Promise<AudioServer> {
     run: dir('run'),
     xauthority: join(scratch, 'cookie'),
     mounts: dir('mounts'),
+    console: join(scratch, 'console'),
   };
   const ended = new AbortController().signal;
   const options = { sessionId: SESSION, user: null, dirs, ended, microphone: mic };

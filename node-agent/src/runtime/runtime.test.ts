@@ -71,6 +71,7 @@ const SURROUNDINGS: AppSurroundings = {
     run: '/s/scratch/run',
     xauthority: '/s/scratch/xauthority',
     mounts: '/s/mounts',
+    console: '/s/console',
   },
   home: '/homes/alice',
   display: ':7',

@@ -8,7 +8,7 @@ export interface SessionUser {
   groups: number[];
 }
 
-/** Directories of one session; all but `root` and `mounts` belong to the session's user. */
+/** Directories of one session; all but `root`, `mounts` and `console` belong to the session's user. */
 export interface SessionDirs {
   /** Holds the others and the agent's record of the session. */
   root: string;
@@ -23,6 +23,8 @@ export interface SessionDirs {
   xauthority: string;
   /** Mount points and files that the agent prepares for the app's namespace; not writable by the session. */
   mounts: string;
+  /** Of the program that draws on a display beside the host; there only where the session is shown on one. */
+  console: string;
 }
 
 /** The screen and sound that an app is given. */

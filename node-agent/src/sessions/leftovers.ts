@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { removeDisplayFiles } from '../display/xvfb.ts';
 import { type Clock, delay } from '../platform/clock.ts';
@@ -39,26 +39,33 @@ export async function killSessionProcesses(
 /**
  * Takes away what an earlier agent process left when it was killed: processes, displays, control groups,
  * directories. Runs before the first dial, so no session of this process can be among them.
+ * @param deps.reclaimConsole gives back what draws on the display beside the host
  */
 export async function removeLeftovers(
   stateDir: string,
-  deps: { clock: Clock; logger: Logger; ownsUid: (uid: number) => boolean },
+  deps: { clock: Clock; logger: Logger; ownsUid: (uid: number) => boolean; reclaimConsole: () => void },
 ): Promise<void> {
   const { clock, logger } = deps;
   for (const { sessionId, record } of await leftSessions(stateDir)) {
     logger.warn({ session_id: sessionId }, 'leftovers.found');
+    const dirs = sessionDirs(stateDir, sessionId);
     try {
       // A uid outside our range is somebody else's: the range was changed meanwhile.
       const uid = record?.uid ?? null;
       const homes = record === null ? [] : homesOf(record);
       const tenant = { uid: uid !== null && deps.ownsUid(uid) ? uid : null, homes };
       await killSessionProcesses(sessionId, tenant, clock);
+      if (existsSync(dirs.console)) {
+        // What draws there has the agent's user, whoever the session's was.
+        await killSessionProcesses(sessionId, { uid: null, homes: [] }, clock);
+        deps.reclaimConsole();
+      }
       if (record?.display) removeDisplayFiles(record.display);
       if (uid !== null) {
         for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);
       }
       removeSessionCgroups(sessionId);
-      await removeSessionDirs(sessionDirs(stateDir, sessionId));
+      await removeSessionDirs(dirs);
     } catch (error) {
       logger.error({ session_id: sessionId, error: errorText(error) }, 'leftovers.not_removed');
     }

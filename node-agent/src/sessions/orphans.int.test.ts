@@ -39,6 +39,7 @@ async function host(orphanSecs: number, graceSecs: number) {
       console: new HostConsole(NOTHING, {
         lacks: () => 'connector',
         open: () => Promise.reject(new Error('none')),
+        reclaim: () => undefined,
       }),
       context: () => ({
         processRuntime: true,

@@ -69,6 +69,7 @@ export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
     run: join(scratch, 'run'),
     xauthority: join(scratch, 'xauthority'),
     mounts: join(root, 'mounts'),
+    console: join(root, 'console'),
   };
 }
 

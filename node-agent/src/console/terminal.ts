@@ -1,0 +1,36 @@
+import { type DeviceFile, openDeviceFile } from '../input/device-file.ts';
+
+/** Source: linux/kd.h, linux/vt.h; ioctl_console(2). */
+const KDSETMODE = 0x4b3a;
+const KDSKBMODE = 0x4b45;
+const VT_SETMODE = 0x5602;
+const KD_TEXT = 0;
+const K_UNICODE = 3;
+/** struct vt_mode; all zero is VT_AUTO: the kernel switches terminals without asking anybody. */
+const VT_MODE_BYTES = 8;
+
+/**
+ * Makes a virtual terminal one of text again, with its keys and the switch to others. A compositor that was killed
+ * leaves it in graphics mode, and then none starts on it any more. What cannot be done is left as it is.
+ */
+export function restoreTerminal(path: string, open: (path: string) => DeviceFile = openDeviceFile): void {
+  let file: DeviceFile;
+  try {
+    file = open(path);
+  } catch {
+    return;
+  }
+  const calls: [request: number, argument: number | Buffer][] = [
+    [KDSKBMODE, K_UNICODE],
+    [KDSETMODE, KD_TEXT],
+    [VT_SETMODE, Buffer.alloc(VT_MODE_BYTES)],
+  ];
+  for (const [request, argument] of calls) {
+    try {
+      file.ioctl(request, argument);
+    } catch {
+      // The others may still help.
+    }
+  }
+  file.close();
+}
