@@ -59,7 +59,7 @@ class PlayedMonitor implements ConsoleScreens {
   }
 
   die(): void {
-    process.kill(this.#shown?.record.pid ?? 0, 'SIGKILL');
+    process.kill(this.#shown?.record.pid ?? Number.NaN, 'SIGKILL');
   }
 }
 

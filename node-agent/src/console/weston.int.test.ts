@@ -74,7 +74,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
   ])('the end of %s is the end of the display', async (name, reclaims) => {
     const display = await open();
     const found = processesOf(SESSION).find(({ command }) => command.startsWith(name));
-    process.kill(found?.pid ?? 0, 'SIGKILL');
+    process.kill(found?.pid ?? Number.NaN, 'SIGKILL');
     await display.exited;
     await display.close();
     // What a weston that was killed held is given back for it; one that was asked to end did that itself.

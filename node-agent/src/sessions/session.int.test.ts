@@ -426,7 +426,7 @@ describe('a change of app', () => {
     const body = await running(titled('before'));
     const { outcome } = await swap(body, spec(['/bin/sh', '-c', 'sleep 2; exec xterm -T after']));
     const before = processesOf(body.session_id).find(({ command }) => command.startsWith('xterm -T before'));
-    process.kill(before?.pid ?? 0, 'SIGTERM');
+    process.kill(before?.pid ?? Number.NaN, 'SIGTERM');
     await control
       .wait(
         'session_trace_event',
