@@ -19,7 +19,7 @@ import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { LaunchStage } from '../session/launch-stage.tsx';
 import { NOTHING_SEEN, stepsOf } from '../session/launch-steps.ts';
-import { loadPlayer } from '../session/player.ts';
+import { usePreloadSession } from '../session/player.ts';
 import { directionOf, nextSpot } from './arrow-keys.ts';
 import { Backdrop } from './backdrop.tsx';
 import styles from './library.module.css';
@@ -36,7 +36,7 @@ const KINDS = [
 ] as const;
 /** Below this a row of recent apps would only repeat what is on the screen anyway. */
 const MANY_APPS = 12;
-const PLAYER_AFTER_MS = 800;
+const PRELOAD_AFTER_MS = 800;
 
 /** What a person may launch, and what runs. */
 export function LibraryPage() {
@@ -72,14 +72,15 @@ export function LibraryPage() {
     if (filtering && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [filtering, hasNextPage, isFetchingNextPage, fetchNextPage]);
 
-  // The next click wants the player; until then the page has nothing better to do.
+  // The next click wants the session page; until then this one has nothing better to do.
+  const preloadSession = usePreloadSession();
   useEffect(() => {
     const timer = setTimeout(() => {
-      void loadPlayer().catch(() => {});
+      preloadSession();
       void probeDevice(Date.now()).catch(() => {});
-    }, PLAYER_AFTER_MS);
+    }, PRELOAD_AFTER_MS);
     return () => clearTimeout(timer);
-  }, []);
+  }, [preloadSession]);
 
   const count = query.isPending ? rememberedCount() : apps.length;
   useEffect(() => {
