@@ -39,10 +39,11 @@ export async function launchByClick(
   name: string,
 ): Promise<LiveSession> {
   await page.goto(`${stack.httpsUrl}/app`);
-  await page
-    .getByRole('button', { name: new RegExp(name) })
-    .first()
-    .click();
+  const tile = page.getByRole('button', { name: new RegExp(name) }).first();
+  await tile.waitFor();
+  // Warm: who clicks has looked at the library for two seconds, and it has loaded what it loads ahead.
+  await page.waitForTimeout(2_000);
+  await tile.click();
   await page.waitForURL('**/app/session/*', { waitUntil: 'commit' });
   return liveSession(page, stack, token, page.url().split('/').at(-1) ?? '');
 }
