@@ -24,6 +24,7 @@ const hasWeston = ['/usr/bin/weston', '/usr/bin/Xwayland'].every((path) => exist
 describe.runIf(hasWeston)('weston as the display beside a host', () => {
   const canvas = (...words: string[]): Canvas => ({
     words: () => words,
+    readsDevices: false,
     reclaim: () => {
       reclaimed += 1;
     },

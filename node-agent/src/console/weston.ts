@@ -26,6 +26,8 @@ const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
 export interface Canvas {
   /** Words of its command line that say so. */
   words(output: ChosenOutput): string[];
+  /** Input devices of the host reach it. */
+  readonly readsDevices: boolean;
   /** Gives back what a weston that was killed still holds. Never throws. */
   reclaim(): void;
 }
@@ -54,7 +56,9 @@ export function westonScreens(canvas: Canvas = CONNECTOR): ConsoleScreens {
         const x = await startXServer(['Xwayland'], env, options, cookie, deps);
         // Apps have the same user as Xwayland, and no business with a program that runs as root.
         rmSync(weston.socket, { force: true });
-        return new WestonDisplay(weston.child, x, () => end(weston.child, canvas, deps.clock));
+        return new WestonDisplay(weston.child, x, canvas.readsDevices, () =>
+          end(weston.child, canvas, deps.clock),
+        );
       } catch (error) {
         await end(weston.child, canvas, deps.clock);
         throw error;
@@ -71,6 +75,7 @@ const CONNECTOR: Canvas = {
     `--tty=${TERMINAL}`,
     '--continue-without-input',
   ],
+  readsDevices: true,
   reclaim: () => restoreTerminal(TERMINAL_DEVICE),
 };
 
@@ -165,16 +170,18 @@ class WestonDisplay implements Display {
   readonly socket: string;
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
+  readonly readsDevices: boolean;
   readonly exited: Promise<ChildExit>;
   readonly #x: Display;
   readonly #endWeston: () => Promise<void>;
 
-  constructor(weston: Child, x: Display, endWeston: () => Promise<void>) {
+  constructor(weston: Child, x: Display, readsDevices: boolean, endWeston: () => Promise<void>) {
     this.number = x.number;
     this.name = x.name;
     this.socket = x.socket;
     this.cookie = x.cookie;
     this.record = x.record;
+    this.readsDevices = readsDevices;
     this.exited = Promise.race([x.exited, weston.exited]);
     this.#x = x;
     this.#endWeston = endWeston;

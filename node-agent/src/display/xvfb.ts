@@ -31,6 +31,8 @@ export interface Display {
   readonly socket: string;
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
+  /** Input devices of the host reach it, those that uinput makes among them. */
+  readonly readsDevices: boolean;
   /** Settles when the server is gone. */
   readonly exited: Promise<ChildExit>;
   /** Tells once when the server has not answered for 5 s. */
@@ -128,6 +130,7 @@ class RunningXServer implements Display {
   readonly socket: string;
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
+  readonly readsDevices = false;
   readonly exited: Promise<ChildExit>;
   readonly #child: Child;
   readonly #clock: Clock;

@@ -31,6 +31,7 @@ describe('uinput on 64-bit Linux', () => {
     ['setAbsBit', 0x40045567],
     ['setFfBit', 0x4004556b],
     ['setPhys', 0x4008556c],
+    ['setPropBit', 0x4004556e],
     ['beginFfUpload', 0xc06855c8],
     ['endFfUpload', 0x406855c9],
     ['beginFfErase', 0xc00c55ca],

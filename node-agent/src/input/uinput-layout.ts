@@ -24,7 +24,14 @@ export const ABS = {
   rz: 0x05,
   hat0x: 0x10,
   hat0y: 0x11,
+  mtSlot: 0x2f,
+  mtPositionX: 0x35,
+  mtPositionY: 0x36,
+  mtTrackingId: 0x39,
 } as const;
+export const KEY = { touch: 0x14a } as const;
+/** direct: what is touched is where it is shown. */
+export const PROPERTY = { direct: 1 } as const;
 export const FF = {
   rumble: 0x50,
   periodic: 0x51,
@@ -57,6 +64,7 @@ export const UI = {
   setAbsBit: ioctlNumber(WRITE, 103, 4),
   setFfBit: ioctlNumber(WRITE, 107, 4),
   setPhys: ioctlNumber(WRITE, 108, 8),
+  setPropBit: ioctlNumber(WRITE, 110, 4),
   beginFfUpload: ioctlNumber(READ | WRITE, 200, FF_UPLOAD_BYTES),
   endFfUpload: ioctlNumber(WRITE, 201, FF_UPLOAD_BYTES),
   beginFfErase: ioctlNumber(READ | WRITE, 202, FF_ERASE_BYTES),

@@ -21,6 +21,8 @@ export interface DeviceDescription {
   axes: readonly AxisRange[];
   /** Kinds of force feedback. */
   effects: readonly number[];
+  /** What kind of device it is besides. */
+  properties: readonly number[];
 }
 
 /**
@@ -40,6 +42,7 @@ export function createDevice(file: DeviceFile, device: DeviceDescription): strin
   bits(UI.setEvBit, types);
   bits(UI.setKeyBit, device.keys);
   bits(UI.setFfBit, device.effects);
+  bits(UI.setPropBit, device.properties);
   for (const axis of device.axes) {
     file.ioctl(UI.setAbsBit, axis.code);
     file.ioctl(UI.absSetup, encodeAxis(axis));

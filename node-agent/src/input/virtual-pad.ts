@@ -65,6 +65,7 @@ export function describePad(phys: string): DeviceDescription {
       ...[ABS.hat0x, ABS.hat0y].map((code) => ({ code, ...hat })),
     ],
     effects: [FF.rumble, FF.periodic, FF.square, FF.triangle, FF.sine, FF.gain],
+    properties: [],
   };
 }
 

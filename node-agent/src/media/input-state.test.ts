@@ -5,7 +5,8 @@ import type { PadSnapshot } from '../input/virtual-pad.ts';
 import { InputGuard } from './input-guard.ts';
 import { type InputAction, InputState } from './input-state.ts';
 
-const make = () => new InputState({ width: 1281, height: 721, maxPads: 2 });
+const make = (hasTouchScreen = false) =>
+  new InputState({ width: 1281, height: 721, maxPads: 2, hasTouchScreen });
 const key = (code: number, down: boolean, locks = 0): InputMessage => ({
   kind: 'key',
   seq: 1,
@@ -132,6 +133,50 @@ describe('motion', () => {
     expect(state.apply(touch('down', 1), 0)).toEqual([]);
     expect(state.apply(touch('up', 0), 0)?.at(-1)).toEqual({ do: 'button', button: 0, down: false });
     expect(state.apply(touch('up', 0), 0)).toBeNull();
+  });
+});
+
+describe('with a touch screen', () => {
+  const touch = (action: 'down' | 'move' | 'up' | 'cancel', contact: number, seq = 1): InputMessage => ({
+    kind: 'touch',
+    ...{ seq, t: 0, action, contact, x: 65_535, y: 0, pressure: 0 },
+  });
+  const AT = { x: 1280, y: 0 };
+
+  test('every contact is one of its own, and none moves the pointer', () => {
+    const state = make(true);
+    expect(state.apply(touch('down', 0), 0)).toEqual([{ do: 'contact', contact: 0, at: AT }]);
+    expect(state.apply(touch('down', 7), 0)).toEqual([{ do: 'contact', contact: 7, at: AT }]);
+    expect(state.apply(touch('move', 7), 0)).toEqual([{ do: 'contact', contact: 7, at: AT }]);
+    expect(state.apply(touch('up', 7), 0)).toEqual([{ do: 'contact', contact: 7, at: null }]);
+    expect(state.apply(touch('cancel', 0), 0)).toEqual([{ do: 'contact', contact: 0, at: null }]);
+    expect(state.holdsAnything).toBe(false);
+  });
+
+  test('a contact that is not down does not move and is not lifted; one that is, does not come down again', () => {
+    const state = make(true);
+    expect(state.apply(touch('move', 3), 0)).toBeNull();
+    expect(state.apply(touch('up', 3), 0)).toBeNull();
+    state.apply(touch('down', 3), 0);
+    expect(state.apply(touch('down', 3), 0)).toBeNull();
+  });
+
+  test('a move that an earlier one has overtaken is dropped, for each contact', () => {
+    const state = make(true);
+    for (const contact of [0, 1]) state.apply(touch('down', contact), 0);
+    expect(state.apply(touch('move', 0, 9), 0)).not.toBeNull();
+    expect(state.apply(touch('move', 0, 8), 0)).toBeNull();
+    expect(state.apply(touch('move', 1, 8), 0)).not.toBeNull();
+  });
+
+  test('whatever is down is lifted when everything is let go', () => {
+    const state = make(true);
+    for (const contact of [0, 4]) state.apply(touch('down', contact), 0);
+    expect(state.release()).toEqual([
+      { do: 'contact', contact: 0, at: null },
+      { do: 'contact', contact: 4, at: null },
+    ]);
+    expect(state.release()).toEqual([]);
   });
 });
 

@@ -26,6 +26,8 @@ export type InputAction =
   | { do: 'move_by'; dx: number; dy: number }
   | { do: 'wheel'; clicksX: number; clicksY: number }
   | { do: 'text'; text: string }
+  /** at null: lifted. Only where there is a touch screen. */
+  | { do: 'contact'; contact: number; at: { x: number; y: number } | null }
   | { do: 'pad_on'; index: number }
   | { do: 'pad_off'; index: number }
   | { do: 'pad'; index: number; snapshot: PadSnapshot };
@@ -36,6 +38,8 @@ export interface InputStateOptions {
   height: number;
   /** Gamepads that the session can have; announcements of others are ignored. */
   maxPads: number;
+  /** Contacts go to a touch screen; else the first of them drives the pointer. */
+  hasTouchScreen: boolean;
 }
 
 interface AnnouncedPad {
@@ -141,6 +145,9 @@ export class InputState {
     const actions: InputAction[] = [];
     for (const code of this.#keys) actions.push({ do: 'key', code, down: false });
     for (const button of this.#buttons) actions.push({ do: 'button', button, down: false });
+    if (this.#options.hasTouchScreen) {
+      for (const contact of this.#contacts) actions.push({ do: 'contact', contact, at: null });
+    }
     for (const [index, pad] of this.#pads) {
       if (!pad.isNeutral) actions.push({ do: 'pad', index, snapshot: NEUTRAL_PAD });
       pad.isNeutral = true;
@@ -196,10 +203,16 @@ export class InputState {
     const isDown = this.#contacts.has(contact);
     if (action === 'move') {
       if (!isDown || !this.#isFresh(`touch ${contact}`, message.seq) || this.#isLate(message.t)) return null;
+      if (this.#options.hasTouchScreen) return [{ do: 'contact', contact, at: this.#pixel(message) }];
       return this.#pointerContact === contact ? [this.#moveTo(message.x, message.y)] : [];
     }
     if (isDown === (action === 'down')) return null;
     this.#orderedT = message.t;
+    if (this.#options.hasTouchScreen) {
+      if (action === 'down') this.#contacts.add(contact);
+      else this.#contacts.delete(contact);
+      return [{ do: 'contact', contact, at: action === 'down' ? this.#pixel(message) : null }];
+    }
     if (action === 'down') {
       this.#contacts.add(contact);
       if (this.#pointerContact !== null || this.#buttons.has(0)) return [];
@@ -227,8 +240,12 @@ export class InputState {
 
   #moveTo(x: number, y: number): InputAction {
     this.#rest = { x: 0, y: 0 };
+    return { do: 'move_to', ...this.#pixel({ x, y }) };
+  }
+
+  #pixel({ x, y }: { x: number; y: number }): { x: number; y: number } {
     const { width, height } = this.#options;
-    return { do: 'move_to', x: coordinateToPixel(x, width), y: coordinateToPixel(y, height) };
+    return { x: coordinateToPixel(x, width), y: coordinateToPixel(y, height) };
   }
 
   #moveBy(sumX: number, sumY: number): InputAction[] {

@@ -1,9 +1,10 @@
 import type { AgentSignal } from '@footlight/protocol/agent';
 import { XConnection } from '../display/x-connection.ts';
 import { XInput } from '../display/x-input.ts';
-import { XScreenSize } from '../display/x-screen.ts';
+import { type ScreenSize, XScreenSize } from '../display/x-screen.ts';
 import type { DeviceFile } from '../input/device-file.ts';
 import { Gamepads } from '../input/gamepads.ts';
+import { TouchScreen } from '../input/touch-screen.ts';
 import { AudioPipeline } from './encode/audio-pipeline.ts';
 import { effortSteps } from './encode/encoder-effort.ts';
 import { DropWatch, EncoderWatch, type WatchFinding } from './encode/encoder-watch.ts';
@@ -35,7 +36,7 @@ import type {
  * Everything of one session that runs in its media worker: display connection, pipelines, peer connections.
  *
  * States: prepared → started → stopped. prepare() opens the display and builds the pipelines, start() lets them
- * run, stop() takes everything down in the order viewers, gamepads, pipelines, display. A failure is reported once; what
+ * run, stop() takes everything down in the order viewers, input devices, pipelines, display. A failure is reported once; what
  * still works goes on until stop().
  */
 
@@ -44,6 +45,8 @@ export interface MediaSessionOptions {
   clock: MediaClock;
   /** Files that become the session's gamepads; closed by stop(). */
   padFiles: readonly DeviceFile[];
+  /** Becomes the session's touch screen; null: its viewers' first contact drives the pointer. Closed by stop(). */
+  touchFile: DeviceFile | null;
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
@@ -72,6 +75,7 @@ export class MediaSession {
   readonly #row: EncoderRow;
   readonly #resolver: LocalNameResolver;
   readonly #gamepads: Gamepads;
+  #touchScreen: TouchScreen | null = null;
   readonly #input: SessionInput;
   readonly #peers: Peers;
   readonly #metrics: MetricsCollector;
@@ -176,9 +180,12 @@ export class MediaSession {
       this.#display = await XConnection.open(prepare.display, () =>
         this.#fail('display_failed', 'the display went away'),
       );
-      this.#input.connect(await XInput.open(this.#display));
+      const device = await XInput.open(this.#display);
       this.#screen = await XScreenSize.open(this.#display);
-      this.#sizes.found(await this.#screen.size());
+      const size = await this.#screen.size();
+      this.#sizes.found(size);
+      this.#touchScreen = this.#buildTouchScreen(size);
+      this.#input.connect(device, this.#touchScreen);
       this.#desk = await SessionDesk.open(this.#display, {
         forEachViewer: (visit) => this.#peers.forEach(visit),
         onPresented: (watch) => this.#options.send({ type: 'app_presented', watch }),
@@ -264,6 +271,7 @@ export class MediaSession {
     const said = reason === 'idle_timeout' ? 'idle_timeout' : this.#failed ? 'error' : 'session_ended';
     await this.#peers.close(said);
     this.#gamepads.close();
+    this.#touchScreen?.close();
     this.#desk?.close();
     this.#resolver.close();
     // An encoder that hangs must not hold up the end; the process goes right after this.
@@ -362,6 +370,19 @@ export class MediaSession {
         onError: (source, message) => this.#onVideoError(source, message),
       },
     });
+  }
+
+  #buildTouchScreen(size: ScreenSize): TouchScreen | null {
+    const { touchFile, prepare } = this.#options;
+    if (touchFile === null) return null;
+    const onProblem = (error: string) => this.#log('warn', 'media.touch_screen_failed', { error });
+    try {
+      return new TouchScreen(touchFile, { sessionId: prepare.session_id, size, onProblem });
+    } catch (error) {
+      touchFile.close();
+      onProblem(text(error));
+      return null;
+    }
   }
 
   #buildAudio(server: string): AudioPipeline | null {

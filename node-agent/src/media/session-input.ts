@@ -1,10 +1,11 @@
 import type { XInput } from '../display/x-input.ts';
 import type { Gamepads } from '../input/gamepads.ts';
+import type { TouchScreen } from '../input/touch-screen.ts';
 import type { InputAction } from './input-state.ts';
 
-type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' }>;
+type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' | 'contact' }>;
 
-/** Where the input of a session's viewers ends: its display, once that is open, and its gamepads. */
+/** Where the input of a session's viewers ends: its display, once that is open, its gamepads, and its touch screen. */
 export class SessionInput {
   readonly size: { width: number; height: number };
   /** Where a point of the picture, in pixels of the launch size, lies on the display. */
@@ -12,14 +13,21 @@ export class SessionInput {
   /** null = a session without any. */
   readonly #gamepads: Gamepads | null;
   #device: XInput | null = null;
+  #touchScreen: TouchScreen | null = null;
 
   constructor(size: { width: number; height: number }, gamepads: Gamepads | null) {
     this.size = size;
     this.#gamepads = gamepads;
   }
 
-  connect(device: XInput): void {
+  /** Before the first viewer. @param touchScreen null: the display reads none */
+  connect(device: XInput, touchScreen: TouchScreen | null): void {
     this.#device = device;
+    this.#touchScreen = touchScreen;
+  }
+
+  get hasTouchScreen(): boolean {
+    return this.#touchScreen !== null;
   }
 
   /** Lock bits of the display: 1 caps, 2 num, 4 scroll. */
@@ -41,7 +49,9 @@ export class SessionInput {
       if (action.do === 'pad_on') this.#gamepads?.on(action.index);
       else if (action.do === 'pad_off') this.#gamepads?.off(action.index);
       else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot);
-      else if (this.#device) this.#performOnDisplay(this.#device, action);
+      else if (action.do === 'contact') {
+        this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
+      } else if (this.#device) this.#performOnDisplay(this.#device, action);
     }
   }
 

@@ -20,7 +20,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { XInput } from '../display/x-input.ts';
 import { Gamepads } from '../input/gamepads.ts';
 import { FakeDeviceFile } from '../input/testing/fake-device-file.ts';
-import { EV } from '../input/uinput-layout.ts';
+import { TouchScreen } from '../input/touch-screen.ts';
+import { ABS, EV } from '../input/uinput-layout.ts';
 import { SessionInput } from './session-input.ts';
 import { ViewerChannels } from './viewer-channels.ts';
 
@@ -33,6 +34,7 @@ let nowMs: number;
 let file: FakeDeviceFile;
 let gamepads: Gamepads;
 let input: SessionInput;
+let display: XInput;
 /** What reached the display. */
 let performed: unknown[][];
 let offences: string[];
@@ -56,7 +58,7 @@ beforeEach(() => {
     (name: string) =>
     (...values: unknown[]) =>
       performed.push([name, ...values]);
-  input.connect({
+  display = {
     locks: 0,
     key: record('key'),
     button: record('button'),
@@ -64,7 +66,8 @@ beforeEach(() => {
     moveBy: record('moveBy'),
     wheel: record('wheel'),
     text: record('text'),
-  } as unknown as XInput);
+  } as unknown as XInput;
+  input.connect(display, null);
 });
 
 afterEach(() => {
@@ -176,6 +179,41 @@ describe('gamepads of a viewer', () => {
     expect(decodeInput(rumbles[0]?.data as Buffer, 'input', 'viewer')).toMatchObject({
       message: { kind: 'rumble', seq: 1, index: 0, strong: 65_535, weak: 0, duration_ms: 200 },
     });
+  });
+});
+
+describe('fingers of a viewer', () => {
+  const finger = (action: 'down' | 'move', contact: number, x: number) =>
+    Buffer.from(encodeTouch({ ...stamp(1), action, contact, x, y: 0, pressure: 0 }));
+  const two = ({ channels }: Connected) => {
+    channels.onMessage('input', finger('down', 0, 0));
+    channels.onMessage('input', finger('down', 1, 65_535));
+    channels.onMessage('motion', finger('move', 1, 0));
+  };
+
+  test('on a display that reads no devices the first one is the pointer', () => {
+    two(connect());
+    expect(performed).toEqual([
+      ['moveTo', 0, 0],
+      ['button', 0, true],
+    ]);
+  });
+
+  test('on one that does, each comes to the touch screen where the display shows it, and goes with the viewer', () => {
+    const touched = new FakeDeviceFile();
+    input.toDisplay = (x, y) => ({ x: x * 2, y });
+    const screen = new TouchScreen(touched, { sessionId: 's', size: SIZE, onProblem: () => undefined });
+    input.connect(display, screen);
+    const viewer = connect();
+    two(viewer);
+    const values = (code: number) =>
+      touched.reports
+        .flat()
+        .flatMap((event) => (event.type === EV.abs && event.code === code ? [event.value] : []));
+    expect(values(ABS.mtPositionX)).toEqual([0, 2 * (SIZE.width - 1), 0]);
+    viewer.channels.close();
+    expect(values(ABS.mtTrackingId)).toEqual([0, 1, -1, -1]);
+    expect(performed).toEqual([]);
   });
 });
 

@@ -71,8 +71,8 @@ export class ViewerChannels {
 
   constructor(options: ViewerChannelsOptions) {
     this.#options = options;
-    const { size, maxPads } = options.input;
-    this.#state = new InputState({ ...size, maxPads });
+    const { size, maxPads, hasTouchScreen } = options.input;
+    this.#state = new InputState({ ...size, maxPads, hasTouchScreen });
   }
 
   /** Whether this viewer's input counts; set by who knows which connection is the newest connected one. */

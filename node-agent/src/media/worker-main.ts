@@ -47,11 +47,15 @@ async function onMessage(message: ParentMessage): Promise<void> {
       if (problem !== null) {
         send({ type: 'log', level: 'info', event: 'media.no_gamepads', fields: { why: problem } });
       }
+      // Nobody touches what nobody is streamed.
+      const isTouched = message.reads_devices === true && message.encodes !== false;
+      const [touchFile = null] = isTouched ? openDeviceFiles(1).files : [];
       takeIdentity(message);
       session = new MediaSession({
         prepare: message,
         clock: systemMediaClock,
         padFiles: files,
+        touchFile,
         uuid: randomUUID,
         random32: () => randomBytes(4).readUInt32LE(),
         send,

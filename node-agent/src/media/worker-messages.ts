@@ -46,6 +46,8 @@ const prepare = z.object({
   stream: streamSpecSchema,
   /** false: nothing of it is streamed, and the worker only watches what the app draws. Left out: it is. */
   encodes: z.boolean().optional(),
+  /** true: the display reads input devices, so what viewers touch may come from one. Left out: it does not. */
+  reads_devices: z.boolean().optional(),
   encoder: encoderChoice,
   /** Effective host settings (config catalog keys); unknown keys are ignored, missing ones take defaults. */
   settings: z.record(z.string(), z.unknown()),

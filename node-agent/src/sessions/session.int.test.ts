@@ -332,7 +332,7 @@ describe('two sessions', () => {
       displayOf(b);
       const { stdout } = await execa('pgrep', ['-u', String(uid), '-f', 'worker-main'], { reject: false });
       if (root) {
-        process.kill(Number(stdout.split('\n')[0]), signal);
+        process.kill(Number.parseInt(stdout, 10), signal);
         expect(await ended(a)).toMatchObject({ state: 'failed', failure_code: 'media_worker_crashed' });
       } else {
         await stop(a);

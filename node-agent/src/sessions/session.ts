@@ -480,6 +480,7 @@ export class Session {
       scratch_dir: this.#dirs.scratch,
       stream: assign.stream,
       encodes: assign.video_topology !== 'local_only',
+      reads_devices: screen.display.readsDevices,
       encoder,
       settings,
       media,

@@ -1,0 +1,108 @@
+import type { DeviceFile } from './device-file.ts';
+import { ABS, EV, encodeEvents, type InputEvent, KEY, PROPERTY } from './uinput-layout.ts';
+import { createDevice, type DeviceDescription, destroyDevice } from './virtual-device.ts';
+
+/** Contacts that the wire numbers. */
+const CONTACTS = 10;
+/** Tracking ids run round; the kernel takes 16 bits of them. */
+const TRACKING_IDS = 0x1_0000;
+const LIFTED = -1;
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/**
+ * A touch screen of that many pixels. Beside the contacts it has the axes and the key of a screen that knows one only,
+ * without which libinput takes no device for a touch screen.
+ */
+export function describeTouchScreen(phys: string, width: number, height: number): DeviceDescription {
+  const axis = (code: number, maximum: number) => ({ code, minimum: 0, maximum, fuzz: 0, flat: 0 });
+  return {
+    identity: { name: 'Footlight touch screen', vendor: 0, product: 0, version: 1, maxEffects: 0 },
+    phys,
+    keys: [KEY.touch],
+    axes: [
+      axis(ABS.x, width - 1),
+      axis(ABS.y, height - 1),
+      axis(ABS.mtSlot, CONTACTS - 1),
+      axis(ABS.mtPositionX, width - 1),
+      axis(ABS.mtPositionY, height - 1),
+      axis(ABS.mtTrackingId, TRACKING_IDS - 1),
+    ],
+    effects: [],
+    properties: [PROPERTY.direct],
+  };
+}
+
+export interface TouchScreenOptions {
+  sessionId: string;
+  size: { width: number; height: number };
+  /** A device that fails costs its contacts, not the session. */
+  onProblem(why: string): void;
+}
+
+/**
+ * The touch screen of one session, as what its display is drawn by sees it: contacts come and go, each in a slot of its
+ * own. Owner: the media session; close() removes it, and the kernel does when the process dies.
+ * Source: Documentation/input/multi-touch-protocol.rst of Linux, "Protocol Type B".
+ */
+export class TouchScreen {
+  readonly #file: DeviceFile;
+  readonly #onProblem: (why: string) => void;
+  /** Where each contact is, the oldest first. */
+  readonly #contacts = new Map<number, Point>();
+  #slot = 0;
+  #nextTrackingId = 0;
+
+  /**
+   * @param options.size of the display, in pixels
+   * @throws when the kernel refuses the device
+   */
+  constructor(file: DeviceFile, { sessionId, size, onProblem }: TouchScreenOptions) {
+    this.#file = file;
+    this.#onProblem = onProblem;
+    createDevice(file, describeTouchScreen(`footlight/${sessionId}/touch`, size.width, size.height));
+  }
+
+  /** @param at in pixels of the screen; null: lifted */
+  contact(contact: number, at: Point | null): void {
+    const before = this.#contacts.get(contact);
+    if (contact < 0 || contact >= CONTACTS || (at === null && before === undefined)) return;
+    const events: InputEvent[] = [];
+    const put = (type: number, code: number, value: number) => events.push({ type, code, value });
+    if (contact !== this.#slot) put(EV.abs, ABS.mtSlot, contact);
+    this.#slot = contact;
+    if (at === null) {
+      this.#contacts.delete(contact);
+      put(EV.abs, ABS.mtTrackingId, LIFTED);
+      if (this.#contacts.size === 0) put(EV.key, KEY.touch, 0);
+    } else {
+      if (before === undefined) put(EV.abs, ABS.mtTrackingId, this.#nextTrackingId++ % TRACKING_IDS);
+      put(EV.abs, ABS.mtPositionX, at.x);
+      put(EV.abs, ABS.mtPositionY, at.y);
+      if (this.#contacts.size === 0) put(EV.key, KEY.touch, 1);
+      this.#contacts.set(contact, at);
+    }
+    const [oldest] = this.#contacts.values();
+    if (oldest !== undefined) {
+      put(EV.abs, ABS.x, oldest.x);
+      put(EV.abs, ABS.y, oldest.y);
+    }
+    try {
+      this.#file.write(encodeEvents(events));
+    } catch (error) {
+      this.#onProblem(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  close(): void {
+    try {
+      destroyDevice(this.#file);
+    } catch {
+      // Closing the file removes it as well.
+    }
+    this.#file.close();
+  }
+}
