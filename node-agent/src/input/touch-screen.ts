@@ -1,9 +1,8 @@
+import { MAX_CONTACTS } from '@footlight/protocol/input';
 import type { DeviceFile } from './device-file.ts';
 import { ABS, EV, encodeEvents, type InputEvent, KEY, PROPERTY } from './uinput-layout.ts';
 import { createDevice, type DeviceDescription, destroyDevice } from './virtual-device.ts';
 
-/** Contacts that the wire numbers. */
-const CONTACTS = 10;
 /** Tracking ids run round; the kernel takes 16 bits of them. */
 const TRACKING_IDS = 0x1_0000;
 const LIFTED = -1;
@@ -26,7 +25,7 @@ export function describeTouchScreen(phys: string, width: number, height: number)
     axes: [
       axis(ABS.x, width - 1),
       axis(ABS.y, height - 1),
-      axis(ABS.mtSlot, CONTACTS - 1),
+      axis(ABS.mtSlot, MAX_CONTACTS - 1),
       axis(ABS.mtPositionX, width - 1),
       axis(ABS.mtPositionY, height - 1),
       axis(ABS.mtTrackingId, TRACKING_IDS - 1),
@@ -69,7 +68,7 @@ export class TouchScreen {
   /** @param at in pixels of the screen; null: lifted */
   contact(contact: number, at: Point | null): void {
     const before = this.#contacts.get(contact);
-    if (contact < 0 || contact >= CONTACTS || (at === null && before === undefined)) return;
+    if (contact < 0 || contact >= MAX_CONTACTS || (at === null && before === undefined)) return;
     const events: InputEvent[] = [];
     const put = (type: number, code: number, value: number) => events.push({ type, code, value });
     if (contact !== this.#slot) put(EV.abs, ABS.mtSlot, contact);
