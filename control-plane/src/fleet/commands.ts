@@ -17,7 +17,8 @@ interface Pending {
  */
 export class PendingCommands {
   readonly #wheel: TimerWheel;
-  readonly #pending = new Map<string, Pending>();
+  /** null while nothing waits: most links are told nothing for hours. */
+  #pending: Map<string, Pending> | null = null;
 
   constructor(wheel: TimerWheel) {
     this.#wheel = wheel;
@@ -28,22 +29,22 @@ export class PendingCommands {
    * @returns what became of it; never rejects
    */
   start(id: string, timeoutMs: number, send: () => boolean): Promise<CommandResult> {
-    if (this.#pending.size >= MAX_PENDING || !send()) {
+    if ((this.#pending?.size ?? 0) >= MAX_PENDING || !send()) {
       return Promise.resolve({ kind: 'not_connected', sent: false });
     }
     return new Promise((resolve) => {
       const deadline = this.#wheel.schedule(timeoutMs, () => {
-        this.#pending.delete(id);
+        this.#take(id);
         resolve({ kind: 'timeout' });
       });
+      this.#pending ??= new Map();
       this.#pending.set(id, { settle: resolve, deadline });
     });
   }
 
   acked(ack: Ack): void {
-    const pending = this.#pending.get(ack.id);
+    const pending = this.#take(ack.id);
     if (pending === undefined) return;
-    this.#pending.delete(ack.id);
     pending.deadline.cancel();
     pending.settle(
       ack.ok ? { kind: 'ok' } : { kind: 'refused', code: ack.code ?? 'internal', error: ack.error ?? '' },
@@ -52,10 +53,18 @@ export class PendingCommands {
 
   /** The link is gone: whatever was sent may or may not have been taken. */
   linkLost(): void {
-    for (const pending of this.#pending.values()) {
+    const lost = this.#pending;
+    this.#pending = null;
+    for (const pending of lost?.values() ?? []) {
       pending.deadline.cancel();
       pending.settle({ kind: 'not_connected', sent: true });
     }
-    this.#pending.clear();
+  }
+
+  #take(id: string): Pending | undefined {
+    const pending = this.#pending?.get(id);
+    this.#pending?.delete(id);
+    if (this.#pending?.size === 0) this.#pending = null;
+    return pending;
   }
 }

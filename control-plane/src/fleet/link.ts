@@ -19,14 +19,14 @@ import {
   readRelayedSignal,
   relayedSignal,
 } from '@footlight/protocol/agent';
-import type { WebSocket } from 'ws';
+import type { RawData, WebSocket } from 'ws';
 import type { Clock, Timer } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Admission } from './admission.ts';
 import { PendingCommands } from './commands.ts';
 import { TokenBucket, WindowCounter } from './limits.ts';
 import { lengthOfRun, type OrderedMessage } from './report-run.ts';
-import { SendQueue } from './send-queue.ts';
+import { type QueueOwner, SendQueue } from './send-queue.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 /** Frames that wait for a handler; beyond it the socket is not read until there is room. */
@@ -66,8 +66,19 @@ export interface LinkDeps {
   owner: LinkOwner;
 }
 
+/** Where a socket keeps its link, so that all sockets share their listeners. */
+const LINK = Symbol('agent link');
+type LinkedSocket = WebSocket & { [LINK]: AgentLink };
+
+function linkOf(socket: WebSocket): AgentLink {
+  return (socket as LinkedSocket)[LINK];
+}
+
+const NO_FEATURES: ReadonlySet<string> = new Set();
+
 /**
- * One agent's socket on this side.
+ * One agent's socket on this side. There are ten thousand of them, so what most never need is made when it is needed,
+ * and nothing is kept that is over.
  *
  * Phases: register (the first message is awaited) → registering (its transaction runs) → capacity (registered, the
  * first capacity is awaited) → ready → closed. The agent moves it forward by its messages, the owner by
@@ -76,22 +87,22 @@ export interface LinkDeps {
  * Teardown, once and in this order: phase closed, deadlines cancelled, waiting commands settled, inbox dropped, owner
  * told, close frame sent, and after CLOSE_LIMIT_MS the socket cut.
  */
-export class AgentLink {
+export class AgentLink implements QueueOwner {
   /** Names this connection in the host's record. */
   readonly connectionId: string;
   readonly admission: Admission;
   readonly commands: PendingCommands;
   /** Set by `registered()`. */
   hostId: string | null = null;
-  features: ReadonlySet<string> = new Set();
+  features: ReadonlySet<string> = NO_FEATURES;
   registeredMs: number | null = null;
 
   readonly #socket: WebSocket;
   readonly #deps: LinkDeps;
   readonly #queue: SendQueue;
   readonly #rate: TokenBucket;
-  readonly #malformed = new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
-  readonly #errors = new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
+  #malformed: WindowCounter | null = null;
+  #errors: WindowCounter | null = null;
   #phase: 'register' | 'registering' | 'capacity' | 'ready' | 'closed' = 'register';
   #inbox: { message: OrderedMessage; bytes: number }[] = [];
   #inboxBytes = 0;
@@ -100,7 +111,7 @@ export class AgentLink {
   /** A capacity of this connection is stored. */
   #announced = false;
   #lastFrameMs: number;
-  #handshake: Timer;
+  #handshake: Timer | null = null;
   #silence: Timer | null = null;
   #stalled: Timer | null = null;
   #cut: Timer | null = null;
@@ -114,17 +125,34 @@ export class AgentLink {
     const now = deps.clock.monotonicMs();
     this.#lastFrameMs = now;
     this.#rate = new TokenBucket(AGENT_RATE_PER_SECOND, AGENT_RATE_BURST, now);
-    this.#queue = new SendQueue(socket, () => this.#watchStall());
-    this.#handshake = this.#handshakeLimit();
-    socket.on('message', (data, isBinary) => this.#received(data as Buffer, isBinary));
-    socket.on('ping', () => this.#alive());
-    socket.on('pong', () => this.#alive());
-    socket.on('close', () => this.#ended());
-    // The library closes after every error; what it was is worth a line, not a crash.
-    socket.on('error', (error) =>
-      deps.logger.debug({ event: 'agent.socket_error', err: error, node: admission.nodeName }),
-    );
+    this.#queue = new SendQueue(socket, this);
+    this.#limitHandshake();
+    (socket as LinkedSocket)[LINK] = this;
+    const { message, signOfLife, close, error } = AgentLink.#listeners;
+    socket.on('message', message);
+    socket.on('ping', signOfLife);
+    socket.on('pong', signOfLife);
+    socket.on('close', close);
+    socket.on('error', error);
   }
+
+  /** What all sockets share. */
+  static readonly #listeners = {
+    message(this: WebSocket, data: RawData, isBinary: boolean): void {
+      linkOf(this).#received(data as Buffer, isBinary);
+    },
+    signOfLife(this: WebSocket): void {
+      linkOf(this).#alive();
+    },
+    close(this: WebSocket): void {
+      linkOf(this).#ended();
+    },
+    /** The library closes after every error; what it was is worth a line, not a crash. */
+    error(this: WebSocket, error: Error): void {
+      const link = linkOf(this);
+      link.#deps.logger.debug({ event: 'agent.socket_error', err: error, node: link.admission.nodeName });
+    },
+  };
 
   get isOpen(): boolean {
     return this.#phase !== 'closed';
@@ -151,13 +179,13 @@ export class AgentLink {
   }
 
   /** The registration is committed; `registered` may be sent next. */
-  registered(hostId: string, features: readonly string[]): void {
+  registered(hostId: string, features: ReadonlySet<string>): void {
     if (this.#phase !== 'registering') return;
     this.hostId = hostId;
-    this.features = new Set(features);
+    this.features = features;
     this.registeredMs = this.#deps.clock.monotonicMs();
     this.#phase = 'capacity';
-    this.#handshake = this.#handshakeLimit();
+    this.#limitHandshake();
   }
 
   /** @returns true when this was the first capacity of the connection */
@@ -201,7 +229,7 @@ export class AgentLink {
   #end(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
-    this.#handshake.cancel();
+    this.#handshakeStepDone();
     this.#silence?.cancel();
     this.#stalled?.cancel();
     this.commands.linkLost();
@@ -255,7 +283,7 @@ export class AgentLink {
         return;
       }
       this.#phase = 'registering';
-      this.#handshake.cancel();
+      this.#handshakeStepDone();
       this.#working = this.#register(message);
       return;
     }
@@ -285,6 +313,7 @@ export class AgentLink {
         return;
       case 'error':
         // Each is a line in the log, so their number is bounded like that of malformed messages.
+        this.#errors ??= new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
         if (this.#errors.add(this.#lastFrameMs)) return;
         this.#deps.owner.immediate(this, message);
         return;
@@ -297,7 +326,7 @@ export class AgentLink {
   #capacityCame(): void {
     if (this.#phase !== 'capacity') return;
     this.#phase = 'ready';
-    this.#handshake.cancel();
+    this.#handshakeStepDone();
     this.#watchSilence();
   }
 
@@ -326,6 +355,7 @@ export class AgentLink {
       return;
     }
     if (frame.id !== undefined) this.#refuse(frame.id, 'invalid');
+    this.#malformed ??= new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
     if (this.#malformed.add(now)) this.close(AGENT_CLOSE.malformed, 'too many malformed messages');
   }
 
@@ -382,6 +412,8 @@ export class AgentLink {
         this.#socket.resume();
       }
     }
+    // What has grown with the longest queue is not kept for the next one.
+    this.#inbox = [];
     this.#working = null;
   }
 
@@ -389,10 +421,17 @@ export class AgentLink {
     this.#lastFrameMs = this.#deps.clock.monotonicMs();
   }
 
-  #handshakeLimit(): Timer {
-    return this.#deps.wheel.schedule(HANDSHAKE_STEP_MS, () =>
-      this.close(AGENT_CLOSE.timed_out, `no ${this.#phase} within ${HANDSHAKE_STEP_MS / 1_000} s`),
-    );
+  #limitHandshake(): void {
+    this.#handshake = this.#deps.wheel.schedule(HANDSHAKE_STEP_MS, AgentLink.#handshakeLasted, this);
+  }
+
+  static #handshakeLasted(link: AgentLink): void {
+    link.close(AGENT_CLOSE.timed_out, `no ${link.#phase} within ${HANDSHAKE_STEP_MS / 1_000} s`);
+  }
+
+  #handshakeStepDone(): void {
+    this.#handshake?.cancel();
+    this.#handshake = null;
   }
 
   /** Looks again when the newest frame could have become too old, instead of moving a timer with every frame. */
@@ -403,10 +442,14 @@ export class AgentLink {
       return;
     }
     const nextMs = this.#paused ? READ_DEADLINE_MS : READ_DEADLINE_MS - silentMs;
-    this.#silence = this.#deps.wheel.schedule(nextMs, () => this.#watchSilence());
+    this.#silence = this.#deps.wheel.schedule(nextMs, AgentLink.#silenceLasted, this);
   }
 
-  #watchStall(): void {
+  static #silenceLasted(link: AgentLink): void {
+    link.#watchSilence();
+  }
+
+  queueFull(): void {
     this.#stalled?.cancel();
     this.#stalled = this.#deps.wheel.schedule(AGENT_SEND_QUEUE_STALL_MS, () => {
       if (this.#queue.full) this.close(AGENT_CLOSE.flooded, 'the agent does not read');

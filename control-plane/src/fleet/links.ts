@@ -14,8 +14,9 @@ import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Admission, OpenNames } from './admission.ts';
 import { ConfigPush } from './config-push.ts';
+import { FeatureSets } from './feature-sets.ts';
 import { markAllOffline, markOffline } from './host-store.ts';
-import { AgentLink, type ImmediateMessage, type LinkOwner } from './link.ts';
+import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from './link.ts';
 import { type HostNews, hostSubject } from './news.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
 import { Pulse, type SampledGpu } from './pulse.ts';
@@ -59,6 +60,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   readonly #batch: TurnBatch;
   readonly #pulse: Pulse;
   readonly #configs: ConfigPush;
+  readonly #featureSets = new FeatureSets();
+  /** What all links are made with. */
+  readonly #linkDeps: LinkDeps;
   /** One entry per host that connected since this process started. */
   readonly #hosts = new Map<string, HostMemory>();
   readonly #open = new Set<AgentLink>();
@@ -77,6 +81,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#batch = new TurnBatch(platform.database);
     this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
     this.#configs = new ConfigPush(platform, this);
+    this.#linkDeps = { clock: platform.clock, logger: platform.logger, wheel: this.#wheel, owner: this };
   }
 
   setHandlers(handlers: AgentHandlers): void {
@@ -131,13 +136,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   /** Takes over an opened socket. */
   accept(socket: WebSocket, admission: Admission): void {
-    const { clock, logger, random } = this.#platform;
-    const link = new AgentLink(random.uuid(), admission, socket, {
-      clock,
-      logger,
-      wheel: this.#wheel,
-      owner: this,
-    });
+    const link = new AgentLink(this.#platform.random.uuid(), admission, socket, this.#linkDeps);
     this.#open.add(link);
     if (this.#closing) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
   }
@@ -200,14 +199,15 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     protocol: number,
   ): void {
     const { host } = outcome;
+    const { admission } = link;
     const memory = this.#memory(host.id);
     if (memory.reports?.bootId !== message.boot_id) {
-      memory.reports = new ReportSequence(message.boot_id, outcome.lastSeq);
+      memory.reports = new ReportSequence(admission.bootId ?? message.boot_id, outcome.lastSeq);
     }
     memory.link = link;
     memory.gpus = [];
-    link.registered(host.id, message.features);
-    this.#connectedNames.set(host.node_name, link);
+    link.registered(host.id, this.#featureSets.of(message.features));
+    this.#connectedNames.set(admission.nodeName, link);
     if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
     this.#connected += 1;
     memory.responder = this.#platform.bus.respond(commandSubject(host.id), (payload) => {

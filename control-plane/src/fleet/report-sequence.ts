@@ -23,9 +23,9 @@ export class ReportSequence {
   #last: number | null;
   /** At or below it nothing is remembered one by one. */
   #floor: number;
-  readonly #handled = new Set<number>();
-  /** Session id → number of its newest applied state report, oldest first. */
-  readonly #newestState = new Map<string, number>();
+  #handled: Set<number> | null = null;
+  /** Session id → number of its newest applied state report, oldest first; null: none yet, as on most hosts. */
+  #newestState: Map<string, number> | null = null;
 
   /** @param last highest report that a former process of the control plane handled; null: unknown */
   constructor(bootId: string, last: number | null) {
@@ -41,7 +41,7 @@ export class ReportSequence {
 
   classify(seq: number): Arrival {
     if (seq > (this.#last ?? 0)) return 'new';
-    if (seq <= this.#floor || this.#handled.has(seq)) return 'repeat';
+    if (seq <= this.#floor || this.#handled?.has(seq)) return 'repeat';
     return 'late';
   }
 
@@ -58,6 +58,7 @@ export class ReportSequence {
 
   /** Notes that a report was handled (or dropped for good). */
   handled(seq: number): void {
+    this.#handled ??= new Set();
     this.#handled.add(seq);
     if (seq > (this.#last ?? 0)) this.#last = seq;
     if (this.#handled.size > REMEMBERED) {
@@ -72,6 +73,7 @@ export class ReportSequence {
    * An older one must not overwrite what a newer one said.
    */
   isNewestState(sessionId: string, seq: number): boolean {
+    this.#newestState ??= new Map();
     const known = this.#newestState.get(sessionId);
     if (known !== undefined && seq < known) return false;
     this.#newestState.delete(sessionId);

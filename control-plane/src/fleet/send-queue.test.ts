@@ -23,8 +23,10 @@ describe('the send queue of a link', () => {
   test('takes 512 messages, refuses the next, and says once that it is full', () => {
     let full = 0;
     const socket = new SlowSocket();
-    const queue = new SendQueue(socket, () => {
-      full += 1;
+    const queue = new SendQueue(socket, {
+      queueFull() {
+        full += 1;
+      },
     });
     expect(fill(queue, 600)).toBe(512);
     expect(socket.frames).toHaveLength(512);
@@ -34,8 +36,10 @@ describe('the send queue of a link', () => {
   test('has room again when the far end reads', () => {
     let full = 0;
     const socket = new SlowSocket();
-    const queue = new SendQueue(socket, () => {
-      full += 1;
+    const queue = new SendQueue(socket, {
+      queueFull() {
+        full += 1;
+      },
     });
     fill(queue, 513);
     socket.read(1);
@@ -47,7 +51,7 @@ describe('the send queue of a link', () => {
   });
 
   test('takes 4 MiB', () => {
-    const queue = new SendQueue(new SlowSocket(), () => {});
+    const queue = new SendQueue(new SlowSocket(), { queueFull() {} });
     const message = 'é'.repeat(512 * 1024 - 20);
     const sent = Array.from({ length: 6 }, () => queue.send(message));
     expect(sent).toEqual([true, true, true, true, false, false]);

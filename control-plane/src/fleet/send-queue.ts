@@ -7,21 +7,26 @@ export interface QueueSocket {
   send(frame: Buffer, options: { binary: boolean }, sent: (error?: Error | null) => void): void;
 }
 
+/** Whose queue it is. */
+export interface QueueOwner {
+  /** A send was refused, and none had been since the queue last had room. */
+  queueFull(): void;
+}
+
 /**
  * Bounds what waits in the process for one agent to read. The socket library keeps the frames; this counts what it
  * has not handed to the system yet. A full queue refuses at once: callers treat that like "not connected".
  */
 export class SendQueue {
   readonly #socket: QueueSocket;
-  readonly #onFull: () => void;
+  readonly #owner: QueueOwner;
   #messages = 0;
   #bytes = 0;
   #full = false;
 
-  /** @param onFull called when a send was refused and none had been since the queue last had room */
-  constructor(socket: QueueSocket, onFull: () => void) {
+  constructor(socket: QueueSocket, owner: QueueOwner) {
     this.#socket = socket;
-    this.#onFull = onFull;
+    this.#owner = owner;
   }
 
   /** Whether a send was refused and there has been no room since. */
@@ -36,7 +41,7 @@ export class SendQueue {
     if (this.#messages >= AGENT_SEND_QUEUE_MESSAGES || this.#bytes + bytes > AGENT_SEND_QUEUE_BYTES) {
       if (!this.#full) {
         this.#full = true;
-        this.#onFull();
+        this.#owner.queueFull();
       }
       return false;
     }

@@ -4,10 +4,24 @@ import type { Clock, Timer } from '../platform/clock.ts';
 const TICK_MS = 250;
 const SLOTS = 256;
 
-interface Entry {
+/** A deadline and its own handle: each link has one, so it is one object and no closures. */
+class Entry implements Timer {
+  readonly #wheel: TimerWheel;
   /** Number of the tick at which it fires. */
-  dueTick: number;
-  run: () => void;
+  readonly dueTick: number;
+  readonly run: (of: unknown) => void;
+  readonly of: unknown;
+
+  constructor(wheel: TimerWheel, dueTick: number, run: (of: unknown) => void, of: unknown) {
+    this.#wheel = wheel;
+    this.dueTick = dueTick;
+    this.run = run;
+    this.of = of;
+  }
+
+  cancel(): void {
+    this.#wheel.cancel(this);
+  }
 }
 
 /**
@@ -18,7 +32,7 @@ interface Entry {
  */
 export class TimerWheel {
   readonly #clock: Clock;
-  readonly #slots: Set<Entry>[] = Array.from({ length: SLOTS }, () => new Set<Entry>());
+  readonly #slots: Set<Entry>[] = Array.from({ length: SLOTS }, () => new Set());
   #originMs = 0;
   #tick = 0;
   #size = 0;
@@ -34,8 +48,13 @@ export class TimerWheel {
     return this.#size;
   }
 
-  /** Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless cancelled or the wheel is closed first. */
-  schedule(delayMs: number, run: () => void): Timer {
+  /**
+   * Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless cancelled or the wheel is closed first.
+   * @param of what `run` is called with
+   */
+  schedule(delayMs: number, run: () => void): Timer;
+  schedule<Of>(delayMs: number, run: (of: Of) => void, of: Of): Timer;
+  schedule(delayMs: number, run: (of: unknown) => void, of?: unknown): Timer {
     if (this.#closed) return { cancel() {} };
     const now = this.#clock.monotonicMs();
     if (this.#interval === null) {
@@ -44,15 +63,15 @@ export class TimerWheel {
       this.#interval = this.#clock.setInterval(() => this.#advance(), TICK_MS);
     }
     const dueTick = Math.max(this.#tick + 1, Math.ceil((now + delayMs - this.#originMs) / TICK_MS));
-    const entry: Entry = { dueTick, run };
-    const slot = this.#slots[dueTick % SLOTS]!;
-    slot.add(entry);
+    const entry = new Entry(this, dueTick, run, of);
+    this.#slots[dueTick % SLOTS]!.add(entry);
     this.#size += 1;
-    return {
-      cancel: () => {
-        if (slot.delete(entry)) this.#size -= 1;
-      },
-    };
+    return entry;
+  }
+
+  /** For an entry's own use. */
+  cancel(entry: Entry): void {
+    if (this.#slots[entry.dueTick % SLOTS]!.delete(entry)) this.#size -= 1;
   }
 
   close(): void {
@@ -73,7 +92,7 @@ export class TimerWheel {
         if (entry.dueTick > this.#tick) continue;
         slot.delete(entry);
         this.#size -= 1;
-        entry.run();
+        entry.run(entry.of);
       }
     }
     this.#tick = Math.max(this.#tick, target);

@@ -23,13 +23,33 @@ export interface Bus {
 type Deliver = (payload: unknown) => void;
 type Answer = (payload: unknown) => Promise<unknown>;
 
+type Responders = Map<string, Responder>;
+
+/** Each host that is connected has one, so it is one object and no closures. */
+class Responder implements Subscription {
+  readonly #responders: Responders;
+  readonly #subject: string;
+  readonly answer: Answer;
+
+  constructor(responders: Responders, subject: string, answer: Answer) {
+    this.#responders = responders;
+    this.#subject = subject;
+    this.answer = answer;
+    responders.set(subject, this);
+  }
+
+  close(): void {
+    if (this.#responders.get(this.#subject) === this) this.#responders.delete(this.#subject);
+  }
+}
+
 /**
  * The bus of a single replica. Nobody is called before `publish` returned, as if a network lay between: a publisher
  * inside a transaction or a state change is never re-entered.
  */
 export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Logger }): Bus {
   const subscribers = new Map<string, Set<Deliver>>();
-  const responders = new Map<string, Answer>();
+  const responders: Responders = new Map();
   let closed = false;
 
   const failed = (subject: string, error: unknown) =>
@@ -61,12 +81,13 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
       };
     },
     request(subject, payload, timeoutMs) {
-      const answer = responders.get(subject);
-      if (closed || !answer) return Promise.resolve(null);
+      const responder = responders.get(subject);
+      if (closed || !responder) return Promise.resolve(null);
       return new Promise((resolve) => {
         const deadline = clock.setTimeout(() => resolve(null), timeoutMs);
         queueMicrotask(() => {
-          answer(payload)
+          responder
+            .answer(payload)
             .catch((error: unknown) => {
               failed(subject, error);
               return null;
@@ -79,12 +100,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
       });
     },
     respond(subject, answer) {
-      responders.set(subject, answer);
-      return {
-        close() {
-          if (responders.get(subject) === answer) responders.delete(subject);
-        },
-      };
+      return new Responder(responders, subject, answer);
     },
     async close() {
       closed = true;
