@@ -247,7 +247,9 @@ test('the control plane goes away and comes back: what is shown is shown all the
   await stop(body, 'console_display_disconnected');
 });
 
-test('a restart of the agent takes down what is shown, and the next one starts with a free display', async () => {
+test('a restart of the agent takes down what is shown, and the next one starts with a free display', {
+  timeout: 60_000,
+}, async () => {
   await turn({});
   const body = beside('local_only');
   await launch(body);
