@@ -46,6 +46,14 @@ describe('a capacity report', () => {
     expect(gpus).toBeNull();
   });
 
+  test('that is empty is ok with GPUs and unavailable without', () => {
+    expect(plan(report({ detection: '' }), []).host.capacity_detection).toBe('ok');
+    expect(plan(report({ detection: '', gpus: [] }), []).host).toMatchObject({
+      capacity_detection: 'unavailable',
+      capacity_reason: 'no GPU was reported',
+    });
+  });
+
   test.each(['unavailable', 'failed'] as const)('that is %s keeps its reason', (detection) => {
     const { host, gpus } = plan(report({ detection, detection_reason: 'driver gone' }), [stored(0)]);
     expect(host).toMatchObject({ capacity_detection: detection, capacity_reason: 'driver gone' });

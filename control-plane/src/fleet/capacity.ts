@@ -54,11 +54,10 @@ export function planCapacity(
   report: Capacity,
   nowMs: number,
 ): CapacityPlan {
-  const detection = report.detection === 'ok' && report.gpus.length === 0 ? 'unavailable' : report.detection;
+  const looked = report.detection === '' ? 'ok' : report.detection;
+  const detection = looked === 'ok' && report.gpus.length === 0 ? 'unavailable' : looked;
   const reason =
-    report.detection === 'ok'
-      ? 'no GPU was reported'
-      : (report.detection_reason ?? 'the agent gave no reason');
+    looked === 'ok' ? 'no GPU was reported' : (report.detection_reason ?? 'the agent gave no reason');
   const host: HostCapacityColumns = {
     cpu_cores: report.host.cpu_cores,
     mem_mb: report.host.mem_mb,

@@ -357,7 +357,6 @@ export async function endSession(tx: Tx, row: SessionRow, ending: Ending, nowMs:
     .executeTakeFirst();
   if (result.numUpdatedRows === 0n) return false;
   if (row.gpu_id !== null && row.state !== 'pending') await releaseSlots(tx, row.gpu_id, row.encode_slots);
-  await tx.deleteFrom('signaling_tokens').where('session_id', '=', row.id).execute();
   return true;
 }
 

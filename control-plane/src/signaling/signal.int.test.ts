@@ -173,19 +173,9 @@ describeDatabases('signaling', (databases) => {
     test('of a session that is over: 4404', async () => {
       const session = await running();
       const text = await token(session);
-      await world.plane.platform.database.db
-        .updateTable('sessions')
-        .set({ state: 'stopped', end_reason: 'x' })
-        .execute();
-      expect((await (await open(text)).closed).code).toBe(4404);
-    });
-
-    test('goes with its session: 4401', async () => {
-      const session = await running();
-      const text = await token(session);
       await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);
       await world.until(session.id, 'stopped');
-      expect((await (await open(text)).closed).code).toBe(4401);
+      expect((await (await open(text)).closed).code).toBe(4404);
     });
 
     test('of a session whose host is away: 4500', async () => {

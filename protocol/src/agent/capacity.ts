@@ -46,11 +46,17 @@ export const storageSchema = z.object({
 });
 export type StorageReport = z.infer<typeof storageSchema>;
 
+/** One text is read as a remedy a line. */
+const remedies = z.preprocess(
+  (sent) => (typeof sent === 'string' ? sent.split('\n').filter((line) => line.trim() !== '') : sent),
+  z.array(humanText(1024)).max(8),
+);
+
 export const readinessSchema = z.object({
   id: humanText(64),
   status: humanText(32),
   summary: humanText(512),
-  remediation: z.array(humanText(1024)).max(8),
+  remediation: remedies,
 });
 export type Readiness = z.infer<typeof readinessSchema>;
 
@@ -112,7 +118,8 @@ const throughput = z.object({ max_pixel_rate_mpix_s: finite }).optional();
 
 export const capacitySchema = z.object({
   type: z.literal('capacity'),
-  detection: z.enum(['ok', 'unavailable', 'failed']),
+  /** '' is ok where GPUs are listed, and unavailable where none are */
+  detection: z.enum(['ok', 'unavailable', 'failed', '']),
   detection_reason: humanText(512).optional(),
   host: z.object({
     cpu_cores: int,

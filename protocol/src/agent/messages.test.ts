@@ -356,6 +356,18 @@ describe('bounds of the agent socket', () => {
     expect(kindOf(frame('heartbeat', { ts: 1, running_sessions: [], cpu_load: null }))).toBe('malformed');
   });
 
+  test('a readiness remedy may be one text, read as a remedy a line', () => {
+    const check = (remediation: unknown) =>
+      frame('capacity', {
+        ...upstream[1],
+        readiness: [{ id: 'gpu', status: 'warn', summary: 'x', remediation }],
+      });
+    expect(parseAgentFrame(check('apt-get update\n\n  \nreboot\n'))).toMatchObject({
+      message: { readiness: [{ remediation: ['apt-get update', 'reboot'] }] },
+    });
+    expect(kindOf(check(7))).toBe('malformed');
+  });
+
   test('at most 1024 sessions, 16 GPUs with an index each', () => {
     const ids = Array.from({ length: 1025 }, () => A);
     expect(kindOf(frame('heartbeat', { ts: 1, running_sessions: ids }))).toBe('malformed');

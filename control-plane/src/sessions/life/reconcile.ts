@@ -5,10 +5,9 @@
 import type { HeldSession } from '@footlight/protocol/agent';
 import {
   type ControlEnd,
+  decideHeld,
   decideHeldSwap,
-  decideReport,
   isTerminal,
-  reportOfHeld,
   type SessionFacts,
   type Step,
   type SwapStep,
@@ -90,8 +89,7 @@ function planStored(
     };
     return { kind: 'lost', session_id, end };
   }
-  const report = reportOfHeld(there);
-  const step: Step = report === null ? { kind: 'ignore', why: 'repeat' } : decideReport(session, report);
+  const step = decideHeld(session, there);
   if (!isLive(there)) return { kind: 'ended_there', session_id, step };
   if (session.state === 'stopping')
     return {

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type ControlEnd,
   decideControlEnd,
+  decideHeld,
   decideHeldSwap,
   decideReport,
   isTerminal,
@@ -199,11 +200,29 @@ describe('late fields', () => {
       kind: 'late',
       fields: { home_bytes: 7 },
     });
-    const exited = facts('stopped', { end_reason: null });
-    expect(decideReport(exited, { state: 'stopped', reason: 'app_exited', app_log_tail: 'bye' })).toEqual({
+  });
+
+  test('an end that a registration lists leaves the reason to the report that follows', () => {
+    const listed = {
+      session_id: 's1',
+      state: 'stopped',
+      app_id: 'a1',
+      started_at: 1,
+      viewer: false,
+    } as const;
+    const step = decideHeld(facts('running'), listed);
+    expect(step).toMatchObject({ kind: 'end', ending: { to: 'stopped', end_reason: null } });
+    const ended = facts('stopped', { end_reason: null });
+    expect(decideReport(ended, { state: 'stopped', reason: 'app_exited', app_log_tail: 'bye' })).toEqual({
       kind: 'late',
       fields: { end_reason: 'app_exited', app_log_tail: 'bye' },
     });
+    expect(decideReport(ended, { state: 'stopped' })).toEqual({
+      kind: 'late',
+      fields: { end_reason: 'stopped' },
+    });
+    const asked = facts('stopping', { stop_reason: 'user_requested' });
+    expect(decideHeld(asked, listed)).toMatchObject({ ending: { end_reason: 'user_requested' } });
   });
 
   test('a live report of an ended session changes nothing', () => {

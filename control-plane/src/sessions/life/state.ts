@@ -112,7 +112,8 @@ export interface Ending {
   state_detail: string | null;
   error_message: string | null;
   failure_code: string | null;
-  end_reason: string;
+  /** null: the agent lists the end and will say why in a report that follows. */
+  end_reason: string | null;
   app_log_tail: string | null;
   home_bytes: number | null;
 }
@@ -233,8 +234,7 @@ export function decideHeldSwap(
 /** An end that the agent reports, outside of a stop that failed. */
 function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState): Ending {
   const failed = to === 'failed';
-  const end_reason =
-    report.reason ?? facts.stop_reason ?? (failed ? (report.failure_code ?? 'failed') : 'stopped');
+  const end_reason = report.reason ?? facts.stop_reason ?? impliedReason(report, to);
   return {
     to,
     state_detail: report.detail ?? null,
@@ -246,6 +246,10 @@ function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState)
   };
 }
 
+/** The reason of an end whose report names none. */
+const impliedReason = (report: SessionReport, state: TerminalState): string =>
+  state === 'failed' ? (report.failure_code ?? 'failed') : 'stopped';
+
 /** A log tail belongs to failures and to apps that ended by themselves; nobody asked for it otherwise. */
 const mayCarryLog = (state: TerminalState, endReason: string | null): boolean =>
   state === 'failed' || endReason === 'app_exited';
@@ -256,7 +260,7 @@ const mayCarryLog = (state: TerminalState, endReason: string | null): boolean =>
 function decideLate(state: TerminalState, facts: SessionFacts, report: SessionReport): Step {
   if (report.state !== 'stopped' && report.state !== 'failed') return { kind: 'ignore', why: 'terminal' };
   const fields: LateFields = {};
-  if (facts.end_reason === null && report.reason !== undefined) fields.end_reason = report.reason;
+  if (facts.end_reason === null) fields.end_reason = report.reason ?? impliedReason(report, state);
   const endReason = fields.end_reason ?? facts.end_reason;
   if (facts.app_log_tail === null && report.app_log_tail !== undefined && mayCarryLog(state, endReason))
     fields.app_log_tail = report.app_log_tail;
@@ -340,8 +344,14 @@ const CONTROL_ENDS: Record<ControlEnd['cause'], { detail: string; end_reason: st
   host_lost: { detail: DETAIL.host_lost, end_reason: 'host_lost', error: 'the host is gone' },
 };
 
-/** A held session of a register message, read as the report that it stands for; null for one not started yet. */
-export function reportOfHeld(held: HeldSession): SessionReport | null {
-  if (held.state === 'assigned') return null;
-  return { state: held.state, error: held.error, failure_code: held.failure_code };
+/**
+ * What a session listed by a registration does to its row. Of an end it tells neither reason nor log: the report of
+ * it, which follows, still finds the reason open.
+ */
+export function decideHeld(facts: SessionFacts, held: HeldSession): Step {
+  if (held.state === 'assigned') return { kind: 'ignore', why: 'repeat' };
+  const { state, error, failure_code } = held;
+  const step = decideReport(facts, { state, error, failure_code });
+  if (step.kind !== 'end') return step;
+  return { kind: 'end', ending: { ...step.ending, end_reason: facts.stop_reason } };
 }
