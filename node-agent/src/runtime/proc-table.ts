@@ -69,3 +69,14 @@ export function startVariable(pid: number, name: string): string | null {
     return null;
   }
 }
+
+/**
+ * What runs of a session: everything of its own user, or, where sessions share the agent's user, everything that was
+ * started with its variable.
+ * @param uid null: the session shares the agent's user
+ */
+export function sessionProcesses(sessionId: string, uid: number | null): ProcessRow[] {
+  return listProcesses().filter((row) =>
+    uid === null ? startVariable(row.pid, SESSION_VARIABLE) === sessionId : row.uid === uid,
+  );
+}

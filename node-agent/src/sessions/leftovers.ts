@@ -7,7 +7,7 @@ import { errorText } from '../platform/text.ts';
 import { removeBelongings } from '../runtime/belongings.ts';
 import { removeSessionCgroups } from '../runtime/cgroups.ts';
 import { sendSignal } from '../runtime/child.ts';
-import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
+import { sessionProcesses } from '../runtime/proc-table.ts';
 import { closeHome } from './home.ts';
 import { homesOf, leftSessions, removeSessionDirs, sessionDirs } from './record.ts';
 
@@ -15,8 +15,7 @@ const KILL_ROUNDS = 100;
 const KILL_PERIOD_MS = 10;
 
 /**
- * Kills what still runs of a session: everything of its own user, or, where sessions share the agent's user,
- * everything that was started with its variable. Comes back when nothing of it is left, after 1 s at most; then what
+ * Kills what still runs of a session. Comes back when nothing of it is left, after 1 s at most; then what
  * its user left outside the session's directories goes as well.
  * @param homes stay, wherever they lie
  */
@@ -26,9 +25,7 @@ export async function killSessionProcesses(
   clock: Clock,
 ): Promise<void> {
   for (let round = 0; round < KILL_ROUNDS; round++) {
-    const left = listProcesses().filter((row) =>
-      uid === null ? startVariable(row.pid, SESSION_VARIABLE) === sessionId : row.uid === uid,
-    );
+    const left = sessionProcesses(sessionId, uid);
     for (const row of left) sendSignal(row.pid, 'SIGKILL');
     if (left.length === 0) break;
     await delay(clock, KILL_PERIOD_MS);

@@ -74,6 +74,11 @@ export class SessionApp {
     return this.#appId;
   }
 
+  /** The title that the app is a tile of, where it is one. */
+  get tile(): AppSpec['tile'] {
+    return this.#spec.tile;
+  }
+
   /** Starts the first app; comes back at once. */
   launch(stage: Stage): void {
     this.#stage = stage;

@@ -1,4 +1,4 @@
-import { cutUtf8 } from '@footlight/protocol';
+import { type AppLaunchState, cutUtf8 } from '@footlight/protocol';
 import {
   agentSignal,
   type ControlSignaling,
@@ -22,6 +22,7 @@ import type { Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { besideHostProblem, displayProblem } from './display-rules.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
+import { nextLaunchState, runsTitle } from './launch-state.ts';
 import { killSessionProcesses } from './leftovers.ts';
 import {
   makeSessionDirs,
@@ -104,6 +105,8 @@ export class Session {
   readonly #events: TraceEvents;
   readonly #idle: IdleTimer;
   readonly #app: SessionApp;
+  /** How far the app was when it was last looked at. */
+  #launchState: { appId: string; state: AppLaunchState };
   readonly #abort = new AbortController();
   #machine: Machine;
   #preparation: Promise<void> = Promise.resolve();
@@ -150,6 +153,7 @@ export class Session {
       apply: (input) => this.#apply(input),
       reportSwap: (appId, error) => this.#reportSwap(appId, error),
     });
+    this.#launchState = { appId: assign.app_id, state: 'starting' };
     this.ended = new Promise((resolve) => {
       this.#settleEnded = resolve;
     });
@@ -292,11 +296,11 @@ export class Session {
       case 'presented':
         this.#app.drawn();
         this.#worker?.send({ type: 'app_state', state: 'presented' });
-        this.#events.send('app.launch_state', { state: 'game_running' });
+        this.#noteLaunchState();
         return;
       case 'app_ended':
         this.#events.send('app.exited', { status: effect.status, policy: 'end' });
-        this.#worker?.send({ type: 'app_state', state: 'game_exited' });
+        this.#tellLaunchState('game_exited');
         return;
       case 'tear_down':
         void this.#tearDown(effect.reason, effect.graceMs);
@@ -305,6 +309,27 @@ export class Session {
         this.#reportEnd(effect.ending);
         return;
     }
+  }
+
+  /** Looks how far the app is, and tells when that is another thing than before. */
+  #noteLaunchState(): AppLaunchState {
+    const { appId, tile } = this.#app;
+    const uid = this.#tenancy.user?.uid ?? null;
+    const state = nextLaunchState(this.#launchState.appId === appId ? this.#launchState.state : 'starting', {
+      presented: this.#machine.presented,
+      titleRuns: tile === undefined ? null : runsTitle({ sessionId: this.id, uid }, tile),
+    });
+    const changed = state !== this.#launchState.state;
+    this.#launchState = { appId, state };
+    if (changed) this.#tellLaunchState(state);
+    return state;
+  }
+
+  #tellLaunchState(state: AppLaunchState): void {
+    const { tile } = this.#app;
+    this.#events.send('app.launch_state', { state, ...(tile && { appid: tile.external_id }) });
+    // Of an app that is no tile, viewers are told that it drew.
+    if (tile !== undefined || state === 'game_exited') this.#worker?.send({ type: 'app_state', state });
   }
 
   #report(fields: Omit<SessionState, 'type' | 'seq' | 'session_id' | 'ts'>): void {
@@ -430,7 +455,7 @@ export class Session {
         ts,
         window_ms,
         metrics,
-        app_launch_state: this.#machine.presented ? 'game_running' : 'starting',
+        app_launch_state: this.#noteLaunchState(),
       });
     });
     worker.on('event', ({ event, ts, payload }) => this.#events.send(event, payload, ts));

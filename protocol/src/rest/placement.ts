@@ -125,7 +125,7 @@ export const placementOperations = {
     auth: 'admin',
     summary: 'Why a session runs where it runs, as it was decided at its launch',
     description:
-      'Kept with the session, and no longer than it: the first candidates and refusals of a large fleet, all of a small one.',
+      'Kept with the session, and no longer than it: what the launch judged, at most 16 candidates and 48 refusals. A preview also names hosts without a GPU.',
     params: idParams,
     responses: { 200: placement },
     refusals: { not_found: 'There is no such session, or nothing was kept of its placement.' },
