@@ -1,20 +1,44 @@
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  watch,
+} from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../platform/clock.ts';
 import { systemRandom } from '../platform/random.ts';
-import type { SessionDirs } from '../runtime/runtime.ts';
+import { readProcess } from '../runtime/proc-table.ts';
+import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
 import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
-import { type Display, displaySocket, removeDisplayFiles, socketMark, startXvfb } from './xvfb.ts';
+import {
+  type Display,
+  displaySocket,
+  removeDisplayFiles,
+  SOCKET_DIR,
+  socketMark,
+  startXvfb,
+} from './xvfb.ts';
+
+const root = process.getuid?.() === 0;
+const USER = { uid: 71_080, gid: 71_080, groups: [] };
 
 let dir: string;
 let displays: Display[];
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'footlight-xvfb-'));
+  chmodSync(dir, 0o711);
   displays = [];
 });
 afterEach(async () => {
@@ -22,21 +46,21 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** The display of a session whose user is that of the agent. */
-async function start(n: number): Promise<{ display: Display; dirs: SessionDirs }> {
+/** The display of a session whose user is that of the agent, unless it is said who. */
+async function start(
+  n: number,
+  {
+    user = null,
+    ended = new AbortController().signal,
+  }: { user?: SessionUser | null; ended?: AbortSignal } = {},
+): Promise<{ display: Display; dirs: SessionDirs }> {
   const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
   const dirs = sessionDirs(dir, sessionId);
-  await makeSessionDirs(dirs, null);
-  const options = {
-    sessionId,
-    user: null,
-    dirs,
-    ended: new AbortController().signal,
-    width: 64,
-    height: 64,
-  };
+  await makeSessionDirs(dirs, user);
+  const options = { sessionId, user, dirs, ended, width: 64, height: 64 };
   const cookie = systemRandom.bytes(COOKIE_BYTES);
   await writeCookie(dirs.xauthority, cookie);
+  if (user) chownSync(dirs.xauthority, user.uid, user.gid);
   const display = await startXvfb(options, cookie, {
     clock: systemClock,
     random: systemRandom,
@@ -59,11 +83,51 @@ function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
 }
 
 test('displays of one user started at once have numbers and sockets of their own, and leave nothing', async () => {
-  await Promise.all([1, 2, 3].map(start));
+  await Promise.all([1, 2, 3].map((n) => start(n)));
   expect(new Set(displays.map(({ number }) => number)).size).toBe(3);
   for (const { record } of displays) expect(socketMark(record.number)).toBe(record.socket);
   await Promise.all(displays.map((display) => display.close()));
   for (const { number } of displays) expect(existsSync(`/tmp/.X${number}-lock`)).toBe(false);
+});
+
+test('a number whose abstract name somebody has is not taken: clients would reach them', async () => {
+  const { display } = await start(1);
+  await display.close();
+  // Without a lock file and without a socket file.
+  const argv = [display.name, '-displayfd', '3', '-nolisten', 'tcp', '-nolisten', 'unix'];
+  const other = spawn('Xvfb', argv, { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
+  try {
+    await once(other.stdio[3] as Readable, 'data');
+    expect((await start(2)).display.number).not.toBe(display.number);
+  } finally {
+    other.kill();
+    await once(other, 'exit');
+  }
+});
+
+test.runIf(root)(
+  'a session’s own user has a display that no other server of the host takes for free',
+  async () => {
+    const { display } = await start(1, { user: USER });
+    expect(readProcess(display.record.pid)?.uid).toBe(USER.uid);
+    const other = spawnSync('Xvfb', [display.name, '-nolisten', 'tcp'], { encoding: 'utf8', timeout: 5_000 });
+    expect(other.stderr).toContain('already active');
+    expect(socketMark(display.number)).toBe(display.record.socket);
+  },
+);
+
+test.runIf(root)('one that is given up while it starts leaves no socket', async () => {
+  const ended = new AbortController();
+  const sockets = () =>
+    readdirSync(SOCKET_DIR).filter(
+      (name) => statSync(join(SOCKET_DIR, name), { throwIfNoEntry: false })?.uid === USER.uid,
+    );
+  // The socket comes before the server says that it is ready.
+  const watcher = watch(SOCKET_DIR, () => sockets().length > 0 && ended.abort());
+  const started = start(1, { user: USER, ended: ended.signal });
+  await expect(started).rejects.toThrow('did not start');
+  watcher.close();
+  expect(sockets()).toEqual([]);
 });
 
 test('takes nothing away from a server that has its number, and the inode of its socket, since', async () => {

@@ -10,7 +10,7 @@ import { COOKIE_BYTES, writeCookie } from './cookie.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
-const SOCKET_DIR = '/tmp/.X11-unix';
+export const SOCKET_DIR = '/tmp/.X11-unix';
 const START_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 500;
 const DISPLAY_NUMBERS = 1_000;
@@ -65,7 +65,7 @@ export const startXvfb: StartDisplay = (options, cookie, deps) => {
 /**
  * Starts an X server as the session's user; it answers when this comes back.
  *
- * The server picks a free number and says so when it is ready (-displayfd). It listens on its file socket only:
+ * The server says its number when it is ready (-displayfd). It listens on its file socket only:
  * an abstract socket could be reached from every mount namespace. Whoever connects needs the cookie, which only
  * the session's user can read.
  * @param program its name, and words that only it knows
@@ -88,12 +88,12 @@ export async function startXServer(
   const ready = new Promise<number>((resolve) => {
     tellNumber = resolve;
   });
-  // A server that picks its own number takes the socket of another one of its user away from it.
-  const reserved = user === null ? reserveDisplay() : null;
+  // A server that picks its own number takes the socket of another one of its user away from it, and makes no lock
+  // file: any other server of the host, which may be root's, would do the same to this one.
+  const reserved = reserveDisplay();
   const argv = asSessionUser(user, [
     program,
-    ...(reserved === null ? [] : [`:${reserved}`]),
-    ...['-displayfd', '3', '-auth', dirs.xauthority],
+    ...[`:${reserved}`, '-displayfd', '3', '-auth', dirs.xauthority],
     ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0'],
     ...words,
   ]);
@@ -107,7 +107,7 @@ export async function startXServer(
       if (match) tellNumber(Number(match[1]));
     },
   });
-  if (reserved !== null) writeFileSync(lockFile(reserved), lockText(child.pid));
+  writeFileSync(lockFile(reserved), lockText(child.pid));
   const cutShort = () => child.signal('SIGKILL');
   options.ended.addEventListener('abort', cutShort);
   const number = await Promise.race([
@@ -118,7 +118,7 @@ export async function startXServer(
   if (number === null) {
     child.signal('SIGKILL');
     await child.exited;
-    if (reserved !== null) rmSync(lockFile(reserved), { force: true });
+    removeDisplayFiles({ number: reserved, pid: child.pid, socket: socketMark(reserved) });
     throw new Error(`${program} did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
   }
   return new RunningXServer(number, cookie, child, deps.clock);
@@ -181,7 +181,7 @@ export function socketMark(number: number): string | null {
 
 /**
  * Removes what a killed display server left in /tmp, and nothing of a server that has taken the number since.
- * A server that picks its own number (-displayfd) makes no lock file, so the socket itself has to say whose it is.
+ * Not every server keeps to the lock files (one with -displayfd does not), so the socket itself has to say whose it is.
  */
 export function removeDisplayFiles(display: DisplayRecord): void {
   if (socketMark(display.number) === display.socket) rmSync(displaySocket(display.number), { force: true });
@@ -193,8 +193,11 @@ export function removeDisplayFiles(display: DisplayRecord): void {
  * Takes a display number that nobody has, by its lock file, as X servers do among themselves.
  * @throws when none of a thousand is free
  */
-function reserveDisplay(): number {
+export function reserveDisplay(): number {
+  const sockets = readFileSync('/proc/net/unix', 'latin1');
   for (let number = 0; number < DISPLAY_NUMBERS; number++) {
+    // Clients try the abstract name first, and would reach whoever has it.
+    if (sockets.includes(`@${displaySocket(number)}\n`)) continue;
     const lock = lockFile(number);
     try {
       const holder = lockHolder(lock) ?? 0;
@@ -207,6 +210,11 @@ function reserveDisplay(): number {
     }
   }
   throw new Error('no display number is free');
+}
+
+/** Gives a number back that this process has reserved, when its server is gone. */
+export function freeDisplay(number: number): void {
+  removeDisplayFiles({ number, pid: process.pid, socket: socketMark(number) });
 }
 
 function lockFile(number: number): string {

@@ -4,7 +4,7 @@ import { startChild } from './child.ts';
 import { baseEnvironment } from './launch-line.ts';
 
 /** Directories of a Linux host in which any user may leave files. */
-const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
+const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/tmp/.X11-unix', '/var/tmp', '/run/lock'];
 /** rm(1) gives a directory up that becomes a link under its hands; whoever swaps them all the time wins some rounds, not all. */
 const REMOVAL_ATTEMPTS = 25;
 

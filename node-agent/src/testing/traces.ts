@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { displaySocket, socketMark } from '../display/xvfb.ts';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { displaySocket, SOCKET_DIR, socketMark } from '../display/xvfb.ts';
 import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 
 /** What of sessions can be seen on this host; a test compares it with nothing. */
@@ -33,9 +33,15 @@ export function tracesOf(
     processes: listProcesses()
       .filter((row) => isOurs(row.uid))
       .map((row) => `${row.pid} ${commandOf(row.pid)}`),
-    displays: displays.flatMap(({ number, socket }) =>
-      socket !== null && socketMark(number) === socket ? [displaySocket(number)] : [],
-    ),
+    displays: [
+      ...displays.flatMap(({ number, socket }) =>
+        socket !== null && socketMark(number) === socket ? [displaySocket(number)] : [],
+      ),
+      // Those that no session came to know of.
+      ...(existsSync(SOCKET_DIR) ? readdirSync(SOCKET_DIR) : [])
+        .map((name) => `${SOCKET_DIR}/${name}`)
+        .filter((path) => isOurs(statSync(path, { throwIfNoEntry: false })?.uid ?? -1)),
+    ],
     directories: existsSync(`${stateDir}/sessions`) ? readdirSync(`${stateDir}/sessions`) : [],
     sharedMemory: readFileSync('/proc/sysvipc/shm', 'utf8')
       .split('\n')

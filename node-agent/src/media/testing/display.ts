@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { freeDisplay, reserveDisplay } from '../../display/xvfb.ts';
 
-/** A virtual display for tests; the server chooses its own number. */
+/** A virtual display for tests, with a number that no session beside them gets. */
 export interface TestDisplay {
   /** Such as ":7". */
   name: string;
@@ -10,24 +11,26 @@ export interface TestDisplay {
 /** @throws when Xvfb does not come up within 10 s */
 export function startTestDisplay(width: number, height: number): Promise<TestDisplay> {
   return new Promise((resolve, reject) => {
+    const number = reserveDisplay();
     const server: ChildProcess = spawn(
       'Xvfb',
-      ['-displayfd', '3', '-screen', '0', `${width}x${height}x24`, '-nolisten', 'tcp', '-ac', '-noreset'],
+      [
+        ...[`:${number}`, '-displayfd', '3', '-screen', '0', `${width}x${height}x24`],
+        ...['-nolisten', 'tcp', '-ac', '-noreset'],
+      ],
       { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
     );
     const exited = new Promise<void>((done) => server.once('exit', () => done()));
+    void exited.then(() => freeDisplay(number));
     const limit = setTimeout(() => {
       server.kill('SIGKILL');
       reject(new Error('Xvfb did not come up within 10 s'));
     }, 10_000);
     server.once('error', reject);
-    let text = '';
-    server.stdio[3]?.on('data', (chunk: Buffer) => {
-      text += chunk.toString('latin1');
-      if (!text.endsWith('\n')) return;
+    server.stdio[3]?.once('data', () => {
       clearTimeout(limit);
       resolve({
-        name: `:${text.trim()}`,
+        name: `:${number}`,
         close: async () => {
           server.kill('SIGTERM');
           await exited;
