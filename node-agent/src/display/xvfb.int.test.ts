@@ -17,11 +17,13 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../platform/clock.ts';
+import { ManualClock } from '../platform/manual-clock.ts';
 import { systemRandom } from '../platform/random.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
 import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
+import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
 import {
   type Display,
   displaySocket,
@@ -158,4 +160,18 @@ test('listens on its file socket alone, and lets in only who has the cookie of t
   for (const inner of [mine.dirs.scratch, mine.dirs.home, mine.dirs.tmp, mine.dirs.run])
     expect(statSync(inner).mode & 0o777, inner).toBe(0o700);
   expect(statSync(mine.dirs.xauthority).mode & 0o777).toBe(0o600);
+});
+
+test('a server that hangs is told of once, when it has not answered for 5 s', async () => {
+  const { display } = await start(1);
+  const clock = new ManualClock();
+  let told = 0;
+  process.kill(display.record.pid, 'SIGSTOP');
+  const watched = new DisplayWatch(display.socket, display.cookie, clock, () => told++);
+  clock.advance(DISPLAY_SILENCE_MS - 1);
+  expect(told).toBe(0);
+  clock.advance(2 * DISPLAY_SILENCE_MS);
+  expect(told).toBe(1);
+  watched.close();
+  process.kill(display.record.pid, 'SIGCONT');
 });

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { dieWithParent, initialise } from '@footlight/gst';
+import { dieWithParent, exitNow, initialise } from '@footlight/gst';
 import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
 import { openDeviceFiles } from '../input/device-file.ts';
@@ -107,8 +107,8 @@ async function leave(orderly: boolean): Promise<void> {
       else process.send?.({ type: 'stopped' } satisfies WorkerMessage, () => resolve());
     });
   }
-  // Native threads of both libraries would keep an orderly end waiting.
-  process.exit(orderly ? 0 : 1);
+  // Native threads of both libraries would keep any other end waiting, one that hangs for ever.
+  exitNow(orderly ? 0 : 1);
 }
 
 process.on('message', (raw) => {

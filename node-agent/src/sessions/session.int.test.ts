@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { socketMark } from '../display/xvfb.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { systemRandom } from '../platform/random.ts';
+import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
@@ -131,6 +133,18 @@ function processEnvironment(pid: number): Map<string, string> {
   return new Map(
     text.split('\0').map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]),
   );
+}
+
+/** Leaves a process no more memory than it has; where there are no control groups to write it may have no more. */
+function starve(pid: number): () => Promise<void> {
+  const group = makeCgroup(`starved-${pid}`, { memoryBytes: 64 * 1024, cpus: 0 });
+  if (group === null) {
+    execFileSync('prlimit', ['--pid', String(pid), '--as=1048576']);
+    return async () => undefined;
+  }
+  for (const file of group.procsFiles) writeFileSync(file, String(pid));
+  // The kernel counts a process as a member for a moment after it was reaped.
+  return () => expect.poll(() => removeCgroupDirs(group.dirs)).toEqual([]);
 }
 
 describe('one session', () => {
@@ -322,29 +336,35 @@ describe('two sessions', () => {
     if (root) expect((await stat(ref)).uid).toBe(0);
   });
 
-  test.each(['SIGKILL', 'SIGSTOP'] as const)(
-    'a media worker gets %s: only its session ends',
-    async (signal) => {
-      const [a, b] = [assignment(['xterm']), assignment(['xterm'])];
-      await Promise.all([launch(a), launch(b)]);
-      await Promise.all([reached(a, 'app presented'), reached(b, 'app presented')]);
-      const uid = readProcess(displayOf(a).pid)?.uid;
-      displayOf(b);
-      const { stdout } = await execa('pgrep', ['-u', String(uid), '-f', 'worker-main'], { reject: false });
-      if (root) {
-        process.kill(Number.parseInt(stdout, 10), signal);
-        expect(await ended(a)).toMatchObject({ state: 'failed', failure_code: 'media_worker_crashed' });
-      } else {
-        await stop(a);
-      }
-      expect(
-        control.messages.some(
-          (m) => m.type === 'session_state' && m.session_id === b.session_id && isOver(m.state),
-        ),
-      ).toBe(false);
-      await stop(b);
-    },
-  );
+  test.each([
+    ['is killed', (pid: number) => void process.kill(pid, 'SIGKILL'), 3_000],
+    ['crashes', (pid: number) => void process.kill(pid, 'SIGSEGV'), 3_000],
+    ['stands still', (pid: number) => void process.kill(pid, 'SIGSTOP'), null],
+    // The kernel tries to find memory first, and that may take seconds.
+    ['runs out of memory', starve, null],
+  ])('a media worker that %s: only its session ends', async (_what, hurt, limitMs) => {
+    const [a, b] = [assignment(['xterm']), assignment(['xterm'])];
+    await Promise.all([launch(a), launch(b)]);
+    await Promise.all([reached(a, 'app presented'), reached(b, 'app presented')]);
+    const uid = readProcess(displayOf(a).pid)?.uid;
+    displayOf(b);
+    const { stdout } = await execa('pgrep', ['-u', String(uid), '-f', 'worker-main'], { reject: false });
+    if (root) {
+      const began = performance.now();
+      const heal = hurt(Number.parseInt(stdout, 10));
+      expect(await ended(a)).toMatchObject({ state: 'failed', failure_code: 'media_worker_crashed' });
+      if (limitMs !== null) expect(performance.now() - began).toBeLessThan(limitMs);
+      await heal?.();
+    } else {
+      await stop(a);
+    }
+    expect(
+      control.messages.some(
+        (m) => m.type === 'session_state' && m.session_id === b.session_id && isOver(m.state),
+      ),
+    ).toBe(false);
+    await stop(b);
+  });
 });
 
 describe('a change of app', () => {
