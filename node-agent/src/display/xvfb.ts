@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { chown } from 'node:fs/promises';
 import { type Clock, delay, within } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
+import { errorText } from '../platform/text.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
@@ -12,6 +13,9 @@ import { DisplayWatch } from './watch.ts';
 
 export const SOCKET_DIR = '/tmp/.X11-unix';
 const START_LIMIT_MS = 10_000;
+const START_ATTEMPTS = 3;
+/** What an X server says whose number another one has. */
+const NUMBER_TAKEN = 'already running';
 const STOP_LIMIT_MS = 500;
 const DISPLAY_NUMBERS = 1_000;
 
@@ -73,13 +77,27 @@ export const startXvfb: StartDisplay = (options, cookie, deps) => {
  * @param cookie the one in the session's file
  * @throws when no server comes up within 10 s
  */
-export async function startXServer(
-  [program, ...words]: readonly [string, ...string[]],
+export async function startXServer(...server: XServerOptions): Promise<Display> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnFreeNumber(...server);
+    } catch (error) {
+      // A server that keeps to no lock file was quicker.
+      if (attempt === START_ATTEMPTS || !errorText(error).includes(NUMBER_TAKEN)) throw error;
+    }
+  }
+}
+
+type XServerOptions = [
+  program: readonly [string, ...string[]],
   env: Record<string, string>,
   options: HelperOptions,
   cookie: Buffer,
   deps: HelperDeps,
-): Promise<Display> {
+];
+
+async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
+  const [[program, ...words], env, options, cookie, deps] = server;
   const { dirs, user } = options;
   makeSocketDir();
   const log = new LogRing(64 * 1024);
@@ -118,8 +136,10 @@ export async function startXServer(
   if (number === null) {
     child.signal('SIGKILL');
     await child.exited;
-    removeDisplayFiles({ number: reserved, pid: child.pid, socket: socketMark(reserved) });
-    throw new Error(`${program} did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
+    const why = log.tail(3, 400) || 'it gave no reason';
+    const socket = why.includes(NUMBER_TAKEN) ? null : socketMark(reserved);
+    removeDisplayFiles({ number: reserved, pid: child.pid, socket });
+    throw new Error(`${program} did not start: ${why}`);
   }
   return new RunningXServer(number, cookie, child, deps.clock);
 }

@@ -50,6 +50,8 @@ export class UdpRelay {
   #drainTimer: NodeJS.Timeout | null = null;
   /** 0–1 of the datagrams towards the viewer that are lost. */
   loss = 0;
+  /** Nothing gets through in either direction, and nobody is told. */
+  cut = false;
 
   private constructor(address: string, towardsAgent: Socket, towardsViewer: Socket) {
     this.#address = address;
@@ -59,6 +61,7 @@ export class UdpRelay {
       this.#towards(data);
     });
     towardsViewer.on('message', (data, { port }) => {
+      if (this.cut) return;
       this.#viewerPort = port;
       if (this.recorded.length < MAX_RECORDED) this.recorded.push(data);
       this.sendToAgent(data);
@@ -98,7 +101,7 @@ export class UdpRelay {
   }
 
   #towards(data: Buffer): void {
-    if (Math.random() < this.loss) return;
+    if (this.cut || Math.random() < this.loss) return;
     if (this.#limit === null) {
       this.#deliver(data);
       return;
