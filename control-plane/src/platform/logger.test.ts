@@ -14,9 +14,18 @@ test('secrets never reach a line, wherever a field of that name stands', () => {
       cookie: 'service_page=canary',
     },
     request: { password: 'canary', headers: { authorization: 'canary' } },
+    tries: [{ token: 'canary' }],
   });
+  logger.child({ session: { secret: 'canary' } }).info({ event: 'test' });
   expect(lines.join()).toContain('"event":"test"');
   expect(lines.join()).not.toContain('canary');
+});
+
+test('what is logged stays as it was', () => {
+  const logger = createLogger('debug', { write: () => {} });
+  const fields = { headers: { cookie: 'kept' }, tries: [{ token: 'kept' }] };
+  logger.info(fields);
+  expect(fields).toEqual({ headers: { cookie: 'kept' }, tries: [{ token: 'kept' }] });
 });
 
 test('an error is logged without what its driver attached', () => {
