@@ -26,7 +26,8 @@ export interface FleetInstance {
   readonly fleet: Fleet;
   /** The process that plays the agents, on the other core; it was given the fleet in a file. */
   readonly load: Worker;
-  startControl(): Promise<Side>;
+  /** @param extra what its environment has besides */
+  startControl(extra?: Record<string, string>): Promise<Side>;
 }
 
 /** Fills a database with hosts and sessions that run, starts the load generator, and takes all away afterwards. */
@@ -49,7 +50,11 @@ export async function withFleet(
     const file = path.join(directory, 'fleet.json');
     writeFileSync(file, JSON.stringify(fleet));
     load = startWorker(CORES.load, loadProgram, [file]);
-    return await work({ fleet, load, startControl: () => startControl(env, directory) });
+    return await work({
+      fleet,
+      load,
+      startControl: (extra) => startControl({ ...env, ...extra }, directory),
+    });
   } finally {
     await load?.stop();
     rmSync(directory, { recursive: true, force: true });
@@ -75,8 +80,8 @@ async function fill(
 }
 
 /** @param program a server that prints its address */
-export async function startReference(program: string): Promise<Side> {
-  const worker = startWorker(CORES.server, program);
+export async function startReference(program: string, env: Record<string, string> = {}): Promise<Side> {
+  const worker = startWorker(CORES.server, program, [], env);
   return { url: await worker.line(), pid: worker.pid, stop: () => worker.stop() };
 }
 
