@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type FakeAgent, type FakeAgentOptions, UpgradeRefused } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
@@ -49,6 +51,23 @@ describeDatabases('enrolment', (databases) => {
     await agent.drop();
     await expect.poll(() => world.fleet.links.has(agent.options.nodeName)).toBe(false);
     world.handlers.calls.length = 0;
+  };
+  /** The bytes that an upgrade is refused with, without what differs between any two answers. */
+  const answerTo = async (headers: Record<string, string>): Promise<string> => {
+    const { hostname, port } = new URL(world.url);
+    const socket = connect(Number(port), hostname);
+    const lines = Object.entries({
+      Host: 'control',
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'),
+      ...headers,
+    }).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`GET /agent/ws HTTP/1.1\r\n${lines.join('')}\r\n`);
+    return (await text(socket))
+      .replace(/^date: .*$/im, '')
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID');
   };
   const enrollId = () => randomBytes(32).toString('hex');
 
@@ -203,6 +222,65 @@ describeDatabases('enrolment', (databases) => {
       .where('id', '=', expired.id)
       .execute();
     expect(await refused(agentFor('render-1', { token: expired.token, enrollId: enrollId() }))).toBe(401);
+  });
+
+  test('whatever is wrong with a credential, the answer is one 401, the same to the last byte', async () => {
+    const [known, other] = [
+      agentFor('render-1', { token: FIXED_TOKEN }),
+      agentFor('render-2', { token: FIXED_TOKEN }),
+    ];
+    for (const agent of [known, other]) {
+      await ready(agent);
+      await gone(agent);
+    }
+    const tokenFor = async (body: object, set: { expires_at: number } | null = null) => {
+      const { id, token } = await mint(body);
+      if (set !== null)
+        await world.platform.database.db
+          .updateTable('enrollment_tokens')
+          .set(set)
+          .where('id', '=', id)
+          .execute();
+      return token;
+    };
+    const withdrawn = await mint();
+    await world.call('DELETE', `/v1/admin/enrollment-tokens/${withdrawn.id}`);
+    const spent = await tokenFor({});
+    const spender = agentFor('render-3', { token: spent });
+    await ready(spender);
+    await gone(spender);
+    const as = (name: string, authorization: string) => ({
+      'X-Service-Node': name,
+      'X-Service-Boot': known.bootId,
+      'X-Service-Enroll': enrollId(),
+      Authorization: authorization,
+    });
+    const wrong: [string, Record<string, string>][] = [
+      ['none', {}],
+      ['no name', { Authorization: `Bearer ${known.secret}` }],
+      ['no secret', { 'X-Service-Node': 'render-1' }],
+      ['another scheme', as('render-1', `Basic ${known.secret}`)],
+      ['a wrong secret', as('render-1', 'Bearer wrong')],
+      ["another host's secret", as('render-1', `Bearer ${other.secret}`)],
+      ['a secret under an unknown name', as('render-9', `Bearer ${known.secret}`)],
+      ['a name that is none', as('../render', `Bearer ${known.secret}`)],
+      ['an unknown token', as('render-9', 'Enroll unknown')],
+      ['an enrollment token in place of a secret', as('render-1', `Bearer ${FIXED_TOKEN}`)],
+      ['a withdrawn token', as('render-9', `Enroll ${withdrawn.token}`)],
+      ['an expired token', as('render-9', `Enroll ${await tokenFor({}, { expires_at: 1 })}`)],
+      ['a spent token', as('render-9', `Enroll ${spent}`)],
+      [
+        'a token minted for another name',
+        as('render-9', `Enroll ${await tokenFor({ node_name: 'render-8' })}`),
+      ],
+    ];
+    const answers = new Map<string, string[]>();
+    for (const [what, headers] of wrong) {
+      const answer = await answerTo(headers);
+      answers.set(answer, [...(answers.get(answer) ?? []), what]);
+    }
+    expect([...answers.values()]).toEqual([wrong.map(([what]) => what)]);
+    expect([...answers.keys()][0]).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   test('an enrolled agent authenticates its HTTP calls with the same headers', async () => {

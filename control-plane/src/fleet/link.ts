@@ -11,7 +11,6 @@ import {
   HANDSHAKE_STEP_MS,
   MALFORMED_LIMIT,
   MALFORMED_WINDOW_MS,
-  MAX_AGENT_FRAME_BYTES,
   parseAgentFrame,
   READ_DEADLINE_MS,
   type Register,
@@ -246,10 +245,6 @@ export class AgentLink implements QueueOwner {
     this.#lastFrameMs = now;
     if (isBinary) {
       this.close(AGENT_CLOSE.binary_frame, 'binary frame');
-      return;
-    }
-    if (data.length > MAX_AGENT_FRAME_BYTES) {
-      this.close(AGENT_CLOSE.frame_too_large, 'frame too large');
       return;
     }
     if (!this.#rate.take(now)) {

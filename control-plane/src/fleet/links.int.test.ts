@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   type FakeAgent,
   type FakeAgentOptions,
@@ -442,6 +445,30 @@ describeDatabases('agent links', (databases) => {
       await ready(flood);
       for (let n = 0; n < 2_600; n += 1) flood.sendRaw('{"type":"noise"}');
       expect((await flood.closed).code).toBe(4429);
+    });
+
+    test('a frame that announces too much closes with 1009 before any of it came', async () => {
+      const agent = agentFor('hosta');
+      const { hostname, port } = new URL(world.url);
+      const upgrade = {
+        Connection: 'Upgrade',
+        Upgrade: 'websocket',
+        'Sec-WebSocket-Version': '13',
+        'Sec-WebSocket-Key': Buffer.alloc(16).toString('base64'),
+      };
+      const dial = request({
+        hostname,
+        port,
+        path: '/agent/ws',
+        headers: { ...agent.headers(), ...upgrade },
+      }).end();
+      const [, socket] = (await once(dial, 'upgrade')) as [unknown, Socket];
+      // A masked text frame of a gigabyte (RFC 6455, section 5.2), of which nothing follows.
+      const header = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0]);
+      socket.write(header);
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect([answer[0], answer.readUInt16BE(2)]).toEqual([0x88, 1009]);
+      socket.destroy();
     });
 
     test('a refusal to keep a capacity leaves the former one', async () => {

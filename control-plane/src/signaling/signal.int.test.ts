@@ -87,6 +87,48 @@ describeDatabases('signaling', (databases) => {
       await page.next('ready');
     });
 
+    test('an origin that only looks like a listed one is refused, and the token stays good for the page itself', async () => {
+      await world.plane.platform.database.db
+        .updateTable('instance_settings')
+        .set({ allowed_origins: '["https://play.example","https://xn--bcher-kva.example"]' })
+        .execute();
+      await world.clock.advance(3_000);
+      const session = await running();
+      const text = await token(session);
+      const { port } = new URL(world.url);
+      for (const origin of [
+        'null',
+        '',
+        '*',
+        'http://play.example',
+        'https://play.example:8443',
+        'https://play.example.',
+        'https://play.example/',
+        'https://play.example.evil.test',
+        'https://play.example@evil.test',
+        'https://evil.test#https://play.example',
+        'https://play.example https://evil.test',
+        'https://b\xfccher.example',
+        'https://xn--bcher-kva.example.',
+        `http://localhost:${port}`,
+      ]) {
+        const outcome = await open(text, { headers: { origin } }).then(
+          () => 101,
+          (refused: { status: number }) => refused.status,
+        );
+        expect([origin, outcome]).toEqual([origin, 403]);
+      }
+      const page = await open(text, { headers: { origin: 'HTTPS://Play.Example:443' } });
+      page.hello();
+      await page.next('ready');
+      await viewer(session, { headers: { origin: 'https://XN--Bcher-KVA.example' } });
+      // The right origin alone opens nothing.
+      const stranger = await open(randomBytes(32).toString('hex'), {
+        headers: { origin: 'https://play.example' },
+      });
+      expect((await stranger.closed).code).toBe(4401);
+    });
+
     test('no token is 400, and so is no upgrade', async () => {
       await expect(open(null)).rejects.toMatchObject({
         status: 400,
