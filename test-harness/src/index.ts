@@ -1,3 +1,10 @@
 export * from './fake-agent/index.ts';
 export * from './fake-viewer/index.ts';
-export { type PostgresDatabase, type PostgresServer, startPostgres, usePostgres } from './postgres.ts';
+export {
+  type OwnPostgresServer,
+  type PostgresDatabase,
+  type PostgresServer,
+  startPostgres,
+  usePostgres,
+} from './postgres.ts';
+export { TcpRelay } from './tcp-relay.ts';

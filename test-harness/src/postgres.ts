@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,6 +12,14 @@ export interface PostgresServer {
   /** Makes an empty database under a name of its own. */
   createDatabase(): Promise<PostgresDatabase>;
   stop(): Promise<void>;
+}
+
+/** A server that nobody else uses, so that it may be ended. */
+export interface OwnPostgresServer extends PostgresServer {
+  /** Ends at once, as a crash does (pg_ctl's immediate mode): open transactions are gone, and nobody is told. */
+  crash(): Promise<void>;
+  /** Starts it again on what it had written. */
+  start(): Promise<void>;
 }
 
 export interface PostgresDatabase {
@@ -28,11 +36,10 @@ const SERVER_FLAGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
   'fsync=off',
-  'synchronous_commit=off',
   'full_page_writes=off',
   'max_connections=300',
   'shared_buffers=32MB',
-].flatMap((setting) => ['-c', setting]);
+];
 
 /** The server of this run where one is named in the environment (stopping it then does nothing), else a new one. */
 export async function usePostgres(): Promise<PostgresServer> {
@@ -59,9 +66,10 @@ async function loadEmbeddedPostgres() {
 /**
  * Starts a server below the temporary folder. As root it runs as the user `postgres`, because Postgres refuses to run
  * as root.
+ * @param options keepsCommits: what was committed survives the end of the server, though not that of the machine
  * @throws when the binaries are missing or the server does not come up
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ keepsCommits = false } = {}): Promise<OwnPostgresServer> {
   const EmbeddedPostgres = await loadEmbeddedPostgres();
   const directory = await mkdtemp(path.join(tmpdir(), 'footlight-postgres-'));
   const port = await freePort();
@@ -84,7 +92,9 @@ export async function startPostgres(): Promise<PostgresServer> {
       '--builtin-locale=C.UTF-8',
       '--locale=C',
     ],
-    postgresFlags: SERVER_FLAGS,
+    postgresFlags: [...SERVER_FLAGS, `synchronous_commit=${keepsCommits ? 'on' : 'off'}`].flatMap(
+      (setting) => ['-c', setting],
+    ),
     onLog: keep,
     onError: keep,
   });
@@ -96,10 +106,28 @@ export async function startPostgres(): Promise<PostgresServer> {
     await rm(directory, { recursive: true, force: true });
     throw new Error(`Postgres did not start: ${log}`, { cause: error });
   }
-  return serverAt(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, async () => {
+  const reachable = serverAt(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, async () => {
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   });
+  return {
+    ...reachable,
+    async crash() {
+      const pid = Number((await readFile(path.join(directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+      process.kill(pid, 'SIGQUIT');
+      while (isThere(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
+    },
+    start: () => server.start(),
+  };
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function serverAt(url: string, stop: () => Promise<void>): PostgresServer {

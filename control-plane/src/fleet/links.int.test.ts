@@ -137,15 +137,25 @@ describeDatabases('agent links', (databases) => {
       await newer.waitFor('heartbeat_ack');
     });
 
-    test('whatever the older connection still says is not heard', async () => {
+    test('whatever an older connection still says that has not noticed is not heard, nor is its end', async () => {
       const older = agentFor('hosta');
-      await ready(older);
+      const hostId = await ready(older);
+      older.deafen();
       const newer = agentFor('hosta', { credential: { secret: older.secret! } });
-      const hostId = await ready(newer);
+      await ready(newer);
       running(older, randomUUID());
-      await newer.close();
-      await expect.poll(() => status(hostId)).toBe('offline');
-      expect(world.handlers.states).toEqual([]);
+      older.heartbeat({ running_sessions: [randomUUID()] });
+      older.signal(randomUUID(), 1, { type: 'resumed', pc_id: randomUUID() });
+      await older.drop();
+      // Rounds enough for all of it to be read.
+      for (let ts = 1; ts <= 5; ts += 1) {
+        newer.heartbeat({ ts });
+        await newer.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
+      }
+      const { states, signals, heartbeats } = world.handlers;
+      expect([states, signals, heartbeats]).toEqual([[], [], Array(5).fill({ hostId, running: [] })]);
+      expect(await status(hostId)).toBe('online');
+      expect(world.fleet.links.isConnected(hostId)).toBe(true);
     });
 
     test('of many connections at once exactly one stays', async () => {

@@ -54,6 +54,8 @@ export interface TestAppOptions {
   overrides?: Overrides;
   /** Without people nobody has claimed the instance. */
   seedPeople?: boolean;
+  /** Where the wall clock begins; left out: where every test's time begins. Epoch milliseconds. */
+  nowMs?: number;
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
@@ -64,7 +66,7 @@ const sha256 = (text: string): Buffer => createHash('sha256').update(text).diges
  */
 export async function createTestApp(target: DatabaseTarget, options: TestAppOptions = {}): Promise<TestApp> {
   const dir = mkdtempSync(join(tmpdir(), 'footlight-app-'));
-  const clock = new ManualClock();
+  const clock = new ManualClock(options.nowMs);
   const log: string[] = [];
   const config: Config = {
     ...loadConfig({

@@ -13,10 +13,15 @@ export const TEST_EPOCH_MS = Date.UTC(2026, 5, 2, 12, 0, 0);
 
 /** A clock that stands still until a test moves it. */
 export class ManualClock implements Clock {
-  #nowMs = TEST_EPOCH_MS;
+  #nowMs: number;
   #monotonicMs = 1_000;
   #order = 0;
   readonly #pending = new Set<Pending>();
+
+  /** @param nowMs where its wall clock begins; the monotonic one begins anew with each process */
+  constructor(nowMs = TEST_EPOCH_MS) {
+    this.#nowMs = nowMs;
+  }
 
   nowMs(): number {
     return this.#nowMs;

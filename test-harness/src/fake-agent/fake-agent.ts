@@ -179,6 +179,11 @@ export class FakeAgent {
     await this.#closed;
   }
 
+  /** Reads nothing more of this connection, so that it does not even notice its end; it can still speak. */
+  deafen(): void {
+    this.#socket?.pause();
+  }
+
   /** The process dies: link, sessions and backlog are gone, the next connect is another boot. */
   async crash(): Promise<void> {
     await this.drop();

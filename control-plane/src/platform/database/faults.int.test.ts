@@ -1,68 +1,17 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { FakeAgent, type OwnPostgresServer, startPostgres, TcpRelay } from '@footlight/test-harness';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
+import { type Answer, createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
 import { systemClock } from '../clock.ts';
+import { isUnavailable } from './index.ts';
 
-/** Stands between the service and its Postgres and misbehaves on request. */
-class Relay {
-  mode: 'pass' | 'stall' | 'refuse' = 'pass';
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-
-  private constructor(server: Server) {
-    this.#server = server;
-  }
-
-  static async to(target: URL): Promise<Relay> {
-    const relay = new Relay(createServer());
-    relay.#server.on('connection', (near) => relay.#join(near, target));
-    relay.#server.listen(0, '127.0.0.1');
-    await once(relay.#server, 'listening');
-    return relay;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  /** Breaks every connection there is. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  close(): void {
-    this.cut();
-    this.#server.close();
-  }
-
-  #join(near: Socket, target: URL): void {
-    if (this.mode === 'refuse') {
-      near.destroy();
-      return;
-    }
-    const far = connect(Number(target.port), target.hostname);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.#sockets.add(from);
-      from.on('data', (chunk) => {
-        if (this.mode !== 'stall') to.write(chunk);
-      });
-      from.on('error', () => undefined);
-      from.on('close', () => {
-        this.#sockets.delete(from);
-        to.destroy();
-      });
-    }
-  }
-}
+const ENROLLMENT = 'a-fixed-enrollment-token';
+const LONG = process.env.FOOTLIGHT_LONG === '1';
+const PATIENTLY = { timeout: 15_000 };
 
 describeDatabases('a database that fails', (databases) => {
   if (databases.dialect === 'sqlite') {
@@ -71,15 +20,22 @@ describeDatabases('a database that fails', (databases) => {
       let app: TestApp;
       beforeEach(async () => {
         folder = mkdtempSync(join(tmpdir(), 'footlight-locked-'));
-        app = await createTestApp({ dialect: 'sqlite', file: join(folder, 'control.db') });
+        app = await createTestApp(
+          { dialect: 'sqlite', file: join(folder, 'control.db') },
+          { env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT } },
+        );
       });
       afterEach(async () => {
         await app.close();
         rmSync(folder, { recursive: true, force: true });
       });
 
-      test('reads answer, a write is 503 with Retry-After after five seconds, and nothing is half written', async () => {
+      test('reads and heartbeats are answered, a write is 503 with Retry-After after five seconds, and nothing is half written', async () => {
         const { admin, alice } = app.people;
+        const { http: url } = await app.plane.listen();
+        const credential = { token: ENROLLMENT };
+        const agent = new FakeAgent({ url, nodeName: 'hosta', credential, heartbeatMs: 0 });
+        await agent.connect();
         const other = new BetterSqlite3(join(folder, 'control.db'));
         other.exec('begin exclusive');
         const startedMs = performance.now();
@@ -89,8 +45,12 @@ describeDatabases('a database that fails', (databases) => {
         const askedMs = performance.now();
         expect((await app.call(alice, 'GET', '/v1/apps')).status).toBe(200);
         expect((await app.call(null, 'GET', '/health')).status).toBe(200);
+        agent.heartbeat({ ts: 1 });
+        await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 1);
         expect(performance.now() - askedMs).toBeLessThan(1_000);
         const answer = await write;
+        // What the agent reports waits for the file, and the link with it.
+        expect(agent.isOpen).toBe(true);
         expect([answer.status, answer.body.error.code, answer.headers['retry-after']]).toEqual([
           503,
           'internal',
@@ -101,6 +61,7 @@ describeDatabases('a database that fails', (databases) => {
         other.close();
         expect((await app.call(admin, 'GET', '/v1/admin/apps')).body.items).toEqual([]);
         expect((await app.call(admin, 'POST', '/v1/apps', { body: { name: 'In' } })).status).toBe(201);
+        await agent.drop();
       });
     });
 
@@ -130,13 +91,13 @@ describeDatabases('a database that fails', (databases) => {
   }
 
   describe('behind a broken network', () => {
-    let relay: Relay;
+    let relay: TcpRelay;
     let app: TestApp;
     beforeAll(async () => {
       const target = await databases.fresh();
       if (target.dialect !== 'postgres') throw new Error('this suite is about Postgres');
       const url = new URL(target.url);
-      relay = await Relay.to(url);
+      relay = await TcpRelay.to(url);
       const relayed = new URL(url);
       relayed.port = String(relay.port);
       app = await createTestApp(
@@ -180,6 +141,51 @@ describeDatabases('a database that fails', (databases) => {
         .toBe(200);
     });
 
+    test('slow by 5 s: /health says so within its second, the pool is not drained, and it recovers by itself', async () => {
+      relay.delayMs = 5_000;
+      const askedMs = performance.now();
+      const slow = Array.from({ length: 30 }, () => app.call(app.people.alice, 'GET', '/v1/apps'));
+      expect((await app.call(null, 'GET', '/health')).body).toEqual({ status: 'degraded', db: 'error' });
+      expect(performance.now() - askedMs).toBeLessThan(1_500);
+      relay.delayMs = 0;
+      for (const { status, headers } of await Promise.all(slow))
+        expect([status, headers['retry-after']]).toEqual(status === 200 ? [200, undefined] : [503, '1']);
+      expect((await app.call(null, 'GET', '/health')).status).toBe(200);
+      const after = await Promise.all(
+        Array.from({ length: 30 }, () => app.call(app.people.alice, 'GET', '/v1/apps')),
+      );
+      expect(after.map(({ status }) => status)).toEqual(after.map(() => 200));
+    });
+
+    test.runIf(LONG)(
+      'half-open for good: whoever waits is told, and the pool fills up again by itself',
+      async () => {
+        relay.loseConnections();
+        const calls = Array.from({ length: 30 }, () => app.call(app.people.alice, 'GET', '/v1/apps'));
+        for (const { status, headers } of await Promise.all(calls))
+          expect([status, headers['retry-after']]).toEqual(status === 200 ? [200, undefined] : [503, '1']);
+        await expect
+          .poll(async () => (await app.call(null, 'GET', '/health')).status, { timeout: 15_000 })
+          .toBe(200);
+        expect((await app.call(app.people.alice, 'GET', '/v1/apps')).status).toBe(200);
+      },
+    );
+
+    test('a statement that does not end is ended, and whoever waits for it is told to come again', async () => {
+      const { database } = app.plane.platform;
+      const { rows } = await sql`select current_setting('statement_timeout') as limit_of_one`.execute(
+        database.db,
+      );
+      expect(rows).toEqual([{ limit_of_one: '10s' }]);
+      await expect(
+        database.transaction(async (tx) => {
+          await sql`set local statement_timeout = 100`.execute(tx);
+          await sql`select pg_sleep(60)`.execute(tx);
+        }),
+      ).rejects.toSatisfy(isUnavailable);
+      expect((await app.call(null, 'GET', '/health')).status).toBe(200);
+    });
+
     test('a connection that breaks inside a transaction leaves nothing of it', async () => {
       const { database } = app.plane.platform;
       await expect(
@@ -191,6 +197,71 @@ describeDatabases('a database that fails', (databases) => {
       ).rejects.toThrow();
       const row = await database.db.selectFrom('catalog_version').selectAll().executeTakeFirst();
       expect(row?.version).toBeLessThan(999);
+    });
+  });
+
+  describe('that crashes and comes back while it is used', () => {
+    let server: OwnPostgresServer;
+    let app: TestApp;
+    let agent: FakeAgent;
+    beforeAll(async () => {
+      server = await startPostgres({ keepsCommits: true });
+      const { url } = await server.createDatabase();
+      app = await createTestApp(
+        { dialect: 'postgres', url },
+        { env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT }, overrides: { clock: systemClock } },
+      );
+      const { http } = await app.plane.listen();
+      agent = new FakeAgent({ url: http, nodeName: 'hosta', credential: { token: ENROLLMENT } });
+      await agent.connect();
+    });
+    afterAll(async () => {
+      await agent.drop();
+      await app.close();
+      await server.stop();
+    });
+
+    test('every answer is the right one or 503, nothing acknowledged is lost, and links and reports outlast it', async () => {
+      const { admin, alice } = app.people;
+      const acknowledged: string[] = [];
+      const odd: unknown[] = [];
+      let refused = 0;
+      let over = false;
+      const note = ({ status, headers, text }: Answer, wanted: number): boolean => {
+        if (status === 503 && headers['retry-after'] === '1') refused += 1;
+        else if (status !== wanted) odd.push([status, headers, text]);
+        return status === wanted;
+      };
+      const reader = async () => {
+        while (!over) note(await app.call(alice, 'GET', '/v1/apps'), 200);
+      };
+      const writer = async (_: unknown, index: number) => {
+        for (let n = 0; !over; n += 1) {
+          const name = `App ${index}-${n}`;
+          if (note(await app.call(admin, 'POST', '/v1/apps', { body: { name } }), 201))
+            acknowledged.push(name);
+        }
+      };
+      const load = [...Array.from({ length: 4 }, reader), ...Array.from({ length: 4 }, writer)];
+      try {
+        await expect.poll(() => acknowledged.length, PATIENTLY).toBeGreaterThan(20);
+        await server.crash();
+        agent.reportState(app.plane.platform.random.uuid(), 'running');
+        await expect.poll(() => refused, PATIENTLY).toBeGreaterThan(0);
+        expect((await app.call(null, 'GET', '/health')).body).toEqual({ status: 'degraded', db: 'error' });
+        await server.start();
+        await expect.poll(async () => (await app.call(null, 'GET', '/health')).status, PATIENTLY).toBe(200);
+        const before = acknowledged.length;
+        await expect.poll(() => acknowledged.length, PATIENTLY).toBeGreaterThan(before + 20);
+      } finally {
+        over = true;
+        await Promise.all(load);
+      }
+      expect(odd).toEqual([]);
+      const kept = await app.plane.platform.database.db.selectFrom('apps').select('name').execute();
+      expect(kept.map(({ name }) => name)).toEqual(expect.arrayContaining(acknowledged));
+      await expect.poll(() => agent.unseen, PATIENTLY).toBe(0);
+      expect(agent.isOpen).toBe(true);
     });
   });
 });

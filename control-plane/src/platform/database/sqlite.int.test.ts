@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,
+  copyFileSync,
   existsSync,
   mkdtempSync,
   openSync,
@@ -17,6 +18,7 @@ import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { canMountDisks, mountSmallDisk } from '../../testing/small-disk.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { createLogger } from '../logger.ts';
 import { DamagedDatabase, type Database, isUnavailable, openDatabase } from './index.ts';
@@ -133,37 +135,107 @@ describe('the revision', () => {
   });
 });
 
+const grow = (database: Database, action = 'a') =>
+  database.db
+    .insertInto('activity')
+    .values({
+      actor_user_id: null,
+      action,
+      target_type: 't',
+      target_id: null,
+      details: 'x'.repeat(100_000),
+      created_at: 1,
+    })
+    .execute();
+
+const actions = async (database: Database) =>
+  (await database.db.selectFrom('activity').select('action').orderBy('id').execute()).map(
+    ({ action }) => action,
+  );
+
 describe('the disk is full', () => {
-  test('the reserve is given up, the write that met it goes through, and the reserve comes back', async () => {
+  test('a write that even the reserve makes no room for is given up, and the reserve comes back', async () => {
     const database = await open(fastClock);
     const reserve = `${file}.reserve`;
     expect(statSync(reserve).size).toBe(8 * 1024 * 1024);
-    // A file that may not grow answers exactly as a full disk does; giving up the reserve makes room.
+    // A file that may not grow answers exactly as a full disk does.
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db);
     await sql.raw(`pragma max_page_count = ${rows[0]?.page_count}`).execute(database.db);
-    const big = 'x'.repeat(100_000);
-    const grow = () =>
-      database.db
-        .insertInto('activity')
-        .values({
-          actor_user_id: null,
-          action: 'a',
-          target_type: 't',
-          target_id: null,
-          details: big,
-          created_at: 1,
-        })
-        .execute();
-    await expect(grow()).rejects.toSatisfy(isUnavailable);
+    await expect(grow(database)).rejects.toSatisfy(isUnavailable);
     expect(existsSync(reserve)).toBe(false);
     expect(database.full).toBe(true);
     await expect(database.ping()).resolves.toBeUndefined();
     await sql.raw('pragma max_page_count = 1000000').execute(database.db);
-    await expect(grow()).resolves.toBeDefined();
+    await expect(grow(database)).resolves.toBeDefined();
     await expect.poll(() => database.full, { timeout: 5_000 }).toBe(false);
     expect(existsSync(reserve)).toBe(true);
     await database.close();
   });
+
+  test.runIf(canMountDisks)(
+    'to its last byte: the write that met it goes through, the next ones do not, reads go on, and space ends it',
+    async () => {
+      const disk = mountSmallDisk(64);
+      try {
+        file = join(disk.folder, 'control.db');
+        const database = await open(fastClock);
+        expect(existsSync(`${file}.reserve`)).toBe(true);
+        disk.fill();
+        await grow(database, 'met it');
+        expect([existsSync(`${file}.reserve`), database.full]).toEqual([false, true]);
+        // Somebody else takes what the reserve gave back.
+        disk.fill();
+        await expect(grow(database, 'refused')).rejects.toSatisfy(isUnavailable);
+        const changes = database.transaction(async (tx) => {
+          await tx.updateTable('instance_settings').set({ updated_at: 7 }).execute();
+          await grow({ ...database, db: tx }, 'refused too');
+        });
+        await expect(changes).rejects.toSatisfy(isUnavailable);
+        expect(await actions(database)).toEqual(['met it']);
+        disk.free();
+        await grow(database, 'after it');
+        await expect.poll(() => database.full, { timeout: 5_000 }).toBe(false);
+        await database.close();
+        const again = await open();
+        expect(await actions(again)).toEqual(['met it', 'after it']);
+        const settings = again.db.selectFrom('instance_settings').select('updated_at');
+        expect((await settings.executeTakeFirstOrThrow()).updated_at).not.toBe(7);
+        await again.close();
+      } finally {
+        disk.unmount();
+      }
+    },
+  );
+});
+
+describe('a write-ahead log that a crash left', () => {
+  const overwrite = (log: string, at: number) => {
+    const descriptor = openSync(log, 'r+');
+    writeSync(descriptor, Buffer.alloc(4096, 0xa5), 0, 4096, at);
+    closeSync(descriptor);
+  };
+
+  test.each([
+    ['cut off', truncateSync],
+    ['overwritten', overwrite],
+  ])(
+    '%s in its middle: the writes before it are there, whole and in order, and none after it',
+    async (_what, hurt) => {
+      const database = await open();
+      for (let n = 0; n < 20; n += 1) await grow(database, `write ${n}`);
+      // The files as they are while the service runs.
+      const copy = join(folder, 'copy.db');
+      for (const end of ['', '-wal']) copyFileSync(`${file}${end}`, `${copy}${end}`);
+      await database.close();
+      hurt(`${copy}-wal`, Math.floor(statSync(`${copy}-wal`).size * 0.7));
+      file = copy;
+      const opened = await open();
+      const found = await actions(opened);
+      expect([found.length > 0, found.length < 20]).toEqual([true, true]);
+      expect(found).toEqual(found.map((_action, n) => `write ${n}`));
+      await opened.close();
+    },
+  );
 });
 
 describe('a damaged file refuses to start and names the restore command', () => {

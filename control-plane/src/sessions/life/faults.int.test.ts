@@ -412,18 +412,38 @@ describeDatabases('faults', (databases) => {
       expect(await world.slotsUsed(agent)).toBe(1);
     });
 
-    test('a jump of the wall clock reaps nothing', async () => {
-      const agent = await world.host('hosta');
-      const session = await world.running(world.people.alice, await world.app());
-      await agent.drop();
-      await offline(agent);
-      for (const days of [300, -600]) {
-        world.clock.jump(days * 86_400 * S);
-        await runTask('sessions.grace');
-        await runTask('sessions.stuck');
-        expect((await world.session(session.id)).state).toBe('running');
-      }
-    });
+    test.each([
+      ['two hours', 2 * 3_600 * S, 200],
+      ['a year', 366 * 86_400 * S, 401],
+    ])(
+      'a jump of the wall clock by %s, forth and back, reaps nothing; who is signed in follows it',
+      async (_what, byMs, ahead) => {
+        const away = await world.host('hosta');
+        await world.running(world.people.alice, await world.app());
+        const there = await world.host('hostb', { behaviour: { launch: [{ state: 'starting' }] } });
+        await away.drop();
+        await offline(away);
+        const { body } = await world.launch(world.people.bob, await world.app());
+        await world.until(body.session.id, 'starting');
+        // Beyond the rest that follows the first connection, and short of what the start may take.
+        await world.pass(65 * S, there);
+        const { db } = world.plane.platform.database;
+        const states = () => db.selectFrom('sessions').select(['id', 'state']).orderBy('state').execute();
+        const before = await states();
+        expect(before.map(({ state }) => state)).toEqual(['running', 'starting']);
+        for (const [jumpMs, status] of [
+          [byMs, ahead],
+          [-2 * byMs, 200],
+        ] as const) {
+          world.clock.jump(jumpMs);
+          expect((await world.call(world.people.alice, 'GET', '/v1/me')).status).toBe(status);
+          for (const task of ['sessions.grace', 'sessions.stuck', 'sessions.slots']) await runTask(task);
+          await world.pass(5 * S, there);
+          expect(await states()).toEqual(before);
+          expect(there.isOpen).toBe(true);
+        }
+      },
+    );
   });
 
   describe('drift', () => {

@@ -45,7 +45,8 @@ export interface SessionsWorld extends TestApp {
 }
 
 /**
- * @param after the world whose database this one goes on with; its people come along, and its service is closed
+ * @param after the world whose database and wall clock this one goes on with; its people come along, and its service
+ * is closed
  * @param env variables of the service besides those that every world has
  */
 export async function openSessionsWorld(
@@ -55,7 +56,7 @@ export async function openSessionsWorld(
 ): Promise<SessionsWorld> {
   const app = await createTestApp(target, {
     env: { SERVICE_ENROLLMENT_TOKEN: TOKEN, ...env },
-    ...(after !== undefined && { seedPeople: false }),
+    ...(after !== undefined && { seedPeople: false, nowMs: after.clock.nowMs() }),
   });
   if (after !== undefined) Object.assign(app.people, after.people);
   const { http } = await app.plane.listen();

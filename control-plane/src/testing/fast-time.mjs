@@ -1,0 +1,9 @@
+// Loaded before the service: its deadlines and ages pass FOOTLIGHT_TIME_SPEED times as fast, so that a test which stops
+// the process for two seconds has stopped it for a minute. The wall clock stays.
+const speed = Number(process.env.FOOTLIGHT_TIME_SPEED);
+const { setTimeout, setInterval, performance } = globalThis;
+const now = performance.now.bind(performance);
+
+performance.now = () => now() * speed;
+globalThis.setTimeout = (run, delayMs, ...words) => setTimeout(run, delayMs / speed, ...words);
+globalThis.setInterval = (run, everyMs, ...words) => setInterval(run, everyMs / speed, ...words);
