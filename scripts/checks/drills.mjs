@@ -18,6 +18,19 @@ export const drills = [
     short: 'nothing',
   },
   {
+    name: 'control-restarts',
+    file: 'control-plane/src/own-process.int.test.ts',
+    whole:
+      'the control plane killed and started 20 times within two minutes of its time, six hosts with a session each',
+    short: '3 times',
+  },
+  {
+    name: 'database-half-open',
+    file: 'control-plane/src/platform/database/faults.int.test.ts',
+    whole: 'every connection to Postgres half-open for good while 30 requests wait',
+    short: 'answers that take 5 s',
+  },
+  {
     name: 'login-timing',
     file: 'control-plane/src/accounts/login-timing.int.test.ts',
     whole: '200 pairs of logins, known and unknown',

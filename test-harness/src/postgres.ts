@@ -114,6 +114,8 @@ export async function startPostgres({ keepsCommits = false } = {}): Promise<OwnP
     ...reachable,
     async crash() {
       const pid = Number((await readFile(path.join(directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+      // Zero would be this process and all of its kin.
+      if (!(pid > 0)) throw new Error('the server is not running');
       process.kill(pid, 'SIGQUIT');
       while (isThere(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
     },

@@ -225,9 +225,10 @@ describeDatabases('enrolment', (databases) => {
   });
 
   test('whatever is wrong with a credential, the answer is one 401, the same to the last byte', async () => {
+    // Names of their own: each may be guessed at ten times a minute.
     const [known, other] = [
-      agentFor('render-1', { token: FIXED_TOKEN }),
-      agentFor('render-2', { token: FIXED_TOKEN }),
+      agentFor('guessed-1', { token: FIXED_TOKEN }),
+      agentFor('guessed-2', { token: FIXED_TOKEN }),
     ];
     for (const agent of [known, other]) {
       await ready(agent);
@@ -246,7 +247,7 @@ describeDatabases('enrolment', (databases) => {
     const withdrawn = await mint();
     await world.call('DELETE', `/v1/admin/enrollment-tokens/${withdrawn.id}`);
     const spent = await tokenFor({});
-    const spender = agentFor('render-3', { token: spent });
+    const spender = agentFor('guessed-3', { token: spent });
     await ready(spender);
     await gone(spender);
     const as = (name: string, authorization: string) => ({
@@ -258,20 +259,20 @@ describeDatabases('enrolment', (databases) => {
     const wrong: [string, Record<string, string>][] = [
       ['none', {}],
       ['no name', { Authorization: `Bearer ${known.secret}` }],
-      ['no secret', { 'X-Service-Node': 'render-1' }],
-      ['another scheme', as('render-1', `Basic ${known.secret}`)],
-      ['a wrong secret', as('render-1', 'Bearer wrong')],
-      ["another host's secret", as('render-1', `Bearer ${other.secret}`)],
-      ['a secret under an unknown name', as('render-9', `Bearer ${known.secret}`)],
-      ['a name that is none', as('../render', `Bearer ${known.secret}`)],
-      ['an unknown token', as('render-9', 'Enroll unknown')],
-      ['an enrollment token in place of a secret', as('render-1', `Bearer ${FIXED_TOKEN}`)],
-      ['a withdrawn token', as('render-9', `Enroll ${withdrawn.token}`)],
-      ['an expired token', as('render-9', `Enroll ${await tokenFor({}, { expires_at: 1 })}`)],
-      ['a spent token', as('render-9', `Enroll ${spent}`)],
+      ['no secret', { 'X-Service-Node': 'guessed-1' }],
+      ['another scheme', as('guessed-1', `Basic ${known.secret}`)],
+      ['a wrong secret', as('guessed-1', 'Bearer wrong')],
+      ["another host's secret", as('guessed-1', `Bearer ${other.secret}`)],
+      ['a secret under an unknown name', as('guessed-9', `Bearer ${known.secret}`)],
+      ['a name that is none', as('../guessed', `Bearer ${known.secret}`)],
+      ['an unknown token', as('guessed-9', 'Enroll unknown')],
+      ['an enrollment token in place of a secret', as('guessed-1', `Bearer ${FIXED_TOKEN}`)],
+      ['a withdrawn token', as('guessed-9', `Enroll ${withdrawn.token}`)],
+      ['an expired token', as('guessed-9', `Enroll ${await tokenFor({}, { expires_at: 1 })}`)],
+      ['a spent token', as('guessed-9', `Enroll ${spent}`)],
       [
         'a token minted for another name',
-        as('render-9', `Enroll ${await tokenFor({ node_name: 'render-8' })}`),
+        as('guessed-9', `Enroll ${await tokenFor({ node_name: 'guessed-8' })}`),
       ],
     ];
     const answers = new Map<string, string[]>();

@@ -1,6 +1,6 @@
 import { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../platform/clock.ts';
+import { fastClock } from '../testing/fast-clock.ts';
 import { describeDatabases } from '../testing/index.ts';
 import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from './testing/world.ts';
 
@@ -8,18 +8,11 @@ import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from './testing/world.ts
 const SPEED = 20;
 const STALL_MS = 1_500;
 
-const fastClock: Clock = {
-  nowMs: () => systemClock.nowMs(),
-  monotonicMs: () => systemClock.monotonicMs() * SPEED,
-  setTimeout: (run, delayMs) => systemClock.setTimeout(run, delayMs / SPEED),
-  setInterval: (run, everyMs) => systemClock.setInterval(run, everyMs / SPEED),
-};
-
 describeDatabases('a control plane that stood still for 30 s', (databases) => {
   let world: FleetWorld;
   const agents: FakeAgent[] = [];
   beforeEach(async () => {
-    world = await openFleetWorld(await databases.fresh(), { clock: fastClock });
+    world = await openFleetWorld(await databases.fresh(), { clock: fastClock(SPEED) });
   });
   afterEach(async () => {
     for (const agent of agents.splice(0)) await agent.drop();

@@ -257,9 +257,11 @@ describe('deadlines and closes', () => {
     await control.until(() => control.dials.length > 1);
   });
 
-  test('silence for 20 s closes 4408', async () => {
+  test('silence for 20 s, as on a half-open link, closes 4408; then it dials again, once', async () => {
     await connect({ registered: () => ({ heartbeat_interval_ms: 3_600_000 }) });
     await control.until(() => control.closes.includes(4408));
+    await control.until(() => control.messages.filter(({ type }) => type === 'register').length === 2);
+    expect([control.dials.length, control.closes]).toEqual([2, [4408]]);
   });
 
   test('anything but registered in the handshake closes 4400; a binary frame closes 1003', async () => {

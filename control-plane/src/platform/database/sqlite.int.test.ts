@@ -18,20 +18,13 @@ import { join } from 'node:path';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fastClock } from '../../testing/fast-clock.ts';
 import { canMountDisks, mountSmallDisk } from '../../testing/small-disk.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { createLogger } from '../logger.ts';
 import { DamagedDatabase, type Database, isUnavailable, openDatabase } from './index.ts';
 
 const logger = createLogger('silent');
-
-/** Time that runs twenty times as fast, for waits of seconds. */
-const fastClock: Clock = {
-  nowMs: systemClock.nowMs,
-  monotonicMs: () => systemClock.monotonicMs() * 20,
-  setTimeout: (run, delayMs) => systemClock.setTimeout(run, delayMs / 20),
-  setInterval: (run, everyMs) => systemClock.setInterval(run, everyMs / 20),
-};
 
 let folder: string;
 let file: string;
@@ -155,7 +148,7 @@ const actions = async (database: Database) =>
 
 describe('the disk is full', () => {
   test('a write that even the reserve makes no room for is given up, and the reserve comes back', async () => {
-    const database = await open(fastClock);
+    const database = await open(fastClock(20));
     const reserve = `${file}.reserve`;
     expect(statSync(reserve).size).toBe(8 * 1024 * 1024);
     // A file that may not grow answers exactly as a full disk does.
@@ -178,7 +171,7 @@ describe('the disk is full', () => {
       const disk = mountSmallDisk(64);
       try {
         file = join(disk.folder, 'control.db');
-        const database = await open(fastClock);
+        const database = await open(fastClock(20));
         expect(existsSync(`${file}.reserve`)).toBe(true);
         disk.fill();
         await grow(database, 'met it');

@@ -1,56 +1,31 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { FakeAgent } from '@footlight/test-harness';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type OwnProcess, startOwnProcess } from '../../testing/own-process.ts';
 
 const CONNECTIONS = process.env.FOOTLIGHT_LONG === '1' ? 1_000 : 150;
 /** Descriptors that it may open beyond those it has when it is idle. */
 const ROOM = 30;
-const program = fileURLToPath(new URL('../../../../scripts/control-plane', import.meta.url));
+const ENROLLMENT = 'a-fixed-enrollment-token';
 
 let folder: string;
-let service: ChildProcess;
+let service: OwnProcess;
 let port: number;
-let log = '';
 const held: Socket[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'footlight-descriptors-'));
-  service = spawn(program, [], {
-    env: {
-      PATH: process.env.PATH,
-      HOME: folder,
-      SERVICE_DATA_DIR: folder,
-      SERVICE_SETUP_TOKEN_PATH: join(folder, 'setup-token'),
-      SERVICE_TLS: 'off',
-      LISTEN_ADDR: '127.0.0.1:0',
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  for (const stream of [service.stdout, service.stderr])
-    stream?.on('data', (chunk: Buffer) => {
-      log += chunk.toString();
-    });
-  const until = performance.now() + 40_000;
-  let found: RegExpExecArray | null = null;
-  while (found === null) {
-    if (service.exitCode !== null || performance.now() > until) throw new Error(`not started: ${log}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    found = /http:\/\/127\.0\.0\.1:(\d+)/.exec(log);
-  }
-  port = Number(found[1]);
+  service = await startOwnProcess(folder, { env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT } });
+  port = Number(new URL(service.url).port);
 });
 afterAll(async () => {
   for (const socket of held) socket.destroy();
-  if (service.exitCode === null) {
-    service.kill('SIGTERM');
-    await once(service, 'exit');
-  }
+  await service?.end('SIGTERM');
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -69,8 +44,11 @@ function get(path: string, agent: Agent): Promise<number | null> {
 
 test('without descriptors new connections are refused, old ones are served, and it recovers by itself', async () => {
   const old = new Agent({ keepAlive: true, maxSockets: 1 });
-  const pid = service.pid as number;
+  const { pid } = service;
   expect(await get('/health', old)).toBe(200);
+  const credential = { token: ENROLLMENT };
+  const agent = new FakeAgent({ url: service.url, nodeName: 'hosta', credential, heartbeatMs: 0 });
+  await agent.connect();
   const open = readdirSync(`/proc/${pid}/fd`).length;
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${open + ROOM}:${open + ROOM}`]);
   for (let count = 0; count < CONNECTIONS; count += 1) {
@@ -83,11 +61,15 @@ test('without descriptors new connections are refused, old ones are served, and 
     .toBeGreaterThan(open + ROOM - 5);
   // Both an answer that needs no file and one that reads the database.
   for (const path of ['/health', '/v1/setup/status']) expect(await get(path, old)).toBe(200);
+  agent.heartbeat({ ts: 1 });
+  await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 1);
+  expect(await get('/health', new Agent({ keepAlive: false }))).toBeNull();
   for (const socket of held.splice(0)) socket.destroy();
   await expect
     .poll(() => get('/health', new Agent({ keepAlive: false })), { timeout: 10_000, interval: 200 })
     .toBe(200);
   expect(await get('/v1/setup/status', old)).toBe(200);
-  expect([service.exitCode, service.pid]).toEqual([null, pid]);
+  expect(service.ended).toBe(false);
   old.destroy();
+  await agent.drop();
 });
