@@ -3,11 +3,37 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Browser, startBrowser } from '../src/browser/chromium.ts';
 import { signIn } from '../src/browser/sign-in.ts';
+import { FakeAgent, softwareCapacity } from '../src/fake-agent/index.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
 /** Short enough for a username. */
 const SHORT_PAYLOAD = '<img src=x onerror="window.scriptRan=1">';
 const PAYLOAD = `${SHORT_PAYLOAD}<script>window.scriptRan=1</script>`;
+
+/** A host that reports markup wherever it may report text. */
+async function hostileHost(url: string, token: string): Promise<FakeAgent> {
+  const capacity = softwareCapacity();
+  const agent = new FakeAgent({
+    url,
+    nodeName: 'mallory',
+    credential: { token },
+    capacity: {
+      ...capacity,
+      host: { ...capacity.host, cpu_model: PAYLOAD },
+      gpus: capacity.gpus.map((gpu) => ({ ...gpu, model: PAYLOAD })),
+      readiness: [
+        {
+          id: SHORT_PAYLOAD,
+          status: SHORT_PAYLOAD.slice(0, 32),
+          summary: PAYLOAD,
+          remediation: [PAYLOAD],
+        },
+      ],
+    },
+  });
+  await agent.connect();
+  return agent;
+}
 
 describe('every page', () => {
   let stack: Stack;
@@ -17,6 +43,7 @@ describe('every page', () => {
   let appId: string;
   let userId: string;
   let presetId: string;
+  let mallory: FakeAgent;
 
   beforeAll(async () => {
     // What an app prints reaches the page of its ended session.
@@ -45,7 +72,11 @@ describe('every page', () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     appId = hostile.id;
-    await stack.call('POST', '/v1/admin/enrollment-tokens', { token, body: { note: PAYLOAD } });
+    const enrolment = await stack.call('POST', '/v1/admin/enrollment-tokens', {
+      token,
+      body: { note: PAYLOAD },
+    });
+    mallory = await hostileHost(stack.httpUrl, enrolment.body.token);
     const send = async (method: string, path: string, body: object) => {
       const answer = await stack.call(method, path, { token, body });
       expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);
@@ -91,7 +122,10 @@ describe('every page', () => {
     });
   });
 
-  afterAll(() => stack?.stop());
+  afterAll(async () => {
+    await mallory?.drop();
+    await stack?.stop();
+  });
 
   describe.each(['dark', 'light'] as const)('in the %s scheme', (colorScheme) => {
     let browser: Browser;
@@ -126,6 +160,7 @@ describe('every page', () => {
       ['the set-up', () => '/admin/setup'],
       ['hosts', () => '/admin/hosts', PAYLOAD],
       ['a host', () => `/admin/hosts/${hostId}`],
+      ['a host that reports markup', () => `/admin/hosts/${mallory.hostId}`, PAYLOAD],
       ['sessions', () => '/admin/sessions?state=failed', PAYLOAD],
       ['a placement', () => `/admin/placement?app=${appId}&user=${userId}`, PAYLOAD],
       ['apps', () => '/admin/apps', PAYLOAD],
