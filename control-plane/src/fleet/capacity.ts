@@ -2,26 +2,26 @@ import type { Capacity, Gpu, Readiness } from '@footlight/protocol/agent';
 import { toJson } from '../platform/database/codec.ts';
 import type { GpusTable, HostsTable } from '../platform/database/tables/fleet.ts';
 
-/** Columns of a host that a capacity report may change; absent keys keep the stored value. */
-type HostCapacityColumns = Partial<
-  Pick<
-    HostsTable,
-    | 'cpu_cores'
-    | 'mem_mb'
-    | 'cpu_model'
-    | 'storage'
-    | 'capacity_detection'
-    | 'capacity_reason'
-    | 'readiness'
-    | 'readiness_reported_at'
-    | 'codecs'
-    | 'codec_throughput'
-    | 'encoders'
-    | 'effective_settings'
-    | 'console_capabilities'
-    | 'first_capacity_at'
-  >
->;
+export const CAPACITY_COLUMNS = [
+  'cpu_cores',
+  'mem_mb',
+  'cpu_model',
+  'storage',
+  'capacity_detection',
+  'capacity_reason',
+  'readiness',
+  'readiness_reported_at',
+  'codecs',
+  'codec_throughput',
+  'encoders',
+  'effective_settings',
+  'console_capabilities',
+  'first_capacity_at',
+] as const;
+export type HostCapacity = Pick<HostsTable, (typeof CAPACITY_COLUMNS)[number]>;
+
+/** What a capacity report changes of its host; absent keys keep the stored value. */
+type HostCapacityColumns = Partial<HostCapacity>;
 
 export type StoredGpu = Pick<
   GpusTable,
@@ -40,7 +40,7 @@ export interface CapacityPlan {
   } | null;
 }
 
-type StoredHost = HostCapacityColumns & Pick<HostsTable, 'readiness' | 'first_capacity_at'>;
+type StoredHost = HostCapacityColumns & Pick<HostCapacity, 'readiness' | 'first_capacity_at'>;
 
 /**
  * What a capacity report changes. It replaces the former report; what it leaves out keeps its stored value. Agents

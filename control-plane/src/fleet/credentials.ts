@@ -1,8 +1,7 @@
-import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import { NO_DIGEST, sameDigest, sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readNodeCredential } from './enrollment.ts';
-import { hostByName } from './host-store.ts';
+import { type NodeCredentials, nodeCredentials } from './host-store.ts';
 import { spendToken } from './token-store.ts';
 
 /** 32 random bytes, as agents and administrators get to see them. */
@@ -11,15 +10,15 @@ export const SECRET_BYTES = 32;
 /**
  * Checks the secret of a node. Both secrets are compared in every case, so that time says nothing about the name.
  * The first use of a secret that a later enrolment handed out makes it the one in force, and spends its token.
- * @returns the host's record; null for an unknown name or a wrong secret alike
+ * @returns the host; null for an unknown name or a wrong secret alike
  */
 export async function checkNodeSecret(
   platform: Pick<Platform, 'database' | 'clock'>,
   nodeName: string,
   secret: string,
-): Promise<HostsTable | null> {
+): Promise<NodeCredentials | null> {
   const given = sha256Hex(secret);
-  const host = await hostByName(platform.database.db, nodeName);
+  const host = await nodeCredentials(platform.database.db, nodeName);
   const current = sameDigest(given, host?.secret_hash ?? NO_DIGEST);
   const next = sameDigest(given, host?.next_secret_hash ?? NO_DIGEST);
   if (host === undefined || !(current || next)) return null;
@@ -32,7 +31,7 @@ export async function checkNodeSecret(
 
 async function firstUse(
   { database, clock }: Pick<Platform, 'database' | 'clock'>,
-  host: HostsTable,
+  host: NodeCredentials,
   secretHash: string,
 ): Promise<void> {
   const nowMs = clock.nowMs();

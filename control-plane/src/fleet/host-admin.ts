@@ -79,7 +79,7 @@ export class HostAdmin {
   async delete(id: string, actorUserId: string): Promise<void> {
     const { database } = this.#platform;
     const { host, homes } = await database.transaction(async (tx) => {
-      const host = found(await lockHost(database, tx, id));
+      const host = found(await lockHost(tx, id));
       if (this.#links.isConnected(id) || host.status !== 'offline') {
         throw new ApiError('conflict', { message: 'The host is connected; stop its agent first.' });
       }
@@ -119,7 +119,7 @@ export class HostAdmin {
   async #move(id: string, input: Extract<HostInput, 'drain' | 'uncordon'>): Promise<HostsTable> {
     const { database } = this.#platform;
     return database.transaction(async (tx) => {
-      const host = found(await lockHost(database, tx, id));
+      const host = found(await lockHost(tx, id));
       const to = decideHostStatus({ status: host.status, drainIntent: bool(host.drain_intent) }, input);
       await updateHost(tx, id, { status: to.status, drain_intent: flag(to.drainIntent) });
       return host;

@@ -1,9 +1,13 @@
 import { sql } from 'kysely';
 import { flag } from '../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../platform/database/database.ts';
+import { statement } from '../platform/database/statements.ts';
 import type { GpusTable, HostsTable } from '../platform/database/tables/fleet.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
-import type { CapacityPlan } from './capacity.ts';
+import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from './capacity.ts';
+
+/** Of a statement that takes single values only. */
+type NoLists = Record<never, never>;
 
 /** Placeholders per statement stay far below the limit of either database. */
 const ROWS_PER_STATEMENT = 500;
@@ -16,9 +20,27 @@ export function hostByName(db: Executor, nodeName: string): Promise<HostsTable |
   return db.selectFrom('hosts').selectAll().where('node_name', '=', nodeName).executeTakeFirst();
 }
 
+const NODE_COLUMNS = ['id', 'node_name', 'secret_hash', 'next_secret_hash', 'enrollment_token_id'] as const;
+/** What tells a node from who pretends to be it. */
+export type NodeCredentials = Pick<HostsTable, (typeof NODE_COLUMNS)[number]>;
+
+const credentialsByName = statement((db, _lists: NoLists, { nodeName }: { nodeName: string }) =>
+  db.selectFrom('hosts').select(NODE_COLUMNS).where('node_name', '=', nodeName),
+);
+
+export async function nodeCredentials(db: Executor, nodeName: string): Promise<NodeCredentials | undefined> {
+  const [host] = await credentialsByName(db, {}, { nodeName });
+  return host;
+}
+
+const lockedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
+  locks.forUpdate(db.selectFrom('hosts').selectAll().where('id', '=', id)),
+);
+
 /** Reads a host and holds its row until the transaction ends. */
-export function lockHost(database: Database, tx: Tx, id: string): Promise<HostsTable | undefined> {
-  return database.forUpdate(tx.selectFrom('hosts').selectAll().where('id', '=', id)).executeTakeFirst();
+export async function lockHost(tx: Tx, id: string): Promise<HostsTable | undefined> {
+  const [host] = await lockedHost(tx, {}, { id });
+  return host;
 }
 
 export function lockHostByName(
@@ -54,9 +76,36 @@ export function listHosts(db: Executor, limit: number, after: PageKey | null): P
     .execute();
 }
 
+const lockedCapacity = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
+  locks.forUpdate(
+    db
+      .selectFrom('hosts')
+      .select([...CAPACITY_COLUMNS, 'console_config'])
+      .where('id', '=', id),
+  ),
+);
+
+/** Reads what was reported, and set for the display, and holds the host's row until the transaction ends. */
+export async function lockCapacity(
+  tx: Tx,
+  hostId: string,
+): Promise<(HostCapacity & Pick<HostsTable, 'console_config'>) | undefined> {
+  const [host] = await lockedCapacity(tx, {}, { id: hostId });
+  return host;
+}
+
+const writeCapacity = statement((db, _lists: NoLists, values: HostCapacity & { id: string }) => {
+  const columns = Object.fromEntries(CAPACITY_COLUMNS.map((column) => [column, values[column]]));
+  return db.updateTable('hosts').set(columns).where('id', '=', values.id);
+});
+
+const allGpus = statement((db, _lists: NoLists, { hostId }: { hostId: string }) =>
+  db.selectFrom('gpus').selectAll().where('host_id', '=', hostId).orderBy('gpu_index'),
+);
+
 /** All GPU rows of a host, reported or not, by index. */
 export function gpusOf(db: Executor, hostId: string): Promise<GpusTable[]> {
-  return db.selectFrom('gpus').selectAll().where('host_id', '=', hostId).orderBy('gpu_index').execute();
+  return allGpus(db, {}, { hostId });
 }
 
 /** The reported GPUs of these hosts, by host and index. */
@@ -72,40 +121,82 @@ export async function reportedGpus(db: Executor, hostIds: readonly string[]): Pr
     .execute();
 }
 
-/** Nothing an older connection said about the hardware holds any more. */
-export async function resetGpus(tx: Tx, hostId: string): Promise<void> {
-  await tx
+const REGISTERED_COLUMNS = [
+  'status',
+  'agent_version',
+  'features',
+  'pending_restart',
+  'capacity_detection',
+  'capacity_reason',
+  'boot_id',
+  'last_seq',
+  'connection_id',
+  'last_registered_at',
+] as const;
+/** What a registration writes to the host's record. */
+export type Registered = Pick<HostsTable, (typeof REGISTERED_COLUMNS)[number]>;
+
+const writeRegistered = statement((db, _lists: NoLists, values: Registered & { id: string }) => {
+  const columns = Object.fromEntries(REGISTERED_COLUMNS.map((column) => [column, values[column]]));
+  return db.updateTable('hosts').set(columns).where('id', '=', values.id);
+});
+
+const hideGpus = statement((db, _lists: NoLists, { hostId }: { hostId: string }) =>
+  db
     .updateTable('gpus')
     .set({ reported: 0, vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null })
-    .where('host_id', '=', hostId)
-    .execute();
+    .where('host_id', '=', hostId),
+);
+
+/** Writes that an agent registered: nothing an older connection said about the hardware holds any more. */
+export async function storeRegistered(tx: Tx, id: string, columns: Registered): Promise<void> {
+  await Promise.all([writeRegistered(tx, {}, { id, ...columns }), hideGpus(tx, {}, { hostId: id })]);
 }
 
-export async function applyCapacity(
-  tx: Tx,
-  hostId: string,
-  plan: CapacityPlan,
-  nowMs: number,
-  newId: () => string,
-): Promise<void> {
-  if (Object.keys(plan.host).length > 0) await updateHost(tx, hostId, plan.host);
-  if (plan.gpus === null) return;
-  for (const { id, gpu, clearSample } of plan.gpus.update) {
-    await tx
+const writeGpu = statement(
+  (
+    db,
+    _lists: NoLists,
+    gpu: { id: string; slots: number } & Pick<
+      GpusTable,
+      'vendor' | 'model' | 'vram_mb_total' | 'render_node'
+    >,
+  ) =>
+    db
       .updateTable('gpus')
       .set({
         vendor: gpu.vendor,
         model: gpu.model,
         vram_mb_total: gpu.vram_mb_total,
-        slots_total: gpu.encode_slots_total,
+        slots_total: gpu.slots,
         // Sessions that run keep their slots when a report lowers the number.
-        slots_guard: sql<number>`case when slots_used > ${gpu.encode_slots_total} then slots_used else ${gpu.encode_slots_total} end`,
+        slots_guard: sql<number>`case when slots_used > ${gpu.slots} then slots_used else ${gpu.slots} end`,
         render_node: gpu.render_node,
         reported: 1,
-        ...(clearSample && { vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null }),
       })
-      .where('id', '=', id)
-      .execute();
+      .where('id', '=', gpu.id),
+);
+
+/** @param stored the host's columns as this transaction read and holds them */
+export async function applyCapacity(
+  tx: Tx,
+  hostId: string,
+  stored: HostCapacity,
+  plan: CapacityPlan,
+  nowMs: number,
+  newId: () => string,
+): Promise<void> {
+  if (Object.keys(plan.host).length > 0) await writeCapacity(tx, {}, { ...stored, ...plan.host, id: hostId });
+  if (plan.gpus === null) return;
+  for (const { id, gpu, clearSample } of plan.gpus.update) {
+    const { vendor, model, vram_mb_total, render_node } = gpu;
+    await writeGpu(tx, {}, { id, vendor, model, vram_mb_total, render_node, slots: gpu.encode_slots_total });
+    if (clearSample)
+      await tx
+        .updateTable('gpus')
+        .set({ vram_mb_used: null, vram_mb_free: null, vram_sampled_at: null })
+        .where('id', '=', id)
+        .execute();
   }
   if (plan.gpus.insert.length > 0) {
     await tx

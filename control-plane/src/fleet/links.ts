@@ -23,7 +23,7 @@ import { Pulse, type SampledGpu } from './pulse.ts';
 import { type RegistrationOutcome, register } from './registration.ts';
 import type { OrderedMessage, ReportMessage } from './report-run.ts';
 import { ReportSequence } from './report-sequence.ts';
-import { storeCapacity, untilStored } from './storing.ts';
+import { NOTHING_STORED, storeCapacity, untilStored } from './storing.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { TurnBatch } from './turn-batch.ts';
 
@@ -381,14 +381,14 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   async #capacity(link: AgentLink, memory: HostMemory, report: Capacity): Promise<void> {
     const hostId = link.hostId!;
-    let gpus: SampledGpu[] = [];
+    let stored = NOTHING_STORED;
     const write = async () => {
-      gpus = await this.#batch.run((tx) => storeCapacity(tx, this.#platform, hostId, report));
+      stored = await this.#batch.run((tx) => storeCapacity(tx, this.#platform, hostId, report));
     };
     const done = await untilStored(this.#platform, () => link.isOpen, [report], write);
     if (!done || this.#current(link) !== memory) return;
-    memory.gpus = gpus;
-    this.#tell({ hostId, what: 'reported' });
+    memory.gpus = stored.gpus;
+    this.#tell({ hostId, what: 'reported', hasConsole: stored.hasConsole });
     if (link.capacityStored()) this.#safely('linkReady', hostId, () => this.handlers.linkReady(hostId));
   }
 

@@ -6,7 +6,14 @@ import { sha256Hex } from '../platform/digest.ts';
 import type { Random } from '../platform/random.ts';
 import type { Admission } from './admission.ts';
 import { SECRET_BYTES } from './credentials.ts';
-import { insertHost, lockHost, lockHostByName, resetGpus, updateHost } from './host-store.ts';
+import {
+  insertHost,
+  lockHost,
+  lockHostByName,
+  type Registered,
+  storeRegistered,
+  updateHost,
+} from './host-store.ts';
 import type { AgentHandlers } from './ports.ts';
 import { decideHostStatus } from './status.ts';
 import { nameTokenHost } from './token-store.ts';
@@ -61,7 +68,7 @@ export async function register(
     { status: host.status, drainIntent: bool(host.drain_intent) },
     'register',
   );
-  const reset = {
+  const reset: Registered = {
     status: standing.status,
     agent_version: message.agent_version,
     features: toJson(message.features),
@@ -72,9 +79,8 @@ export async function register(
     last_seq: sameBoot ? host.last_seq : null,
     connection_id: connectionId,
     last_registered_at: nowMs,
-  } satisfies Partial<HostsTable>;
-  await updateHost(tx, host.id, reset);
-  await resetGpus(tx, host.id);
+  };
+  await storeRegistered(tx, host.id, reset);
   const reconciled = await deps.handlers.reconcile(
     tx,
     { hostId: host.id, bootId: message.boot_id, sameBoot },
@@ -97,7 +103,7 @@ type Claim =
 async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFacts): Promise<Claim> {
   const { admission } = facts;
   if (admission.kind === 'known') {
-    const host = await lockHost(deps.database, tx, admission.hostId);
+    const host = await lockHost(tx, admission.hostId);
     return host === undefined
       ? { kind: 'gone', why: 'the host was deleted' }
       : { kind: 'claimed', host, secret: null, isNew: false };

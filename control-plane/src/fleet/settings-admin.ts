@@ -44,7 +44,7 @@ export class SettingsAdmin {
   ): Promise<ChangedHostSettings> {
     const { activity, database } = this.#platform;
     const { host, change } = await database.transaction(async (tx) => {
-      const host = found(await lockHost(database, tx, id));
+      const host = found(await lockHost(tx, id));
       const change = changeOverrides(fromJson<SettingValues>(host.settings_overrides), sent);
       const storage = host.storage === null ? null : fromJson<HostStorage[]>(host.storage);
       const problem = settingsProblem(change.overrides, sent, storage);

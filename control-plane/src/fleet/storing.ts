@@ -6,7 +6,7 @@ import { isUnavailable } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { changesNothing, planCapacity } from './capacity.ts';
-import { applyCapacity, gpusOf, lockHost } from './host-store.ts';
+import { applyCapacity, gpusOf, lockCapacity } from './host-store.ts';
 import type { SampledGpu } from './pulse.ts';
 
 const RETRY_MS = SECOND_MS;
@@ -46,25 +46,32 @@ export async function untilStored<Report>(
   return true;
 }
 
-/**
- * Applies a capacity report to the host's record.
- * @returns the GPUs that heartbeats may bring samples of; none while the detection is not ok
- */
+export interface StoredCapacity {
+  /** Those that heartbeats may bring samples of; none while the detection is not ok. */
+  gpus: readonly SampledGpu[];
+  /** Something is set for the display beside the host. */
+  hasConsole: boolean;
+}
+
+export const NOTHING_STORED: StoredCapacity = { gpus: [], hasConsole: false };
+
+/** Applies a capacity report to the host's record, if there still is one. */
 export async function storeCapacity(
   tx: Tx,
-  { database, clock, random }: Pick<Platform, 'database' | 'clock' | 'random'>,
+  { clock, random }: Pick<Platform, 'clock' | 'random'>,
   hostId: string,
   report: Capacity,
-): Promise<SampledGpu[]> {
-  const host = await lockHost(database, tx, hostId);
-  if (host === undefined) return [];
+): Promise<StoredCapacity> {
+  const [host, stored] = await Promise.all([lockCapacity(tx, hostId), gpusOf(tx, hostId)]);
+  if (host === undefined) return NOTHING_STORED;
   const nowMs = clock.nowMs();
-  const stored = await gpusOf(tx, hostId);
   const plan = planCapacity({ host, gpus: stored }, report, nowMs);
   const isKnown = changesNothing(plan);
-  if (!isKnown) await applyCapacity(tx, hostId, plan, nowMs, () => random.uuid());
-  if (plan.gpus === null) return [];
-  return (isKnown ? stored : await gpusOf(tx, hostId))
+  if (!isKnown) await applyCapacity(tx, hostId, host, plan, nowMs, () => random.uuid());
+  const hasConsole = host.console_config !== null;
+  if (plan.gpus === null) return { gpus: [], hasConsole };
+  const gpus = (isKnown ? stored : await gpusOf(tx, hostId))
     .filter((gpu) => bool(gpu.reported))
     .map((gpu) => ({ id: gpu.id, index: gpu.gpu_index, vramMbTotal: gpu.vram_mb_total }));
+  return { gpus, hasConsole };
 }

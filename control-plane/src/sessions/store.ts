@@ -3,6 +3,7 @@ import type { Placement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import {
   type Executor,
+  flag,
   fromJson,
   insertStatement,
   statement,
@@ -14,6 +15,9 @@ import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import { DETAIL, type Ending, type LateFields, type SessionStateName, type SwapStep } from './life/state.ts';
 import type { AdminNames, SessionRow } from './record.ts';
+
+/** Of a statement that takes single values only. */
+type NoLists = Record<never, never>;
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
@@ -33,24 +37,53 @@ export async function loadOwnSession(
     .executeTakeFirst();
 }
 
-export async function loadSessions(db: Executor, ids: readonly string[]): Promise<SessionRow[]> {
-  if (ids.length === 0) return [];
-  return db.selectFrom('sessions').selectAll().where('id', 'in', ids).execute();
+/** What decides how a session goes on. */
+const LIFE_COLUMNS = [
+  'id',
+  'user_id',
+  'host_id',
+  'gpu_id',
+  'encode_slots',
+  'home_app_id',
+  'state',
+  'state_detail',
+  'stop_reason',
+  'started_at',
+  'end_reason',
+  'failure_code',
+  'app_log_tail',
+  'home_bytes',
+  'swap_app_id',
+  'swap_home_app_id',
+  'swap_state',
+] as const;
+export type LifeRow = Pick<SessionRow, (typeof LIFE_COLUMNS)[number]>;
+
+const livesById = statement((db, { ids }: { ids: readonly string[] }) =>
+  db.selectFrom('sessions').select(LIFE_COLUMNS).where('id', 'in', ids),
+);
+
+export async function loadLives(db: Executor, ids: readonly string[]): Promise<LifeRow[]> {
+  return ids.length === 0 ? [] : livesById(db, { ids }, {});
 }
 
 export async function loadLiveSessions(db: Executor): Promise<SessionRow[]> {
   return db.selectFrom('sessions').selectAll().where('state', 'in', nonterminalStates).execute();
 }
 
-export async function loadLiveSessionsOfHost(db: Executor, hostId: string): Promise<SessionRow[]> {
-  return db
+const livesOfHost = statement((db, _lists: NoLists, { hostId }: { hostId: string }) =>
+  db
     .selectFrom('sessions')
-    .selectAll()
+    .select(LIFE_COLUMNS)
     .where('host_id', '=', hostId)
     .where('state', 'in', nonterminalStates)
     .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+    .orderBy('id'),
+);
+
+/** Those that are not final, oldest first. */
+export function loadLivesOfHost(db: Executor, hostId: string): Promise<LifeRow[]> {
+  return livesOfHost(db, {}, { hostId });
 }
 
 /** The newest session that was launched for a display beside this host, ended or not. */
@@ -272,6 +305,24 @@ export async function moveSession(
   return result.numUpdatedRows > 0n;
 }
 
+const writeDetail = statement(
+  (
+    db,
+    { ids }: { ids: readonly string[] },
+    values: { state: SessionStateName; detail: string; relayReady: number; nowMs: number },
+  ) =>
+    db
+      .updateTable('sessions')
+      .set({
+        state_detail: values.detail,
+        updated_at: values.nowMs,
+        relay_ready: sql<0 | 1>`case when ${values.relayReady} = 1 then 1 else relay_ready end`,
+      })
+      .where('id', 'in', ids)
+      .where('state', '=', values.state)
+      .returning('id'),
+);
+
 /** Changes the text of a session that is still in the given state. @returns whether it did */
 export async function setDetail(
   tx: Executor,
@@ -281,30 +332,20 @@ export async function setDetail(
   relayReady: boolean,
   nowMs: number,
 ): Promise<boolean> {
-  const result = await tx
-    .updateTable('sessions')
-    .set({ state_detail: detail, updated_at: nowMs, ...(relayReady && { relay_ready: 1 as const }) })
-    .where('id', '=', id)
-    .where('state', '=', state)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+  const values = { state, detail, relayReady: flag(relayReady), nowMs };
+  return (await writeDetail(tx, { ids: [id] }, values)).length > 0;
 }
 
 /** Changes the text of sessions that are still in the state in which they were read. */
 export async function setDetails(
   tx: Tx,
-  rows: readonly Pick<SessionRow, 'id' | 'state'>[],
+  rows: readonly Pick<LifeRow, 'id' | 'state'>[],
   detail: string,
   nowMs: number,
 ): Promise<void> {
   for (const state of new Set(rows.map((row) => row.state))) {
     const ids = rows.filter((row) => row.state === state).map(({ id }) => id);
-    await tx
-      .updateTable('sessions')
-      .set({ state_detail: detail, updated_at: nowMs })
-      .where('id', 'in', ids)
-      .where('state', '=', state)
-      .execute();
+    await writeDetail(tx, { ids }, { state, detail, relayReady: 0, nowMs });
   }
 }
 
@@ -335,7 +376,7 @@ export async function setNegotiatedCodec(
  * transaction: whoever wins this update is the only one who does.
  * @returns whether this call ended it
  */
-export async function endSession(tx: Tx, row: SessionRow, ending: Ending, nowMs: number): Promise<boolean> {
+export async function endSession(tx: Tx, row: LifeRow, ending: Ending, nowMs: number): Promise<boolean> {
   const result = await tx
     .updateTable('sessions')
     .set({

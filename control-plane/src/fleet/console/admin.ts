@@ -32,7 +32,7 @@ export class ConsoleAdmin {
   async update(id: string, patch: ConsolePatch, actorUserId: string): Promise<HostConsole> {
     const { activity, database } = this.#platform;
     const { after, keys } = await database.transaction(async (tx) => {
-      const host = found(await lockHost(database, tx, id));
+      const host = found(await lockHost(tx, id));
       const { config: before, capabilities } = consoleOf(host);
       const config = changeConsole(before, patch);
       const problem = consoleProblem(config, patch, capabilities);

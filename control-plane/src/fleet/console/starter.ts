@@ -93,7 +93,8 @@ export class ConsoleStarter {
     await Promise.all([...this.#displays.values()].map(({ turn }) => turn));
   }
 
-  #heard({ hostId, what }: HostNews): void {
+  #heard(news: HostNews): void {
+    const { hostId, what } = news;
     if (what === 'deleted') {
       const gone = this.#displays.get(hostId);
       if (gone !== undefined) this.#release(gone);
@@ -111,6 +112,8 @@ export class ConsoleStarter {
     if (what === 'reported') {
       display.isReported = true;
       display.attempts = reported(display.attempts);
+      // Where nothing was ever set, nothing was ever started; what is set from now on is news of its own.
+      if (!news.hasConsole) return;
     }
     this.#look(hostId, display);
   }

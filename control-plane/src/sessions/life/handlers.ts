@@ -6,13 +6,13 @@ import type { Timer } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { changedSubject, linkSubject, type SignalToViewer, signalSubject } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
-import type { SessionRow } from '../record.ts';
 import {
   countSessionsOfHost,
   deleteSessionsOfHost,
-  loadLiveSessionsOfHost,
+  type LifeRow,
+  loadLives,
+  loadLivesOfHost,
   loadLoads,
-  loadSessions,
   setDetail,
   setDetailOfHost,
   setDetails,
@@ -67,15 +67,15 @@ export function createHandlers(
   return {
     async reconcile(tx, host, held) {
       const nowMs = clock.nowMs();
-      const stored = new Map<string, SessionRow>();
-      for (const row of await loadLiveSessionsOfHost(tx, host.hostId)) stored.set(row.id, row);
+      const stored = new Map<string, LifeRow>();
+      for (const row of await loadLivesOfHost(tx, host.hostId)) stored.set(row.id, row);
       const listed = held.map((entry) => entry.session_id).filter((id) => !stored.has(id));
-      for (const row of await loadSessions(tx, listed)) stored.set(row.id, row);
+      for (const row of await loadLives(tx, listed)) stored.set(row.id, row);
 
       const plan = planReconciliation(host.hostId, [...stored.values()], held, host.sameBoot);
       const changes: Change[] = [];
       /** Sessions of which the agent says what is known already: only their text changes. */
-      const unchanged: SessionRow[] = [];
+      const unchanged: LifeRow[] = [];
       for (const entry of plan) {
         const row = stored.get(entry.session_id);
         if (row === undefined) continue;
@@ -83,7 +83,7 @@ export function createHandlers(
       }
       await setDetails(tx, unchanged, DETAIL.host_reconnected, nowMs);
 
-      async function apply(entry: Reconciled, row: SessionRow): Promise<Change[]> {
+      async function apply(entry: Reconciled, row: LifeRow): Promise<Change[]> {
         if (entry.kind === 'lost') {
           const change = await transitions.applyEnd(tx, row, entry.end);
           return change === null ? [] : [change];
@@ -93,7 +93,7 @@ export function createHandlers(
           return change === null ? [] : [change];
         }
         if (entry.kind !== 'kept') return [];
-        if (entry.step.kind === 'ignore' && entry.swap === null) {
+        if (isUnchanged(entry)) {
           unchanged.push(row);
           return [{ id: row.id, host_id: row.host_id, state: row.state, moved: true, failure: null }];
         }
@@ -117,6 +117,8 @@ export function createHandlers(
               void driver.stop(host.hostId, entry.session_id, reason);
             }
           }
+          // Of a fleet that comes back as it went there is nothing to tell.
+          if (plan.every(isAsItWas)) return;
           logger.info({
             event: 'sessions.reconciled',
             host_id: host.hostId,
@@ -194,7 +196,7 @@ export function createHandlers(
 
     async stopSessionsOfHost(hostId, reason, limits) {
       const limit = pLimit(limits.parallel);
-      const rows = await loadLiveSessionsOfHost(database.db, hostId);
+      const rows = await loadLivesOfHost(database.db, hostId);
       const deadline = clock.monotonicMs() + limits.budgetMs;
       const stops = rows.map((row) =>
         limit(async () => {
@@ -241,7 +243,7 @@ export function createHandlers(
 
   /** Sessions that an agent runs and that are not to run: another host's, ended ones, unknown ones. */
   async function stopStrangers(hostId: string, ids: readonly string[]): Promise<void> {
-    const rows = new Map((await loadSessions(database.db, ids)).map((row) => [row.id, row]));
+    const rows = new Map((await loadLives(database.db, ids)).map((row) => [row.id, row]));
     for (const id of ids) {
       const row = rows.get(id);
       if (row === undefined || row.host_id !== hostId || isTerminal(row.state)) stopUnknown(hostId, id);
@@ -249,6 +251,14 @@ export function createHandlers(
     }
   }
 }
+
+/** The agent says what is known already. */
+function isUnchanged(entry: Reconciled & { kind: 'kept' }): boolean {
+  return entry.step.kind === 'ignore' && entry.swap === null;
+}
+
+const isAsItWas = (entry: Reconciled): boolean =>
+  entry.kind === 'kept' && isUnchanged(entry) && entry.command === null;
 
 function countKinds(plan: readonly Reconciled[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -10,8 +10,9 @@ import { storeHomeSize } from '../../storage/index.ts';
 import type { SessionRow } from '../record.ts';
 import {
   endSession,
+  type LifeRow,
+  loadLives,
   loadSession,
-  loadSessions,
   moveSession,
   setDetail,
   setLateFields,
@@ -71,8 +72,8 @@ export interface Transitions {
    */
   rejectSwap(sessionId: string, target: string, mayComplete: boolean): Promise<void>;
   /** Writes one step inside somebody's transaction. @returns null when the row was no longer as decided upon */
-  applyStep(tx: Tx, row: SessionRow, step: Step, opens: boolean): Promise<Change | null>;
-  applyEnd(tx: Tx, row: SessionRow, end: ControlEnd): Promise<Change | null>;
+  applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null>;
+  applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null>;
   /** Call after the commit: what is remembered, who watches, and the audit of failures. */
   announce(change: Change): void;
 }
@@ -85,7 +86,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
 
   async function applyEnding(
     tx: Tx,
-    row: SessionRow,
+    row: LifeRow,
     ending: Ending,
     source: 'agent' | 'control_plane',
   ): Promise<Change | null> {
@@ -101,12 +102,12 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     };
   }
 
-  async function storeSize(tx: Tx, row: SessionRow, bytes: number | null | undefined): Promise<void> {
+  async function storeSize(tx: Tx, row: LifeRow, bytes: number | null | undefined): Promise<void> {
     if (bytes === null || bytes === undefined || row.home_app_id === null || row.host_id === null) return;
     await storeHomeSize(tx, { userId: row.user_id, appId: row.home_app_id, hostId: row.host_id }, bytes);
   }
 
-  async function applyStep(tx: Tx, row: SessionRow, step: Step, opens: boolean): Promise<Change | null> {
+  async function applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null> {
     const nowMs = clock.nowMs();
     const change = { id: row.id, host_id: row.host_id, failure: null };
     switch (step.kind) {
@@ -138,7 +139,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     }
   }
 
-  async function applyEnd(tx: Tx, row: SessionRow, end: ControlEnd): Promise<Change | null> {
+  async function applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null> {
     const ending = decideControlEnd(row, end);
     return ending === null ? null : applyEnding(tx, row, ending, 'control_plane');
   }
@@ -197,7 +198,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     tx: Tx,
     hostId: string,
     report: HostReport,
-    rows: Map<string, SessionRow>,
+    rows: Map<string, LifeRow>,
   ): Promise<Change | null> {
     const { session_id } = report;
     for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
@@ -229,7 +230,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
       const transact: Transact = endsSomething ? (work) => database.transaction(work) : together;
       const changes = await transact(async (tx) => {
         const ids = new Set(reports.map(({ session_id }) => session_id));
-        const rows = new Map((await loadSessions(tx, [...ids])).map((row) => [row.id, row]));
+        const rows = new Map((await loadLives(tx, [...ids])).map((row) => [row.id, row]));
         const applied: Change[] = [];
         for (const report of reports) {
           const change = await applyReport(tx, hostId, report, rows);
@@ -279,7 +280,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     },
   };
 
-  async function requestStop(tx: Tx, row: SessionRow, reason: string): Promise<Change | null> {
+  async function requestStop(tx: Tx, row: LifeRow, reason: string): Promise<Change | null> {
     const set = { state_detail: DETAIL.stop_requested, stop_reason: reason };
     const moved = await moveSession(tx, row.id, row.state, 'stopping', set, clock.nowMs());
     return moved ? { id: row.id, host_id: row.host_id, state: 'stopping', moved: true, failure: null } : null;
