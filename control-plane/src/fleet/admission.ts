@@ -2,7 +2,7 @@ import { NODE_NAME_PATTERN } from '@footlight/protocol/agent';
 import { sameDigest, sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { checkNodeSecret } from './credentials.ts';
+import type { CheckNodeSecret } from './credentials.ts';
 import {
   decideEnrollment,
   type EnrollmentFacts,
@@ -53,12 +53,17 @@ export class AgentAdmission {
   readonly #platform: Platform;
   readonly #limits: CredentialLimits;
   readonly #names: OpenNames;
+  readonly #checkSecret: CheckNodeSecret;
   readonly #fixedTokenDigest: string | null;
 
-  constructor(platform: Platform, limits: CredentialLimits, names: OpenNames) {
+  constructor(
+    platform: Platform,
+    deps: { limits: CredentialLimits; names: OpenNames; checkSecret: CheckNodeSecret },
+  ) {
     this.#platform = platform;
-    this.#limits = limits;
-    this.#names = names;
+    this.#limits = deps.limits;
+    this.#names = deps.names;
+    this.#checkSecret = deps.checkSecret;
     const fixed = platform.config.fleet.enrollmentToken;
     this.#fixedTokenDigest = fixed === null ? null : sha256Hex(fixed);
   }
@@ -91,12 +96,12 @@ export class AgentAdmission {
   /** @returns null: one of the many reasons for a 401 */
   async #admit(credential: NodeCredential | null, claimedName: string): Promise<Admission | null> {
     if (credential === null) {
-      await checkNodeSecret(this.#platform, NODE_NAME_PATTERN.test(claimedName) ? claimedName : '', '');
+      await this.#checkSecret(NODE_NAME_PATTERN.test(claimedName) ? claimedName : '', '');
       return null;
     }
     if (credential.kind === 'enroll') return this.#enroll(credential);
     const { nodeName, bootId } = credential;
-    const host = await checkNodeSecret(this.#platform, nodeName, credential.secret);
+    const host = await this.#checkSecret(nodeName, credential.secret);
     return host === null ? null : { kind: 'known', nodeName, bootId, hostId: host.id };
   }
 

@@ -1,3 +1,4 @@
+import { readTogether } from '../platform/database/index.ts';
 import { NO_DIGEST, sameDigest, sha256Hex } from '../platform/digest.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readNodeCredential } from './enrollment.ts';
@@ -7,26 +8,27 @@ import { spendToken } from './token-store.ts';
 /** 32 random bytes, as agents and administrators get to see them. */
 export const SECRET_BYTES = 32;
 
+/** @returns the host; null for an unknown name or a wrong secret alike */
+export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<NodeCredentials | null>;
+
 /**
- * Checks the secret of a node. Both secrets are compared in every case, so that time says nothing about the name.
+ * Makes the check of nodes' secrets. Both secrets are compared in every case, so that time says nothing about the name.
  * The first use of a secret that a later enrolment handed out makes it the one in force, and spends its token.
- * @returns the host; null for an unknown name or a wrong secret alike
  */
-export async function checkNodeSecret(
-  platform: Pick<Platform, 'database' | 'clock'>,
-  nodeName: string,
-  secret: string,
-): Promise<NodeCredentials | null> {
-  const given = sha256Hex(secret);
-  const host = await nodeCredentials(platform.database.db, nodeName);
-  const current = sameDigest(given, host?.secret_hash ?? NO_DIGEST);
-  const next = sameDigest(given, host?.next_secret_hash ?? NO_DIGEST);
-  if (host === undefined || !(current || next)) return null;
-  if (next) await firstUse(platform, host, given);
-  else if (host.next_secret_hash === null && host.enrollment_token_id !== null) {
-    await firstUse(platform, host, given);
-  }
-  return host;
+export function nodeSecretCheck(platform: Pick<Platform, 'database' | 'clock'>): CheckNodeSecret {
+  const find = readTogether((names: readonly string[]) => nodeCredentials(platform.database.db, names));
+  return async (nodeName, secret) => {
+    const given = sha256Hex(secret);
+    const host = await find(nodeName);
+    const current = sameDigest(given, host?.secret_hash ?? NO_DIGEST);
+    const next = sameDigest(given, host?.next_secret_hash ?? NO_DIGEST);
+    if (host === undefined || !(current || next)) return null;
+    if (next) await firstUse(platform, host, given);
+    else if (host.next_secret_hash === null && host.enrollment_token_id !== null) {
+      await firstUse(platform, host, given);
+    }
+    return host;
+  };
 }
 
 async function firstUse(
@@ -60,11 +62,11 @@ export interface NodeCaller {
  * @returns null for anything wrong; the caller answers one indistinguishable 401
  */
 export async function authenticateNode(
-  platform: Pick<Platform, 'database' | 'clock'>,
+  check: CheckNodeSecret,
   headers: Record<string, string | string[] | undefined>,
 ): Promise<NodeCaller | null> {
   const credential = readNodeCredential(headers);
   if (credential?.kind !== 'secret') return null;
-  const host = await checkNodeSecret(platform, credential.nodeName, credential.secret);
+  const host = await check(credential.nodeName, credential.secret);
   return host === null ? null : { hostId: host.id, nodeName: host.node_name, bootId: credential.bootId };
 }

@@ -24,13 +24,17 @@ const NODE_COLUMNS = ['id', 'node_name', 'secret_hash', 'next_secret_hash', 'enr
 /** What tells a node from who pretends to be it. */
 export type NodeCredentials = Pick<HostsTable, (typeof NODE_COLUMNS)[number]>;
 
-const credentialsByName = statement((db, _lists: NoLists, { nodeName }: { nodeName: string }) =>
-  db.selectFrom('hosts').select(NODE_COLUMNS).where('node_name', '=', nodeName),
+const credentialsByName = statement((db, { names }: { names: readonly string[] }) =>
+  db.selectFrom('hosts').select(NODE_COLUMNS).where('node_name', 'in', names),
 );
 
-export async function nodeCredentials(db: Executor, nodeName: string): Promise<NodeCredentials | undefined> {
-  const [host] = await credentialsByName(db, {}, { nodeName });
-  return host;
+/** By name; names of nothing are missing. */
+export async function nodeCredentials(
+  db: Executor,
+  names: readonly string[],
+): Promise<Map<string, NodeCredentials>> {
+  const hosts = await credentialsByName(db, { names }, {});
+  return new Map(hosts.map((host) => [host.node_name, host]));
 }
 
 const lockedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>

@@ -239,11 +239,14 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const memory = this.#current(link);
     if (memory === null) return;
     const reports: ReportMessage[] = [];
+    const handled: Promise<void>[] = [];
     for (const message of run) {
-      if (message.type === 'capacity') await this.#capacity(link, memory, message);
+      if (message.type === 'capacity') handled.push(this.#capacity(link, memory, message));
       else reports.push(message);
     }
-    if (reports.length > 0) await this.#reports(link, memory, reports);
+    if (reports.length > 0) handled.push(this.#reports(link, memory, reports));
+    // Writes are made in the order in which they were asked for.
+    await Promise.all(handled);
   }
 
   /** Handles reports that came one after the other, and confirms them by one number. */

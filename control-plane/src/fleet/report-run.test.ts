@@ -14,7 +14,8 @@ describe('waiting messages are handled together', () => {
     ['one on its own', ['running'], 1],
     ['reports of all kinds that follow one another', ['running', 'event', 'image', 'running'], 4],
     ['up to a capacity', ['running', 'running', 'capacity', 'running'], 2],
-    ['a capacity alone', ['capacity', 'running'], 1],
+    ['a capacity and what follows it', ['capacity', 'running', 'running'], 3],
+    ['not the end of a session with the capacity before it', ['capacity', 'stopped'], 1],
     ['up to the end of a session', ['running', 'event', 'stopped'], 2],
     ['the end of a session alone', ['stopped', 'failed', 'running'], 1],
   ])('%s', (_name, kinds, length) => {

@@ -11,18 +11,20 @@ export type ReportMessage = Exclude<OrderedMessage, { type: 'capacity' }>;
 const MAX_RUN = 64;
 
 /**
- * How many of the waiting messages of an agent are handled together: one write, and one confirmation of all.
+ * How many of the waiting messages of an agent are handled together: one write, and one confirmation of all. A run may
+ * begin with a capacity. The end of a session stands alone: it holds more than the session's own row, and is confirmed
+ * at once.
  * @param waiting oldest first, at least one
- * @returns 1 for a capacity, which comes between reports, and for the end of a session, which holds more than the
- * session's own row and is confirmed at once
  */
 export function lengthOfRun(waiting: readonly { message: OrderedMessage }[]): number {
-  const end = waiting.findIndex(({ message }, n) => n === MAX_RUN || standsAlone(message));
+  const end = waiting.findIndex(
+    ({ message }, n) => n === MAX_RUN || isEnd(message) || (n > 0 && message.type === 'capacity'),
+  );
   return end === -1 ? waiting.length : Math.max(1, end);
 }
 
-function standsAlone(message: OrderedMessage): boolean {
-  return message.type === 'capacity' || (message.type === 'session_state' && isFinal(message.state));
+function isEnd(message: OrderedMessage): boolean {
+  return message.type === 'session_state' && isFinal(message.state);
 }
 
 const isFinal = (state: string): boolean => state === 'stopped' || state === 'failed';

@@ -3,7 +3,7 @@ import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';
 import { ConsoleAdmin } from './console/admin.ts';
 import { type ConsoleSessions, ConsoleStarter } from './console/starter.ts';
-import { authenticateNode, type NodeCaller } from './credentials.ts';
+import { authenticateNode, type NodeCaller, nodeSecretCheck } from './credentials.ts';
 import { HostAdmin } from './host-admin.ts';
 import type { PinnedCertificate } from './install-command.ts';
 import { type InstallFile, openInstallFile } from './install-files.ts';
@@ -43,15 +43,17 @@ export interface FleetService {
 /** `links.setHandlers` must have been called before the first agent connects. */
 export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetService {
   const links = new AgentLinks(platform);
+  const checkSecret = nodeSecretCheck(platform);
+  const limits = new CredentialLimits(deps.credentialLimits);
   return {
     links,
-    admission: new AgentAdmission(platform, new CredentialLimits(deps.credentialLimits), links),
+    admission: new AgentAdmission(platform, { limits, names: links, checkSecret }),
     hosts: new HostAdmin(platform, links),
     settings: new SettingsAdmin(platform, links),
     console: new ConsoleAdmin(platform, links),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
     installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
-    authenticateNode: (headers) => authenticateNode(platform, headers),
+    authenticateNode: (headers) => authenticateNode(checkSecret, headers),
     start: () => links.start(),
     startConsoles: (sessions) => new ConsoleStarter(platform, links, sessions),
     close: () => links.close(),

@@ -5,6 +5,8 @@ import { type Database, isDown, type Tx } from '../platform/database/index.ts';
 const MAX_BATCH = 128;
 /** So long writes gather behind others: a commit waits for the disk, however much or little is in it. */
 const GATHER_MS = 10;
+/** Where so many wait already, gathering saves little. */
+const ENOUGH = 64;
 
 interface Job {
   work: (tx: Tx) => Promise<unknown>;
@@ -48,7 +50,7 @@ export class TurnBatch {
     await nextTurn();
     while (this.#waiting.length > 0) {
       await this.#together(this.#waiting.splice(0, MAX_BATCH));
-      await (this.#waiting.length < MAX_BATCH ? sleep(systemClock, GATHER_MS) : nextTurn());
+      await (this.#waiting.length < ENOUGH ? sleep(systemClock, GATHER_MS) : nextTurn());
     }
     this.#running = null;
   }
