@@ -231,19 +231,19 @@ export async function applyCapacity(
   }
 }
 
-/**
- * The link with this id is gone. Does nothing when a newer connection registered since.
- * @returns true when the host went offline by it
- */
-export async function markOffline(db: Executor, hostId: string, connectionId: string): Promise<boolean> {
-  const result = await db
-    .updateTable('hosts')
-    .set({ status: 'offline' })
-    .where('id', '=', hostId)
-    .where('connection_id', '=', connectionId)
-    .where('status', '!=', 'offline')
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+const writeOffline = statement(
+  (db, _lists: NoLists, { hostId, connectionId }: { hostId: string; connectionId: string }) =>
+    db
+      .updateTable('hosts')
+      .set({ status: 'offline' })
+      .where('id', '=', hostId)
+      .where('connection_id', '=', connectionId)
+      .where('status', '!=', 'offline'),
+);
+
+/** The link with this id is gone. Does nothing when a newer connection registered since. */
+export async function markOffline(db: Executor, hostId: string, connectionId: string): Promise<void> {
+  await writeOffline(db, {}, { hostId, connectionId });
 }
 
 /** Whether the agent behind this connection was told to restart. Another connection is another matter. */

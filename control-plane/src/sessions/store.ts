@@ -323,17 +323,17 @@ const writeDetail = statement(
       .returning('id'),
 );
 
-/** Changes the text of a session that is still in the given state. @returns whether it did */
+/** Changes the text of those sessions that are still in the given state. @returns their ids */
 export async function setDetail(
   tx: Executor,
-  id: string,
+  ids: readonly string[],
   state: SessionStateName,
   detail: string,
   relayReady: boolean,
   nowMs: number,
-): Promise<boolean> {
-  const values = { state, detail, relayReady: flag(relayReady), nowMs };
-  return (await writeDetail(tx, { ids: [id] }, values)).length > 0;
+): Promise<string[]> {
+  const rows = await writeDetail(tx, { ids }, { state, detail, relayReady: flag(relayReady), nowMs });
+  return rows.map(({ id }) => id);
 }
 
 /** Changes the text of sessions that are still in the state in which they were read. */
@@ -345,7 +345,7 @@ export async function setDetails(
 ): Promise<void> {
   for (const state of new Set(rows.map((row) => row.state))) {
     const ids = rows.filter((row) => row.state === state).map(({ id }) => id);
-    await writeDetail(tx, { ids }, { state, detail, relayReady: 0, nowMs });
+    await setDetail(tx, ids, state, detail, false, nowMs);
   }
 }
 
@@ -430,6 +430,28 @@ export async function setLateFields(tx: Executor, id: string, fields: LateFields
   return changed;
 }
 
+type DetailOfHost = { hostId: string; detail: string; nowMs: number };
+
+const writeDetailOfHost = statement((db, _lists: NoLists, { hostId, detail, nowMs }: DetailOfHost) =>
+  db
+    .updateTable('sessions')
+    .set({ state_detail: detail, updated_at: nowMs })
+    .where('host_id', '=', hostId)
+    .where('state', 'in', nonterminalStates)
+    .returning('id'),
+);
+
+const replaceDetailOfHost = statement(
+  (db, _lists: NoLists, { hostId, detail, replaces, nowMs }: DetailOfHost & { replaces: string }) =>
+    db
+      .updateTable('sessions')
+      .set({ state_detail: detail, updated_at: nowMs })
+      .where('host_id', '=', hostId)
+      .where('state', 'in', nonterminalStates)
+      .where('state_detail', '=', replaces)
+      .returning('id'),
+);
+
 /**
  * Writes one text to all sessions of a host that are not final.
  * @param replaces only where this text stands now; null = whatever stands there
@@ -442,13 +464,10 @@ export async function setDetailOfHost(
   replaces: string | null,
   nowMs: number,
 ): Promise<string[]> {
-  let query = db
-    .updateTable('sessions')
-    .set({ state_detail: detail, updated_at: nowMs })
-    .where('host_id', '=', hostId)
-    .where('state', 'in', nonterminalStates);
-  if (replaces !== null) query = query.where('state_detail', '=', replaces);
-  const rows = await query.returning('id').execute();
+  const values = { hostId, detail, nowMs };
+  const rows = await (replaces === null
+    ? writeDetailOfHost(db, {}, values)
+    : replaceDetailOfHost(db, {}, { ...values, replaces }));
   return rows.map((row) => row.id);
 }
 

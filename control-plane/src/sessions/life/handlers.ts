@@ -101,7 +101,7 @@ export function createHandlers(
         const change = await transitions.applyStep(tx, row, entry.step, opens);
         const state = change?.state ?? row.state;
         if (entry.swap !== null) await transitions.applyStep(tx, row, entry.swap, false);
-        await setDetail(tx, row.id, state, DETAIL.host_reconnected, opens, nowMs);
+        await setDetail(tx, [row.id], state, DETAIL.host_reconnected, opens, nowMs);
         return [{ id: row.id, host_id: row.host_id, state, moved: true, failure: null }];
       }
 

@@ -116,7 +116,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
       case 'end':
         return applyEnding(tx, row, step.ending, 'agent');
       case 'detail':
-        return (await setDetail(tx, row.id, row.state, step.state_detail, opens, nowMs))
+        return (await setDetail(tx, [row.id], row.state, step.state_detail, opens, nowMs)).length > 0
           ? { ...change, state: row.state, moved: true }
           : null;
       case 'swap':
@@ -219,6 +219,41 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     return null;
   }
 
+  /**
+   * Applies those reports that change the text of a session and nothing else, alike ones by one write: after a break of
+   * its link a host says much the same of all its sessions.
+   * @param rows as read in this transaction; those that were decided upon are taken out
+   * @returns what was written; every other report is still to be applied
+   */
+  async function applyTexts(
+    tx: Tx,
+    hostId: string,
+    reports: readonly HostReport[],
+    rows: Map<string, LifeRow>,
+  ): Promise<Change[]> {
+    const only = new Map<string, HostReport | null>();
+    for (const report of reports) only.set(report.session_id, only.has(report.session_id) ? null : report);
+    const alike = new Map<string, { state: SessionStateName; text: string; opens: boolean; ids: string[] }>();
+    for (const [id, report] of only) {
+      const row = rows.get(id);
+      if (report === null || row?.host_id !== hostId) continue;
+      const step = decideReport(row, report);
+      if (step.kind !== 'detail') continue;
+      rows.delete(id);
+      const write = { state: row.state, text: step.state_detail, opens: opensRelay(report) };
+      const key = JSON.stringify(write);
+      const known = alike.get(key);
+      if (known === undefined) alike.set(key, { ...write, ids: [id] });
+      else known.ids.push(id);
+    }
+    const changes: Change[] = [];
+    for (const { state, text, opens, ids } of alike.values()) {
+      for (const id of await setDetail(tx, ids, state, text, opens, clock.nowMs()))
+        changes.push({ id, host_id: hostId, state, moved: true, failure: null });
+    }
+    return changes;
+  }
+
   return {
     applyStep,
     applyEnd,
@@ -231,8 +266,10 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
       const changes = await transact(async (tx) => {
         const ids = new Set(reports.map(({ session_id }) => session_id));
         const rows = new Map((await loadLives(tx, [...ids])).map((row) => [row.id, row]));
-        const applied: Change[] = [];
+        const applied = await applyTexts(tx, hostId, reports, rows);
+        const written = new Set(applied.map((change) => change.id));
         for (const report of reports) {
+          if (written.has(report.session_id)) continue;
           const change = await applyReport(tx, hostId, report, rows);
           if (change !== null) applied.push(change);
         }
