@@ -2,7 +2,8 @@
 """Draws a picture whose detail an encoder can give up, as that of games and films: clouds and boxes that pan, with grain.
 
 With bits to spare an encoder spends them on the grain, frame by frame, so it fills its bitrate; with few it leaves the
-grain out, and a keyframe of 720p takes about 6 kB. Says "drawing" once it does.
+grain out, and a keyframe of 720p takes about 6 kB. It is a window of its own, as that of an app. Says "drawing" once it
+does.
 Usage: moving-picture.py DISPLAY WIDTH HEIGHT FPS
 """
 import ctypes
@@ -40,6 +41,13 @@ for function, result, arguments in (
         + [ctypes.c_uint] * 2
         + [ctypes.c_int] * 2,
     ),
+    (
+        "XCreateSimpleWindow",
+        ctypes.c_ulong,
+        [ctypes.c_void_p, ctypes.c_ulong] + [ctypes.c_int] * 2 + [ctypes.c_uint] * 3 + [ctypes.c_ulong] * 2,
+    ),
+    ("XStoreName", ctypes.c_int, [ctypes.c_void_p, ctypes.c_ulong, ctypes.c_char_p]),
+    ("XMapWindow", ctypes.c_int, [ctypes.c_void_p, ctypes.c_ulong]),
     ("XSetForeground", ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulong]),
     (
         "XFillRectangle",
@@ -102,13 +110,18 @@ for number in range(PICTURES):
         x11.XFillRectangle(display, pixmap, gc, x - number * STEP, y, w, h)
     x11.XSync(display, 0)
     pixmaps.append(pixmap)
+window = x11.XCreateSimpleWindow(display, root, 0, 0, width, height, 0, 0, 0)
+x11.XStoreName(display, window, b"moving picture")
+x11.XMapWindow(display, window)
+x11.XCopyArea(display, pixmaps[0], window, gc, 0, 0, width, height, 0, 0)
+x11.XSync(display, 0)
 print("drawing", flush=True)
 
 order = pixmaps + pixmaps[-2:0:-1]
 due = time.monotonic()
 shown = 0
 while True:
-    x11.XCopyArea(display, order[shown % len(order)], root, gc, 0, 0, width, height, 0, 0)
+    x11.XCopyArea(display, order[shown % len(order)], window, gc, 0, 0, width, height, 0, 0)
     x11.XFlush(display)
     shown += 1
     due += 1 / fps

@@ -63,6 +63,7 @@ export class MediaFailure extends Error {
 }
 
 const METRICS_MS = 5_000;
+/** One timer for all that is looked at a few times a second: beside a busy encoder it is waking up that costs. */
 const WATCH_MS = 250;
 /** Frames lost in one look at which a viewer notices. */
 const DROPS_WORTH_TELLING = 3;
@@ -423,6 +424,9 @@ export class MediaSession {
   }
 
   #look(): void {
+    this.#video?.look();
+    this.#audio?.look();
+    this.#peers.tick();
     const nowMs = this.#options.clock.monotonicMs();
     const lost = this.#drops.tick(nowMs);
     if (lost > 0) this.#metrics.dropped(lost);

@@ -85,9 +85,12 @@ const REPORT_MS = 1_000;
 const KEYFRAME_AGAIN_MS = [150, 600] as const;
 /** Frames kept for a connection that is about to have its keys; that takes two round trips. */
 const MAX_KEPT_FRAMES = 12;
-/** How often a drain, a probe and a silent path are looked at. */
+/** How often a drain and a probe are looked at. */
 const PATH_TICK_MS = 10;
+/** The owner hears of a path this often, also when nothing comes back on it and no picture goes out. */
 const SILENT_PATH_MS = 100;
+/** A picture that goes out this long after the owner heard last spares the wake-up. */
+const PATH_WITH_PICTURE_MS = 60;
 /** Padding of one tick: enough for 8 Mbit/s, and no burst of its own. */
 const MAX_PADDING_PER_TICK = 40;
 /** Kept out of the estimate for sound before its own rate is known, kbit/s. */
@@ -215,7 +218,7 @@ export class PeerMedia {
     for (const frame of kept) this.sendFrame(frame);
     if (this.#awaitingKeyframe) this.#options.onKeyframeWanted();
     this.#reports = setInterval(() => this.#tick(), REPORT_MS);
-    this.#pathTimer = setInterval(() => this.#tickPath(), PATH_TICK_MS);
+    this.#watchPath();
     this.#repeats = KEYFRAME_AGAIN_MS.map((afterMs) =>
       setTimeout(() => {
         if (!this.#heard) this.#options.onKeyframeWanted();
@@ -230,7 +233,7 @@ export class PeerMedia {
     this.#repair.close();
     if (this.#reports) clearInterval(this.#reports);
     this.#reports = null;
-    if (this.#pathTimer) clearInterval(this.#pathTimer);
+    if (this.#pathTimer) clearTimeout(this.#pathTimer);
     this.#pathTimer = null;
     for (const timer of this.#repeats) clearTimeout(timer);
   }
@@ -246,12 +249,14 @@ export class PeerMedia {
     this.#probe = null;
     this.#estimate.held();
     this.#drain = new Drain(this.#transport.backlogBytes, this.#linkKbps, this.#rttMs, nowMs);
+    this.#watchPath();
   }
 
   /** Fills up with padding to a rate for PROBE_MS; onProbed() tells how it went. */
   probe(kbps: number): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#probe = { run: new ProbeRun(this.#estimate.view.queueingDelayMs, nowMs), kbps };
+    this.#watchPath();
   }
 
   get #linkKbps(): number {
@@ -276,7 +281,8 @@ export class PeerMedia {
       if (!isStart) return null;
       this.#awaitingKeyframe = false;
     }
-    const captureTimeMs = wallTimeOf(frame.capturedAtMs, this.#options.clock);
+    const { clock } = this.#options;
+    const captureTimeMs = wallTimeOf(frame.capturedAtMs, clock);
     frame.packets.forEach((packet, index) => {
       const isFirst = index === 0;
       const paced = { packet, isStart: isStart && isFirst, captureTimeMs: isFirst ? captureTimeMs : null };
@@ -285,6 +291,8 @@ export class PeerMedia {
     const timestamp = this.#video.mapTimestamp(frame.rtpTimestamp);
     this.#lastVideo = { timestamp, capturedAtMs: frame.capturedAtMs };
     this.#counts.frames++;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#pathToldAtMs >= PATH_WITH_PICTURE_MS) this.#tellPath(nowMs);
     return timestamp;
   }
 
@@ -330,10 +338,7 @@ export class PeerMedia {
     const { clock } = this.#options;
     const wrapped = this.#video.wrap(
       paced.packet,
-      {
-        playoutDelay: this.#playoutDelay(),
-        ...(paced.captureTimeMs === null ? {} : { captureTimeMs: paced.captureTimeMs }),
-      },
+      { playoutDelay: this.#playoutDelay(), captureTimeMs: paced.captureTimeMs ?? undefined },
       clock.monotonicMs(),
     );
     if (!wrapped) return;
@@ -350,11 +355,10 @@ export class PeerMedia {
   }
 
   #send(owned: OwnedTrack | null, data: Buffer): void {
-    if (!owned?.track.isOpen()) return;
     try {
-      owned.track.sendMessageBinary(data);
+      owned?.track.sendMessageBinary(data);
     } catch {
-      // The connection closed between the check and the call; its own event follows.
+      // The track is closed; the connection's own event follows.
     }
   }
 
@@ -411,7 +415,17 @@ export class PeerMedia {
 
   #tellPath(nowMs: number): void {
     this.#pathToldAtMs = nowMs;
+    this.#pathTimer?.refresh();
     this.path.onPath(this.pathView, nowMs);
+  }
+
+  /** Wakes up often only while a drain or a probe is under way: a calm session costs no more than its pictures. */
+  #watchPath(): void {
+    if (this.#pathTimer) clearTimeout(this.#pathTimer);
+    this.#pathTimer = null;
+    if (!this.#running) return;
+    const dueMs = this.#drain || this.#probe ? PATH_TICK_MS : SILENT_PATH_MS;
+    this.#pathTimer = setTimeout(() => this.#tickPath(), dueMs);
   }
 
   #tickPath(): void {
@@ -420,6 +434,7 @@ export class PeerMedia {
     this.#pad(nowMs);
     this.#endProbe(this.#probe?.run.overdue(this.#rttMs, nowMs) ?? null, nowMs);
     if (nowMs - this.#pathToldAtMs >= SILENT_PATH_MS) this.#tellPath(nowMs);
+    this.#watchPath();
   }
 
   #settleDrain(nowMs: number): void {

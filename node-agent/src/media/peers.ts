@@ -73,7 +73,6 @@ interface Attached {
   retried: boolean;
 }
 
-const TICK_MS = 250;
 /** Time for the last control message to leave before its connection closes. */
 const GOODBYE_MS = 150;
 
@@ -88,15 +87,11 @@ export class Peers {
   #offered = false;
   #renegotiatedAtMs = Number.NEGATIVE_INFINITY;
   #replaceTimer: NodeJS.Timeout | null = null;
-  readonly #tickTimer: NodeJS.Timeout;
   #bitrateKbps: number;
 
   constructor(options: PeersOptions) {
     this.#options = options;
     this.#bitrateKbps = options.stream.bitrate_kbps;
-    this.#tickTimer = setInterval(() => {
-      for (const { channels } of this.#viewers) channels.tick();
-    }, TICK_MS);
   }
 
   /** The newest connected peer; null while there is none. */
@@ -194,6 +189,11 @@ export class Peers {
     return this.#viewers.map(({ peer }) => peer.media.takeCounts());
   }
 
+  /** To be called a few times a second: a silent viewer must not hold keys, and a late text must not stay. */
+  tick(): void {
+    for (const { channels } of this.#viewers) channels.tick();
+  }
+
   /** Does something with the channels of each viewer. */
   forEach(visit: (channels: ViewerChannels) => void): void {
     for (const { channels } of this.#viewers) visit(channels);
@@ -201,7 +201,6 @@ export class Peers {
 
   /** @param reason told to viewers over the control channel; sockets get session_ended */
   async close(reason: 'session_ended' | 'idle_timeout' | 'error'): Promise<void> {
-    clearInterval(this.#tickTimer);
     if (this.#replaceTimer) clearTimeout(this.#replaceTimer);
     const hadViewers = this.#viewers.length > 0;
     for (const { channels } of this.#viewers) channels.control({ type: 'bye', reason });

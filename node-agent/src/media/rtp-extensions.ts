@@ -17,14 +17,14 @@ export const EXTENSION_ID: Record<ExtensionName, number> = {
   transportSequence: 3,
 };
 
-/** What one packet carries; a field left out is not written. */
+/** What one packet carries; a field that is undefined is not written. */
 export interface ExtensionValues {
   /** Both in milliseconds, 0–40950, in steps of 10. */
-  playoutDelay?: { minMs: number; maxMs: number };
+  playoutDelay?: { minMs: number; maxMs: number } | undefined;
   /** Wall clock of the capture, epoch milliseconds. */
-  captureTimeMs?: number;
+  captureTimeMs?: number | undefined;
   /** 16-bit transport-wide sequence number. */
-  transportSequence?: number;
+  transportSequence?: number | undefined;
 }
 
 const ONE_BYTE_PROFILE = 0xbede;

@@ -22,6 +22,7 @@ import {
  */
 
 const LEAVE_MS = 1_500;
+const POOL_BYTES = 64 * 1024;
 const parentPid = Number(process.env[PARENT_PID_VARIABLE]);
 
 let session: MediaSession | null = null;
@@ -140,6 +141,8 @@ process.on('uncaughtException', (error) => {
   setTimeout(() => process.exit(1), 100);
 });
 
+// A packet takes a sixth of the default pool, and each pool costs an allocation and its collection.
+Buffer.poolSize = POOL_BYTES;
 followParent();
 // The channel may have closed before anybody listened for it.
 if (!process.connected) process.exit(1);

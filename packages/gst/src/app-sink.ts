@@ -5,6 +5,11 @@ import { GstObject } from './object.ts';
 const BUFFER_PTS = 72;
 const NS_PER_MS = 1e6;
 
+/** Buffers of a list are packets as a rule: room in which one fits whole, bytes. */
+const PACKET_ROOM = 2_048;
+/** Packets are carved out of pieces of this size: an allocation for each would cost more than its copy. */
+const SLAB_BYTES = 64 * 1024;
+
 export interface MediaBuffer {
   /** A copy that the caller owns. */
   data: Buffer;
@@ -34,14 +39,14 @@ export class Sample {
     return first === undefined ? null : readPtsMs(first);
   }
 
-  /** Copies out each buffer: one for a plain sample, several for a buffer list (an access unit's packets). */
+  /**
+   * Copies out each buffer: one for a plain sample, several for a buffer list, which is an access unit's packets and
+   * has one time.
+   */
   read(): MediaBuffer[] {
-    return this.#buffers().map((buffer) => {
-      const size = Number(native().gst_buffer_get_size(buffer));
-      const data = Buffer.allocUnsafe(size);
-      const copied = Number(native().gst_buffer_extract(buffer, 0, data, size));
-      return { data: copied === size ? data : data.subarray(0, copied), ptsMs: readPtsMs(buffer) };
-    });
+    const buffers = this.#buffers();
+    const ptsMs = buffers[0] === undefined ? null : readPtsMs(buffers[0]);
+    return buffers.map((buffer) => ({ data: copyOut(buffer), ptsMs }));
   }
 
   /** Caps as text; null when the sample has none. */
@@ -63,7 +68,8 @@ export class Sample {
     const list = native().gst_sample_get_buffer_list(this.#live);
     if (!list) return [];
     const buffers: Pointer[] = [];
-    for (let index = 0; index < native().gst_buffer_list_length(list); index++) {
+    const length = native().gst_buffer_list_length(list);
+    for (let index = 0; index < length; index++) {
       const buffer = native().gst_buffer_list_get(list, index);
       if (buffer) buffers.push(buffer);
     }
@@ -110,6 +116,22 @@ export class AppSink extends GstObject {
     const late = await this.#pulling?.catch(() => null);
     late?.release();
   }
+}
+
+let slab = Buffer.alloc(0);
+
+/** Bytes of a buffer. Each call into the library costs as much as a small copy, so a packet takes one. */
+function copyOut(buffer: Pointer): Buffer {
+  if (slab.length < PACKET_ROOM) slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  const copied = Number(native().gst_buffer_extract(buffer, 0, slab, PACKET_ROOM));
+  if (copied < PACKET_ROOM) {
+    const data = slab.subarray(0, copied);
+    slab = slab.subarray(copied);
+    return data;
+  }
+  const size = Number(native().gst_buffer_get_size(buffer));
+  const data = Buffer.allocUnsafe(size);
+  return data.subarray(0, Number(native().gst_buffer_extract(buffer, 0, data, size)));
 }
 
 function readPtsMs(buffer: Pointer): number | null {

@@ -4,6 +4,8 @@ import { native, type Pointer, readPointer, readUint64, takeString } from './nat
 export type PropertyValue = string | number | boolean;
 
 const GVALUE_BYTES = 24;
+/** Offset of the value itself, behind its type. */
+const GVALUE_DATA = 8;
 /** Offset of value_type in GParamSpec: after the type instance, the name and the padded flags. */
 const PARAM_SPEC_VALUE_TYPE = 24;
 
@@ -68,6 +70,24 @@ export class GstObject {
   /** The property as a number; NaN when its text is none. */
   getNumber(name: string): number {
     return Number(this.getProperty(name) ?? Number.NaN);
+  }
+
+  /**
+   * For a property that is read with every frame.
+   * @param name of a property of type guint
+   * @returns reads its value; not to be called after release()
+   * @throws when the element has no such property
+   */
+  counter(name: string): () => number {
+    const value = Buffer.alloc(GVALUE_BYTES);
+    const spec = findProperty(this.pointer, name);
+    if (spec === null) throw new Error(`element ${this.name} has no property ${name}`);
+    // A number in it is not freed, so the value may be left to the collector.
+    native().g_value_init(value, readUint64(spec, PARAM_SPEC_VALUE_TYPE));
+    return () => {
+      native().g_object_get_property(this.pointer, name, value);
+      return value.readUInt32LE(GVALUE_DATA);
+    };
   }
 }
 

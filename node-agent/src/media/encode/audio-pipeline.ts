@@ -21,12 +21,10 @@ export interface AudioPipelineEvents {
 }
 
 const PULL_MS = 500;
-const BUS_POLL_MS = 250;
 
 export class AudioPipeline {
   readonly #pipeline: Pipeline;
   readonly #events: AudioPipelineEvents;
-  #busTimer: NodeJS.Timeout | null = null;
   #loop: Promise<void> = Promise.resolve();
   #stopping = false;
 
@@ -60,13 +58,18 @@ export class AudioPipeline {
     } catch (error) {
       throw new Error(firstError(this.#pipeline.pollBus()) ?? String(error));
     }
-    this.#busTimer = setInterval(() => this.#pollBus(), BUS_POLL_MS);
     this.#loop = this.#pull();
+  }
+
+  /** To be called a few times a second while it runs: tells of errors. */
+  look(): void {
+    for (const message of this.#pipeline.pollBus()) {
+      if (message.kind === 'error') this.#events.onError(message.source, message.message);
+    }
   }
 
   async dispose(): Promise<void> {
     this.#stopping = true;
-    if (this.#busTimer) clearInterval(this.#busTimer);
     await this.#pipeline.setState('null').catch(() => undefined);
     await this.#loop.catch(() => undefined);
     await this.#pipeline.dispose();
@@ -89,12 +92,6 @@ export class AudioPipeline {
           capturedAtMs: baseMs + (ptsMs ?? 0),
         });
       }
-    }
-  }
-
-  #pollBus(): void {
-    for (const message of this.#pipeline.pollBus()) {
-      if (message.kind === 'error') this.#events.onError(message.source, message.message);
     }
   }
 }

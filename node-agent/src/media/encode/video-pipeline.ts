@@ -64,7 +64,6 @@ export interface VideoPipelineOptions {
 }
 
 const PULL_MS = 500;
-const BUS_POLL_MS = 100;
 /** Frames that may be inside the encoder and still be matched to their output (count). */
 const MAX_PENDING = 240;
 
@@ -76,7 +75,6 @@ export class VideoPipeline {
   /** Arrival at the encoder by presentation time, oldest first. */
   readonly #pending = new Map<number, number>();
   #assembling: Buffer[] = [];
-  #busTimer: NodeJS.Timeout | null = null;
   #loops: Promise<unknown> = Promise.resolve();
   #sourceChange: Promise<void> = Promise.resolve();
   #stopping = false;
@@ -101,8 +99,15 @@ export class VideoPipeline {
     } catch (error) {
       throw new Error(firstError(this.#pipeline.pollBus()) ?? String(error));
     }
-    this.#busTimer = setInterval(() => this.#pollBus(), BUS_POLL_MS);
     this.#loops = Promise.all([this.#pullPackets(), this.#pullTap()]);
+  }
+
+  /** To be called a few times a second while it runs: tells of errors. */
+  look(): void {
+    for (const message of this.#pipeline.pollBus()) {
+      if (message.kind === 'error') this.#options.events.onError(message.source, message.message);
+      if (message.kind === 'eos') this.#options.events.onError('pipeline', 'end of stream');
+    }
   }
 
   /** Name of the element that encodes. */
@@ -176,7 +181,6 @@ export class VideoPipeline {
   async dispose(): Promise<void> {
     this.#stopping = true;
     await this.#sourceChange;
-    if (this.#busTimer) clearInterval(this.#busTimer);
     // Going to NULL ends the pulls that are under way; the loops then see that they are to stop.
     await this.#pipeline.setState('null').catch(() => undefined);
     await this.#loops.catch(() => undefined);
@@ -201,7 +205,7 @@ export class VideoPipeline {
 
   async #pullTap(): Promise<void> {
     const tap = this.#pipeline.appSink('tap');
-    const queue = this.#pipeline.element('interpipe');
+    const queueLevel = this.#pipeline.element('interpipe').counter('current-level-buffers');
     while (!this.#stopping) {
       const sample = await tap.pull(PULL_MS);
       if (!sample) continue;
@@ -214,7 +218,7 @@ export class VideoPipeline {
       this.#options.events.onCaptured({
         ptsMs,
         arrivedAtMs,
-        queueLevel: queue.getNumber('current-level-buffers'),
+        queueLevel: queueLevel(),
       });
     }
   }
@@ -243,13 +247,6 @@ export class VideoPipeline {
     for (const key of this.#pending.keys()) {
       if (key > ptsMs) break;
       this.#pending.delete(key);
-    }
-  }
-
-  #pollBus(): void {
-    for (const message of this.#pipeline.pollBus()) {
-      if (message.kind === 'error') this.#options.events.onError(message.source, message.message);
-      if (message.kind === 'eos') this.#options.events.onError('pipeline', 'end of stream');
     }
   }
 }

@@ -34,12 +34,16 @@ export interface RingAnswer {
   gone: number[];
 }
 
+/** Packets of the usual size lie in memory of the ring's own; no allocation lives as long as a packet then. */
+const SLOT_BYTES = 1_280;
+
 interface Slot extends KeptPacket {
   resentAtMs: number | null;
 }
 
 export class RetransmitRing {
   readonly #slots: (Slot | undefined)[] = new Array(RING_PACKETS);
+  readonly #memory = Buffer.allocUnsafeSlow(RING_PACKETS * SLOT_BYTES);
   #rateKbps: number;
   #tokensBytes: number;
   #refilledAtMs: number | null = null;
@@ -65,8 +69,24 @@ export class RetransmitRing {
     this.#tokensBytes = Math.min(this.#tokensBytes, this.#depthBytes);
   }
 
+  /** Memory for the packet of that number, in place of the one that is kept there no longer. */
+  room(sequence: number, bytes: number): Buffer {
+    const slot = sequence % RING_PACKETS;
+    this.#slots[slot] = undefined;
+    const start = slot * SLOT_BYTES;
+    return bytes > SLOT_BYTES ? Buffer.allocUnsafe(bytes) : this.#memory.subarray(start, start + bytes);
+  }
+
+  /** @param packet its bytes in room() of its number, or its own */
   keep(packet: KeptPacket): void {
-    this.#slots[packet.sequence % RING_PACKETS] = { ...packet, resentAtMs: null };
+    const { data, sequence, sentAtMs, transportSequenceAt } = packet;
+    this.#slots[sequence % RING_PACKETS] = {
+      data,
+      sequence,
+      sentAtMs,
+      transportSequenceAt,
+      resentAtMs: null,
+    };
   }
 
   /**

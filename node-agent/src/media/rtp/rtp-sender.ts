@@ -91,17 +91,16 @@ export class RtpSender {
   ): OutgoingPacket | null {
     const header = readRtpHeader(packet);
     if (!header) return null;
-    const stamped: ExtensionValues = {};
-    if (values.playoutDelay && this.#accepted.has('playoutDelay')) stamped.playoutDelay = values.playoutDelay;
-    if (values.captureTimeMs !== undefined && this.#accepted.has('captureTime')) {
-      stamped.captureTimeMs = values.captureTimeMs;
-    }
-    if (this.#accepted.has('transportSequence')) stamped.transportSequence = this.#transport.take();
+    const stamped: ExtensionValues = {
+      playoutDelay: this.#accepted.has('playoutDelay') ? values.playoutDelay : undefined,
+      captureTimeMs: this.#accepted.has('captureTime') ? values.captureTimeMs : undefined,
+      transportSequence: this.#accepted.has('transportSequence') ? this.#transport.take() : undefined,
+    };
 
     const room = extensionBytes(stamped);
     const payload = packet.subarray(header.payloadOffset);
-    const data = Buffer.allocUnsafe(RTP_HEADER_BYTES + room + payload.length);
     const sequence = this.#sequence;
+    const data = this.#memory(sequence, RTP_HEADER_BYTES + room + payload.length);
     const timestamp = this.mapTimestamp(header.timestamp);
     data[0] = 0x80 | (room > 0 ? 0x10 : 0);
     data[1] = (header.marker ? 0x80 : 0) | this.identity.payloadType;
@@ -126,6 +125,10 @@ export class RtpSender {
     };
   }
 
+  #memory(sequence: number, bytes: number): Buffer {
+    return this.ring?.room(sequence, bytes) ?? Buffer.allocUnsafe(bytes);
+  }
+
   /**
    * A packet of padding behind the last one of a frame; it takes part in the numbering, so it can be asked for again.
    * @param bytes of padding, 1–255
@@ -136,8 +139,8 @@ export class RtpSender {
     if (!this.#betweenFrames || !this.#accepted.has('transportSequence')) return null;
     const stamped = { transportSequence: this.#transport.take() };
     const room = extensionBytes(stamped);
-    const data = Buffer.alloc(RTP_HEADER_BYTES + room + bytes);
     const sequence = this.#sequence;
+    const data = this.#memory(sequence, RTP_HEADER_BYTES + room + bytes).fill(0);
     data[0] = 0x80 | 0x20 | 0x10;
     data[1] = this.identity.payloadType;
     data.writeUInt16BE(sequence, 2);
