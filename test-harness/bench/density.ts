@@ -3,9 +3,9 @@
  * the same encoders that send nothing; and what the worker costs beyond them. Display, picture and viewers have the
  * other core; the share of it that stayed free is told with each figure, since a full one would hold both sides back.
  *
- * Sessions are counted with their fraction, on both sides alike: one after the other is started until one is clearly too
- * slow, and the pictures of all of them a second are what the core carries, over 29. Whole numbers of three or four could
- * only be equal or a quarter apart.
+ * Sessions are counted with their fraction, on both sides alike: as many as fit run together, and what a picture costs
+ * then says how many the whole core would carry. Whole numbers of three or four could only be equal or a quarter apart.
+ * A core with one too many says less: it captures and converts pictures that it has no time to encode.
  *
  * CPU is compared on one of each that run beside each other on the core: in the same seconds, because the speed of a
  * machine varies by a fifth from one to the next, and with caches that both share. They are measured when the worker's
@@ -34,13 +34,11 @@ const STREAM = {
   rungs: [[1280, 720]] as [number, number][],
 };
 const ENOUGH_FPS = 29;
-/** Where one is slower than this the core is full, and not only unlucky for a second. */
-const FULL_FPS = 27;
 const MAX_SESSIONS = 24;
 /** So many fit on any core; they are not waited for one by one. */
 const FIRST_SESSIONS = 2;
-const LOOK_MS = 1_000;
-const SETTLE_MS = 2_000;
+const LOOK_MS = 1_200;
+const SETTLE_MS = 3_000;
 const MEASURE_MS = 3_000;
 /** Until the engine has compiled what runs with every picture. */
 const WARM_MS = 8_000;
@@ -83,31 +81,41 @@ export async function benchDensity(rounds: number, parts: readonly Part[]): Prom
   return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
 }
 
-/** Starts one after the other until one is clearly too slow. @returns sessions, with their fraction, that the core carries */
+/** Starts one after the other until one is too slow. @returns sessions, with their fraction, that the core carries */
 async function fill(side: string, start: () => Promise<Encoding>): Promise<number[]> {
   const running: Encoding[] = [];
   try {
-    for (;;) {
-      running.push(await start());
-      if (running.length < FIRST_SESSIONS) continue;
-      await pause(LOOK_MS);
-      const { fps } = await measure(running, LOOK_MS);
-      if (Math.min(...fps) < FULL_FPS || running.length === MAX_SESSIONS) break;
+    while (running.length < FIRST_SESSIONS) running.push(await start());
+    while (running.length < MAX_SESSIONS) {
+      const next = await start();
+      running.push(next);
+      // What starts takes a second of the core for itself.
+      if ((await keepsUp(running)) || (await keepsUp(running))) continue;
+      running.pop();
+      await next.close();
+      break;
     }
     await pause(SETTLE_MS);
-    const { fps, otherCoreFree } = await measure(running, MEASURE_MS);
-    const carried = fps.reduce((sum, value) => sum + value, 0) / ENOUGH_FPS;
+    const { fps, msPerPicture, otherCoreFree } = await measure(running, MEASURE_MS);
+    const meanMs = msPerPicture.reduce((sum, value) => sum + value, 0) / running.length;
     printLine({
       bench: 'density-sessions',
       side,
-      started: running.length,
+      fit: running.length,
       fps: fps.map(round2),
+      msPerPicture: round2(meanMs),
       otherCoreFree: round2(otherCoreFree),
     });
-    return [carried];
+    return [1000 / meanMs / ENOUGH_FPS];
   } finally {
     await Promise.all(running.map((encoding) => encoding.close()));
   }
+}
+
+async function keepsUp(running: readonly Encoding[]): Promise<boolean> {
+  await pause(LOOK_MS);
+  const { fps } = await measure(running, LOOK_MS);
+  return Math.min(...fps) >= ENOUGH_FPS;
 }
 
 /** One of each beside each other, once thrown away. @returns CPU per picture, milliseconds */

@@ -14,6 +14,31 @@ function ringWith(sequences: readonly number[], rateKbps = 8000, sentAtMs = 0): 
 
 const sequencesOf = ({ packets }: RingAnswer) => packets.map(({ sequence }) => sequence);
 
+describe('memory of its own', () => {
+  const fill = (ring: RetransmitRing, sequence: number, bytes: number) => {
+    const data = ring.room(sequence, bytes).fill(sequence & 0xff);
+    ring.keep({ data, sequence, sentAtMs: 0, transportSequenceAt: null });
+  };
+  const wholeOf = (ring: RetransmitRing, sequence: number) =>
+    ring.answer([sequence], 10, 5).packets.map(({ data }) => [data.length, new Set(data)]);
+
+  test('keeps a packet whole while a ring full of others is written, larger ones among them', () => {
+    const ring = new RetransmitRing(8000);
+    const largest = 2000;
+    for (let sequence = 7; sequence < 7 + 1024; sequence++)
+      fill(ring, sequence, 1 + ((sequence * 37) % largest));
+    expect(wholeOf(ring, 7)).toEqual([[1 + ((7 * 37) % largest), new Set([7])]]);
+    expect(wholeOf(ring, 1030)).toEqual([[1 + ((1030 * 37) % largest), new Set([1030 & 0xff])]]);
+  });
+
+  test('gives up the packet whose place is written anew, before the new one is whole', () => {
+    const ring = new RetransmitRing(8000);
+    fill(ring, 7, 100);
+    ring.room(7 + 1024, 100);
+    expect(ring.answer([7], 10, 5).gone).toEqual([7]);
+  });
+});
+
 describe('retransmission within a budget', () => {
   test('answers what it still holds and nothing else', () => {
     const ring = ringWith([1, 2, 3]);
