@@ -1,15 +1,13 @@
 /**
  * density: how many sessions of 720p30 one core carries at 29 pictures a second and more, each with a viewer, against
  * the same encoders that send nothing; and what the worker costs beyond them. Display, picture and viewers have the
- * other core; the share of it that stayed free is told with each figure, since a full one would hold both sides back.
+ * other core; the share of it that stayed free is told, since a full one would hold both sides back.
  *
- * Sessions are counted with their fraction, on both sides alike: as many as fit run together, and what a picture costs
- * then says how many the whole core would carry. Whole numbers of three or four could only be equal or a quarter apart.
- * A core with one too many says less: it captures and converts pictures that it has no time to encode.
- *
- * CPU is compared on one of each that run beside each other on the core: in the same seconds, because the speed of a
- * machine varies by a fifth from one to the next, and with caches that both share. They are measured when the worker's
- * code has been compiled; a session is longer than its first seconds.
+ * In each round a session and a bare encoder run beside each other on a core that has room for both, and are compared in
+ * the same seconds: the speed of a machine can vary by a third from one minute to the next, and how many fit then says
+ * more of the minute than of the side. What a picture costs says how many the whole core carries, with the fraction;
+ * whole numbers of three or four could only be equal or a quarter apart. A round counts only where both keep 29 pictures
+ * a second, and it begins when the worker's code has been compiled: a session is longer than its first seconds.
  *
  * With an encoder in software the two marks say different things. What shares the encoder's core is taken from it, so
  * one that costs 1.2 of the encoder leaves 0.83 of its sessions, and 0.95 of them would need 1.05.
@@ -24,7 +22,7 @@ import { ended, START_LIMIT_MS, startAgentWorker } from './agent-worker.ts';
 import { startBareDisplay } from './display.ts';
 import { CORES, cpuMs } from './load.ts';
 import { startMovingPicture } from './moving-picture.ts';
-import { alternate, exitStatus, type Judgement, judge, printLine, type Round, round2 } from './rounds.ts';
+import { exitStatus, judge, printLine, type Round, round2 } from './rounds.ts';
 
 const STREAM = {
   width: 1280,
@@ -34,14 +32,9 @@ const STREAM = {
   rungs: [[1280, 720]] as [number, number][],
 };
 const ENOUGH_FPS = 29;
-const MAX_SESSIONS = 24;
-/** So many are tried first; where they are too many, one after the other ends. */
-const FIRST_SESSIONS = 4;
-const SETTLE_MS = 3_000;
-const MEASURE_MS = 3_000;
 /** Until the engine has compiled what runs with every picture. */
 const WARM_MS = 8_000;
-const COMPARE_MS = 5_000;
+const MEASURE_MS = 5_000;
 const MARKS = { sessions: 0.95, cpu: 1.2 };
 
 /** One encoder at work. */
@@ -52,75 +45,39 @@ interface Encoding {
   close(): Promise<void>;
 }
 
-type Part = 'sessions' | 'cpu';
-
-export async function benchDensity(rounds: number, parts: readonly Part[]): Promise<number> {
+export async function benchDensity(rounds: number): Promise<number> {
   execFileSync('taskset', ['-acp', String(CORES.load), String(process.pid)], { stdio: 'ignore' });
   const display = await startBareDisplay(STREAM);
   const picture = await startMovingPicture(display.name, STREAM);
-  const bare = () => startBareEncoder(display.name);
-  const session = () => startSession(display.name);
-  const judgements: Judgement[] = [];
   try {
-    if (parts.includes('sessions')) {
-      const sides = { reference: () => fill('bare', bare), subject: () => fill('ours', session) };
-      const [sessions = []] = await alternate(rounds, sides, ['density-sessions']);
-      judgements.push(judge('density-sessions', sessions, (ratio) => ratio >= MARKS.sessions));
-    }
-    if (parts.includes('cpu')) {
-      const cpu = await compare(rounds, bare, session);
+    const cpu = await compare(
+      rounds,
+      () => startBareEncoder(display.name),
+      () => startSession(display.name),
+    );
+    const sessions = cpu.map(({ reference, subject }) => ({
+      reference: carried(reference),
+      subject: carried(subject),
+    }));
+    const judgements = [
+      judge('density-sessions', sessions, (ratio) => ratio >= MARKS.sessions),
       // All of the worker's CPU against all of the bare encoder's: what is over 1 is ours.
-      judgements.push(judge('density-cpu', cpu, (ratio) => ratio <= MARKS.cpu));
-    }
+      judge('density-cpu', cpu, (ratio) => ratio <= MARKS.cpu),
+    ];
+    for (const judgement of judgements) printLine(judgement);
+    return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
   } finally {
     await picture.stop();
     await display.stop();
   }
-  for (const judgement of judgements) printLine(judgement);
-  return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
 }
 
-/** Starts one after the other until one is too slow. @returns sessions, with their fraction, that the core carries */
-async function fill(side: string, start: () => Promise<Encoding>): Promise<number[]> {
-  const running: Encoding[] = [];
-  let fitting: Measurement | null = null;
-  try {
-    while (running.length < MAX_SESSIONS) {
-      do running.push(await start());
-      while (running.length < FIRST_SESSIONS);
-      await pause(SETTLE_MS);
-      const measured = await measure(running, MEASURE_MS);
-      if (!fits(measured)) break;
-      fitting = measured;
-    }
-    while (fitting === null && running.length > 1) {
-      await running.pop()?.close();
-      await pause(SETTLE_MS);
-      const measured = await measure(running, MEASURE_MS);
-      if (fits(measured)) fitting = measured;
-    }
-    if (fitting === null) throw new Error('Not even one keeps up: this machine is too slow or too busy');
-    const { fps, msPerPicture, otherCoreFree } = fitting;
-    const meanMs = msPerPicture.reduce((sum, value) => sum + value, 0) / fps.length;
-    printLine({
-      bench: 'density-sessions',
-      side,
-      fit: fps.length,
-      fps: fps.map(round2),
-      msPerPicture: round2(meanMs),
-      otherCoreFree: round2(otherCoreFree),
-    });
-    return [1000 / meanMs / ENOUGH_FPS];
-  } finally {
-    await Promise.all(running.map((encoding) => encoding.close()));
-  }
+/** @returns how many sessions, with their fraction, a core has the time for */
+function carried(msPerPicture: number): number {
+  return 1000 / msPerPicture / ENOUGH_FPS;
 }
 
-function fits({ fps }: Measurement): boolean {
-  return Math.min(...fps) >= ENOUGH_FPS;
-}
-
-/** One of each beside each other, once thrown away. @returns CPU per picture, milliseconds */
+/** One of each beside each other, the first round thrown away. @returns CPU per picture, milliseconds */
 async function compare(
   rounds: number,
   bare: () => Promise<Encoding>,
@@ -135,10 +92,12 @@ async function compare(
       for (const start of isBareFirst ? [bare, session] : [session, bare]) running.push(await start());
       if (!isBareFirst) running.reverse();
       await pause(WARM_MS);
-      const { msPerPicture, otherCoreFree } = await measure(running, COMPARE_MS);
+      const { fps, msPerPicture, otherCoreFree } = await measure(running, MEASURE_MS);
+      if (Math.min(...fps) < ENOUGH_FPS)
+        throw new Error(`Too slow or too busy for one of each: ${fps} a second`);
       const [reference = Number.NaN, subject = Number.NaN] = msPerPicture;
       printLine({
-        bench: 'density-cpu',
+        bench: 'density',
         round,
         discarded: round === 0,
         reference: round2(reference),

@@ -32,9 +32,7 @@ const benches: Record<string, () => Promise<number>> = {
   loss: () => benchLoss(ROUNDS, [0.02, 0.05]),
   'loss-2': () => benchLoss(ROUNDS, [0.02]),
   'loss-5': () => benchLoss(ROUNDS, [0.05]),
-  density: () => benchDensity(ROUNDS, ['sessions', 'cpu']),
-  'density-sessions': () => benchDensity(ROUNDS, ['sessions']),
-  'density-cpu': () => benchDensity(ROUNDS, ['cpu']),
+  density: () => benchDensity(ROUNDS),
   media: () => benchMedia(['connect', 'g2g', 'click'], ROUNDS),
 };
 
