@@ -109,6 +109,12 @@ export const drills = [
     short: '3,000 messages',
   },
   {
+    name: 'laptop-closed',
+    file: 'node-agent/src/media/path-faults.int.test.ts',
+    whole: 'a viewer silent for 60 s comes back with another address',
+    short: '0.5 s',
+  },
+  {
     name: 'removal-races',
     file: 'node-agent/src/runtime/belongings.int.test.ts',
     whole: '1,000 races between a session and its removal',
