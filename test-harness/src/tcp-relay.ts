@@ -63,9 +63,13 @@ export class TcpRelay {
     }
     const far = connect(Number(target.port), target.hostname);
     near.on('data', (chunk) => this.#upwards(near, far, chunk));
+    let dueMs = 0;
     far.on('data', (chunk) => {
-      if (this.delayMs === 0) this.#pass(far, near, chunk);
-      else setTimeout(() => this.#pass(far, near, chunk), this.delayMs);
+      const nowMs = performance.now();
+      // Never before what came earlier, though the delay may be another one by now.
+      dueMs = Math.max(dueMs, nowMs + this.delayMs);
+      if (dueMs <= nowMs) this.#pass(far, near, chunk);
+      else setTimeout(() => this.#pass(far, near, chunk), dueMs - nowMs);
     });
     for (const [socket, other] of [
       [near, far],

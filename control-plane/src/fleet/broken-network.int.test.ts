@@ -48,7 +48,7 @@ describeDatabases('a network that breaks between agent and control plane', (data
   });
 
   test('cut in the middle of a frame: wherever and however often, each report is handled once and in order', async () => {
-    const agent = agentFor({ heartbeatMs: 0 });
+    const agent = agentFor();
     await world.ready(agent);
     const [cuts, reportsEach] = [[1, 80, 350, 600, 1_300, 2_900], 5];
     for (const bytes of cuts) {
