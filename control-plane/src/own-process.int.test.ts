@@ -10,7 +10,7 @@ const SPEED = 12;
 const STOPPED_MS = 60_000 / SPEED;
 const SILENCE_MS = 20_000 / SPEED;
 /** Apart as 20 within two minutes are, by the clock of the service. */
-const RESTARTS = process.env.FOOTLIGHT_LONG === '1' ? 20 : 3;
+const RESTARTS = process.env.FOOTLIGHT_LONG === '1' ? 20 : 2;
 const BETWEEN_MS = 6_000 / SPEED;
 const HOSTS = 6;
 const ENROLLMENT = 'a-fixed-enrollment-token';

@@ -22,7 +22,7 @@ export const drills = [
     file: 'control-plane/src/own-process.int.test.ts',
     whole:
       'the control plane killed and started 20 times within two minutes of its time, six hosts with a session each',
-    short: '3 times',
+    short: 'twice',
   },
   {
     name: 'database-half-open',

@@ -260,7 +260,9 @@ describeDatabases('a database that fails', (databases) => {
       expect(odd).toEqual([]);
       const kept = await app.plane.platform.database.db.selectFrom('apps').select('name').execute();
       expect(kept.map(({ name }) => name)).toEqual(expect.arrayContaining(acknowledged));
+      // The report that came meanwhile waited for the database, and was not given up.
       await expect.poll(() => agent.unseen, PATIENTLY).toBe(0);
+      expect(app.log.filter((line) => line.includes('agent.report_failed'))).toEqual([]);
       expect(agent.isOpen).toBe(true);
     });
   });
