@@ -139,3 +139,26 @@ test('a packet that is asked for when it is too old brings a keyframe', () => {
   hear(nack);
   expect(wanted).toBe(1);
 });
+
+test('of more than 500 reports in a second the rest is not looked at', () => {
+  media.start();
+  const changes: unknown[] = [];
+  media.path = {
+    onPath: (path) => changes.push(path),
+    onDrained: () => undefined,
+    onProbed: () => undefined,
+  };
+  for (let count = 0; count < 2_000; count++) hear(remb(count % 2 ? 1_500_000 : 2_300_000));
+  expect(changes).toHaveLength(500);
+  nowMs += 1_000;
+  hear(remb(1_500_000));
+  expect(changes).toHaveLength(501);
+});
+
+/** Source: draft-alvestrand-rmcat-remb-03, 2.2. */
+function remb(bitsPerSecond: number): Buffer {
+  const packet = Buffer.from('8fce0005000000010000000052454d4201000000' + '00000001', 'hex');
+  const exponent = Math.max(0, Math.ceil(Math.log2(bitsPerSecond / 0x3ffff)));
+  packet.writeUIntBE((exponent << 18) | (bitsPerSecond >> exponent), 17, 3);
+  return packet;
+}

@@ -2,6 +2,7 @@ import type { StreamSpec } from '@footlight/protocol/agent';
 import type { Track } from 'node-datachannel';
 import type { AudioPacket } from './encode/audio-pipeline.ts';
 import type { EncodedFrame } from './encode/video-pipeline.ts';
+import { RateWindow } from './input-guard.ts';
 import { isKeyframe } from './keyframe.ts';
 import { LossRepair } from './loss-repair.ts';
 import { type MediaClock, wallTimeOf } from './media-clock.ts';
@@ -93,6 +94,8 @@ const SILENT_PATH_MS = 100;
 const PATH_WITH_PICTURE_MS = 60;
 /** Padding of one tick: enough for 8 Mbit/s, and no burst of its own. */
 const MAX_PADDING_PER_TICK = 40;
+/** What a viewer may say of the path in a second; a browser that loses a lot says a tenth of it. */
+const RTCP_PER_SECOND = 500;
 /** Kept out of the estimate for sound before its own rate is known, kbit/s. */
 const SOUND_KBPS = 160;
 
@@ -121,6 +124,7 @@ export class PeerMedia {
   #pathToldAtMs = 0;
   #reports: NodeJS.Timeout | null = null;
   #repeats: NodeJS.Timeout[] = [];
+  readonly #rtcp = new RateWindow(RTCP_PER_SECOND);
   /** Whether any RTCP came from the viewer. */
   #heard = false;
   #lastVideo: { timestamp: number; capturedAtMs: number } | null = null;
@@ -363,7 +367,7 @@ export class PeerMedia {
   }
 
   #onRtcp(data: Buffer): void {
-    if (!this.#running) return;
+    if (!this.#running || !this.#rtcp.take(this.#options.clock.monotonicMs())) return;
     const { feedback, malformed } = readRtcp(data);
     this.#heard ||= feedback.length > 0;
     this.#counts.malformedRtcp += malformed;

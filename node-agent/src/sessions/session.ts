@@ -1,13 +1,12 @@
 import { type AppLaunchState, cutUtf8 } from '@footlight/protocol';
-import {
-  agentSignal,
-  type ControlSignaling,
-  type HeldSession,
-  type SessionAssign,
-  type SessionDisplayUpdate,
-  type SessionState,
-  type SessionSwapApp,
-  type SessionTune,
+import type {
+  ControlSignaling,
+  HeldSession,
+  SessionAssign,
+  SessionDisplayUpdate,
+  SessionState,
+  SessionSwapApp,
+  SessionTune,
 } from '@footlight/protocol/agent';
 import type { DisplayRecord, StartDisplay } from '../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
@@ -47,6 +46,7 @@ import {
   step,
 } from './transitions.ts';
 import type { UidPool } from './uid-pool.ts';
+import { WorkerReports } from './worker-reports.ts';
 
 /** After `stop`, a media worker has this long to say goodbye to its viewer. */
 const WORKER_STOP_MS = 1_500;
@@ -441,27 +441,20 @@ export class Session {
       this.#idle.viewer = connected;
     });
     worker.on('input_device', ({ sysname }) => this.#grantDevice(sysname));
-    worker.on('signal', ({ conn, msg }) => {
-      // The worker runs as the session's user and talks to the network: what it says is checked like anybody's.
-      const parsed = agentSignal.safeParse(msg);
-      if (!parsed.success) return;
-      this.#deps.link.signaling({ type: 'signaling', session_id: this.id, conn, msg: parsed.data });
+    const reports = new WorkerReports({
+      sessionId: this.id,
+      link: this.#deps.link,
+      events: this.#events,
+      clock: this.#deps.clock,
+      logger: this.#logger,
     });
-    worker.on('metrics', ({ ts, window_ms, metrics }) => {
-      if (this.isEnding) return;
-      this.#deps.link.metrics({
-        type: 'session_metrics',
-        session_id: this.id,
-        ts,
-        window_ms,
-        metrics,
-        app_launch_state: this.#noteLaunchState(),
-      });
+    void worker.exited.then(() => reports.close());
+    worker.on('signal', (message) => reports.signal(message));
+    worker.on('metrics', (message) => {
+      if (!this.isEnding) reports.metrics(message, this.#noteLaunchState());
     });
-    worker.on('event', ({ event, ts, payload }) => this.#events.send(event, payload, ts));
-    worker.on('log', ({ level, event, fields }) =>
-      this.#logger[level]({ ...fields, worker: worker.pid }, event),
-    );
+    worker.on('event', (message) => reports.event(message));
+    worker.on('log', (message) => reports.log(message, worker.pid));
     worker.on('failure', ({ failure_code, error }) => this.#fail(failure_code, error));
     this.#prepareWorker();
   }

@@ -1,6 +1,6 @@
 import type { PathView } from './estimate.ts';
 import type { RateSettings } from './rate-settings.ts';
-import { BELOW_ESTIMATE, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
+import { BELOW_ESTIMATE, isNoise, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
 
 /**
  * The encoder's target of one session. Pure: what is known of the path and an instant go in, what to do comes out.
@@ -174,7 +174,8 @@ export class RateControl {
 
   #lowerTo(estimateKbps: number): RateAction[] {
     const kbps = Math.max(MIN_SETPOINT_KBPS, Math.round(BELOW_ESTIMATE * estimateKbps));
-    return kbps < this.#setpointKbps ? this.#retarget(kbps, 'network_down') : [];
+    const isWorthIt = kbps < this.#setpointKbps && !isNoise(kbps, this.#setpointKbps);
+    return isWorthIt ? this.#retarget(kbps, 'network_down') : [];
   }
 
   #climb(phase: Climbing, path: PathView, nowMs: number): RateAction[] {

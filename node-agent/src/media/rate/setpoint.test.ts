@@ -92,6 +92,35 @@ describe('floor', () => {
   });
 });
 
+describe('an estimate that a viewer makes up', () => {
+  /** Hundred looks a second, as many as there may be reports; gives the changes of ten seconds. */
+  function changesOf(abr_mode: string, estimateAt: (look: number) => number): number {
+    const follower = new SetpointFollower(readMediaSettings({ abr_mode }));
+    let setpointKbps = LAUNCH;
+    let changes = 0;
+    for (let look = 0; look < 1_000; look++) {
+      const facts = { setpointKbps, estimateKbps: estimateAt(look), floorKbps: 3000, launchKbps: LAUNCH };
+      follower.sample(facts, look * 10);
+      const change = follower.decide(facts, look * 10);
+      if (!change) continue;
+      setpointKbps = change.kbps;
+      changes++;
+    }
+    return changes;
+  }
+
+  test.each(['smooth', 'protective'])(
+    '%s: alternating below the floor it moves the encoder twice a second, not with every report',
+    (mode) => {
+      expect(changesOf(mode, (look) => (look % 2 ? 1500 : 2300))).toBeLessThanOrEqual(22);
+    },
+  );
+
+  test.each(['smooth', 'protective'])('%s: sinking slowly it moves it a few times a second', (mode) => {
+    expect(changesOf(mode, (look) => 2900 * 0.975 ** (look % 100))).toBeLessThanOrEqual(70);
+  });
+});
+
 test('whatever the estimate does, the setpoint stays between 100 kbit/s and the launch bitrate', () => {
   fc.assert(
     fc.property(

@@ -16,6 +16,9 @@ const FLOOR_HOLD_MS = 1_000;
 const SAMPLE_MS = 200;
 /** Smaller changes are not worth telling an encoder that follows the estimate directly. */
 const NOISE_SHARE = 0.02;
+/** A fall of this share of the setpoint is followed whenever it comes; smaller ones come together. */
+const STEEP_SHARE = 0.1;
+const SLIGHT_INTERVAL_MS = 200;
 
 export interface Retarget {
   kbps: number;
@@ -27,6 +30,11 @@ export interface SetpointFacts {
   estimateKbps: number;
   floorKbps: number;
   launchKbps: number;
+}
+
+/** Whether a change is too small to tell the encoder. */
+export function isNoise(kbps: number, fromKbps: number): boolean {
+  return Math.abs(kbps - fromKbps) <= NOISE_SHARE * fromKbps;
 }
 
 export class SetpointFollower {
@@ -72,7 +80,7 @@ export class SetpointFollower {
     const { estimateKbps, floorKbps, launchKbps, setpointKbps } = facts;
     if (estimateKbps < floorKbps) {
       const kbps = Math.max(MIN_SETPOINT_KBPS, Math.round(BELOW_ESTIMATE * estimateKbps));
-      return this.#unlessNoise(Math.min(kbps, launchKbps), setpointKbps, 'floor', nowMs);
+      return this.#follow(Math.min(kbps, launchKbps), setpointKbps, 'floor', nowMs);
     }
     if (setpointKbps < floorKbps) {
       return this.isFloorLifted(nowMs) ? null : this.#change(floorKbps, 'floor', nowMs);
@@ -80,12 +88,7 @@ export class SetpointFollower {
     const { abr_mode, abr_deadband, abr_min_interval_ms, abr_max_up_step, abr_max_down_step } =
       this.#settings;
     if (abr_mode === 'protective' && estimateKbps < setpointKbps) {
-      return this.#unlessNoise(
-        Math.max(floorKbps, Math.round(estimateKbps)),
-        setpointKbps,
-        'network_down',
-        nowMs,
-      );
+      return this.#follow(Math.max(floorKbps, Math.round(estimateKbps)), setpointKbps, 'network_down', nowMs);
     }
     const wantedKbps = Math.min(launchKbps, Math.max(floorKbps, this.#averageKbps ?? estimateKbps));
     if (Math.abs(wantedKbps - setpointKbps) < abr_deadband * setpointKbps) return null;
@@ -99,8 +102,13 @@ export class SetpointFollower {
     return this.#change(Math.max(wantedKbps, setpointKbps * (1 - abr_max_down_step)), 'network_down', nowMs);
   }
 
-  #unlessNoise(kbps: number, fromKbps: number, reason: Retarget['reason'], nowMs: number): Retarget | null {
-    return Math.abs(kbps - fromKbps) <= NOISE_SHARE * fromKbps ? null : this.#change(kbps, reason, nowMs);
+  /** Goes with the estimate: down at once, up not more often than ever, since the estimate may be anybody's word. */
+  #follow(kbps: number, fromKbps: number, reason: Retarget['reason'], nowMs: number): Retarget | null {
+    if (isNoise(kbps, fromKbps)) return null;
+    const { abr_min_interval_ms } = this.#settings;
+    const isSteep = kbps <= (1 - STEEP_SHARE) * fromKbps;
+    const intervalMs = kbps > fromKbps ? abr_min_interval_ms : isSteep ? 0 : SLIGHT_INTERVAL_MS;
+    return nowMs - this.#changedAtMs < intervalMs ? null : this.#change(kbps, reason, nowMs);
   }
 
   #change(kbps: number, reason: Retarget['reason'], nowMs: number): Retarget {

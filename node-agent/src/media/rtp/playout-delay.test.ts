@@ -11,7 +11,17 @@ describe('playout delay', () => {
     expect(delay.onReport(GOOD, 0)).toBeNull();
     expect(delay.onReport({ rttMs: 16, jitterMs: 5 }, 1)).toEqual({ fromMs: 0, toMs: 100, reason: 'path' });
     expect(delay.onReport({ rttMs: null, jitterMs: 6 }, 2)).toBeNull();
-    expect(delay.onReport(GOOD, 3)).toMatchObject({ fromMs: 100, toMs: 0 });
+    expect(delay.onReport(GOOD, 3)).toBeNull();
+    expect(delay.onReport(GOOD, 2_001)).toBeNull();
+    expect(delay.onReport(GOOD, 2_002)).toMatchObject({ fromMs: 100, toMs: 0 });
+  });
+
+  test('reports that alternate between good and bad change it once', () => {
+    const delay = new PlayoutDelay(100);
+    const changes = Array.from({ length: 1_000 }, (_, ms) =>
+      delay.onReport({ rttMs: 1, jitterMs: ms % 2 ? 100 : 0 }, ms * 10),
+    );
+    expect(changes.filter(Boolean)).toEqual([{ fromMs: 0, toMs: 100, reason: 'path' }]);
   });
 
   test('one freeze takes 0/0 away for 30 s', () => {

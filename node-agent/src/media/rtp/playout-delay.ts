@@ -4,11 +4,13 @@
  *
  * Pure: facts and an instant go in, the maximum to stamp comes out (the minimum is always 0).
  * good path → 0; otherwise the launch's playout delay; two freezes within 10 s put a step on top, at most three
- * steps; 30 s of calm take one off.
+ * steps; 30 s of calm take one off. A path counts as good once it has been so for 2 s, so that one on the edge, or a
+ * viewer whose reports alternate, does not change the delay with every report.
  */
 
 const GOOD_RTT_MS = 15;
 const GOOD_JITTER_MS = 5;
+const GOOD_FOR_MS = 2_000;
 const CALM_MS = 30_000;
 const FREEZE_PAIR_MS = 10_000;
 const MIN_STEP_MS = 25;
@@ -24,6 +26,8 @@ export class PlayoutDelay {
   readonly #baseMs: number;
   #rttMs = 0;
   #jitterMs = 0;
+  /** Last instant at which the path was not good; null = it always was. */
+  #badPathMs: number | null = null;
   #steps = 0;
   #lastFreezeMs: number | null = null;
   #lastStepMs = 0;
@@ -67,7 +71,9 @@ export class PlayoutDelay {
       this.#steps--;
       this.#lastStepMs = nowMs;
     }
-    const good = this.#rttMs <= GOOD_RTT_MS && this.#jitterMs <= GOOD_JITTER_MS && !frozeLately;
+    if (this.#rttMs > GOOD_RTT_MS || this.#jitterMs > GOOD_JITTER_MS) this.#badPathMs = nowMs;
+    const wasBadLately = this.#badPathMs !== null && nowMs - this.#badPathMs < GOOD_FOR_MS;
+    const good = !wasBadLately && !frozeLately;
     const stepMs = Math.max(this.#baseMs, MIN_STEP_MS);
     const toMs = this.#steps > 0 || !good ? this.#baseMs + this.#steps * stepMs : 0;
     if (toMs === this.#maxMs) return null;
