@@ -97,9 +97,14 @@ export class Connection {
     return this.#phase === 'reporting' || this.#phase === 'ready';
   }
 
+  /** Whether the other side does not read what was sent. */
+  get isClogged(): boolean {
+    return this.#socket.bufferedAmount > SOCKET_BUFFER_LIMIT;
+  }
+
   send(message: AgentMessage): void {
     // A peer that does not read must not fill this process's memory; reports that matter are in the outbox.
-    if (this.#socket.bufferedAmount > SOCKET_BUFFER_LIMIT) return;
+    if (this.isClogged) return;
     this.sendFrame(encodeAgentFrame(message));
   }
 
@@ -122,6 +127,12 @@ export class Connection {
     this.#phase = 'registering';
     this.#listen();
     this.sendFrame(encodeAgentFrame(this.#events.register()));
+    this.#awaitStep();
+  }
+
+  /** Time for `registered`, and then for `config_update`. */
+  #awaitStep(): void {
+    this.#stepTimer?.cancel();
     this.#stepTimer = this.#deps.clock.setTimeout(
       () => this.#close(AGENT_CLOSE.timed_out),
       HANDSHAKE_STEP_MS,
@@ -144,6 +155,7 @@ export class Connection {
       return;
     }
     if (parsed.kind === 'message') {
+      if (parsed.message.type === 'config_update') this.#stepTimer?.cancel();
       this.#events.message(parsed.message);
       return;
     }
@@ -163,7 +175,7 @@ export class Connection {
 
   async #register(registered: Registered): Promise<void> {
     this.#phase = 'reporting';
-    this.#stepTimer?.cancel();
+    this.#awaitStep();
     try {
       await this.#events.registered(registered);
       const capacity = await this.#events.capacity();

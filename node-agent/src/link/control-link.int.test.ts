@@ -8,6 +8,7 @@ import type { Capacity, HeldSession } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
+import { ManualClock } from '../platform/manual-clock.ts';
 import { systemRandom } from '../platform/random.ts';
 import { ControlStandIn, type StandInOptions } from '../testing/control-stand-in.ts';
 import { ControlLink, type LinkHandler, type LinkOptions, NotEnrolledError } from './control-link.ts';
@@ -59,7 +60,11 @@ async function connect(
   return dialOnly(options, handler);
 }
 
-async function dialOnly(options: Partial<LinkOptions> = {}, handler: Partial<LinkHandler> = {}) {
+async function dialOnly(
+  options: Partial<LinkOptions> = {},
+  handler: Partial<LinkHandler> = {},
+  clock: Clock = quick,
+) {
   const heard: Seen = { commands: [], seen: [], ups: 0, downs: 0 };
   const link = new ControlLink(
     {
@@ -73,7 +78,7 @@ async function dialOnly(options: Partial<LinkOptions> = {}, handler: Partial<Lin
       ...options,
     },
     {
-      clock: quick,
+      clock,
       random: systemRandom,
       logger: silentLogger(),
       identity: new IdentityStore(dir, systemRandom),
@@ -250,11 +255,66 @@ describe('a registered link', () => {
   });
 });
 
+describe('what piled up', () => {
+  const event = (ts: number) => ({
+    type: 'session_trace_event' as const,
+    session_id: '00000000-0000-4000-8000-000000000001',
+    ts,
+    event: 'app.exited',
+    payload: {},
+  });
+
+  test('leaves at a pace that the control plane takes: states in order, then samples, then events, all of them', async () => {
+    const clock = new ManualClock();
+    control = await ControlStandIn.listen({ autoSeen: false });
+    const { link } = await dialOnly({}, {}, clock);
+    for (let count = 0; count < 200; count++) link.event(event(count));
+    link.metrics({
+      type: 'session_metrics',
+      session_id: event(0).session_id,
+      ts: 1,
+      window_ms: 5_000,
+      metrics: {},
+    });
+    for (let count = 0; count < 1_900; count++) link.report(report(`${count}`));
+    const paced = () => control.messages.filter(({ type }) => type.startsWith('session_'));
+    await control.wait('heartbeat');
+    // An ack comes after everything that was sent before it.
+    const settled = () =>
+      control.command({ type: 'session_stop', session_id: randomUUID(), reason: 'admin' });
+    await settled();
+    const atOnce = paced().length;
+    expect(atOnce).toBeGreaterThan(100);
+    expect(atOnce).toBeLessThanOrEqual(1_000);
+    for (let seconds = 1; paced().length < 2_101 && seconds < 10; seconds++) {
+      const before = paced().length;
+      clock.advance(1_000);
+      await settled();
+      expect(paced().length - before).toBeLessThanOrEqual(400);
+    }
+    const order = (paced() as { seq?: number; ts: number }[]).map(({ seq, ts }) => seq ?? ts);
+    expect(order).toEqual([
+      ...Array.from({ length: 1_900 }, (_, index) => index + 1),
+      1,
+      ...Array.from({ length: 200 }, (_, index) => index),
+    ]);
+    expect(paced()[1_900]).toMatchObject({ type: 'session_metrics', late: true });
+    // What comes now finds the way free.
+    link.event(event(777));
+    await control.wait('session_trace_event', ({ ts }) => ts === 777);
+  });
+});
+
 describe('deadlines and closes', () => {
   test('no registered within 15 s closes 4408 and dials again', async () => {
     await connect({ mute: true });
     await control.until(() => control.closes.includes(4408));
     await control.until(() => control.dials.length > 1);
+  });
+
+  test('registered without a config_update within 15 s closes 4408', async () => {
+    await connect({ withoutConfig: true });
+    await control.until(() => control.closes.includes(4408));
   });
 
   test('silence for 20 s, as on a half-open link, closes 4408; then it dials again, once', async () => {

@@ -1,6 +1,8 @@
 import {
   AGENT_CLOSE,
   AGENT_PROTOCOL,
+  AGENT_RATE_BURST,
+  AGENT_RATE_PER_SECOND,
   type AgentMessage,
   type AgentSignaling,
   type Capacity,
@@ -19,13 +21,14 @@ import type { Clock, Timer } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Random } from '../platform/random.ts';
 import { errorText } from '../platform/text.ts';
+import { TokenBucket } from '../platform/token-bucket.ts';
 import { AckStore, type Verdict } from './ack-store.ts';
 import { decideCredential, decideRedial, type LinkEnd } from './backoff.ts';
 import { type ClockPair, ClockPairs } from './clock-pairs.ts';
 import { Connection } from './connection.ts';
 import { type Credential, isPlainRemote } from './dial.ts';
 import type { Identity, IdentityStore } from './identity.ts';
-import { LateMessages, Outbox, type ReliableMessage } from './outbox.ts';
+import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
 
 /** What the rest of the agent answers to the link. */
 export interface LinkHandler {
@@ -62,6 +65,12 @@ export interface LinkDeps {
   handler: LinkHandler;
 }
 
+/** Below what the control plane takes, so that a backlog does not cost the connection that it waited for. */
+const PACE_PER_SECOND = 0.8 * AGENT_RATE_PER_SECOND;
+const PACE_BURST = 0.5 * AGENT_RATE_BURST;
+/** How long what waits for its turn, or for the socket to be read, waits before the next look. */
+const PACE_LOOK_MS = 25;
+
 /** The agent has neither a secret nor a token: nothing it could dial with. */
 export class NotEnrolledError extends Error {}
 
@@ -71,16 +80,23 @@ export class NotEnrolledError extends Error {}
  * States: dialing → registering (register sent) → reporting (registered came, capacity under way) → ready; from
  * each of them back to waiting, and after the wait to dialing. Only stop() ends that circle. Reliable reports are
  * kept while the link is away and sent again in order after the next capacity; nothing here ends a session.
+ *
+ * Reports, samples and events leave at a pace that the control plane can take, in this order; everything else is
+ * answered or relayed at once and counts towards that pace.
  */
 export class ControlLink {
   readonly #options: LinkOptions;
   readonly #deps: LinkDeps;
   readonly #outbox = new Outbox();
-  readonly #late = new LateMessages();
+  readonly #lossy = new LossyMessages();
   readonly #acks: AckStore;
   readonly #pairs = new ClockPairs();
   #identity: Identity | null = null;
   #connection: Connection | null = null;
+  #pace: TokenBucket;
+  #paceTimer: Timer | null = null;
+  /** Highest number of a report that went over this connection. */
+  #sentSeq = 0;
   #redialTimer: Timer | null = null;
   #attempt = 0;
   #unauthorizedInRow = 0;
@@ -91,6 +107,7 @@ export class ControlLink {
     this.#options = options;
     this.#deps = deps;
     this.#acks = new AckStore(deps.clock);
+    this.#pace = this.#newPace();
   }
 
   /**
@@ -140,21 +157,21 @@ export class ControlLink {
 
   /** Queues a report that must arrive. @returns its number, which `seen` will cover */
   report(message: ReliableMessage): number {
-    const { seq, frame } = this.#outbox.add(message);
-    if (this.#connection?.ready) this.#connection.sendFrame(frame);
+    const seq = this.#outbox.add(message);
+    this.#pump();
     return seq;
   }
 
   /** Sends a metric sample, or keeps it for after the outage. */
   metrics(sample: SessionMetrics): void {
-    if (this.#connection?.ready) this.#post(sample);
-    else this.#late.addSample(sample);
+    this.#lossy.addSample(this.connected ? sample : { ...sample, late: true });
+    this.#pump();
   }
 
   /** Sends an event that may be lost, or keeps it for after the outage. */
   event(event: SessionTraceEvent): void {
-    if (this.#connection?.ready) this.#post(event);
-    else this.#late.addEvent(event);
+    this.#lossy.addEvent(event);
+    this.#pump();
   }
 
   signaling(frame: AgentSignaling): void {
@@ -261,8 +278,11 @@ export class ControlLink {
   #ready(): void {
     const connection = this.#connection;
     if (!connection) return;
-    for (const frame of this.#outbox.frames()) connection.sendFrame(frame);
-    for (const sample of this.#late.take()) connection.send(sample);
+    this.#sentSeq = 0;
+    this.#pace = this.#newPace();
+    const dropped = this.#lossy.takeDropped();
+    if (dropped > 0) this.#deps.logger.warn({ dropped }, 'link.events_dropped');
+    this.#pump();
     this.#deps.logger.info({ control_url: this.#options.controlUrl.origin }, 'link.ready');
     this.#deps.handler.linkReady();
   }
@@ -315,6 +335,8 @@ export class ControlLink {
 
   #ended(end: LinkEnd, wasReady: boolean, enrolling: boolean): void {
     this.#connection = null;
+    this.#paceTimer?.cancel();
+    this.#paceTimer = null;
     this.#pairs.clear();
     if (wasReady) this.#deps.handler.linkLost();
     if (end.kind === 'refused' && end.status === 401 && !enrolling) this.#unauthorizedInRow += 1;
@@ -331,7 +353,34 @@ export class ControlLink {
     this.#redialTimer = this.#deps.clock.setTimeout(() => void this.#dial(), delayMs);
   }
 
+  #newPace(): TokenBucket {
+    return new TokenBucket(() => this.#deps.clock.monotonicMs(), PACE_PER_SECOND, PACE_BURST);
+  }
+
+  /** Sends what waits, as far as the pace and the socket let it. */
+  #pump(): void {
+    const connection = this.#connection;
+    if (!connection?.ready || this.#paceTimer) return;
+    while (!this.#pace.isEmpty && !connection.isClogged) {
+      const report = this.#outbox.next(this.#sentSeq);
+      const message = report ? null : this.#lossy.next();
+      if (report) {
+        this.#sentSeq = report.seq;
+        connection.sendFrame(report.frame);
+      } else if (message) connection.send(message);
+      else return;
+      this.#pace.overdraw();
+    }
+    this.#paceTimer = this.#deps.clock.setTimeout(() => {
+      this.#paceTimer = null;
+      this.#pump();
+    }, PACE_LOOK_MS);
+  }
+
+  /** Sends what cannot wait. */
   #post(message: AgentMessage): void {
-    if (this.#connection?.ready) this.#connection.send(message);
+    if (!this.#connection?.ready) return;
+    this.#pace.overdraw();
+    this.#connection.send(message);
   }
 }

@@ -1,7 +1,7 @@
 import type { SessionMetrics } from '@footlight/protocol/agent';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LateMessages, Outbox, type ReliableMessage } from './outbox.ts';
+import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
 
 const SESSIONS = ['a', 'b', 'c'].map((letter) => `${letter.repeat(8)}-0000-4000-8000-000000000000`);
 
@@ -20,7 +20,10 @@ function trace(event = 'host.xid', size = 10): ReliableMessage {
 }
 
 function seqs(outbox: Outbox): number[] {
-  return outbox.frames().map((frame) => (JSON.parse(frame) as { seq: number }).seq);
+  const found: number[] = [];
+  for (let next = outbox.next(0); next; next = outbox.next(next.seq))
+    found.push((JSON.parse(next.frame) as { seq: number }).seq);
+  return found;
 }
 
 describe('reliable reports', () => {
@@ -63,7 +66,7 @@ describe('reliable reports', () => {
           const newest = new Map<string, number>();
           for (const session of script) {
             if (session === null) outbox.add(trace('diag.x', 60_000));
-            else newest.set(session, outbox.add(state(session)).seq);
+            else newest.set(session, outbox.add(state(session)));
           }
           expect(seqs(outbox)).toEqual(expect.arrayContaining([...newest.values()]));
         },
@@ -73,29 +76,50 @@ describe('reliable reports', () => {
   });
 });
 
-describe('messages of the time without a link', () => {
-  const sample = (session: string, ts: number): SessionMetrics => ({
+describe('messages that may be lost', () => {
+  const sample = (session_id: string, ts: number): SessionMetrics => ({
     type: 'session_metrics',
-    session_id: session,
+    session_id,
     ts,
     window_ms: 5_000,
     metrics: { fps: 30 },
   });
+  const event = (session_id: string, ts: number) => ({
+    type: 'session_trace_event' as const,
+    session_id,
+    ts,
+    event: 'app.exited',
+    payload: {},
+  });
+  const takeAll = (lossy: LossyMessages) => {
+    const all: ReturnType<LossyMessages['next']>[] = [];
+    for (let next = lossy.next(); next; next = lossy.next()) all.push(next);
+    return all;
+  };
 
-  test('24 samples a session, the oldest dropped, marked late', () => {
-    const late = new LateMessages();
-    for (let ts = 0; ts < 30; ts++) late.addSample(sample('s', ts));
-    const kept = late.take() as SessionMetrics[];
+  test('24 samples a session, the oldest dropped', () => {
+    const lossy = new LossyMessages();
+    for (let ts = 0; ts < 30; ts++) lossy.addSample(sample('s', ts));
+    const kept = takeAll(lossy);
     expect(kept).toHaveLength(24);
-    expect(kept[0]).toMatchObject({ ts: 6, late: true });
-    expect(late.take()).toEqual([]);
+    expect(kept[0]).toMatchObject({ ts: 6 });
   });
 
-  test('256 events a session', () => {
-    const late = new LateMessages();
-    for (let ts = 0; ts < 300; ts++) {
-      late.addEvent({ type: 'session_trace_event', session_id: 's', ts, event: 'app.exited', payload: {} });
-    }
-    expect(late.take()).toHaveLength(256);
+  test('256 events a session, the oldest dropped and counted', () => {
+    const lossy = new LossyMessages();
+    for (let ts = 0; ts < 300; ts++) lossy.addEvent(event('s', ts));
+    expect(lossy.takeDropped()).toBe(44);
+    expect(lossy.takeDropped()).toBe(0);
+    const kept = takeAll(lossy);
+    expect(kept).toHaveLength(256);
+    expect(kept[0]).toMatchObject({ ts: 44 });
+  });
+
+  test('samples go before events, and sessions take turns', () => {
+    const lossy = new LossyMessages();
+    for (const ts of [1, 2, 3]) lossy.addEvent(event('a', ts));
+    lossy.addEvent(event('b', 4));
+    lossy.addSample(sample('a', 5));
+    expect(takeAll(lossy).map((message) => message?.ts)).toEqual([5, 1, 4, 2, 3]);
   });
 });

@@ -40,8 +40,8 @@ export class Outbox {
   /** Newest session_state per session that is still unseen, by its seq. */
   readonly #newest = new Map<string, number>();
 
-  /** @returns the frame to send now, if the link is up */
-  add(message: ReliableMessage): { seq: number; frame: string } {
+  /** @returns its number */
+  add(message: ReliableMessage): number {
     const seq = this.#nextSeq++;
     const frame = encodeAgentFrame({ ...message, seq } as AgentMessage);
     const sessionId = message.type === 'session_state' ? message.session_id : null;
@@ -50,7 +50,7 @@ export class Outbox {
     this.#entries.push(entry);
     this.#bytes += entry.bytes;
     this.#shrink();
-    return { seq, frame };
+    return seq;
   }
 
   /** Forgets everything up to seq. */
@@ -59,9 +59,9 @@ export class Outbox {
     for (const entry of this.#entries.splice(0, kept < 0 ? this.#entries.length : kept)) this.#forget(entry);
   }
 
-  /** What is unseen, oldest first. */
-  frames(): string[] {
-    return this.#entries.map((entry) => entry.frame);
+  /** The oldest of what is unseen and has a number above seq; null = nothing is. */
+  next(seq: number): { seq: number; frame: string } | null {
+    return this.#entries.find((entry) => entry.seq > seq) ?? null;
   }
 
   get size(): number {
@@ -111,37 +111,53 @@ function laneOf(message: ReliableMessage): Entry['lane'] {
 }
 
 /**
- * What may be lost and is still worth having after an outage, per session: the latest 24 metric samples, sent as
- * `late`, and the latest 256 events.
+ * What may be lost and waits for the link or for its turn, per session: the latest 24 metric samples and the latest
+ * 256 events. Samples go before events, and sessions take turns, so that one that talks a lot delays only itself.
  */
-export class LateMessages {
+export class LossyMessages {
   readonly #samples = new Map<string, SessionMetrics[]>();
   readonly #events = new Map<string, SessionTraceEvent[]>();
+  #droppedEvents = 0;
 
   addSample(sample: SessionMetrics): void {
-    keepLatest(this.#samples, { ...sample, late: true }, LATE_METRIC_SAMPLES);
+    keepLatest(this.#samples, sample, LATE_METRIC_SAMPLES);
   }
 
   addEvent(event: SessionTraceEvent): void {
-    keepLatest(this.#events, event, LOSSY_EVENTS_PER_SESSION);
+    this.#droppedEvents += keepLatest(this.#events, event, LOSSY_EVENTS_PER_SESSION);
   }
 
-  /** Everything kept, oldest first per session; nothing is kept afterwards. */
-  take(): (SessionMetrics | SessionTraceEvent)[] {
-    const all = [...[...this.#events.values()].flat(), ...[...this.#samples.values()].flat()];
-    this.#samples.clear();
-    this.#events.clear();
-    return all;
+  /** The next one to send, which is kept no longer; null = nothing waits. */
+  next(): SessionMetrics | SessionTraceEvent | null {
+    return takeTurn(this.#samples) ?? takeTurn(this.#events);
+  }
+
+  /** Events that went lost since the last call (count). */
+  takeDropped(): number {
+    const dropped = this.#droppedEvents;
+    this.#droppedEvents = 0;
+    return dropped;
   }
 }
 
+/** @returns how many were dropped for it (count) */
 function keepLatest<M extends { session_id: string }>(
   kept: Map<string, M[]>,
   message: M,
   limit: number,
-): void {
+): number {
   const list = kept.get(message.session_id) ?? [];
-  list.push(message);
-  if (list.length > limit) list.shift();
   kept.set(message.session_id, list);
+  list.push(message);
+  return list.splice(0, list.length - limit).length;
+}
+
+/** The oldest message of the session whose turn it is. */
+function takeTurn<M>(kept: Map<string, M[]>): M | null {
+  const [sessionId, list] = kept.entries().next().value ?? [];
+  const message = list?.shift();
+  if (sessionId === undefined || list === undefined || message === undefined) return null;
+  kept.delete(sessionId);
+  if (list.length > 0) kept.set(sessionId, list);
+  return message;
 }

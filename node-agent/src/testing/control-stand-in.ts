@@ -26,6 +26,8 @@ export interface StandInOptions {
   settings?: Record<string, string | number | boolean>;
   /** Does not answer register, for deadlines. */
   mute?: boolean;
+  /** Sends no config_update after registered, for the same. */
+  withoutConfig?: boolean;
   /** Confirms reliable messages at once. */
   autoSeen?: boolean;
 }
@@ -175,6 +177,7 @@ export class ControlStandIn {
       ...this.options.registered?.(headers),
     };
     ws.send(JSON.stringify(registered));
+    if (this.options.withoutConfig) return;
     const update: ControlMessage = {
       type: 'config_update',
       id: randomUUID(),
