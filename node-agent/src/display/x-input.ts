@@ -1,4 +1,4 @@
-import type { XTest } from 'x11';
+import type { XEvent, XKeyboard, XTest } from 'x11';
 import { equalKeysyms, keysymOf } from './keysyms.ts';
 import type { XConnection } from './x-connection.ts';
 
@@ -12,6 +12,8 @@ const WHEEL_BUTTON = { up: 4, down: 5, left: 6, right: 7 } as const;
 
 const LOCK_MASK = 0x02;
 const NUM_LOCK_MASK = 0x10;
+/** Detail of XkbStateNotify: the locked modifiers changed. */
+const MODIFIER_LOCK = 1 << 3;
 
 /** Time for apps to take in a changed keyboard map before its keys are pressed. */
 const REMAP_SETTLE_MS = 30;
@@ -23,6 +25,9 @@ const MAX_CLICKS = 64;
  * a viewer could ask for more than the display can ever type.
  */
 const MAX_WAITING_TEXT = 65_536;
+/** Other input that may wait for a text (count), and how long. After that it goes before the text, which is dropped. */
+const MAX_WAITING = 1_000;
+const MAX_WAITING_MS = 3_000;
 
 /** Lock keys of the wire: bit, evdev code. */
 export const LOCK_KEYS = [
@@ -31,17 +36,27 @@ export const LOCK_KEYS = [
   { bit: 4, code: 70 },
 ] as const;
 
+/** What waits behind a text. Moves of the pointer that follow each other are one. */
+type Waiting =
+  | { kind: 'move'; atMs: number; x: number; y: number; relative: boolean }
+  | { kind: 'text'; text: string }
+  | { kind: 'other'; atMs: number; act(): void };
+
 /**
  * Injects input into an X display by XTEST. Calls are taken in order; while a text is being typed, which may
- * have to wait for apps to see a new keyboard map, later calls wait behind it.
+ * have to wait for apps to see a new keyboard map, later calls wait behind it, up to a bound beyond which the text is
+ * given up. Keys and buttons are never lost: one that is let go must not stay down.
  */
 export class XInput {
   readonly #x: XConnection;
   readonly #test: XTest;
   #keymap: KeyboardMap;
-  #busy: Promise<void> | null = null;
-  #waiting: (() => void)[] = [];
+  /** The text that is being typed; one that is not this any more was given up. */
+  #typing: { text: string } | null = null;
+  #waiting: Waiting[] = [];
   #waitingText = 0;
+  /** Settles when apps had time to see the newest keyboard map. */
+  #remapped: Promise<void> = Promise.resolve();
   /** Lock bits as the display has them; scroll lock has no modifier and is counted along. */
   #locks = 0;
 
@@ -51,11 +66,11 @@ export class XInput {
     this.#keymap = keymap;
   }
 
-  /** @throws when the display has no XTEST */
+  /** @throws when the display has no XTEST or no XKB */
   static async open(x: XConnection): Promise<XInput> {
     const test = await x.ask<XTest>((callback) => x.client.require('xtest', callback));
     const input = new XInput(x, test, await KeyboardMap.read(x));
-    await input.readLocks();
+    await input.#followLocks();
     return input;
   }
 
@@ -64,17 +79,29 @@ export class XInput {
     return this.#locks;
   }
 
-  /** Reads caps and num lock from the display, which apps can change as well. */
-  async readLocks(): Promise<void> {
+  /** Caps and num lock are read, and followed from then on, since apps change them as well. */
+  async #followLocks(): Promise<void> {
+    const xkb = await this.#x.ask<XKeyboard>((callback) => this.#x.client.require('xkb', callback));
+    this.#x.client.on('event', (event: XEvent) => {
+      if (event.type === xkb.firstEvent && event.lockedMods !== undefined) this.#setLocks(event.lockedMods);
+    });
+    const { StateNotify } = xkb.EventType;
+    xkb.SelectEvents(xkb.UseCoreKbd, StateNotify, 0, 0, 0, 0, {
+      stateNotify: [MODIFIER_LOCK, MODIFIER_LOCK],
+    });
     const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
       this.#x.client.QueryPointer(this.#x.root, callback),
     );
-    this.#locks = (keyMask & LOCK_MASK ? 1 : 0) | (keyMask & NUM_LOCK_MASK ? 2 : 0) | (this.#locks & 4);
+    this.#setLocks(keyMask);
+  }
+
+  #setLocks(modifiers: number): void {
+    this.#locks = (modifiers & LOCK_MASK ? 1 : 0) | (modifiers & NUM_LOCK_MASK ? 2 : 0) | (this.#locks & 4);
   }
 
   /** @param code evdev code */
   key(code: number, down: boolean): void {
-    this.#inOrder(() => {
+    this.#act(() => {
       const lock = LOCK_KEYS.find((entry) => entry.code === code);
       if (lock && down) this.#locks ^= lock.bit;
       this.#fakeKey(code + EVDEV_OFFSET, down);
@@ -84,21 +111,21 @@ export class XInput {
   /** @param button 0 left, 1 middle, 2 right, 3 back, 4 forward */
   button(button: number, down: boolean): void {
     const number = X_BUTTON[button];
-    if (number !== undefined) this.#inOrder(() => this.#fakeButton(number, down));
+    if (number !== undefined) this.#act(() => this.#fakeButton(number, down));
   }
 
   /** Pixels of the display. */
   moveTo(x: number, y: number): void {
-    this.#inOrder(() => this.#test.FakeInput(this.#test.MotionNotify, 0, 0, this.#x.root, x, y));
+    this.#move(x, y, false);
   }
 
   moveBy(dx: number, dy: number): void {
-    this.#inOrder(() => this.#test.FakeInput(this.#test.MotionNotify, 1, 0, this.#x.root, dx, dy));
+    this.#move(dx, dy, true);
   }
 
   /** Wheel clicks, positive right and down. */
   wheel(clicksX: number, clicksY: number): void {
-    this.#inOrder(() => {
+    this.#act(() => {
       this.#click(clicksY < 0 ? WHEEL_BUTTON.up : WHEEL_BUTTON.down, Math.abs(clicksY));
       this.#click(clicksX < 0 ? WHEEL_BUTTON.left : WHEEL_BUTTON.right, Math.abs(clicksX));
     });
@@ -106,49 +133,103 @@ export class XInput {
 
   /** Types characters; those that have no key get a spare one for the time being. Too much of it is dropped. */
   text(text: string): void {
-    if (this.#waitingText + text.length > MAX_WAITING_TEXT) return;
+    if (this.#x.closed || this.#waitingText + text.length > MAX_WAITING_TEXT) return;
     this.#waitingText += text.length;
-    this.#inOrder(() => {
-      this.#busy = this.#type(text)
-        // A display that went away is reported by its own connection.
-        .catch(() => undefined)
-        .finally(() => {
-          this.#busy = null;
-          this.#waitingText -= text.length;
-          this.#resume();
-        });
-    });
+    const last = this.#waiting.at(-1);
+    if (last?.kind === 'text') last.text += text;
+    else if (this.#typing) this.#waiting.push({ kind: 'text', text });
+    else this.#startTyping(text);
   }
 
-  #inOrder(action: () => void): void {
-    if (this.#x.closed) return;
-    if (this.#busy) this.#waiting.push(action);
-    else action();
+  /** Gives up what was not typed yet; what waited behind it takes effect at once. */
+  dropText(): void {
+    this.#typing = null;
+    this.#waitingText = 0;
+    const waiting = this.#waiting.filter(({ kind }) => kind !== 'text');
+    this.#waiting = [];
+    for (const entry of waiting) this.#perform(entry);
   }
 
-  #resume(): void {
-    while (!this.#busy) {
-      const next = this.#waiting.shift();
-      if (!next) return;
-      next();
+  #act(act: () => void): void {
+    this.#inOrder({ kind: 'other', atMs: performance.now(), act });
+  }
+
+  #move(x: number, y: number, relative: boolean): void {
+    const last = this.#waiting.at(-1);
+    if (last?.kind !== 'move') {
+      this.#inOrder({ kind: 'move', atMs: performance.now(), x, y, relative });
+    } else if (relative) {
+      last.x += x;
+      last.y += y;
+    } else {
+      Object.assign(last, { x, y, relative });
     }
   }
 
-  async #type(text: string): Promise<void> {
-    const keysyms = [...text].map(keysymOf).filter((keysym): keysym is number => keysym !== null);
+  #inOrder(entry: Exclude<Waiting, { kind: 'text' }>): void {
+    if (this.#x.closed) return;
+    if (this.#typing && this.#waiting.length >= MAX_WAITING) this.dropText();
+    if (this.#typing) this.#waiting.push(entry);
+    else this.#perform(entry);
+  }
+
+  #perform(entry: Waiting): void {
+    if (entry.kind === 'text') this.#startTyping(entry.text);
+    else if (entry.kind === 'other') entry.act();
+    else {
+      const [x, y] = [clampInt16(entry.x), clampInt16(entry.y)];
+      this.#test.FakeInput(this.#test.MotionNotify, entry.relative ? 1 : 0, 0, this.#x.root, x, y);
+    }
+  }
+
+  #resume(): void {
+    while (!this.#typing) {
+      const next = this.#waiting.shift();
+      if (!next) return;
+      this.#perform(next);
+    }
+  }
+
+  #startTyping(text: string): void {
+    const typing = { text };
+    this.#typing = typing;
+    void this.#type(typing)
+      // A display that went away is reported by its own connection.
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#typing !== typing) return;
+        this.#typing = null;
+        this.#waitingText -= text.length;
+        this.#resume();
+      });
+  }
+
+  async #type(typing: { text: string }): Promise<void> {
+    const keysyms = [...typing.text].map(keysymOf).filter((keysym): keysym is number => keysym !== null);
     let start = 0;
-    while (start < keysyms.length) {
+    while (start < keysyms.length && this.#typing === typing) {
       // As many characters as the map holds, with as many new ones as there are spare keys.
       const { taken, changed } = this.#keymap.prepare(keysyms.slice(start));
-      if (changed) {
-        this.#keymap.apply(this.#x);
-        await this.#x.settle();
-        await new Promise((resolve) => setTimeout(resolve, REMAP_SETTLE_MS));
-      }
+      // What the display does not answer is reported by its own connection.
+      if (changed) this.#remapped = this.#remap().catch(() => undefined);
+      await this.#remapped;
+      this.#giveUpWhenLate();
+      if (this.#typing !== typing || this.#x.closed) return;
       for (const keysym of keysyms.slice(start, start + taken)) this.#typeOne(keysym);
       await this.#x.settle();
       start += taken;
     }
+  }
+
+  async #remap(): Promise<void> {
+    this.#keymap.apply(this.#x);
+    await this.#x.settle();
+    await new Promise((resolve) => setTimeout(resolve, REMAP_SETTLE_MS));
+  }
+
+  #giveUpWhenLate(): void {
+    const oldest = this.#waiting.find((entry) => entry.kind !== 'text');
+    if (oldest && performance.now() - oldest.atMs > MAX_WAITING_MS) this.dropText();
   }
 
   #typeOne(keysym: number): void {
@@ -177,6 +258,11 @@ export class XInput {
   #fakeButton(button: number, down: boolean): void {
     this.#test.FakeInput(down ? this.#test.ButtonPress : this.#test.ButtonRelease, button, 0, 0, 0, 0);
   }
+}
+
+/** Many moves that became one may be longer than a request can say, and than any display is wide. */
+function clampInt16(value: number): number {
+  return Math.max(-0x8000, Math.min(value, 0x7fff));
 }
 
 function isCased(keysym: number): boolean {

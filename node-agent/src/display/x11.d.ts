@@ -14,6 +14,8 @@ declare module 'x11' {
     target?: number;
     property?: number;
     time?: number;
+    /** Modifiers that are locked, of an XkbStateNotify. */
+    lockedMods?: number;
     keycode: number;
     x: number;
     y: number;
@@ -39,6 +41,20 @@ declare module 'x11' {
     ButtonRelease: number;
     MotionNotify: number;
     FakeInput(type: number, detail: number, time: number, window: number, x: number, y: number): void;
+  }
+
+  export interface XKeyboard extends XExtension {
+    UseCoreKbd: number;
+    EventType: { StateNotify: number };
+    SelectEvents(
+      device: number,
+      affected: number,
+      clear: number,
+      selectAll: number,
+      affectMap: number,
+      map: number,
+      details: { stateNotify: [affected: number, selected: number] },
+    ): void;
   }
 
   export interface CursorImage {
@@ -123,6 +139,7 @@ declare module 'x11' {
     AllocID(): number;
     ReleaseID(id: number): void;
     require(extension: 'xtest', callback: Reply<XTest>): void;
+    require(extension: 'xkb', callback: Reply<XKeyboard>): void;
     require(extension: 'fixes', callback: Reply<XFixes>): void;
     require(extension: 'damage', callback: Reply<XDamage>): void;
     require(extension: 'randr', callback: Reply<XRandr>): void;

@@ -44,6 +44,11 @@ export class SessionInput {
     this.#gamepads?.takeOver(pads);
   }
 
+  /** Text that waits to be typed is given up; nothing waits behind it any more. */
+  dropText(): void {
+    this.#device?.dropText();
+  }
+
   perform(actions: readonly InputAction[]): void {
     for (const action of actions) {
       if (action.do === 'pad_on') this.#gamepads?.on(action.index);
