@@ -51,6 +51,12 @@ export type PeerFailure = 'ice_timeout' | 'video_rejected' | 'answer_rejected';
 /** How the connection itself ended: while keys were agreed on, or later. */
 export type PeerEnd = 'handshake_failed' | 'connection_failed';
 
+/**
+ * What became of a message: full = the channel is not open, or its buffer beyond the limit, and the message may be
+ * sent later; refused = this viewer will not get it.
+ */
+export type SendResult = 'sent' | 'full' | 'refused';
+
 export interface PeerEvents {
   onOffer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
@@ -105,6 +111,7 @@ export class Peer {
   #unsent: { candidate: string; mid: string }[] | null = [];
   #candidatesTimer: NodeJS.Timeout | null = null;
   #state: PeerState = 'offered';
+  #toldOfDuplicate = false;
   #dataMid = 'data';
   #timer: NodeJS.Timeout | null = null;
   #connectionState = 'new';
@@ -144,7 +151,7 @@ export class Peer {
   answer(sdp: string): void {
     const { events } = this.#options;
     if (this.#state !== 'offered') {
-      if (this.#state !== 'closed') events.onDescriptionFailed('duplicate_answer', 'answered already', true);
+      this.#refuseDuplicate();
       return;
     }
     const reading = readAnswer(sdp);
@@ -194,11 +201,18 @@ export class Peer {
     else this.#held.push(candidate);
   }
 
-  /** @returns false when the channel is not open or its buffer is beyond the limit; the message is not sent */
-  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): boolean {
+  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult {
     const open = this.#channels.get(channel);
-    if (this.#state === 'closed' || !open?.isOpen() || open.bufferedAmount() > maxBufferedBytes) return false;
-    return typeof data === 'string' ? open.sendMessage(data) : open.sendMessageBinary(data);
+    if (this.#state === 'closed' || !open?.isOpen() || open.bufferedAmount() > maxBufferedBytes)
+      return 'full';
+    try {
+      if (typeof data === 'string') open.sendMessage(data);
+      else open.sendMessageBinary(data);
+      return 'sent';
+    } catch {
+      // Longer than the viewer's answer allows, or the channel closed between the check and the call.
+      return 'refused';
+    }
   }
 
   close(): void {
@@ -377,6 +391,13 @@ export class Peer {
     } catch {
       // A candidate that the library cannot use is one path less, nothing more.
     }
+  }
+
+  /** The first one is worth a word. */
+  #refuseDuplicate(): void {
+    if (this.#state === 'closed' || this.#toldOfDuplicate) return;
+    this.#toldOfDuplicate = true;
+    this.#options.events.onDescriptionFailed('duplicate_answer', 'answered already', true);
   }
 
   #refuse(kind: 'rejected' | 'parse', reason: string): void {

@@ -197,6 +197,17 @@ describe('one negotiation per peer connection', () => {
     expect(offers()).toHaveLength(2);
   });
 
+  test('of a hundred more answers to one offer the first is told of', async () => {
+    attach(1);
+    await untilOffers(1);
+    const pc_id = offers()[0]?.pc_id ?? '';
+    let sdp = '';
+    answer(1, { edit: (real) => (sdp = real) });
+    await until(() => sdp !== '');
+    for (let count = 0; count < 100; count++) peers.onSignal(1, { type: 'answer', pc_id, sdp });
+    expect(events.filter((event) => event === 'webrtc.remote_description_failed')).toHaveLength(1);
+  });
+
   test('after detach nothing is said any more, and nothing is heard', async () => {
     attach(1);
     await untilOffers(1);
@@ -308,6 +319,26 @@ describe('the answer decides whether there is a picture, not which codec it has'
     answer(1, { edit: (sdp) => sdp.replace(/^m=video \d+/m, 'm=video 0') });
     await until(() => errors().length > 0);
     expect(errors()).toEqual(['video_rejected']);
+  });
+});
+
+describe('a viewer that takes messages of one byte', () => {
+  test('gets none, and its session goes on', async () => {
+    let sent = 0;
+    attach(1);
+    await untilOffers(1);
+    answer(1, { edit: (sdp) => sdp.replace(/^a=max-message-size:\d+/m, 'a=max-message-size:1') });
+    await until(() => events.includes('viewer true'));
+    await until(() => {
+      peers.forEach((channels) => {
+        channels.clipboard('a text of the session');
+        sent++;
+      });
+      return sent > 20;
+    });
+    expect(peers.active?.send('control', 'xx', 0)).toBe('refused');
+    expect(peers.active?.send('control', 'x', 0)).toBe('sent');
+    expect(events).not.toContain('viewer false');
   });
 });
 

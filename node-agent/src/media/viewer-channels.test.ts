@@ -1,5 +1,7 @@
 import {
+  type AgentControl,
   type ChannelName,
+  CURSOR_SHAPES_KEPT,
   decodeInput,
   encodeButton,
   encodeControl,
@@ -16,12 +18,13 @@ import {
   parseAgentControl,
 } from '@footlight/protocol/input';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { XInput } from '../display/x-input.ts';
 import { Gamepads } from '../input/gamepads.ts';
 import { FakeDeviceFile } from '../input/testing/fake-device-file.ts';
 import { TouchScreen } from '../input/touch-screen.ts';
 import { ABS, EV } from '../input/uinput-layout.ts';
+import type { SendResult } from './peer.ts';
 import { SessionInput } from './session-input.ts';
 import { ViewerChannels } from './viewer-channels.ts';
 
@@ -40,9 +43,15 @@ let performed: unknown[][];
 let offences: string[];
 let clipboards: string[];
 let open: ViewerChannels[];
+/** Times that waiting text was given up (count). */
+let dropped: number;
+/** What becomes of messages to viewers. */
+let outcome: SendResult;
 
 beforeEach(() => {
   nowMs = 0;
+  outcome = 'sent';
+  dropped = 0;
   [performed, offences, clipboards, open] = [[], [], [], []];
   file = new FakeDeviceFile();
   gamepads = new Gamepads({
@@ -66,6 +75,7 @@ beforeEach(() => {
     moveBy: record('moveBy'),
     wheel: record('wheel'),
     text: record('text'),
+    dropText: () => dropped++,
   } as unknown as XInput;
   input.connect(display, null);
 });
@@ -99,8 +109,8 @@ function connect(): Connected {
     clock: { wallMs: () => nowMs, monotonicMs: () => nowMs },
     input,
     send: (channel, data) => {
-      sent.push({ channel, data });
-      return true;
+      if (outcome === 'sent') sent.push({ channel, data });
+      return outcome;
     },
     onClipboard: (text) => clipboards.push(text),
     onFreeze: () => undefined,
@@ -112,6 +122,18 @@ function connect(): Connected {
   channels.onOpen('control');
   channels.setActive(true);
   return { channels, sent };
+}
+
+/** Control messages of one type that went out. */
+function toldOf<T extends AgentControl['type']>(
+  sent: Connected['sent'],
+  type: T,
+): Extract<AgentControl, { type: T }>[] {
+  return sent.flatMap(({ channel, data }) => {
+    const parsed = channel === 'control' ? parseAgentControl(String(data)) : null;
+    const message = parsed?.kind === 'message' ? parsed.message : null;
+    return message?.type === type ? [message as Extract<AgentControl, { type: T }>] : [];
+  });
 }
 
 const stamp = (seq: number, t = 0) => ({ seq, t });
@@ -250,11 +272,7 @@ describe('a second viewer', () => {
 
   test('what apps copy goes out five times a second; of the rest the newest follows', () => {
     const { channels, sent } = connect();
-    const texts = () =>
-      sent.flatMap(({ channel, data }) => {
-        const parsed = channel === 'control' ? parseAgentControl(String(data)) : null;
-        return parsed?.kind === 'message' && parsed.message.type === 'clipboard' ? [parsed.message.text] : [];
-      });
+    const texts = () => toldOf(sent, 'clipboard').map(({ text }) => text);
     for (let count = 0; count < 9; count++) channels.clipboard(`${count}`);
     expect(texts()).toEqual(['0', '1', '2', '3', '4']);
     nowMs = 999;
@@ -266,11 +284,66 @@ describe('a second viewer', () => {
     expect(texts()).toEqual(['0', '1', '2', '3', '4', '8']);
   });
 
+  test.each([
+    ['65,536 new lines', '\n'.repeat(65_536)],
+    ['64 KiB of control characters', '\u0001'.repeat(65_536)],
+    ['more than 64 KiB', 'é'.repeat(32_769)],
+  ])('%s make a message that no viewer takes, and are not sent', (_name, text) => {
+    const { channels, sent } = connect();
+    channels.clipboard(text);
+    expect(toldOf(sent, 'clipboard')).toEqual([]);
+    channels.clipboard('after it');
+    expect(toldOf(sent, 'clipboard')).toHaveLength(1);
+  });
+
   test('text beyond 64 KiB is malformed and reaches nobody', () => {
     const { channels } = connect();
     channels.onMessage('control', JSON.stringify({ type: 'clipboard', text: 'x'.repeat(65_537) }));
     channels.onMessage('control', JSON.stringify({ type: 'clipboard', text: 'é'.repeat(32_769) }));
     expect(clipboards).toEqual([]);
+  });
+});
+
+describe('pointer shapes', () => {
+  const shape = (number: number) => ({
+    type: 'cursor' as const,
+    id: `${number}`,
+    width: 1,
+    height: 1,
+    hot_x: 0,
+    hot_y: 0,
+    png: 'iVBORw0KGgo=',
+  });
+  const shapes = (sent: Connected['sent']) => toldOf(sent, 'cursor').map(({ id }) => Number(id));
+  const shown = (sent: Connected['sent']) => toldOf(sent, 'cursor_use').at(-1)?.id;
+
+  test('go over the channel once, and again when the viewer has forgotten them for newer ones', () => {
+    const { channels, sent } = connect();
+    for (let number = 0; number < CURSOR_SHAPES_KEPT; number++) channels.cursor(shape(number));
+    channels.cursor(shape(0));
+    expect(shapes(sent)).toHaveLength(CURSOR_SHAPES_KEPT);
+    channels.cursor(shape(CURSOR_SHAPES_KEPT));
+    sent.length = 0;
+    channels.cursor(shape(1));
+    channels.cursor(shape(0));
+    expect(shapes(sent)).toEqual([0]);
+    expect(shown(sent)).toBe('0');
+  });
+
+  test('of more than wait for a full channel the oldest go, and are sent when they are used again', () => {
+    vi.useFakeTimers();
+    const { channels, sent } = connect();
+    outcome = 'full';
+    for (let number = 0; number < 40; number++) channels.cursor(shape(number));
+    channels.cursor(shape(39));
+    outcome = 'sent';
+    vi.advanceTimersByTime(100);
+    vi.useRealTimers();
+    expect(shapes(sent)).toEqual(Array.from({ length: 16 }, (_, index) => 24 + index));
+    expect(shown(sent)).toBe('39');
+    channels.cursor(shape(3));
+    channels.cursor(shape(39));
+    expect(shapes(sent).slice(16)).toEqual([3]);
   });
 });
 
@@ -483,6 +556,17 @@ test('of more than 2,000 moves in a second the rest is dropped, and the next sec
   nowMs += 1_000;
   move();
   expect(performed).toHaveLength(MOTION_RATE_PER_SECOND + 1);
+});
+
+test('text that waits to be typed is given up with everything else, but not by a viewer whose input does not count', () => {
+  const { channels } = connect();
+  channels.onMessage('input', Buffer.from(encodeInput({ kind: 'release_all', ...stamp(1) })));
+  expect(dropped).toBe(1);
+  channels.setActive(false);
+  expect(dropped).toBe(2);
+  channels.onMessage('input', Buffer.from(encodeInput({ kind: 'release_all', ...stamp(2) })));
+  channels.releaseAll();
+  expect(dropped).toBe(2);
 });
 
 test('what is held is let go after three seconds without a word', () => {

@@ -5,12 +5,14 @@ import {
   type ChannelName,
   CLIPBOARD_PER_SECOND,
   CONTROL_BUFFER_BYTES,
+  CURSOR_SHAPES_KEPT,
   decodeInput,
   encodeControl,
   encodeFrame,
   encodePong,
   encodeRumble,
   FREEZE_PER_SECOND,
+  fitsClipboard,
   INPUT_PROTOCOL,
   type InputMessage,
   MOTION_BUFFER_BYTES,
@@ -21,6 +23,7 @@ import { type FrameFacts, FrameTiming } from './frame-timing.ts';
 import { InputGuard, RateWindow } from './input-guard.ts';
 import { InputState } from './input-state.ts';
 import type { MediaClock } from './media-clock.ts';
+import type { SendResult } from './peer.ts';
 import type { SessionInput } from './session-input.ts';
 
 /**
@@ -33,7 +36,7 @@ export interface ViewerChannelsOptions {
   stream: StreamSpec;
   clock: MediaClock;
   input: SessionInput;
-  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): boolean;
+  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
   onClipboard(text: string): void;
   onFreeze(): void;
   /** The viewer broke the rules; the connection is to be closed. */
@@ -67,7 +70,8 @@ export class ViewerChannels {
   #active = false;
   #closed = false;
   #viewerDrawsCursor = true;
-  #shapesSent = new Set<number | string>();
+  /** Shapes that the viewer still has, oldest first. */
+  readonly #shapesSent = new Set<number | string>();
 
   constructor(options: ViewerChannelsOptions) {
     this.#options = options;
@@ -142,21 +146,22 @@ export class ViewerChannels {
       return;
     }
     const limit = replaceable ? CONTROL_BUFFER_BYTES : Number.POSITIVE_INFINITY;
-    if (!this.#options.send('control', encodeControl(message), limit) && replaceable) this.#hold(message);
+    const result = this.#options.send('control', encodeControl(message), limit);
+    if (result === 'full' && replaceable) this.#hold(message);
+    if (result === 'sent' && message.type === 'cursor') this.#noteShape(message.id);
   }
 
-  /** A cursor shape and its use; the shape goes over the channel once. */
+  /** A cursor shape and its use; the shape goes over the channel once, as long as the viewer keeps it. */
   cursor(shape: Extract<AgentControl, { type: 'cursor' }> | null): void {
     if (!this.#viewerDrawsCursor) return;
-    if (shape && !this.#shapesSent.has(shape.id)) {
-      this.#shapesSent.add(shape.id);
-      this.control(shape);
-    }
+    const waits = this.#pending.some((message) => message.type === 'cursor' && message.id === shape?.id);
+    if (shape && !waits && !this.#shapesSent.has(shape.id)) this.control(shape);
     this.control({ type: 'cursor_use', id: shape?.id ?? null });
   }
 
-  /** What an app copied; over the rate only the newest is kept, and goes out when it may. */
+  /** What an app copied; over the rate only the newest is kept, and goes out when it may. Too long, it does not. */
   clipboard(text: string): void {
+    if (!fitsClipboard(text)) return;
     this.#copied = text;
     this.#tellCopied();
   }
@@ -175,6 +180,8 @@ export class ViewerChannels {
   }
 
   releaseAll(): void {
+    // Of a viewer whose input does not count no text waits.
+    if (this.#active) this.#options.input.dropText();
     const actions = this.#state.release();
     if (actions.length > 0) this.#options.input.perform(actions);
   }
@@ -204,6 +211,7 @@ export class ViewerChannels {
       return;
     }
     if (!this.#active) return;
+    if (message.kind === 'release_all') this.#options.input.dropText();
     const actions = this.#state.apply(message, this.#options.input.locks);
     if (actions === null) return;
     this.#options.input.perform(actions);
@@ -252,8 +260,19 @@ export class ViewerChannels {
   #hold(message: AgentControl): void {
     // A shape that waits is still needed by its use; everything else is replaced by its successor.
     if (message.type !== 'cursor') this.#pending = this.#pending.filter(({ type }) => type !== message.type);
-    if (this.#pending.length < MAX_PENDING_CURSORS) this.#pending.push(message);
+    this.#pending.push(message);
+    const shapes = this.#pending.filter(({ type }) => type === 'cursor');
+    // The one in use is the newest.
+    if (shapes.length > MAX_PENDING_CURSORS)
+      this.#pending = this.#pending.filter((waiting) => waiting !== shapes[0]);
     this.#flushTimer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+  }
+
+  /** The viewer forgets the oldest one beyond the number that it keeps. */
+  #noteShape(id: number | string): void {
+    this.#shapesSent.add(id);
+    const [oldest] = this.#shapesSent;
+    if (this.#shapesSent.size > CURSOR_SHAPES_KEPT && oldest !== undefined) this.#shapesSent.delete(oldest);
   }
 
   #flush(): void {

@@ -40,6 +40,7 @@ describe('from the page to the session', () => {
     ['a text of 64 KiB', 'a'.repeat(LIMIT), 'sent'],
     ['one byte more', 'a'.repeat(LIMIT + 1), 'too_long'],
     ['fewer characters of more bytes', '漢'.repeat(LIMIT / 2), 'too_long'],
+    ['new lines, which take two bytes each in the message', '\n'.repeat(LIMIT), 'too_long'],
   ])('%s: %#', (_what, text, outcome) => {
     expect(bridge.toSession(text)).toBe(outcome);
     expect(sent).toEqual(outcome === 'sent' ? [text] : []);

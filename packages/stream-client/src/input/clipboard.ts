@@ -2,8 +2,7 @@
  * The clipboard in both directions. Text of the page goes to the session when the person pastes; text of the app goes
  * to the page's clipboard, at once where the browser allows it, else with the next gesture. Never logged.
  */
-import { fitsUtf8 } from '@footlight/protocol';
-import { CLIPBOARD_PER_SECOND, MAX_CLIPBOARD_BYTES } from '@footlight/protocol/input';
+import { CLIPBOARD_PER_SECOND, fitsClipboard } from '@footlight/protocol/input';
 import type { Environment } from '../types.ts';
 
 export class ClipboardBridge {
@@ -20,7 +19,7 @@ export class ClipboardBridge {
 
   /** @returns not_now: nobody listens, or the session got as many as it takes in a second */
   toSession(text: string): 'sent' | 'too_long' | 'not_now' {
-    if (!fitsUtf8(text, MAX_CLIPBOARD_BYTES)) return 'too_long';
+    if (!fitsClipboard(text)) return 'too_long';
     const nowMs = this.#environment.monotonicMs();
     this.#sentAtMs = this.#sentAtMs.filter((atMs) => nowMs - atMs < 1000);
     if (this.#sentAtMs.length >= CLIPBOARD_PER_SECOND || !this.#send(text)) return 'not_now';

@@ -1,8 +1,7 @@
 /** The session's pointer shapes as the surface's CSS cursor. */
-import type { Cursor, CursorUse } from '@footlight/protocol/input';
+import { CURSOR_SHAPES_KEPT, type Cursor, type CursorUse } from '@footlight/protocol/input';
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
-const MAX_SHAPES = 128;
 
 /** CSS value of a shape; null when it is not a picture that may stand in a style. */
 export function cursorCss(cursor: Cursor): string | null {
@@ -29,7 +28,7 @@ export class CursorShapes {
     if (css === null) return;
     this.#shapes.delete(cursor.id);
     this.#shapes.set(cursor.id, css);
-    if (this.#shapes.size > MAX_SHAPES) {
+    if (this.#shapes.size > CURSOR_SHAPES_KEPT) {
       const oldest = this.#shapes.keys().next().value;
       if (oldest !== undefined) this.#shapes.delete(oldest);
     }
