@@ -18,6 +18,7 @@ export const hostPackages = [
   { name: 'pulseaudio', why: 'the audio sink of a session' },
   { name: 'pulseaudio-utils', why: 'asks that audio server whether it is up' },
   { name: 'dbus', why: 'the session bus of an app' },
+  { name: 'perl-base', why: 'gives an app its environment' },
   { name: 'libgl1-mesa-dri', why: 'OpenGL in software where there is no GPU' },
   { name: 'libgstreamer1.0-0', why: 'capture and encoding' },
   { name: 'gstreamer1.0-plugins-base', why: 'Opus, colour conversion' },

@@ -12,6 +12,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   pulseaudio: 'pulseaudio',
   'matchbox-window-manager': 'matchbox-window-manager',
   'dbus-run-session': 'dbus',
+  perl: 'perl-base',
   setpriv: 'util-linux',
   unshare: 'util-linux',
   prlimit: 'util-linux',

@@ -25,6 +25,8 @@ export interface Child {
 export interface ChildOptions {
   env: Record<string, string>;
   cwd?: string;
+  /** What the child reads from its stdin; left out: nothing. */
+  input?: string;
   /** Receives stdout and stderr; without it both go nowhere. */
   onOutput?: (chunk: Buffer) => void;
   /** Gives the child one more pipe as descriptor 3: what it writes there comes to `onReport`. */
@@ -47,7 +49,12 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
     env: options.env,
     extendEnv: false,
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    stdio: ['ignore', output, output, ...third] as ['ignore', 'pipe', 'pipe'],
+    ...(options.input === undefined ? {} : { input: options.input }),
+    stdio: [options.input === undefined ? 'ignore' : 'pipe', output, output, ...third] as [
+      'ignore',
+      'pipe',
+      'pipe',
+    ],
     detached: true,
     buffer: false,
     reject: false,

@@ -1,5 +1,7 @@
-import { SESSION_VARIABLE } from './proc-table.ts';
-import type { SessionDirs, SessionUser } from './runtime.ts';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { APP_VARIABLE, SESSION_VARIABLE } from './proc-table.ts';
+import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
 
 /**
  * Command line for a helper of a session: it takes the session's user and dies with this agent.
@@ -29,6 +31,55 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
     if (value !== undefined) env[name] = value;
   }
   return env;
+}
+
+/**
+ * Takes its environment from stdin, `NAME=value` with a NUL behind each, and becomes the command. Perl, because a
+ * shell cannot hold every name and node takes too long to start.
+ */
+const TAKE_ENVIRONMENT = `
+local $/;
+%ENV = map { /\\A([^=]+)=(.*)\\z/s } split /\\0/, <STDIN>;
+open STDIN, '<', '/dev/null';
+exec { $ARGV[0] } @ARGV;
+print STDERR "$ARGV[0]: $!\\n";
+exit 127;
+`;
+
+/**
+ * Command line that runs another with an environment that comes from its stdin (`environmentInput`). It stands where
+ * nothing is root any more: variables such as PATH and LD_PRELOAD make every program that is started with them run
+ * somebody else's code. In arguments all users of the host could read the values.
+ */
+export function withEnvironmentFromInput(argv: readonly string[]): string[] {
+  return ['perl', '-e', TAKE_ENVIRONMENT, '--', ...argv];
+}
+
+/**
+ * Where one of the host's own programs is, for a command line that is run with an app's PATH; the name alone where it
+ * is nowhere.
+ */
+export function hostProgram(name: string): string {
+  const places = PATH.split(':').map((dir) => join(dir, name));
+  return places.find((path) => existsSync(path)) ?? name;
+}
+
+/** @param env neither names nor values hold a NUL */
+export function environmentInput(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `${name}=${value}\0`)
+    .join('');
+}
+
+/**
+ * The environment of the programs between the agent and an app, some of which run as root: nothing of the app's, but
+ * the marks that leftovers are found by.
+ */
+export function launchEnvironment({
+  sessionId,
+  instance,
+}: Pick<AppSurroundings, 'sessionId' | 'instance'>): Record<string, string> {
+  return { PATH, [SESSION_VARIABLE]: sessionId, [APP_VARIABLE]: instance };
 }
 
 /** The environment of a helper of a session: its display server, sound server and window manager. */

@@ -1,13 +1,43 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../platform/clock.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
 import { APP_TMP_BYTES, canIsolate, ProcessRuntime } from './process.ts';
+import type { AppSurroundings } from './runtime.ts';
 
 const SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
 const USER = { uid: 70_250, gid: 70_250, groups: [] };
 const isRoot = process.getuid?.() === 0;
+const WHO_AM_I = [
+  'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|CapEff" /proc/self/status',
+  'df --block-size=1 --output=target,size /tmp /dev/shm',
+  // tail keeps what it may have to print.
+  'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
+].join('; ');
+/** Every program that is run on the way to an app, or could be. */
+const ON_THE_WAY = [
+  'setpriv',
+  'unshare',
+  'sh',
+  'mount',
+  'mkdir',
+  'prlimit',
+  'env',
+  'perl',
+  'grep',
+  'dbus-daemon',
+];
 
 function canLimit(): boolean {
   const group = makeCgroup('probe-of-the-tests', { memoryBytes: 64 * 1024 * 1024, cpus: 0 });
@@ -27,32 +57,33 @@ describe.each([
   });
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
+  async function start(args: string[], env: Record<string, string>) {
+    const dirs = sessionDirs(stateDir, SESSION);
+    rmSync(dirs.root, { recursive: true, force: true });
+    await makeSessionDirs(dirs, USER);
+    const surroundings: AppSurroundings = {
+      sessionId: SESSION,
+      instance: SESSION,
+      user: USER,
+      dirs,
+      home: dirs.home,
+      display: ':0',
+      displaySocket: `${stateDir}/X0`,
+      pulseServer: null,
+    };
+    const runtime = new ProcessRuntime({ isolated, memoryMb: 64, pids: 321, cpus: 0 }, systemClock);
+    const app = await runtime.start(
+      { image: '', args, env, mounts: [], gpu: false, label: 'a test' },
+      surroundings,
+    );
+    return { app, home: dirs.home };
+  }
+
   test.skipIf(!isRoot)(
     'as the session’s user, with its limits and without new rights, never as root',
     async () => {
       if (isolated) expect(await canIsolate()).toBe(true);
-      const dirs = sessionDirs(stateDir, SESSION);
-      await makeSessionDirs(dirs, USER);
-      const runtime = new ProcessRuntime({ isolated, memoryMb: 64, pids: 321, cpus: 0 }, systemClock);
-      const script = [
-        'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|CapEff" /proc/self/status',
-        'df --block-size=1 --output=target,size /tmp /dev/shm',
-        // tail keeps what it may have to print.
-        'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
-      ].join('; ');
-      const app = await runtime.start(
-        { image: '', args: ['/bin/sh', '-c', script], env: {}, mounts: [], gpu: false, label: 'who am I' },
-        {
-          sessionId: SESSION,
-          instance: SESSION,
-          user: USER,
-          dirs,
-          home: dirs.home,
-          display: ':0',
-          displaySocket: `${stateDir}/X0`,
-          pulseServer: null,
-        },
-      );
+      const { app } = await start(['/bin/sh', '-c', WHO_AM_I], {});
       await app.exited;
       await app.stop(0);
       const lines = app.logTail().split('\n');
@@ -69,6 +100,49 @@ describe.each([
       expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^/tmp +${APP_TMP_BYTES}$`)));
       expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^/dev/shm +${APP_TMP_BYTES}$`)));
       if (canLimit()) expect(lines).toContain('got 0');
+    },
+  );
+
+  test.skipIf(!isRoot)(
+    'whose variables reach nothing that runs as root, and the app as they are',
+    async () => {
+      const planted = join(stateDir, 'planted');
+      mkdirSync(planted);
+      chmodSync(planted, 0o1777);
+      for (const name of ON_THE_WAY) {
+        const script = `#!/bin/sh\n: >"${planted}/ran-${name}-$$"\n`;
+        writeFileSync(join(planted, name), script, { mode: 0o755 });
+      }
+      const env = {
+        PATH: planted,
+        // The loader writes a file for each program that heeds its variables, LD_PRELOAD among them.
+        LD_DEBUG: 'libs',
+        LD_DEBUG_OUTPUT: join(planted, 'loader'),
+        LD_LIBRARY_PATH: planted,
+        ENV: join(planted, 'ENV'),
+        'NOT.A-SHELL NAME': 'kept',
+        EVERYTHING: ` "quoted" 'single' $HOME \\ \n\t\u0001 é 💡 a=b `,
+        EMPTY: '',
+        LC_ALL: 'xx_XX.no-such',
+      };
+      try {
+        const { app, home } = await start(
+          ['/bin/sh', '-c', '/bin/cat /proc/$$/environ >"$HOME/environ"'],
+          env,
+        );
+        await app.exited;
+        await app.stop(0);
+        const ran = readdirSync(planted).filter((name) => /^(ran|loader)/.test(name));
+        expect(ran.filter((name) => statSync(join(planted, name)).uid !== USER.uid)).toEqual([]);
+        expect(ran).toContainEqual(expect.stringMatching(/^loader/));
+        const seen = readFileSync(join(home, 'environ'), 'utf8').split('\0');
+        expect(seen).toEqual(
+          expect.arrayContaining(Object.entries(env).map(([name, value]) => `${name}=${value}`)),
+        );
+        expect(seen).toEqual(expect.arrayContaining([`HOME=${home}`, 'DISPLAY=:0']));
+      } finally {
+        rmSync(planted, { recursive: true, force: true });
+      }
     },
   );
 });

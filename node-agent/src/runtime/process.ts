@@ -7,7 +7,14 @@ import { PRODUCT_ROOT } from '../install-location.ts';
 import { type Clock, delay, within } from '../platform/clock.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
 import { type Child, sendSignal, startChild } from './child.ts';
-import { baseEnvironment, userOptions } from './launch-line.ts';
+import {
+  baseEnvironment,
+  environmentInput,
+  hostProgram,
+  launchEnvironment,
+  userOptions,
+  withEnvironmentFromInput,
+} from './launch-line.ts';
 import { LogRing } from './log-ring.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
 import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
@@ -27,12 +34,13 @@ export interface ProcessRuntimeOptions {
  * Runs an app as a process of this host.
  *
  * Isolated (the agent is root): agent → setpriv (parent-death signal) → unshare → enter-session.sh as process 1 of
- * a process namespace → prlimit → setpriv (the session's user) → dbus-run-session → app. Killing process 1 ends
+ * a process namespace → prlimit → setpriv (the session's user) → perl (takes the app's environment) →
+ * dbus-run-session → app. Killing process 1 ends
  * the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
  * unshare's death kills process 1.
  *
  * Plain: agent → guard-session.sh at the head of a process group → (as root: prlimit → setpriv, the session's user)
- * → app, and without root dbus-run-session → app. What leaves the group is found by the session's variable in its environment.
+ * → perl → app, and without root dbus-run-session → app. What leaves the group is found by the session's variable in its environment.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
@@ -44,18 +52,21 @@ export class ProcessRuntime implements Runtime {
   }
 
   async start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp> {
-    const env = appEnvironment(app, surroundings, this.#options.isolated);
-    const withBus = ['dbus-run-session', '--', ...app.args];
+    const env = launchEnvironment(surroundings);
+    const input = environmentInput(appEnvironment(app, surroundings, this.#options.isolated));
+    const dbusDaemon = `--dbus-daemon=${hostProgram('dbus-daemon')}`;
+    const withBus = [hostProgram('dbus-run-session'), dbusDaemon, '--', ...app.args];
     const log = new LogRing();
     if (!this.#options.isolated) {
       // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
       const command = surroundings.user === null ? withBus : app.args;
       const argv = [
         ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.instance],
-        ...this.#asUser(surroundings.user, command),
+        ...this.#asUser(surroundings.user, withEnvironmentFromInput(command)),
       ];
       const child = await startChild(argv, {
         env,
+        input,
         cwd: surroundings.home,
         lifeline: true,
         onOutput: (chunk) => log.add(chunk),
@@ -68,7 +79,7 @@ export class ProcessRuntime implements Runtime {
     });
     try {
       const argv = await this.#isolatedLine(surroundings, cgroup, withBus);
-      const child = await startChild(argv, { env, cwd: '/', onOutput: (chunk) => log.add(chunk) });
+      const child = await startChild(argv, { env, input, cwd: '/', onOutput: (chunk) => log.add(chunk) });
       return new IsolatedApp(child, log, cgroup, this.#clock);
     } catch (error) {
       removeCgroupDirs(cgroup?.dirs ?? []);
@@ -100,7 +111,7 @@ export class ProcessRuntime implements Runtime {
       ...keep.flatMap((path) => ['--keep', path]),
       '--',
       // In the home, which the session's user may enter and the agent's root need not.
-      ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...command]),
+      ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...withEnvironmentFromInput(command)]),
     ];
   }
 

@@ -299,6 +299,8 @@ describe('what a host takes', () => {
     ['processes forbidden', () => undefined, { processRuntime: false }, 'policy'],
     ['an empty command', (a) => Object.assign(a.app, { args: [''] }), {}, 'policy'],
     ['a NUL', (a) => Object.assign(a.app, { args: ['a\0b'] }), {}, 'policy'],
+    ['a NUL in a variable', (a) => Object.assign(a.app, { env: { A: '1\0B=2' } }), {}, 'policy'],
+    ['a NUL in its name', (a) => Object.assign(a.app, { env: { 'A\0B': '1' } }), {}, 'policy'],
     ['network none', (a) => Object.assign(a.app, { network: 'none' }), {}, null],
     [
       'an engine, but no digest',

@@ -63,6 +63,8 @@ function appRefusal(app: AppSpec, host: HostFacts): Refusal | null {
     return refuse('policy', 'a process needs a command in args');
   if (app.args.some((arg) => arg.includes('\0')))
     return refuse('policy', 'an argument holds a NUL character');
+  if (Object.entries(app.env).some((entry) => entry.join().includes('\0')))
+    return refuse('policy', 'a variable of env holds a NUL character');
   if (app.mounts.length > 0) return refuse('policy', `a process takes no mounts: ${app.mounts[0]}`);
   if (app.network === 'bridge') return refuse('policy', 'a process takes no network setting: bridge');
   return null;
