@@ -22,8 +22,10 @@ import { enterServiceGroup } from './runtime/cgroups.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
 import { HomeLocks } from './sessions/home-locks.ts';
 import { removeLeftovers } from './sessions/leftovers.ts';
+import { Quarantine } from './sessions/quarantine.ts';
 import { STATE_DIR_BYTES } from './sessions/record.ts';
 import { type LaunchContext, Supervisor, unknownCommand } from './sessions/supervisor.ts';
+import { takeTenancy } from './sessions/tenancy.ts';
 import { UidPool } from './sessions/uid-pool.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -58,6 +60,7 @@ export class Agent {
   readonly #displays: DisplayWatch;
   readonly #console: HostConsole;
   readonly #workers: MediaWorkerPool;
+  readonly #quarantine: Quarantine;
   readonly #supervisor: Supervisor;
   readonly #link: ControlLink;
   #health: HealthServer | null = null;
@@ -71,12 +74,21 @@ export class Agent {
   private constructor(
     config: AgentConfig,
     deps: AgentDeps,
-    found: { isolated: boolean; workers: MediaWorkerPool; settings: HostSettings; screens: ConsoleScreens },
+    found: {
+      isolated: boolean;
+      workers: MediaWorkerPool;
+      settings: HostSettings;
+      screens: ConsoleScreens;
+      homes: HomeLocks;
+      uids: UidPool | null;
+      quarantine: Quarantine;
+    },
   ) {
-    const { isolated, workers, settings, screens } = found;
+    const { isolated, workers, settings, screens, homes, uids, quarantine } = found;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
+    this.#quarantine = quarantine;
     this.#settings = settings;
     this.#inventory = new Inventory(config, { ...deps, isolated, settings });
     this.restartAsked = new Promise((resolve) => {
@@ -93,7 +105,6 @@ export class Agent {
       clock: deps.clock,
       changed: () => this.#report(),
     });
-    const root = process.getuid?.() === 0;
     this.#supervisor = new Supervisor(
       { orphanSecs: config.orphanSecs, context: () => this.#launchContext(), console: this.#console },
       {
@@ -104,8 +115,9 @@ export class Agent {
           { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
           deps.clock,
         ),
-        homes: new HomeLocks(deps.clock),
-        uids: root ? new UidPool(config.processUids) : null,
+        homes,
+        uids,
+        quarantine,
         stateDir: config.stateDir,
       },
     );
@@ -132,11 +144,16 @@ export class Agent {
     // Before the first child, so that every one of them is born below it.
     enterServiceGroup();
     const isolated = await canIsolate();
-    const uids = new UidPool(config.processUids);
+    const range = new UidPool(config.processUids);
+    const uids = process.getuid?.() === 0 ? range : null;
+    const homes = new HomeLocks(deps.clock);
+    const quarantine = new Quarantine(deps);
     const screens = deps.screens ?? westonScreens();
     await removeLeftovers(config.stateDir, {
       ...deps,
-      ownsUid: (uid) => uids.contains(uid),
+      quarantine,
+      ownsUid: (uid) => range.contains(uid),
+      take: (tenant) => takeTenancy(tenant, uids, homes),
       reclaimConsole: () => screens.reclaim(),
     });
     const workers = createMediaWorkerPool({
@@ -145,7 +162,10 @@ export class Agent {
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
     const settings = await HostSettings.open(config.stateDir, config.knobs, deps.logger);
-    const agent = new Agent(config, deps, { isolated, workers, settings, screens });
+    const agent = new Agent(config, deps, {
+      ...{ isolated, workers, settings, screens },
+      ...{ homes, uids, quarantine },
+    });
     try {
       agent.#health = await serveHealth(config.healthHost, config.healthPort, () => ({
         sessions: agent.#supervisor.liveCount,
@@ -207,6 +227,7 @@ export class Agent {
 
   async #release(): Promise<void> {
     this.#displays.close();
+    this.#quarantine.close();
     await Promise.all([this.#workers.close(), this.#health?.close(), this.#settings.saved]);
   }
 
@@ -305,6 +326,6 @@ export class Agent {
 
   async #checkStorage(): Promise<void> {
     const now = await this.#inventory.storage().catch(() => this.#reportedStorage);
-    if (this.#link.connected && storageMoved(this.#reportedStorage, now)) await this.#link.sendCapacity();
+    if (this.#link.connected && storageMoved(this.#reportedStorage, now)) this.#report();
   }
 }

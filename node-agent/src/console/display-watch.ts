@@ -38,6 +38,8 @@ export class DisplayWatch {
     try {
       const now = await this.#displays.read();
       if (JSON.stringify(now) !== JSON.stringify(this.#last)) changed();
+    } catch {
+      // What cannot be read now is looked at again in a moment.
     } finally {
       this.#looking = false;
     }

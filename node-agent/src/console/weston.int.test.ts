@@ -10,6 +10,7 @@ import { systemClock } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { systemRandom } from '../platform/random.ts';
 import { removeLeftovers } from '../sessions/leftovers.ts';
+import { Quarantine } from '../sessions/quarantine.ts';
 import { makeSessionDirs, sessionDirs, writeRecord } from '../sessions/record.ts';
 import { processesOf } from '../testing/traces.ts';
 import { type Canvas, westonScreens } from './weston.ts';
@@ -92,9 +93,11 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     const display = await open();
     const dirs = sessionDirs(stateDir, SESSION);
     await writeRecord(dirs, { session_id: SESSION, uid: FORMER_UID, home: null, display: display.record });
+    const deps = { clock: systemClock, logger: silentLogger() };
     await removeLeftovers(stateDir, {
-      clock: systemClock,
-      logger: silentLogger(),
+      ...deps,
+      quarantine: new Quarantine(deps),
+      take: () => () => undefined,
       ownsUid: () => true,
       reclaimConsole: () => screens.reclaim(),
     });

@@ -4,6 +4,8 @@ import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 const RESTARTS = 3;
+/** One that could not be started is tried again after this, which counts as a restart. */
+const RETRY_MS = 1_000;
 
 export interface WindowManager {
   close(): Promise<void>;
@@ -12,27 +14,35 @@ export interface WindowManager {
 /**
  * Runs the kiosk window manager: every app window fills the screen, without a title bar. One that dies is started
  * again, three times at most; the session goes on without it after that.
+ * @throws when the first one cannot be started
  */
 export async function startWindowManager(
   options: HelperOptions & { display: string },
   deps: HelperDeps,
+  run: typeof startChild = startChild,
 ): Promise<WindowManager> {
   const { display, user, dirs } = options;
   let closing = false;
   let restartsLeft = RESTARTS;
   let child: Child;
   const start = async (): Promise<void> => {
-    child = await startChild(
+    child = await run(
       asSessionUser(user, ['matchbox-window-manager', '-use_titlebar', 'no', '-use_desktop_mode', 'plain']),
       {
         env: { ...helperEnvironment(deps.env, options.sessionId, dirs), DISPLAY: display },
         cwd: '/',
       },
     );
-    void child.exited.then(() => {
-      if (closing || restartsLeft-- <= 0) return;
-      return start();
-    });
+    void child.exited.then(restart);
+  };
+  const restart = async (): Promise<void> => {
+    while (!closing && restartsLeft-- > 0) {
+      try {
+        return await start();
+      } catch {
+        await delay(deps.clock, RETRY_MS);
+      }
+    }
   };
   await start();
   return {

@@ -210,7 +210,31 @@ export class ControlLink {
     });
   }
 
+  /** What keeps it from dialing, a disk that is full among it, may be over at the next attempt. */
   async #dial(): Promise<void> {
+    try {
+      await this.#connect();
+    } catch (error) {
+      const { delayMs, attempt } = decideRedial(
+        { kind: 'unreachable' },
+        this.#attempt,
+        this.#deps.random.number(),
+      );
+      this.#attempt = attempt;
+      this.#deps.logger.error(
+        { error: errorText(error), redial_ms: Math.round(delayMs) },
+        'link.cannot_dial',
+      );
+      this.#dialIn(delayMs);
+    }
+  }
+
+  #dialIn(delayMs: number): void {
+    if (this.#stopped) return;
+    this.#redialTimer = this.#deps.clock.setTimeout(() => void this.#dial(), delayMs);
+  }
+
+  async #connect(): Promise<void> {
     if (this.#stopped) return;
     const credential = await this.#credential();
     if (this.#stopped) return;
@@ -232,8 +256,9 @@ export class ControlLink {
   async #credential(): Promise<Credential> {
     const token = this.#options.enrollmentToken;
     if (this.#credentialKind() === 'enroll' && token !== null) {
+      const enrollId = await this.#deps.identity.enrollId();
       this.#enrolledAtMs = this.#deps.clock.monotonicMs();
-      return { kind: 'enroll', token, enrollId: await this.#deps.identity.enrollId() };
+      return { kind: 'enroll', token, enrollId };
     }
     return { kind: 'secret', secret: this.#identity?.node_secret ?? '' };
   }
@@ -350,7 +375,7 @@ export class ControlLink {
       );
     }
     this.#deps.logger.info({ ...end, redial_ms: Math.round(delayMs) }, 'link.lost');
-    this.#redialTimer = this.#deps.clock.setTimeout(() => void this.#dial(), delayMs);
+    this.#dialIn(delayMs);
   }
 
   #newPace(): TokenBucket {

@@ -1,4 +1,5 @@
-import { type AgentOptions, Agent as HttpsAgent } from 'node:https';
+import { readFileSync } from 'node:fs';
+import { Agent as HttpsAgent } from 'node:https';
 import { connect as netConnect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type ConnectionOptions, rootCertificates, type TLSSocket, connect as tlsConnect } from 'node:tls';
@@ -60,8 +61,8 @@ type SocketCallback = (error: Error | null, socket?: Duplex) => void;
 /** An https agent that verifies against the given certificates, or hands out only sockets with the pinned one. */
 function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>): HttpsAgent {
   const { controlCa, controlFingerprint } = options;
-  const trust: AgentOptions = controlCa === null ? {} : { ca: [...rootCertificates, controlCa] };
-  const agent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0, ...trust });
+  const ca = trustedCertificates(controlCa, systemCertificates());
+  const agent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0, ca });
   if (controlFingerprint !== null) {
     // Connected first and compared before http gets the socket: otherwise the headers would already be queued.
     const pinned = (request: ConnectionOptions, done: SocketCallback) => {
@@ -84,6 +85,27 @@ function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>
     Object.assign(agent, { createConnection: pinned });
   }
   return agent;
+}
+
+/** What the system trusts, as ca-certificates writes it; Node looks at its own list alone. */
+const SYSTEM_STORE = '/etc/ssl/certs/ca-certificates.crt';
+let systemStore: string | null | undefined;
+
+/** Read once. @returns null where there is none */
+function systemCertificates(): string | null {
+  if (systemStore === undefined) {
+    try {
+      systemStore = readFileSync(SYSTEM_STORE, 'utf8');
+    } catch {
+      systemStore = null;
+    }
+  }
+  return systemStore;
+}
+
+/** Certificates that may vouch for the control plane, in PEM. @param system those of this system; null = it has none */
+export function trustedCertificates(controlCa: string | null, system: string | null): string[] {
+  return [...rootCertificates, ...[system, controlCa].filter((pem) => pem !== null)];
 }
 
 function pinProblem(socket: TLSSocket, fingerprint: string): string | null {

@@ -11,7 +11,7 @@ export type ChildEntry = 'worker-main' | 'probe-main';
 
 export interface ChildEntryOptions {
   args?: string[];
-  /** Added to the inherited environment. */
+  /** On top of what is passed on of the agent's own environment. */
   env?: Record<string, string>;
   /** Called with each line that the child writes to stdout or stderr. */
   onOutput?: (line: string) => void;
@@ -29,7 +29,7 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
   const file = fileURLToPath(new URL(`./${entry}.${fromSource ? 'ts' : 'js'}`, import.meta.url));
   const forkOptions: ForkOptions = {
     // A child that starts up when its parent is gone already could not tell by its own ppid.
-    env: { ...process.env, ...options.env, [PARENT_PID_VARIABLE]: String(process.pid) },
+    env: { ...passedOn(process.env), ...options.env, [PARENT_PID_VARIABLE]: String(process.pid) },
     execArgv: fromSource ? loaderArguments() : [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // A worker becomes a session's user: it must not share the terminal that the agent was started in.
@@ -40,6 +40,19 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
     if (stream) createInterface({ input: stream }).on('line', (line) => options.onOutput?.(line));
   }
   return child;
+}
+
+/**
+ * Variables that a program of the agent may need: where it finds programs and files, locale and time zone, and
+ * whatever steers the native libraries of media. The agent's own, its credentials among them, are not for a process
+ * that becomes a session's user.
+ */
+const PASSED_ON =
+  /^(PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|DISPLAY|XAUTHORITY|XDG_\w+|PULSE_SERVER|LD_LIBRARY_PATH|FOOTLIGHT_\w+|GST_\w+|(G|DRI|MALLOC|ORC|LIBVA|CUDA|NVIDIA|MESA|VK|OPENSSL|NODE)_\w+)$/;
+
+/** Pure. */
+export function passedOn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => PASSED_ON.test(name)));
 }
 
 function loaderArguments(): string[] {

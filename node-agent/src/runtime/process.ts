@@ -20,6 +20,9 @@ import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVaria
 import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
 
 const DRAIN_LIMIT_MS = 200;
+/** SIGKILL ends a process at once, unless the kernel has it: after these rounds something else has to be done. */
+const KILL_ATTEMPTS = 100;
+const KILL_PERIOD_MS = 10;
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
 export interface ProcessRuntimeOptions {
@@ -220,12 +223,13 @@ class IsolatedApp extends ChildApp {
       for (const pid of this.#members()) sendSignal(pid, 'SIGTERM');
       await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
     }
-    if (this.child.alive) {
-      // Process 1 first: it is reaped only when its whole namespace is empty, and unshare waits for it.
-      for (const row of listProcesses()) if (row.ppid === this.child.pid) sendSignal(row.pid, 'SIGKILL');
-      await Promise.race([this.child.exited, delay(this.clock, 500)]);
-      this.child.signal('SIGKILL');
-      await this.child.exited;
+    for (let attempt = 0; this.child.alive; attempt++) {
+      if (attempt === KILL_ATTEMPTS) throw new Error('the app does not end');
+      // Process 1 alone: it is reaped only when its whole namespace is empty, and unshare waits for it.
+      const first = listProcesses().filter((row) => row.ppid === this.child.pid);
+      for (const row of first) sendSignal(row.pid, 'SIGKILL');
+      if (first.length === 0) this.child.signal('SIGKILL');
+      await Promise.race([this.child.exited, delay(this.clock, KILL_PERIOD_MS)]);
     }
     await Promise.all([this.#removeCgroup(), this.readToEnd()]);
   }
@@ -265,15 +269,16 @@ class PlainApp extends ChildApp {
       await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
     }
     // Also after a clean exit: the guard's watcher and whatever went on in the background are still there.
-    for (let attempt = 0; attempt < 50; attempt++) {
+    for (let attempt = 0; attempt < KILL_ATTEMPTS; attempt++) {
       const members = this.#members();
       for (const pid of members) sendSignal(pid, 'SIGKILL');
       if (members.length === 0 && !this.child.alive) {
         await this.readToEnd();
         return;
       }
-      await delay(this.clock, 10);
+      await delay(this.clock, KILL_PERIOD_MS);
     }
+    throw new Error('the app does not end');
   }
 
   #members(): number[] {

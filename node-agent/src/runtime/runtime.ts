@@ -55,7 +55,10 @@ export interface RunningApp {
   readonly exited: Promise<AppExit>;
   /** About the last hundred lines that it wrote, oldest first, without control characters. */
   logTail(): string;
-  /** SIGTERM to all of it, SIGKILL after graceMs; comes back when nothing of it is left. Repeatable. */
+  /**
+   * SIGTERM to all of it, SIGKILL after graceMs; comes back when nothing of it is left. Repeatable.
+   * @throws when something of it is left all the same
+   */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -10,6 +10,8 @@ class FakeApp implements RunningApp {
   readonly #log: string[];
   #exit: (exit: AppExit) => void = () => undefined;
   #gone = false;
+  /** Called by each stop. */
+  onStop: () => void = () => undefined;
 
   constructor(name: string, log: string[]) {
     this.#name = name;
@@ -29,6 +31,7 @@ class FakeApp implements RunningApp {
   }
 
   async stop(): Promise<void> {
+    this.onStop();
     if (!this.#gone) this.#log.push(`stop ${this.#name}`);
     this.exit(0);
     await this.exited;
@@ -163,5 +166,28 @@ describe('a change of app', () => {
     end();
     expect(await outcome).toEqual({ kind: 'ended' });
     expect(log).toEqual(['prepare', 'watch', 'start new', 'stop new']);
+  });
+
+  test('the session ends while the old app is tidied up for its return: it is not started again', async () => {
+    const { log, newStarted, end, old, next, outcome } = world({ sharedHome: true });
+    await newStarted;
+    old.onStop = end;
+    next.exit(1);
+    expect(await outcome).toEqual({ kind: 'ended' });
+    expect(log).not.toContain('start old');
+  });
+
+  test('a new app that cannot be ended: lost, since the old one must not meet it', async () => {
+    const { newStarted, next, clock, outcome } = world();
+    await newStarted;
+    next.onStop = () => {
+      throw new Error('the app does not end');
+    };
+    await expect.poll(() => clock.pendingTimers).toBe(1);
+    clock.advance(30_000);
+    expect(await outcome).toEqual({
+      kind: 'lost',
+      error: 'the app drew no window within 30 s; and the new app: the app does not end',
+    });
   });
 });

@@ -9,7 +9,7 @@ import type { RunningApp } from '../runtime/runtime.ts';
  *
  * Where both live in one home the old one ends first. Whatever fails, the new app ends and the old one goes on, or is
  * started again: rolled back. When that is impossible the session is lost. An end of the session cuts everything
- * short; the old app is then left to the session's own teardown.
+ * short; the old app, or the one of the outcome, is then left to the session's own teardown.
  */
 
 /** The old app may take this long to end, as for a stop. */
@@ -67,11 +67,13 @@ export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
       if (!isEnded()) return { kind: 'complete', app: next };
     }
   } catch (error) {
-    await next?.stop(NEW_APP_GRACE_MS);
+    const stuck = await problemOf(next?.stop(NEW_APP_GRACE_MS));
     if (isEnded()) return { kind: 'ended' };
+    if (stuck !== null) return { kind: 'lost', error: `${errorText(error)}; and the new app: ${stuck}` };
     return goBack(errorText(error));
   }
-  await next.stop(NEW_APP_GRACE_MS);
+  // What will not end is looked for with everything else of the session.
+  await problemOf(next.stop(NEW_APP_GRACE_MS));
   return { kind: 'ended' };
 
   async function goBack(error: string): Promise<SwapOutcome> {
@@ -79,10 +81,21 @@ export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
     try {
       // What the old app left behind goes before it comes again.
       await old.stop(0);
+      if (isEnded()) return { kind: 'ended' };
       return { kind: 'rolled_back', app: await stage.startOld(), error };
     } catch (again) {
       return { kind: 'lost', error: `${error}; and the former app: ${errorText(again)}` };
     }
+  }
+}
+
+/** @returns why it could not be done; null = it was done */
+async function problemOf(work: Promise<void> | undefined): Promise<string | null> {
+  try {
+    await work;
+    return null;
+  } catch (error) {
+    return errorText(error);
   }
 }
 

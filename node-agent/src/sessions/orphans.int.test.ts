@@ -5,11 +5,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Displays } from '../console/displays.ts';
 import { HostConsole } from '../console/host-console.ts';
 import type { ReliableMessage } from '../link/outbox.ts';
+import { systemClock } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { ManualClock } from '../platform/manual-clock.ts';
 import { systemRandom } from '../platform/random.ts';
 import { assignment } from '../testing/assignments.ts';
 import { HomeLocks } from './home-locks.ts';
+import { Quarantine } from './quarantine.ts';
 import type { SessionDeps } from './session.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -74,11 +76,12 @@ async function host(orphanSecs: number, graceSecs: number) {
         signaling: () => undefined,
       },
       homes,
+      quarantine: new Quarantine({ clock: systemClock, logger: silentLogger() }),
       uids: null,
       stateDir,
     } as Pick<
       SessionDeps,
-      'clock' | 'random' | 'logger' | 'link' | 'homes' | 'uids' | 'stateDir'
+      'clock' | 'random' | 'logger' | 'link' | 'homes' | 'quarantine' | 'uids' | 'stateDir'
     > as SessionDeps,
   );
   supervisor.registered(graceSecs);

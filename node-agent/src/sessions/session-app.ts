@@ -96,21 +96,30 @@ export class SessionApp {
     if (this.#swap !== null && this.#swap.appId !== app_id)
       return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
     if (this.#swap === null && app_id === this.#appId) this.#world.reportSwap(app_id, null);
-    else this.#swap ??= { appId: app_id, over: this.#changeTo(app_id, app) };
+    else this.#swap ??= { appId: app_id, over: this.#changeOrFail(app_id, app) };
     return { ok: true };
   }
 
   /** Ends whatever of it runs; call it once the session ends. */
   async end(graceMs: number): Promise<void> {
     await this.#launch;
-    await Promise.all([this.#running?.stop(graceMs), this.#swap?.over]);
+    await Promise.all([this.#stopRunning(graceMs), this.#swap?.over]);
     // A change of app that was just over may have left another one.
-    await this.#running?.stop(graceMs);
+    await this.#stopRunning(graceMs);
   }
 
   /** The last lines that the app wrote; "" when there are none. */
   logTail(): string {
     return this.#running?.logTail() ?? '';
+  }
+
+  /** What will not end is looked for with everything else of the session. */
+  async #stopRunning(graceMs: number): Promise<void> {
+    try {
+      await this.#running?.stop(graceMs);
+    } catch (error) {
+      this.#world.logger.error({ error: errorText(error) }, 'app.not_ended');
+    }
   }
 
   async #launchOn(stage: Stage): Promise<void> {
@@ -158,7 +167,15 @@ export class SessionApp {
     });
   }
 
-  /** Never throws: what fails leaves the old app, or ends the session. */
+  async #changeOrFail(appId: string, spec: AppSpec): Promise<void> {
+    try {
+      await this.#changeTo(appId, spec);
+    } catch (error) {
+      this.#world.apply({ kind: 'failure', failure_code: 'app_crashed', error: errorText(error) });
+    }
+  }
+
+  /** What fails leaves the old app, or ends the session. */
   async #changeTo(appId: string, spec: AppSpec): Promise<void> {
     const stage = this.#stage;
     const old = this.#running;
@@ -186,13 +203,13 @@ export class SessionApp {
       startOld: () => this.#start(stage, from.spec, from.home),
     });
     // The session's own teardown gives both homes back.
-    if (outcome.kind === 'ended' || ended.aborted) return;
+    if (outcome.kind === 'ended') return;
     if (outcome.kind === 'lost') {
       this.#swap = null;
       this.#world.apply({ kind: 'failure', failure_code: 'app_crashed', error: outcome.error });
       return;
     }
-    await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
+    if (!ended.aborted) await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
     // What came meanwhile ends the session with everything that it has.
     if (ended.aborted) {
       this.#running = outcome.app;

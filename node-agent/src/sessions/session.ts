@@ -17,12 +17,14 @@ import { type Clock, delay, within } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Random } from '../platform/random.ts';
 import { errorText, plainText } from '../platform/text.ts';
+import { removeBelongings } from '../runtime/belongings.ts';
+import { removeSessionCgroups } from '../runtime/cgroups.ts';
 import type { Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { besideHostProblem, displayProblem } from './display-rules.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
 import { nextLaunchState, runsTitle } from './launch-state.ts';
-import { killSessionProcesses } from './leftovers.ts';
+import type { Quarantine } from './quarantine.ts';
 import {
   makeSessionDirs,
   removeSessionDirs,
@@ -65,6 +67,7 @@ export interface SessionDeps {
   workers: MediaWorkerPool;
   runtime: Runtime;
   homes: HomeLocks;
+  quarantine: Quarantine;
   /** null: the agent is not root, and sessions share its user. */
   uids: UidPool | null;
   stateDir: string;
@@ -535,11 +538,21 @@ export class Session {
       await this.#endWorker();
       const [bytes] = await Promise.all([this.#tenancy.bytes(this.#deps.clock), this.#stage?.close()]);
       this.#homeBytes = bytes;
+    } finally {
+      // Whatever could not be ended or removed: the next session of this home must not wait for ever.
       const { uid, homes } = this.#tenancy;
-      await killSessionProcesses(this.id, { uid, homes }, this.#deps.clock);
+      await this.#deps.quarantine.release({ sessionId: this.id, uid, homes }, () => this.#giveBack());
+    }
+  }
+
+  /** Call it when no process of the session is left. */
+  async #giveBack(): Promise<void> {
+    const { uid, homes } = this.#tenancy;
+    try {
+      if (uid !== null) await removeBelongings(uid, homes);
+      removeSessionCgroups(this.id);
       await removeSessionDirs(this.#dirs);
     } finally {
-      // Whatever could not be removed: the next session of this home must not wait for ever.
       await this.#tenancy.giveBack();
     }
   }

@@ -202,6 +202,12 @@ export class Supervisor {
       claim?.release();
       return { ok: false, code: 'busy', error: 'every uid of SERVICE_PROCESS_UIDS is in use' };
     }
+    // Who closes has taken the list of sessions that it ends.
+    if (this.#closing) {
+      claim?.release();
+      if (uid !== null) this.#deps.uids?.release(uid);
+      return { ok: false, code: 'busy', error: 'the agent is stopping' };
+    }
     const family = assign.encoder ?? context.encoderFamily;
     const session = new Session(
       {

@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { SessionUser } from '../runtime/runtime.ts';
 import { closeHome, HomeError, homeBytes, lastOwner, openHome } from './home.ts';
 import type { HomeLocks } from './home-locks.ts';
+import type { Tenant } from './quarantine.ts';
 import type { UidPool } from './uid-pool.ts';
 
 const HOME_WAIT_MS = 30_000;
@@ -162,4 +163,18 @@ export class Tenancy {
     this.#uids.release(taken === owner ? this.#uid : taken);
     if (taken === owner) this.#uid = owner;
   }
+}
+
+/** Takes the user and the homes of a session of an earlier agent process. @returns what gives them back */
+export function takeTenancy(
+  { uid, homes }: Pick<Tenant, 'uid' | 'homes'>,
+  uids: UidPool | null,
+  locks: HomeLocks,
+): () => void {
+  const taken = uid === null ? null : (uids?.take(uid) ?? null);
+  const releases = homes.map((ref) => locks.tryTake(ref));
+  return () => {
+    if (taken !== null) uids?.release(taken);
+    for (const release of releases) release?.();
+  };
 }

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '../platform/logger.ts';
+import { ManualClock } from '../platform/manual-clock.ts';
+import { HomeLocks } from './home-locks.ts';
+import { Quarantine, type Tenant } from './quarantine.ts';
+import { takeTenancy } from './tenancy.ts';
+import { UidPool } from './uid-pool.ts';
+
+const UID = 70_000;
+const HOME = '/homes/alice';
+const TENANT: Tenant = { sessionId: 'the-session', uid: UID, homes: [HOME] };
+
+/** A session that has ended, with so many processes that SIGKILL does not end. */
+function ended(stuck: number) {
+  const clock = new ManualClock();
+  const uids = new UidPool([UID, UID]);
+  const homes = new HomeLocks(clock);
+  const host = { left: stuck, looks: 0 };
+  const quarantine = new Quarantine({
+    clock,
+    logger: silentLogger(),
+    kill: () => {
+      host.looks += 1;
+      return host.left;
+    },
+  });
+  const giveBack = takeTenancy(TENANT, uids, homes);
+  const released = quarantine.release(TENANT, async () => giveBack());
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      await new Promise(setImmediate);
+      clock.advance(10);
+    }
+    await new Promise(setImmediate);
+  };
+  const isTaken = () => homes.isHeld(HOME);
+  return { clock, uids, quarantine, host, released, pass, isTaken };
+}
+
+describe('what a session held', () => {
+  test('is free as soon as its last process is gone', async () => {
+    const { released, isTaken, uids, clock } = ended(0);
+    await released;
+    expect(isTaken()).toBe(false);
+    expect(uids.take(null)).toBe(UID);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('stays taken while a process lives that cannot be killed, which is looked for until it is gone', async () => {
+    const { released, pass, isTaken, uids, host, clock } = ended(1);
+    await pass(1_000);
+    await released;
+    expect(isTaken()).toBe(true);
+    expect(uids.take(null)).toBeNull();
+    const looks = host.looks;
+    await pass(60_000);
+    expect(host.looks - looks).toBe(60);
+    expect(isTaken()).toBe(true);
+    host.left = 0;
+    await pass(1_000);
+    expect(isTaken()).toBe(false);
+    expect(uids.take(null)).toBe(UID);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('is left to the next agent process when this one ends', async () => {
+    const { pass, isTaken, quarantine, clock } = ended(1);
+    await pass(2_000);
+    quarantine.close();
+    expect(clock.pendingTimers).toBe(0);
+    expect(isTaken()).toBe(true);
+  });
+});

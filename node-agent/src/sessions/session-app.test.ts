@@ -1,0 +1,112 @@
+import type { AppSpec } from '@footlight/protocol/agent';
+import { expect, test } from 'vitest';
+import type { MediaWorker } from '../media/worker-pool.ts';
+import { silentLogger } from '../platform/logger.ts';
+import { ManualClock } from '../platform/manual-clock.ts';
+import type { AppExit, RunningApp, SessionDirs } from '../runtime/runtime.ts';
+import { type AppWorld, SessionApp } from './session-app.ts';
+import type { Stage } from './stage.ts';
+import type { Tenancy } from './tenancy.ts';
+
+const HOME = { provider: 'local', ref: '/homes/alice', container_path: '' } as const;
+const spec = (label: string): AppSpec => ({
+  ...{ image: '', args: [label], env: {}, mounts: [], gpu: false, label },
+  home: HOME,
+});
+
+/** An app that ends when it is told to. */
+class FakeApp implements RunningApp {
+  readonly exited: Promise<AppExit>;
+  stops = 0;
+  exit: (status: number) => void = () => undefined;
+  stopProblem: Error | null = null;
+
+  constructor() {
+    this.exited = new Promise((resolve) => {
+      this.exit = (status) => resolve({ status });
+    });
+  }
+
+  logTail(): string {
+    return '';
+  }
+
+  async stop(): Promise<void> {
+    this.stops += 1;
+    if (this.stopProblem) throw this.stopProblem;
+    this.exit(0);
+  }
+}
+
+function session() {
+  const end = new AbortController();
+  const asked: { label: string; answer: (app: RunningApp) => void }[] = [];
+  const applied: string[] = [];
+  const worker = {
+    exited: new Promise(() => undefined),
+    on: (type: string, listener: (message: { watch: number }) => void) => {
+      if (type === 'watching') setImmediate(() => listener({ watch: 1 }));
+      return () => undefined;
+    },
+    send: () => undefined,
+  };
+  const app = new SessionApp('app-1', spec('old'), {
+    sessionId: 'the-session',
+    clock: new ManualClock(),
+    logger: silentLogger(),
+    runtime: {
+      start: ({ label }) => new Promise((answer) => asked.push({ label, answer })),
+    },
+    dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
+    tenancy: { home: HOME.ref, user: null, dropNext: async () => undefined } as unknown as Tenancy,
+    events: { send: () => undefined } as unknown as AppWorld['events'],
+    ended: end.signal,
+    bootTimeoutSecs: 0,
+    worker: () => worker as unknown as MediaWorker,
+    writeRecord: async () => undefined,
+    apply: (input) => applied.push(input.kind),
+    reportSwap: () => undefined,
+  });
+  const started = async (label: string): Promise<FakeApp> => {
+    const request = await expect.poll(() => asked.find((start) => start.label === label)).toBeDefined();
+    void request;
+    const index = asked.findIndex((start) => start.label === label);
+    const running = new FakeApp();
+    asked.splice(index, 1)[0]?.answer(running);
+    return running;
+  };
+  const waitsFor = (label: string) =>
+    expect.poll(() => asked.some((start) => start.label === label)).toBe(true);
+  return { app, applied, started, waitsFor, end: () => end.abort() };
+}
+
+const STAGE = { display: { name: ':1', socket: '/x' }, audio: null } as unknown as Stage;
+
+test('a session that ends while its old app comes back ends that one too', async () => {
+  const { app, started, waitsFor, end } = session();
+  app.launch(STAGE);
+  const old = await started('old');
+  expect(app.change({ app_id: 'app-2', app: spec('new') })).toEqual({ ok: true });
+  const next = await started('new');
+  expect(old.stops).toBe(1);
+  next.exit(1);
+  await waitsFor('old');
+  end();
+  const ended = app.end(0);
+  const again = await started('old');
+  await ended;
+  expect(again.stops).toBe(1);
+});
+
+test('an app that does not end fails the session and nothing else', async () => {
+  const { app, applied, started, end } = session();
+  app.launch(STAGE);
+  const old = await started('old');
+  old.stopProblem = new Error('the app does not end');
+  app.change({ app_id: 'app-2', app: spec('new') });
+  await expect.poll(() => old.stops).toBeGreaterThan(0);
+  await new Promise(setImmediate);
+  end();
+  await app.end(0);
+  expect(applied).toEqual([]);
+});
