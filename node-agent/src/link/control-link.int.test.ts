@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
@@ -343,6 +343,19 @@ describe('deadlines and closes', () => {
     await control.until(() => control.closes.length === 1);
     await control.wait('heartbeat', () => true, from);
   });
+});
+
+test('an identity that cannot be written yet holds the dial up, and ends nothing', async () => {
+  control = await ControlStandIn.listen();
+  // In the place of the file that it is written to first.
+  const obstacle = join(dir, 'enroll-id.tmp');
+  mkdirSync(obstacle);
+  const { link } = await dialOnly();
+  await new Promise((resolve) => quick.setTimeout(() => resolve(null), 5_000));
+  expect(control.dials).toEqual([]);
+  rmdirSync(obstacle);
+  await control.wait('heartbeat');
+  expect(link.connected).toBe(true);
 });
 
 describe('a pinned certificate', () => {

@@ -1,9 +1,10 @@
+import { rootCertificates } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../platform/manual-clock.ts';
 import { AckStore } from './ack-store.ts';
 import { backoffMs, decideCredential, decideRedial } from './backoff.ts';
 import { ClockPairs } from './clock-pairs.ts';
-import { isPlainRemote } from './dial.ts';
+import { isPlainRemote, trustedCertificates } from './dial.ts';
 import { WindowCounter } from './window-counter.ts';
 
 describe('when to dial again', () => {
@@ -107,4 +108,9 @@ test.each([
   ['https://control.example:8443', false],
 ])('%s is plain and remote: %s', (url, remote) => {
   expect(isPlainRemote(new URL(url))).toBe(remote);
+});
+
+test('a certificate is trusted for Node’s own list, the system’s and SERVICE_CONTROL_CA', () => {
+  expect(trustedCertificates('ours', 'the system’s')).toEqual([...rootCertificates, 'the system’s', 'ours']);
+  expect(trustedCertificates(null, null)).toEqual(rootCertificates);
 });

@@ -14,6 +14,7 @@ import { HomeLocks } from './home-locks.ts';
 import { Quarantine } from './quarantine.ts';
 import type { SessionDeps } from './session.ts';
 import { Supervisor } from './supervisor.ts';
+import { UidPool } from './uid-pool.ts';
 
 const S = 1_000;
 
@@ -28,7 +29,7 @@ const NOTHING: Displays = {
 };
 
 /** A host with one session, which waits for a home and so needs nothing of the machine. */
-async function host(orphanSecs: number, graceSecs: number) {
+async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null = null) {
   const clock = new ManualClock();
   const reports: ReliableMessage[] = [];
   // On a clock of its own: the wait for the home is not what is looked at here.
@@ -77,7 +78,7 @@ async function host(orphanSecs: number, graceSecs: number) {
       },
       homes,
       quarantine: new Quarantine({ clock: systemClock, logger: silentLogger() }),
-      uids: null,
+      uids,
       stateDir,
     } as Pick<
       SessionDeps,
@@ -95,7 +96,7 @@ async function host(orphanSecs: number, graceSecs: number) {
     reports.flatMap((report) =>
       report.type === 'session_state' && report.reason !== undefined ? [report.reason] : [],
     );
-  return { supervisor, clock, ends };
+  return { supervisor, clock, ends, body };
 }
 
 describe('sessions without a control plane', () => {
@@ -135,4 +136,20 @@ describe('sessions without a control plane', () => {
     expect(ends()).toEqual(['orphaned']);
     await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
   });
+});
+
+test('an assignment that is decided while the agent begins to end is refused, and keeps no user', async () => {
+  const uids = new UidPool([70_000, 70_001]);
+  const { supervisor, body } = await host(600, 600, uids);
+  const session_id = '22222222-2222-4222-8222-222222222222';
+  const verdict = supervisor.command({
+    ...{ ...body, session_id },
+    id: '33333333-3333-4333-8333-333333333333',
+  });
+  // It has been looked at, and asks the disk who owned the home.
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  const closed = supervisor.close('agent_shutdown', 8 * S);
+  expect(await verdict).toMatchObject({ ok: false, code: 'busy' });
+  expect(supervisor.held().map((held) => held.session_id)).not.toContain(session_id);
+  await closed;
 });
