@@ -3,6 +3,7 @@ import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../platform/clock.ts';
 import { addHost, addSession, describeDatabases, type Person } from '../../testing/index.ts';
+import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 describeDatabases('admission', (databases) => {
@@ -589,16 +590,8 @@ describeDatabases('admission', (databases) => {
 
   describe('what changes between the look and the commit', () => {
     /** Lets something happen once the launch has looked, right before its transaction. */
-    async function justBefore(happening: () => Promise<unknown>, request: Record<string, unknown>) {
-      const { database } = world.plane.platform;
-      const spy = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
-        await happening();
-        return database.transaction(work);
-      });
-      const answer = await launch(request);
-      spy.mockRestore();
-      return answer;
-    }
+    const justBefore = (happening: () => Promise<unknown>, request: Record<string, unknown>) =>
+      beforeTransactionOf(world.plane.platform.database, () => launch(request), happening);
 
     test('the rung is gone: the launch looks again and takes what is there now', async () => {
       await rung('passing');

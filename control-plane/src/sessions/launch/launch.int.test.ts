@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { gpuCapacity, softwareCapacity } from '@footlight/test-harness';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
+import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 describeDatabases('launch', (databases) => {
@@ -593,14 +594,13 @@ describeDatabases('launch', (databases) => {
       const { admin, alice } = world.people;
       const entitlements = `/v1/admin/apps/${app}/entitlements`;
       const [row] = (await world.call(admin, 'GET', entitlements)).body.items;
-      const { database } = world.plane.platform;
-      // The transaction of the launch begins once its checks have passed: the revocation comes in just before.
-      const transaction = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
-        expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);
-        return database.transaction(work);
-      });
-      const answer = await world.launch(alice, app);
-      transaction.mockRestore();
+      const answer = await beforeTransactionOf(
+        world.plane.platform.database,
+        () => world.launch(alice, app),
+        async () => {
+          expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);
+        },
+      );
       expect([answer.status, answer.body.error?.code]).toEqual([403, 'forbidden']);
       expect(await world.list()).toEqual([]);
       expect(await world.slotsUsed(agent)).toBe(0);

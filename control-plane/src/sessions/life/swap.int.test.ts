@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, honest } from '@footlight/test-harness';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, describeDatabases, type Person } from '../../testing/index.ts';
+import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 describeDatabases('changing the app of a running session', (databases) => {
@@ -261,13 +262,13 @@ describeDatabases('changing the app of a running session', (databases) => {
       const app = await world.app();
       const entitlements = `/v1/admin/apps/${app}/entitlements`;
       const [row] = (await world.call(admin, 'GET', entitlements)).body.items;
-      const { database } = world.plane.platform;
-      const transaction = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
-        expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);
-        return database.transaction(work);
-      });
-      const answer = await swap(alice, session.id, app);
-      transaction.mockRestore();
+      const answer = await beforeTransactionOf(
+        world.plane.platform.database,
+        () => swap(alice, session.id, app),
+        async () => {
+          expect((await world.call(admin, 'DELETE', `${entitlements}/${row.id}`)).status).toBe(204);
+        },
+      );
       expect(refusal(answer)).toEqual([403, 'forbidden']);
       expect(swaps(session.id)).toEqual([]);
     });

@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { vi } from 'vitest';
+import type { Database } from '../../platform/database/index.ts';
+
+/**
+ * Lets something happen right before the first transaction that an act begins: after it has looked, before it writes.
+ * Transactions of others, such as those of reports of hosts, pass.
+ */
+export async function beforeTransactionOf<T>(
+  database: Database,
+  act: () => Promise<T>,
+  happening: () => Promise<unknown>,
+): Promise<T> {
+  const acting = new AsyncLocalStorage<{ begun: boolean }>();
+  const begin = database.transaction.bind(database);
+  const spy = vi.spyOn(database, 'transaction').mockImplementation(async (work) => {
+    const own = acting.getStore();
+    if (own?.begun === false) {
+      own.begun = true;
+      await happening();
+    }
+    return begin(work);
+  });
+  const own = { begun: false };
+  try {
+    const answer = await acting.run(own, act);
+    if (!own.begun) throw new Error('no transaction was begun');
+    return answer;
+  } finally {
+    spy.mockRestore();
+  }
+}
