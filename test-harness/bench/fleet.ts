@@ -32,6 +32,10 @@ export interface AgentsFigures {
 
 const FANIN = { agents: 10_000, heartbeatMs: 5_000, settleMs: 10_000, windowMs: 15_000, readEveryMs: 500 };
 const COLLECT_LIMIT_MS = 30_000;
+/** A server rests that takes no more CPU than this in that time. */
+const IDLE_CPU_MS = 10;
+const REST_MS = 250;
+const REST_LIMIT_MS = 10_000;
 const FANIN_MARKS = { memory: 1.35, cpu: 3 };
 const STORM = { agents: 1_000, sessions: 4 };
 const STORM_MARK = 1.5;
@@ -115,6 +119,7 @@ export async function benchStorm(rounds: number): Promise<number> {
         const figures = await run(agents, { kind: 'connect', url, heartbeatMs: 0, detail });
         if (name === 'subject') await checkSessions(url, fleet, detail);
         await run(agents, { kind: 'drop' });
+        await rested(sides[name].pid);
         return [figures.seconds];
       };
       try {
@@ -139,6 +144,19 @@ async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures> {
   if (figures.wrong > 0)
     throw new Error(`${figures.wrong} agents lost their link, or were told to stop something`);
   return figures;
+}
+
+/** Waits until a server has done with what its lost links left it to do, which is no part of the next storm. */
+async function rested(pid: number): Promise<void> {
+  let before = Number.NEGATIVE_INFINITY;
+  await eventually('the server rests', REST_LIMIT_MS, async () => {
+    const now = cpuMs(pid);
+    const isIdle = now - before <= IDLE_CPU_MS;
+    before = now;
+    if (isIdle) return true;
+    await new Promise((resolve) => setTimeout(resolve, REST_MS));
+    return null;
+  });
 }
 
 /** @throws when a session is missing, doubled, not running, or shows another text than its host reported last */
