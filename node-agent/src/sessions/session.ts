@@ -454,7 +454,7 @@ export class Session {
     void worker.exited.then(() => reports.close());
     worker.on('signal', (message) => reports.signal(message));
     worker.on('metrics', (message) => {
-      if (!this.isEnding) reports.metrics(message, this.#noteLaunchState());
+      if (!this.isEnding) reports.metrics(message, () => this.#noteLaunchState());
     });
     worker.on('event', (message) => reports.event(message));
     worker.on('log', (message) => reports.log(message, worker.pid));

@@ -66,10 +66,8 @@ export class WorkerReports {
     if (sessionTraceEventSchema.safeParse(head).success) events.send(event, payload, ts);
   }
 
-  metrics(
-    { ts, window_ms, metrics }: Said<'metrics'>,
-    app_launch_state: SessionMetrics['app_launch_state'],
-  ): void {
+  /** @param look how far the app is; it may look through all processes, so only what is passed on makes it look */
+  metrics({ ts, window_ms, metrics }: Said<'metrics'>, look: () => SessionMetrics['app_launch_state']): void {
     if (!this.#allows('metrics')) return;
     const { sessionId: session_id, link } = this.#options;
     const parsed = sessionMetricsSchema.safeParse({
@@ -78,7 +76,7 @@ export class WorkerReports {
       ts,
       window_ms,
       metrics,
-      app_launch_state,
+      app_launch_state: look(),
     });
     if (parsed.success) link.metrics(parsed.data);
   }
