@@ -4,16 +4,13 @@ import { join } from 'node:path';
 import type { ConsoleCapabilities, ConsoleConfig, VideoTopology } from '@footlight/protocol/agent';
 import { consoleDefaults } from '@footlight/protocol/rest';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Agent } from '../agent.ts';
-import { readConfig } from '../config/environment.ts';
+import type { Agent } from '../agent.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { type Display, startXvfb } from '../display/xvfb.ts';
-import { systemClock } from '../platform/clock.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { systemRandom } from '../platform/random.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
-import { type DisplayTrace, tracesOf } from '../testing/traces.ts';
+import { startTestAgent } from '../testing/test-agent.ts';
+import { type DisplayTrace, NO_TRACES, tracesOf } from '../testing/traces.ts';
 import type { ConsoleScreens } from './host-console.ts';
 import type { ChosenOutput } from './output-choice.ts';
 
@@ -69,22 +66,8 @@ let agent: Agent;
 let stateDir: string;
 
 async function startAgent(): Promise<void> {
-  const env = {
-    SERVICE_CONTROL_URL: control.url.href,
-    SERVICE_AGENT_STATE_DIR: join(stateDir, 'state'),
-    SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
-    SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
-    SERVICE_NODE_NAME: 'test-node',
-    SERVICE_PROCESS_RUNTIME: '1',
-    SERVICE_PROCESS_UIDS: UIDS.join('-'),
-  };
-  agent = await Agent.start(readConfig(env), {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger(),
-    displays: monitor,
-    screens: monitor,
-  });
+  const place = { control, stateDir: join(stateDir, 'state'), uids: UIDS };
+  agent = await startTestAgent(place, {}, { displays: monitor, screens: monitor });
 }
 
 beforeAll(async () => {
@@ -98,13 +81,7 @@ afterEach(() => {
   monitor.isPlugged = true;
   monitor.story.length = 0;
   const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
-  expect(tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual({
-    processes: [],
-    displays: [],
-    directories: [],
-    sharedMemory: [],
-    cgroups: [],
-  });
+  expect(tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual(NO_TRACES);
 });
 afterAll(async () => {
   await agent?.stop();

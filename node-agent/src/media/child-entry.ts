@@ -44,8 +44,8 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
 
 /**
  * Variables that a program of the agent may need: where it finds programs and files, locale and time zone, and
- * whatever steers node and the native libraries of media. The agent's own, its credentials among them, are not for a process
- * that becomes a session's user.
+ * whatever steers node and the native libraries of media. The agent's own, its credentials among them, are not for a
+ * process that becomes a session's user.
  */
 const PASSED_ON =
   /^(PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|DISPLAY|XAUTHORITY|XDG_\w+|PULSE_SERVER|LD_LIBRARY_PATH|FOOTLIGHT_\w+|GST_\w+|(G|DRI|MALLOC|ORC|LIBVA|CUDA|NVIDIA|MESA|VK|OPENSSL|NODE|TSX)_\w+)$/;

@@ -3,13 +3,10 @@ import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Agent } from '../agent.ts';
-import { readConfig } from '../config/environment.ts';
-import { systemClock } from '../platform/clock.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { systemRandom } from '../platform/random.ts';
+import type { Agent } from '../agent.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
+import { startTestAgent } from '../testing/test-agent.ts';
 import { processesOf, tracesOf } from '../testing/traces.ts';
 
 const UIDS: [number, number] = [71_070, 71_079];
@@ -36,21 +33,7 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
       chmodSync(disk, 0o711);
     }
     control = await ControlStandIn.listen();
-    const env = {
-      SERVICE_CONTROL_URL: control.url.href,
-      SERVICE_AGENT_STATE_DIR: state,
-      SERVICE_HOME_ROOT: homes,
-      SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
-      SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
-      SERVICE_NODE_NAME: 'test-node',
-      SERVICE_PROCESS_RUNTIME: '1',
-      SERVICE_PROCESS_UIDS: UIDS.join('-'),
-    };
-    agent = await Agent.start(readConfig(env), {
-      clock: systemClock,
-      random: systemRandom,
-      logger: silentLogger(),
-    });
+    agent = await startTestAgent({ control, stateDir: state, uids: UIDS }, { SERVICE_HOME_ROOT: homes });
     await control.wait('heartbeat');
   });
 

@@ -6,17 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Agent } from '../agent.ts';
-import { readConfig } from '../config/environment.ts';
+import type { Agent } from '../agent.ts';
 import { socketMark } from '../display/xvfb.ts';
-import { systemClock } from '../platform/clock.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { systemRandom } from '../platform/random.ts';
 import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
-import { type DisplayTrace, processesOf, tracesOf } from '../testing/traces.ts';
+import { startTestAgent } from '../testing/test-agent.ts';
+import { type DisplayTrace, NO_TRACES, processesOf, tracesOf } from '../testing/traces.ts';
 
 const UIDS: [number, number] = [71_000, 71_009];
 const root = process.getuid?.() === 0;
@@ -30,31 +27,12 @@ beforeAll(async () => {
   stateDir = await mkdtemp(join(tmpdir(), 'footlight-agent-'));
   await chmod(stateDir, 0o711);
   control = await ControlStandIn.listen();
-  const env = {
-    SERVICE_CONTROL_URL: control.url.href,
-    SERVICE_AGENT_STATE_DIR: join(stateDir, 'state'),
-    SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
-    SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
-    SERVICE_NODE_NAME: 'test-node',
-    SERVICE_PROCESS_RUNTIME: '1',
-    SERVICE_PROCESS_UIDS: UIDS.join('-'),
-  };
-  agent = await Agent.start(readConfig(env), {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger(),
-  });
+  agent = await startTestAgent({ control, stateDir: join(stateDir, 'state'), uids: UIDS });
   await control.wait('heartbeat');
 });
 
 afterEach(() => {
-  expect(tracesOf(join(stateDir, 'state'), UIDS, displays, sessionIds())).toEqual({
-    processes: [],
-    displays: [],
-    directories: [],
-    sharedMemory: [],
-    cgroups: [],
-  });
+  expect(tracesOf(join(stateDir, 'state'), UIDS, displays, sessionIds())).toEqual(NO_TRACES);
 });
 
 afterAll(async () => {

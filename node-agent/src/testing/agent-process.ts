@@ -1,14 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import type { ControlStandIn } from './control-stand-in.ts';
+import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
 const MAIN = resolve(import.meta.dirname, '../main.ts');
 
-export interface AgentProcessOptions {
-  control: ControlStandIn;
-  stateDir: string;
-  /** Range of its sessions' users. */
-  uids: readonly [number, number];
+export interface AgentProcessOptions extends TestAgentPlace {
   /** User that it runs as; null = the one that runs the tests. */
   uid: number | null;
 }
@@ -22,13 +18,7 @@ export function startAgentProcess({ control, stateDir, uids, uid }: AgentProcess
       TMPDIR: stateDir,
       // A loader whose agent was killed would still write its cache after the test's directory is gone.
       TSX_DISABLE_CACHE: '1',
-      SERVICE_CONTROL_URL: control.url.href,
-      SERVICE_AGENT_STATE_DIR: stateDir,
-      SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
-      SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
-      SERVICE_NODE_NAME: 'test-node',
-      SERVICE_PROCESS_RUNTIME: '1',
-      SERVICE_PROCESS_UIDS: uids.join('-'),
+      ...agentVariables({ control, stateDir, uids }),
       SERVICE_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -11,6 +11,14 @@ export interface Traces {
   cgroups: string[];
 }
 
+export const NO_TRACES: Traces = {
+  processes: [],
+  displays: [],
+  directories: [],
+  sharedMemory: [],
+  cgroups: [],
+};
+
 /** A display by number and by the socket that it had. */
 export interface DisplayTrace {
   number: number;

@@ -1,0 +1,40 @@
+import { Agent, type AgentDeps } from '../agent.ts';
+import { readConfig } from '../config/environment.ts';
+import { systemClock } from '../platform/clock.ts';
+import { silentLogger } from '../platform/logger.ts';
+import { systemRandom } from '../platform/random.ts';
+import type { ControlStandIn } from './control-stand-in.ts';
+
+/** What an agent under test is given of this host. */
+export interface TestAgentPlace {
+  control: ControlStandIn;
+  stateDir: string;
+  /** Range of its sessions' users. */
+  uids: readonly [number, number];
+}
+
+export function agentVariables({ control, stateDir, uids }: TestAgentPlace): Record<string, string> {
+  return {
+    SERVICE_CONTROL_URL: control.url.href,
+    SERVICE_AGENT_STATE_DIR: stateDir,
+    SERVICE_AGENT_HEALTH_ADDR: '127.0.0.1:0',
+    SERVICE_ENROLLMENT_TOKEN: 'a-token-for-the-tests',
+    SERVICE_NODE_NAME: 'test-node',
+    SERVICE_PROCESS_RUNTIME: '1',
+    SERVICE_PROCESS_UIDS: uids.join('-'),
+  };
+}
+
+/** Starts an agent in this process. */
+export function startTestAgent(
+  place: TestAgentPlace,
+  env: Record<string, string> = {},
+  deps: Partial<AgentDeps> = {},
+): Promise<Agent> {
+  return Agent.start(readConfig({ ...agentVariables(place), ...env }), {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger(),
+    ...deps,
+  });
+}
