@@ -1,7 +1,6 @@
 import type { FakeAgent } from '@footlight/test-harness';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { addSession } from '../../testing/sessions.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 describeDatabases('reports that waited for the link', (databases) => {
@@ -17,17 +16,7 @@ describeDatabases('reports that waited for the link', (databases) => {
   });
   afterAll(() => world.close());
 
-  async function runsOn(host: FakeAgent): Promise<string> {
-    const id = await addSession(world, {
-      appId: app,
-      userId: world.people.alice.id,
-      state: 'running',
-      hostId: host.hostId as string,
-      startedAtMs: world.clock.nowMs(),
-    });
-    host.hold({ session_id: id, app_id: app });
-    return id;
-  }
+  const runsOn = (host: FakeAgent) => world.runsOn(host, world.people.alice, app);
 
   test('are applied in their order, each to its own session, whether they say the same or not', async () => {
     const [one, two, many, leaving, late] = [

@@ -2,7 +2,6 @@ import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, honest } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { addSession } from '../../testing/sessions.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 /** A step that the host is told to take. report: it acknowledges the start and says nothing more. */
@@ -109,17 +108,7 @@ describeDatabases('a host that fails at a step', (databases) => {
     const app = await world.app();
     const { db } = world.plane.platform.database;
     const hostId = agent.hostId as string;
-    for (let n = 0; n < OTHERS; n += 1) {
-      const id = await addSession(world, {
-        appId: app,
-        userId: world.people.bob.id,
-        state: 'running',
-        hostId: bystander.hostId as string,
-        startedAtMs: world.clock.nowMs(),
-      });
-      bystander.hold({ session_id: id, app_id: app });
-      others.push(id);
-    }
+    for (let n = 0; n < OTHERS; n += 1) others.push(await world.runsOn(bystander, world.people.bob, app));
     await db
       .updateTable('sessions')
       .set((eb) => ({ gpu_id: eb.selectFrom('gpus').select('id').where('host_id', '=', hostId) }))

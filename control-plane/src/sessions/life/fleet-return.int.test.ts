@@ -3,7 +3,6 @@ import pLimit from 'p-limit';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { DatabaseTarget } from '../../platform/database/index.ts';
 import { describeDatabases } from '../../testing/index.ts';
-import { addSession } from '../../testing/sessions.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
@@ -48,18 +47,7 @@ describeDatabases('a fleet that comes back after a restart of the control plane'
     await former.plane.platform.database.transaction(async (tx) => {
       for (const agent of agents) {
         for (let n = 0; n < SESSIONS_EACH; n += 1) {
-          const id = await addSession(
-            former,
-            {
-              appId: app,
-              userId: former.people.alice.id,
-              state: 'running',
-              hostId: agent.hostId as string,
-              startedAtMs: former.clock.nowMs(),
-            },
-            tx,
-          );
-          agent.hold({ session_id: id, app_id: app });
+          const id = await former.runsOn(agent, former.people.alice, app, tx);
           ids.set(id, agent);
         }
       }

@@ -1,9 +1,10 @@
 import type { AdminSession, Session, Signaling } from '@footlight/protocol/rest';
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
-import type { DatabaseTarget } from '../../platform/database/index.ts';
+import type { DatabaseTarget, Executor } from '../../platform/database/index.ts';
 import {
   type Answer,
+  addSession,
   createTestApp,
   loggedActivity,
   type Person,
@@ -30,6 +31,12 @@ export interface SessionsWorld extends TestApp {
   launch(as: Person, appId: string, more?: Record<string, unknown>): Promise<LaunchAnswer>;
   /** Launches and waits until it runs. */
   running(as: Person, appId: string): Promise<Session>;
+  /**
+   * A session that this host runs though nobody launched it: it holds no slot.
+   * @param db the transaction to write in; left out: one of its own
+   * @returns its id
+   */
+  runsOn(agent: FakeAgent, as: Person, appId: string, db?: Executor): Promise<string>;
   session(id: string): Promise<Session>;
   /** Waits until a session is in a state, and gives it. */
   until(id: string, state: Session['state']): Promise<Session>;
@@ -100,6 +107,18 @@ export async function openSessionsWorld(
       const { body, text } = await world.launch(as, appId);
       if (body.session === undefined) throw new Error(`not launched: ${text}`);
       return world.until(body.session.id, 'running');
+    },
+    async runsOn(agent, as, appId, tx) {
+      const session = {
+        appId,
+        userId: as.id,
+        state: 'running',
+        hostId: agent.hostId as string,
+        startedAtMs: app.clock.nowMs(),
+      } as const;
+      const id = await addSession(world, session, tx);
+      agent.hold({ session_id: id, app_id: appId });
+      return id;
     },
     async session(id) {
       const answer = await app.call(app.people.admin, 'GET', `/v1/sessions/${id}`);
