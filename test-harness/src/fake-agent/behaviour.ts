@@ -56,8 +56,14 @@ export const honest: Behaviour = {
   claim: (truth) => [...truth],
 };
 
-/** A host without a GPU that encodes in software. */
-export function softwareCapacity(overrides: Partial<Capacity> = {}): Capacity {
+/**
+ * A host without a GPU that encodes in software.
+ * @param gpu what its one row of the table of GPUs says otherwise
+ */
+export function softwareCapacity(
+  overrides: Partial<Capacity> = {},
+  gpu: Partial<Capacity['gpus'][number]> = {},
+): Capacity {
   return {
     type: 'capacity',
     detection: 'ok',
@@ -75,6 +81,7 @@ export function softwareCapacity(overrides: Partial<Capacity> = {}): Capacity {
         vram_mb_total: 0,
         encode_slots_total: 4,
         render_node: null,
+        ...gpu,
       },
     ],
     encoders: [

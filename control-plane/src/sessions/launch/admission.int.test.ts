@@ -2,28 +2,30 @@ import { randomUUID } from 'node:crypto';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../platform/clock.ts';
+import { type ProfileWorld, profileWorld } from '../../profiles/testing/world.ts';
 import { addHost, addSession, describeDatabases, type Person } from '../../testing/index.ts';
 import { beforeTransactionOf } from '../testing/before-transaction.ts';
-import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
+import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
 describeDatabases('admission', (databases) => {
   let world: SessionsWorld;
+  let catalog: ProfileWorld;
   let hostA: FakeAgent;
   let app: string;
   let alice: Person;
   let admin: Person;
   beforeAll(async () => {
     world = await openSessionsWorld(await databases.fresh());
-    const capacity = softwareCapacity({ codecs: ['h264', 'av1'] });
-    const gpu = { ...capacity.gpus[0]!, encode_slots_total: 64 };
-    hostA = await world.host('hosta', { capacity: { ...capacity, gpus: [gpu] } });
+    catalog = profileWorld(world);
+    const capacity = softwareCapacity({ codecs: ['h264', 'av1'] }, { encode_slots_total: 64 });
+    hostA = await world.host('hosta', { capacity });
     admin = world.people.admin;
     app = await world.app();
     await as(admin, 'PATCH', `/v1/users/${admin.id}`, { max_concurrent_sessions: 50 });
-    await rung('alpha-av1', { codec: 'av1', nominal_bitrate_kbps: 6_000 });
-    await rung('alpha-h264', { nominal_bitrate_kbps: 8_000, abr_floor_kbps: 2_000, playout0_ms: 40 });
-    await profile('alpha', ['alpha-av1', 'alpha-h264']);
-    await profile('secret', ['alpha-h264'], { visibility: 'internal' });
+    await catalog.rung('alpha-av1', { codec: 'av1', nominal_bitrate_kbps: 6_000 });
+    await catalog.rung('alpha-h264', { nominal_bitrate_kbps: 8_000, abr_floor_kbps: 2_000, playout0_ms: 40 });
+    await catalog.profile('alpha', ['alpha-av1', 'alpha-h264']);
+    await catalog.profile('secret', ['alpha-h264'], { visibility: 'internal' });
   });
   afterAll(() => world.close());
 
@@ -42,19 +44,6 @@ describeDatabases('admission', (databases) => {
     if (answer.status >= 300) throw new Error(`${method} ${url}: ${answer.text}`);
     return answer.body;
   }
-  const rung = (id: string, fields: object = {}) =>
-    as(admin, 'POST', '/v1/admin/stream-profiles', {
-      id,
-      display_name: id,
-      codec: 'h264',
-      width: 1280,
-      height: 720,
-      fps: 60,
-      nominal_bitrate_kbps: 4_000,
-      ...fields,
-    });
-  const profile = (id: string, rungs: string[], fields: object = {}) =>
-    as(admin, 'POST', '/v1/admin/launch-profiles', { id, display_name: id, rungs, ...fields });
   const policy = (body: object) => as(admin, 'PATCH', '/v1/admin/profile-policy', body);
   const probe = (capabilities: object) =>
     as(alice, 'POST', '/v1/me/devices', { device_key: 'k', capabilities });
@@ -244,7 +233,7 @@ describeDatabases('admission', (databases) => {
         request = next;
       };
       const h265 = { stream: { codec: 'h265' } };
-      const slots = (default_encode_slots: number) => () =>
+      const demands = (default_encode_slots: number) => () =>
         as(admin, 'PATCH', `/v1/apps/${parent}`, { default_encode_slots });
       await launch({}, app, admin);
       const used = await world.slotsUsed(hostA);
@@ -292,10 +281,10 @@ describeDatabases('admission', (databases) => {
           async () => {
             const home = { host_id: hostA.hostId };
             await db().updateTable('storage_homes').set(home).where('user_id', '=', alice.id).execute();
-            await slots(64)();
+            await demands(64)();
           },
         ],
-        [15, 503, 'capacity_exhausted', slots(1)],
+        [15, 503, 'capacity_exhausted', demands(1)],
         [16, 400, 'validation_failed', asking({ profile_id: '1080p60', ...h265 })],
         [17, 409, 'conflict', asking({ profile_id: '1080p60' })],
       ];
@@ -431,139 +420,12 @@ describeDatabases('admission', (databases) => {
     });
   });
 
-  describe('placement, explained', () => {
-    const preview = async (body: object) => {
-      const answer = await world.call(admin, 'POST', '/v1/admin/placement/preview', { body });
-      return answer.body;
-    };
-    const rows = async () => {
-      const count = async (table: 'sessions' | 'storage_homes' | 'signaling_tokens') =>
-        (await db().selectFrom(table).selectAll().execute()).length;
-      return [await count('sessions'), await count('storage_homes'), await count('signaling_tokens')];
-    };
-
-    test('a preview says what a launch would come to, and writes nothing', async () => {
-      const bare = await addHost(world, 'bare');
-      const before = [await rows(), await world.slotsUsed(hostA)];
-      const homed = await world.app({ managed_home: true });
-      const said = await preview({ app_id: homed, user_id: alice.id, profile_id: 'alpha' });
-      expect(said).toMatchObject({
-        outcome: 'placed',
-        candidates: [{ host_id: hostA.hostId, node_name: 'hosta', gpu_index: 0, vram_mb_free: null }],
-        refusals: [{ host_id: bare, gpu_id: null, rule: 'online', have: 'offline', need: 'online' }],
-        codec_decision: { result_rung: 'alpha-h264' },
-      });
-      expect([await rows(), await world.slotsUsed(hostA)]).toEqual(before);
-    });
-
-    test.each([
-      ['an unknown app', () => ({ app_id: randomUUID() }), 'not_found', 404],
-      ['an unknown profile', () => ({ profile_id: 'nope' }), 'validation_failed', 400],
-      ['a profile that is not for people', () => ({ profile_id: 'secret' }), 'profile_ineligible', 409],
-      ['a codec that the host lacks', () => ({ stream: { codec: 'h265' } }), 'conflict', 409],
-    ] as const)('a preview of %s', async (_what, request, outcome, status) => {
-      const body = { app_id: app, user_id: alice.id, ...request() };
-      const answer = await world.call(admin, 'POST', '/v1/admin/placement/preview', { body });
-      expect([answer.status, answer.body.outcome, answer.body.status]).toEqual([200, outcome, status]);
-    });
-
-    test('judges as that person, role included', async () => {
-      const secret = (user_id: string) => preview({ app_id: app, user_id, profile_id: 'secret' });
-      expect((await secret(alice.id)).outcome).toBe('profile_ineligible');
-      expect((await secret(admin.id)).outcome).toBe('placed');
-      const closed = await world.app({ entitle: 'none' });
-      expect((await preview({ app_id: closed, user_id: admin.id })).outcome).toBe('forbidden');
-    });
-
-    test('a fleet that cannot serve it: every GPU with its numbers', async () => {
-      const huge = await world.app({ default_encode_slots: 65 });
-      expect(await preview({ app_id: huge, user_id: alice.id })).toMatchObject({
-        outcome: 'no_host_available',
-        candidates: [],
-        refusals: [{ rule: 'slots', need: 65 }, { node_name: 'bare' }],
-      });
-    });
-
-    describe('each rule for a candidate, on a host that breaks it alone', () => {
-      const never = 'no_host_available';
-      const now = 'capacity_exhausted';
-      const settings = (more: object) => ({
-        effective_settings: JSON.stringify({ encoder: 'openh264', home_root: '/homes', ...more }),
-      });
-      test.each([
-        ['1', 'online', never, { status: 'draining' as const }, {}],
-        ['1', 'capacity_detection', never, { capacity_detection: 'failed' as const }, {}],
-        ['1', 'capacity_detection', never, {}, { reported: 0 as const }],
-        ['1', 'runtime', never, { features: '[]' }, {}],
-        ['2', 'encoder_binding', never, settings({ encoder: 'nvenc' }), {}],
-        ['2', 'encoder_binding', never, settings({ render_node: '/dev/dri/a' }), {}],
-        ['5', 'slots', now, {}, { slots_used: 64 }],
-        ['6', 'vram', now, {}, { vram_mb_total: 8_192, vram_mb_free: 1_023, vram_sampled_at: 'now' }],
-      ] as const)('%s: %s', async (_rule, rule, code, ofHost, ofGpu) => {
-        const hostId = hostA.hostId as string;
-        const host = await db()
-          .selectFrom('hosts')
-          .selectAll()
-          .where('id', '=', hostId)
-          .executeTakeFirstOrThrow();
-        const gpu = await db()
-          .selectFrom('gpus')
-          .selectAll()
-          .where('host_id', '=', hostId)
-          .executeTakeFirstOrThrow();
-        const sampled = 'vram_sampled_at' in ofGpu && { vram_sampled_at: world.clock.nowMs() };
-        const write = async (fields: object, others: object) => {
-          if (Object.keys(fields).length > 0)
-            await db().updateTable('hosts').set(fields).where('id', '=', hostId).execute();
-          if (Object.keys(others).length > 0)
-            await db().updateTable('gpus').set(others).where('id', '=', gpu.id).execute();
-        };
-        await write(ofHost, { ...ofGpu, ...sampled });
-        const said = await preview({ app_id: app, user_id: alice.id });
-        const answer = await refused({});
-        await write(host, gpu);
-        expect(said.outcome).toBe(code);
-        expect(said.refusals.filter(({ gpu_id }: { gpu_id: string }) => gpu_id === gpu.id)).toMatchObject([
-          { host_id: hostId, rule },
-        ]);
-        expect(answer).toEqual([503, code]);
-      });
-    });
-
-    test('an unknown account is 404', async () => {
-      expect((await preview({ app_id: app, user_id: randomUUID() })).error.code).toBe('not_found');
-    });
-
-    test('a session keeps the explanation of its launch', async () => {
-      const { body } = await launch({ profile_id: 'alpha' });
-      const url = `/v1/admin/sessions/${body.session.id}/placement`;
-      const kept = await world.call(admin, 'GET', url);
-      expect(kept.body).toMatchObject({
-        outcome: 'placed',
-        status: 201,
-        candidates: [{ host_id: hostA.hostId }],
-        codec_decision: body.session.codec_decision,
-      });
-      await launch({ profile_id: 'alpha' });
-      expect((await world.call(admin, 'GET', url)).body).toEqual(kept.body);
-    });
-
-    test('404 where there is no such session, or nothing was kept', async () => {
-      const { body } = await launch();
-      await db().deleteFrom('session_placements').where('session_id', '=', body.session.id).execute();
-      for (const id of [body.session.id, randomUUID()])
-        expect((await world.call(admin, 'GET', `/v1/admin/sessions/${id}/placement`)).status).toBe(404);
-    });
-  });
-
   describe('the display beside a host', () => {
     const console = (hostId: string, topology: 'local_only' | 'dual_output') =>
       world.plane.sessions.consoles.launch({ hostId, userId: alice.id, appId: app, topology });
 
     test('a local session takes no slot of a full host, and has no signaling token', async () => {
-      const capacity = softwareCapacity();
-      const gpu = { ...capacity.gpus[0]!, encode_slots_total: 0 };
-      const agent = await world.host('full', { capacity: { ...capacity, gpus: [gpu] } });
+      const agent = await world.host('full', slots(0));
       const id = await console(agent.hostId as string, 'local_only');
       expect(await world.until(id, 'running')).toMatchObject({ host_id: agent.hostId, user_id: alice.id });
       expect(await world.slotsUsed(agent)).toBe(0);
@@ -594,8 +456,8 @@ describeDatabases('admission', (databases) => {
       beforeTransactionOf(world.plane.platform.database, () => launch(request), happening);
 
     test('the rung is gone: the launch looks again and takes what is there now', async () => {
-      await rung('passing');
-      await profile('passes', ['passing', 'alpha-h264']);
+      await catalog.rung('passing');
+      await catalog.profile('passes', ['passing', 'alpha-h264']);
       const answer = await justBefore(
         async () => {
           await as(admin, 'PATCH', '/v1/admin/launch-profiles/passes', { rungs: ['alpha-h264'] });
@@ -609,8 +471,8 @@ describeDatabases('admission', (databases) => {
     test('a launch and the delete of its rung: one of them sees the other', async () => {
       for (let round = 0; round < 8; round += 1) {
         const id = `race-${round}`;
-        await rung(id);
-        await profile(id, [id]);
+        await catalog.rung(id);
+        await catalog.profile(id, [id]);
         const racer = await world.addPerson(`racer${people}-${round}`);
         const [launched] = await Promise.all([
           world.launch(racer, app, { profile_id: id }),

@@ -18,9 +18,9 @@ describeDatabases('which GPU a launch may take', (databases) => {
       openSessionsWorld(await databases.fresh()),
       openSessionsWorld(await databases.fresh(), undefined, { SERVICE_VRAM_MIN_FREE_MB: '0' }),
     ]);
-    const capacity = softwareCapacity();
-    const gpu = { ...capacity.gpus[0]!, vram_mb_total: 8_192, encode_slots_total: 8 };
-    host = await world.host('hosta', { capacity: { ...capacity, gpus: [gpu] } });
+    host = await world.host('hosta', {
+      capacity: softwareCapacity({}, { vram_mb_total: 8_192, encode_slots_total: 8 }),
+    });
     app = await world.app();
     player = world.people.alice;
     await world.call(world.people.admin, 'PATCH', `/v1/users/${player.id}`, {
@@ -216,10 +216,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
     });
 
     test('a floor of 0 turns it off', async () => {
-      const capacity = softwareCapacity();
-      await unvetoed.host('hosta', {
-        capacity: { ...capacity, gpus: [{ ...capacity.gpus[0]!, vram_mb_total: 8_192 }] },
-      });
+      await unvetoed.host('hosta', { capacity: softwareCapacity({}, { vram_mb_total: 8_192 }) });
       await unvetoed.plane.platform.database.db
         .updateTable('gpus')
         .set({ vram_mb_free: 0, vram_sampled_at: unvetoed.clock.nowMs() })

@@ -18,10 +18,9 @@ describeDatabases('what a launch streams', (databases) => {
   beforeAll(async () => {
     world = await openSessionsWorld(await databases.fresh());
     catalog = profileWorld(world);
-    const capacity = softwareCapacity();
-    const gpu = { ...capacity.gpus[0]!, encode_slots_total: 64 };
+    const [gpu] = softwareCapacity({}, { encode_slots_total: 64 }).gpus;
     host = await world.host('hosta', {
-      capacity: { ...capacity, gpus: [0, 1, 2, 3].map((index) => ({ ...gpu, index })) },
+      capacity: softwareCapacity({ gpus: [0, 1, 2, 3].map((index) => ({ ...gpu!, index })) }),
     });
     const roomy = {
       default_width: 3840,

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { reservingStates, type SessionStateName } from '@footlight/protocol';
-import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
+import type { FakeAgent } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addSession, describeDatabases } from '../../testing/index.ts';
-import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
+import { eventually, openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
 const S = 1_000;
 
@@ -72,10 +72,7 @@ describeDatabases('the session machine, row by row', (databases) => {
   let app: string;
   beforeAll(async () => {
     world = await openSessionsWorld(await databases.fresh());
-    const capacity = softwareCapacity();
-    agent = await world.host('hosta', {
-      capacity: { ...capacity, gpus: [{ ...capacity.gpus[0]!, encode_slots_total: 8 }] },
-    });
+    agent = await world.host('hosta', slots(8));
     app = await world.app();
   });
   beforeEach(() => {

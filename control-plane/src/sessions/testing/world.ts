@@ -1,6 +1,6 @@
 import type { AdminSession, Session, Signaling } from '@footlight/protocol/rest';
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
-import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
+import { FakeAgent, type FakeAgentOptions, softwareCapacity } from '@footlight/test-harness';
 import type { DatabaseTarget, Executor } from '../../platform/database/index.ts';
 import {
   type Answer,
@@ -50,6 +50,11 @@ export interface SessionsWorld extends TestApp {
     action: string,
   ): Promise<{ target_id: string | null; actor_user_id: string | null; details: unknown }[]>;
 }
+
+/** A host with so many encode slots. */
+export const slots = (encode_slots_total: number): Partial<FakeAgentOptions> => ({
+  capacity: softwareCapacity({}, { encode_slots_total }),
+});
 
 /**
  * @param after the world whose database and wall clock this one goes on with; its people come along, and its service
