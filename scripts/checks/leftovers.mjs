@@ -15,8 +15,8 @@ const PLACES = [
   '/run/netns',
 ];
 
-/** Caches of Node and of the tools that run the tests. */
-const CACHES = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
+/** Caches of Node and of the tools that run the tests, and where displays meet: any X server of root's makes it, once. */
+const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*|\.X11-unix)$/;
 
 /** Every process of a session has this variable; its environment has nothing else of whoever started the agent. */
 const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
@@ -60,7 +60,7 @@ function processes(mark) {
 function files() {
   return PLACES.flatMap((dir) =>
     names(dir)
-      .filter((name) => !CACHES.test(name))
+      .filter((name) => !STAYS.test(name))
       .map((name) => path.join(dir, name))
       .filter((file) => {
         const uid = lstatSync(file, { throwIfNoEntry: false })?.uid;

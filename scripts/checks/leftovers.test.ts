@@ -56,8 +56,8 @@ describe('what a run left is found', () => {
   });
 
   test('the socket of a display', () => {
+    mkdirSync('/tmp/.X11-unix', { recursive: true });
     const before = lookAround(mark);
-    mkdirSync('/tmp/.X11-unix', { recursive: true, mode: 0o1777 });
     expect(left(before)).not.toContain(`file: /tmp/.X11-unix/${name}`);
     plantFile(`/tmp/.X11-unix/${name}`);
     expect(left(before)).toContain(`file: /tmp/.X11-unix/${name}`);

@@ -27,6 +27,7 @@ import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
 import {
   type Display,
   displaySocket,
+  makeSocketDir,
   removeDisplayFiles,
   SOCKET_DIR,
   socketMark,
@@ -130,6 +131,15 @@ test.runIf(root)('one that is given up while it starts leaves no socket', async 
   await expect(started).rejects.toThrow('did not start');
   watcher.close();
   expect(sockets()).toEqual([]);
+});
+
+test.runIf(root)('the directory of the sockets is open to all, whoever made it with whatever umask', () => {
+  const directory = join(dir, 'sockets');
+  makeSocketDir(directory);
+  const made = statSync(directory).mode;
+  chmodSync(directory, 0o755);
+  makeSocketDir(directory);
+  expect([made & 0o7777, statSync(directory).mode & 0o7777]).toEqual([0o1777, 0o1777]);
 });
 
 test('takes nothing away from a server that has its number, and the inode of its socket, since', async () => {

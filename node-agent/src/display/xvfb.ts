@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import { type Clock, delay, within } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
@@ -12,6 +12,7 @@ import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
 export const SOCKET_DIR = '/tmp/.X11-unix';
+const SOCKET_DIR_MODE = 0o1777;
 const START_LIMIT_MS = 10_000;
 const START_ATTEMPTS = 3;
 /** What an X server says whose number another one has. */
@@ -254,13 +255,14 @@ function lockHolder(lock: string): number | null {
   }
 }
 
-/** The socket directory must be there and open to all before a server without root's rights can use it. */
-function makeSocketDir(): void {
+/**
+ * The socket directory must be there and open to all before a server without root's rights can use it. Whoever made it
+ * may have had a umask; an X server that runs as root opens it in the same way.
+ */
+export function makeSocketDir(directory = SOCKET_DIR): void {
   if (process.getuid?.() !== 0) return;
-  const umask = process.umask(0);
-  try {
-    mkdirSync(SOCKET_DIR, { recursive: true, mode: 0o1777 });
-  } finally {
-    process.umask(umask);
-  }
+  mkdirSync(directory, { recursive: true });
+  const found = lstatSync(directory);
+  const isOurs = found.isDirectory() && found.uid === 0;
+  if (isOurs && (found.mode & 0o7777) !== SOCKET_DIR_MODE) chmodSync(directory, SOCKET_DIR_MODE);
 }
