@@ -129,6 +129,7 @@ export class MediaSession {
       { width: stream.width, height: stream.height },
       {
         resizeScreen: async (size) => this.#video?.withoutCapture(async () => this.#screen?.resize(size)),
+        screenSize: async () => this.#screen?.size() ?? null,
         setScale: async (scale) => this.#screen?.setScale(scale),
         resizePicture: this.#row.liveResize ? () => this.#usePicture() : null,
       },
@@ -248,6 +249,10 @@ export class MediaSession {
       case 'display':
         this.#resizing = this.#resizing.then(() => this.#updateDisplay(message));
         break;
+      case 'withdraw_display':
+        this.#sizes.withdraw(message.request);
+        this.#resizing = this.#resizing.then(() => this.#undoDisplay(message.request));
+        break;
       case 'watch_app':
         this.#watchApp(message.watch, message.only_new);
         break;
@@ -322,11 +327,18 @@ export class MediaSession {
     try {
       await this.#sizes.apply(update);
     } catch (error) {
+      // A screen that did not go back has yet another size.
+      this.#tellSizes();
       this.#options.send({ type: 'display_done', request, error: text(error).slice(0, 256) });
       return;
     }
     this.#tellSizes();
     this.#options.send({ type: 'display_done', request, error: null });
+  }
+
+  /** Never throws. */
+  async #undoDisplay(request: number): Promise<void> {
+    if (await this.#sizes.undo(request)) this.#tellSizes();
   }
 
   #watchApp(watch: number, onlyNew: boolean): void {

@@ -84,6 +84,21 @@ describe('another size of the display', () => {
     expect(session.heard('failure')).toEqual([]);
   });
 
+  test('one that is withdrawn when it was just made is undone, and the viewer is told', async () => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    const half = { width: WIDTH / 2, height: HEIGHT / 2 };
+    expect(await ask(session, { render: half, stream: half })).toBeNull();
+    await alice.until('told', () => shown(alice)?.owner === 'pinned');
+    session.worker.send({ type: 'withdraw_display', request });
+    await alice.until('told', () => shown(alice)?.owner === 'auto');
+    expect(shown(alice)).toMatchObject({ render_width: WIDTH, render_height: HEIGHT, stream_width: WIDTH });
+    expect(await screen()).toEqual([WIDTH, HEIGHT]);
+    const seen = alice.video.length;
+    await alice.until('frames', () => alice.video.length > seen + 10);
+    expect(session.heard('failure')).toEqual([]);
+  });
+
   test('one that the screen does not take is refused, and everything is as it was', async () => {
     const session = await host.startSession();
     expect(await ask(session, { render: { width: WIDTH * 2, height: HEIGHT } })).not.toBeNull();

@@ -5,20 +5,30 @@ const LAUNCH = { width: 1280, height: 720 };
 
 function world(fails: { screen?: boolean; scale?: boolean } = {}, canResize = true) {
   const done: string[] = [];
+  let screen = LAUNCH;
+  /** Something that happens while a step is being done, such as "scale 2". */
+  const during: Record<string, () => void> = {};
+  const does = (step: string) => {
+    done.push(step);
+    during[step]?.();
+  };
   const display: SessionDisplay = new SessionDisplay(LAUNCH, {
     resizeScreen: async ({ width, height }) => {
-      done.push(`screen ${width}×${height}`);
+      does(`screen ${width}×${height}`);
       if (fails.screen && width !== LAUNCH.width) throw new Error('no');
+      screen = { width, height };
     },
+    screenSize: async () => screen,
     setScale: async (scale) => {
-      done.push(`scale ${scale}`);
+      does(`scale ${scale}`);
       if (fails.scale && scale !== 1) throw new Error('no');
     },
     resizePicture: canResize ? () => void done.push(`picture ${display.pinned?.width}`) : null,
   });
+  let request = 0;
   const change = (more: Omit<Parameters<SessionDisplay['apply']>[0], 'type' | 'request'>) =>
-    display.apply({ type: 'display', request: 1, ...more });
-  return { display, done, change };
+    display.apply({ type: 'display', request: ++request, ...more });
+  return { display, done, during, change };
 }
 const HALF = { width: 640, height: 360 };
 
@@ -77,6 +87,65 @@ describe('a change of sizes', () => {
     await expect(change({ render: HALF, stream: HALF })).rejects.toThrow('encoder');
     expect(done).toEqual([]);
     expect(display.metrics()).toMatchObject({ external_resize_supported: false });
+  });
+});
+
+describe('a change that is withdrawn', () => {
+  const ALL = { render: HALF, ui_scale: 2, stream: HALF };
+  const AS_LAUNCHED = { external_owner: 'auto', external_resize_supported: true };
+
+  test('before it begins is not begun, and the next one is made', async () => {
+    const { display, done, change } = world();
+    display.withdraw(1);
+    await expect(change(ALL)).rejects.toThrow('withdrawn');
+    expect(done).toEqual([]);
+    await change({ ui_scale: 2 });
+    expect(display.metrics()).toEqual({ ...AS_LAUNCHED, ui_scale: 2 });
+  });
+
+  test.each([
+    ['the screen changes', 'screen 640×360', []],
+    ['the scale changes', 'scale 2', ['scale 2']],
+  ])('while %s goes back, and no picture of it is made', async (_what, step, further) => {
+    const { display, done, during, change } = world();
+    during[step] = () => display.withdraw(1);
+    await expect(change(ALL)).rejects.toThrow('withdrawn');
+    expect(done).toEqual(['screen 640×360', ...further, 'screen 1280×720', 'scale 1']);
+    expect(display.metrics()).toEqual(AS_LAUNCHED);
+    expect(await display.undo(1)).toBe(false);
+  });
+
+  test('after it was made is undone, to what was there before it', async () => {
+    const { display, done, change } = world();
+    const former = { render: { width: 960, height: 540 }, ui_scale: 1.5, stream: HALF };
+    await change(former);
+    await change({ render: HALF, ui_scale: 2, stream: LAUNCH });
+    display.withdraw(2);
+    expect(await display.undo(2)).toBe(true);
+    expect(done.slice(-3)).toEqual(['screen 960×540', 'scale 1.5', 'picture 640']);
+    expect(display.message(HALF)).toMatchObject({ render_width: 960, ui_scale: 1.5, owner: 'pinned' });
+    expect(await display.undo(2)).toBe(false);
+  });
+
+  test('leaves alone what it did not ask for, and what was made before it', async () => {
+    const { display, done, change } = world();
+    await change({ ui_scale: 2 });
+    await change({ stream: HALF });
+    display.withdraw(2);
+    await display.undo(2);
+    expect(done).toEqual(['scale 2', 'picture 640', 'picture undefined']);
+    expect(await display.undo(1)).toBe(false);
+    expect(display.metrics()).toEqual({ ...AS_LAUNCHED, ui_scale: 2 });
+  });
+
+  test('and cannot go back is told of as it is', async () => {
+    const { display, during, change } = world();
+    during['screen 1280×720'] = () => {
+      throw new Error('no');
+    };
+    await change({ render: HALF });
+    await display.undo(1);
+    expect(display.message(LAUNCH)).toMatchObject({ render_width: 640, render_height: 360 });
   });
 });
 

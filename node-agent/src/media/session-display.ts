@@ -6,9 +6,17 @@ import type { DisplayUpdate } from './worker-messages.ts';
 export interface DisplayWorld {
   /** Changes the screen while nothing is captured from it. */
   resizeScreen(size: ScreenSize): Promise<void>;
+  /** Size of the screen; null: there is none yet. */
+  screenSize(): Promise<ScreenSize | null>;
   setScale(scale: number): Promise<void>;
   /** Makes the picture what `pinned` says now; null: this encoder cannot change its size while it runs. */
   resizePicture: (() => void) | null;
+}
+
+interface Sizes {
+  render: ScreenSize;
+  scale: number;
+  pinned: ScreenSize | null;
 }
 
 /**
@@ -24,6 +32,10 @@ export class SessionDisplay {
   #scale = 1;
   /** null: auto. */
   #pinned: ScreenSize | null = null;
+  /** The newest change that was withdrawn, by its number. */
+  #withdrawn = -1;
+  /** The newest change that was made, and what was there before it. */
+  #made: { update: DisplayUpdate; before: Sizes } | null = null;
 
   constructor(launch: ScreenSize, world: DisplayWorld) {
     this.#launch = launch;
@@ -45,24 +57,64 @@ export class SessionDisplay {
     return this.#pinned;
   }
 
-  /** One after the other. @throws when it cannot be done; everything is as it was then */
-  async apply({ render, ui_scale, stream }: DisplayUpdate): Promise<void> {
+  /** One after the other. @throws when it cannot be done or is withdrawn; everything is as it was then */
+  async apply(update: DisplayUpdate): Promise<void> {
+    const { request, render, ui_scale, stream } = update;
+    this.#refuseWithdrawn(request);
     if (stream && this.#world.resizePicture === null)
       throw new Error('this encoder cannot change its size while it runs');
-    const before = { render: this.#render, scale: this.#scale };
+    const before: Sizes = { render: this.#render, scale: this.#scale, pinned: this.#pinned };
     try {
       if (render && !isSame(render, this.#render)) await this.#world.resizeScreen(render);
+      this.#refuseWithdrawn(request);
       if (ui_scale !== undefined) await this.#world.setScale(ui_scale);
+      this.#refuseWithdrawn(request);
     } catch (error) {
-      if (render) await this.#world.resizeScreen(before.render).catch(() => undefined);
-      if (ui_scale !== undefined) await this.#world.setScale(before.scale).catch(() => undefined);
+      await this.#goBack(before, update);
       throw error;
     }
     this.#render = render ?? this.#render;
     this.#scale = ui_scale ?? this.#scale;
-    if (!stream) return;
-    this.#pinned = isSame(stream, this.#launch) ? null : stream;
+    this.#made = { update, before };
+    if (stream) this.#pin(isSame(stream, this.#launch) ? null : stream);
+  }
+
+  /** Nobody waits for that change any more: it is not begun, and one that is under way goes back. */
+  withdraw(request: number): void {
+    this.#withdrawn = Math.max(this.#withdrawn, request);
+  }
+
+  /**
+   * Takes back a change that was made before it was withdrawn; call it in turn with apply().
+   * @returns false: that change was not made, or another one has followed it
+   */
+  async undo(request: number): Promise<boolean> {
+    if (this.#made?.update.request !== request) return false;
+    const { update, before } = this.#made;
+    this.#made = null;
+    await this.#goBack(before, update);
+    this.#scale = before.scale;
+    if (update.stream) this.#pin(before.pinned);
+    return true;
+  }
+
+  /** Never throws: where the screen does not go back, the size that it has counts. */
+  async #goBack(before: Sizes, { render, ui_scale }: DisplayUpdate): Promise<void> {
+    if (render) {
+      await this.#world.resizeScreen(before.render).catch(() => undefined);
+      this.#render = (await this.#world.screenSize().catch(() => null)) ?? before.render;
+    }
+    if (ui_scale !== undefined) await this.#world.setScale(before.scale).catch(() => undefined);
+  }
+
+  #pin(size: ScreenSize | null): void {
+    this.#pinned = size;
     this.#world.resizePicture?.();
+  }
+
+  /** @throws when it is withdrawn; numbers grow, and those before it were answered or withdrawn */
+  #refuseWithdrawn(request: number): void {
+    if (request <= this.#withdrawn) throw new Error('the change was withdrawn');
   }
 
   /** What viewers are told. @param picture its size now */

@@ -118,8 +118,10 @@ process.on('message', (raw) => {
     send({ type: 'log', level: 'error', event: 'media.bad_message', fields: { why: parsed.error.message } });
     return;
   }
-  // A stop does not wait its turn: what it ends may be the very thing that hangs.
-  if (parsed.data.type === 'stop') void onMessage(parsed.data).catch(fail);
+  // A stop does not wait its turn: what it ends may be the very thing that hangs. Nor does a withdrawal: what it takes
+  // back may have come with it, and should not even begin.
+  const { type } = parsed.data;
+  if (type === 'stop' || type === 'withdraw_display') void onMessage(parsed.data).catch(fail);
   else work = work.then(() => onMessage(parsed.data)).catch(fail);
 });
 

@@ -109,7 +109,10 @@ const watchApp = z.object({
 
 const size = z.object({ width: z.number().int().positive(), height: z.number().int().positive() });
 
-/** Another size of the display, of the picture, or another scale; answered with `display_done`. Checked by the agent. */
+/**
+ * Another size of the display, of the picture, or another scale; answered with `display_done`. Checked by the agent,
+ * which asks for one at a time and numbers them upwards.
+ */
 const displayUpdate = z.object({
   type: z.literal('display'),
   /** Repeated in the answer. */
@@ -117,6 +120,15 @@ const displayUpdate = z.object({
   render: size.optional(),
   ui_scale: z.number().optional(),
   stream: size.optional(),
+});
+
+/**
+ * The change of that number came too late: one that has not begun is dropped, one that is under way or done is undone.
+ * Overtakes what was sent before it. The next change is asked for only after it, or after an answer.
+ */
+const withdrawDisplay = z.object({
+  type: z.literal('withdraw_display'),
+  request: z.number().int().nonnegative(),
 });
 
 const notice = z.object({
@@ -142,6 +154,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   appState,
   watchApp,
   displayUpdate,
+  withdrawDisplay,
   notice,
   stop,
 ]);
@@ -166,7 +179,7 @@ const appPresented = z.object({
   watch: z.number().int().nonnegative(),
 });
 const watching = z.object({ type: z.literal('watching'), watch: z.number().int().nonnegative() });
-/** error null: all of it is done; otherwise nothing is. */
+/** error null: all of it is done; otherwise nothing is. A change that is withdrawn later may have been answered before. */
 const displayDone = z.object({
   type: z.literal('display_done'),
   request: z.number().int().nonnegative(),

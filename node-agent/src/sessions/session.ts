@@ -20,6 +20,7 @@ import { errorText, plainText } from '../platform/text.ts';
 import { removeBelongings } from '../runtime/belongings.ts';
 import { removeSessionCgroups } from '../runtime/cgroups.ts';
 import type { Runtime, SessionDirs } from '../runtime/runtime.ts';
+import { DisplayChanges } from './display-changes.ts';
 import { besideHostProblem, displayProblem } from './display-rules.ts';
 import type { HomeLocks } from './home-locks.ts';
 import { IdleTimer } from './idle-timer.ts';
@@ -54,8 +55,6 @@ import { WorkerReports } from './worker-reports.ts';
 const WORKER_STOP_MS = 1_500;
 /** Status with which Xlib ends a process whose display went away; libxcb may be quicker, and aborts it. */
 const XLIB_EXIT_CODE = 1;
-/** A change of size must be done within this: the control plane waits for 5 s. */
-const DISPLAY_LIMIT_MS = 4_500;
 /** How much later than its clients a display server may be seen to end. */
 const DISPLAY_EXIT_MS = 1_000;
 
@@ -116,8 +115,7 @@ export class Session {
   #screen: Screen | null = null;
   #stage: Stage | null = null;
   #worker: MediaWorker | null = null;
-  /** Changes of size that were asked for (count). */
-  #displayRequests = 0;
+  #displayChanges: DisplayChanges | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;
   #logTail = '';
@@ -199,21 +197,13 @@ export class Session {
 
   /** Changes sizes of a session that runs. @returns once it is done, or nothing has changed */
   async updateDisplay(command: SessionDisplayUpdate): Promise<Verdict> {
-    const worker = this.#worker;
-    if (this.#machine.phase !== 'running' || worker === null) return rejected('the session does not run');
+    const changes = this.#displayChanges;
+    if (this.#machine.phase !== 'running' || changes === null) return rejected('the session does not run');
     const { stream, video_topology } = this.#plan.assign;
     const problem = besideHostProblem(command, video_topology) ?? displayProblem(command, stream);
     if (problem !== null) return rejected(problem);
-    this.#displayRequests += 1;
-    const request = this.#displayRequests;
     const { render_width, render_height, ui_scale, stream_width, stream_height } = command;
-    let off: () => void = () => undefined;
-    const done = new Promise<string | null>((resolve) => {
-      off = worker.on('display_done', (answer) => answer.request === request && resolve(answer.error));
-    });
-    worker.send({
-      type: 'display',
-      request,
+    const error = await changes.make({
       ...(render_width !== undefined && render_height !== undefined
         ? { render: { width: render_width, height: render_height } }
         : {}),
@@ -222,14 +212,6 @@ export class Session {
         ? { stream: { width: stream_width, height: stream_height } }
         : {}),
     });
-    const gone = Promise.race([worker.exited, aborted(this.#abort.signal)]).then(() => 'the session ended');
-    const error = await within(
-      this.#deps.clock,
-      DISPLAY_LIMIT_MS,
-      Promise.race([done, gone]),
-      'the display did not change in time',
-    );
-    off();
     return error === null ? { ok: true } : rejected(error);
   }
 
@@ -430,6 +412,8 @@ export class Session {
       return;
     }
     this.#worker = worker;
+    const gone = Promise.race([worker.exited, aborted(this.#abort.signal)]);
+    this.#displayChanges = new DisplayChanges(worker, this.#deps.clock, gone);
     void worker.exited.then((exit) => this.#workerGone(exit));
     worker.on('prepared', () => {
       this.#relay.open();

@@ -5,6 +5,8 @@ import { freeDisplay, reserveDisplay } from '../../display/xvfb.ts';
 export interface TestDisplay {
   /** Such as ":7". */
   name: string;
+  /** The server's process. */
+  pid: number;
   close(): Promise<void>;
 }
 
@@ -31,6 +33,7 @@ export function startTestDisplay(width: number, height: number): Promise<TestDis
       clearTimeout(limit);
       resolve({
         name: `:${number}`,
+        pid: server.pid as number,
         close: async () => {
           server.kill('SIGTERM');
           await exited;
