@@ -1,8 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { controlUnit } from './service/unit.ts';
+import { failSystemCalls } from './testing/failing-calls.ts';
+import { makeMemoryGroup } from './testing/memory-group.ts';
 import { type OwnProcess, startOwnProcess } from './testing/own-process.ts';
 
 /** Time of the service runs this much faster: its 20 s of silence are longer than this process may have to wait. */
@@ -13,6 +18,7 @@ const SILENCE_MS = 20_000 / SPEED;
 const RESTARTS = process.env.FOOTLIGHT_LONG === '1' ? 20 : 2;
 const BETWEEN_MS = 6_000 / SPEED;
 const HOSTS = 6;
+const ADA = { email: 'ada@example.org', password: 'a-long-enough-pass-phrase' };
 const ENROLLMENT = 'a-fixed-enrollment-token';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -23,10 +29,11 @@ describe('a control plane whose process', () => {
   let bearer: string;
   const agents: FakeAgent[] = [];
 
-  const start = async () => {
+  const start = async (through: readonly string[] = []) => {
     service = await startOwnProcess(folder, {
       env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT },
       speed: SPEED,
+      through,
     });
     for (const agent of agents) agent.options.url = service.url;
   };
@@ -44,6 +51,13 @@ describe('a control plane whose process', () => {
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text === '' ? null : JSON.parse(text);
+  }
+  const addApp = (name: string) => call('POST', '/v1/apps', { name, runtime_spec: { args: ['demo'] } });
+  const appNames = async (): Promise<string[]> =>
+    (await call('GET', '/v1/admin/apps?limit=100')).items.map(({ name }: { name: string }) => name);
+  async function comeBack(): Promise<void> {
+    await Promise.all(agents.map(({ closed }) => closed));
+    await Promise.all(agents.filter(({ isOpen }) => !isOpen).map((agent) => agent.connect()));
   }
   const sessions = async (): Promise<{ id: string; state: string; state_detail: string }[]> =>
     (await call('GET', '/v1/admin/sessions?limit=100')).items;
@@ -77,12 +91,12 @@ describe('a control plane whose process', () => {
     const claimed = await call(
       'POST',
       '/v1/setup/claim',
-      { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase', device_key: 'd' },
+      { ...ADA, username: 'ada', device_key: 'd' },
       { 'x-service-setup-token': readFileSync(join(folder, 'setup-token'), 'utf8').trim() },
     );
     bearer = claimed.access_token;
     await call('PATCH', `/v1/users/${claimed.user.id}`, { max_concurrent_sessions: HOSTS });
-    const { app } = await call('POST', '/v1/apps', { name: 'Demo', runtime_spec: { args: ['demo'] } });
+    const { app } = await addApp('Demo');
     for (let n = 0; n < HOSTS; n += 1) {
       const agent = new FakeAgent({
         url: service.url,
@@ -125,13 +139,111 @@ describe('a control plane whose process', () => {
     await allIsWell();
   });
 
+  test('is killed by the kernel for its memory: its service manager has it back within 5 s, and no session is lost or doubled', async ({
+    skip,
+  }) => {
+    const group = makeMemoryGroup();
+    if (group === null) return skip('no control group of memory can be made here');
+    const unit = controlUnit({ node: '/node', program: '/main.js', environmentFile: '/env', lowPort: false });
+    expect(unit).toMatch(/^Restart=always$/m);
+    const restartSecs = Number(/^RestartSec=(\d+)$/m.exec(unit)?.[1]);
+    await addApp('Acknowledged');
+    group.add(service.pid);
+    // Whatever it does now takes memory.
+    while (!service.ended) await call('GET', '/v1/admin/sessions?limit=100').catch(() => undefined);
+    const endedMs = performance.now();
+    expect(group.kills()).toBe(1);
+    await pause(restartSecs * 1_000);
+    await start();
+    expect(performance.now() - endedMs).toBeLessThan(5_000);
+    await comeBack();
+    await allIsWell();
+    expect(await appNames()).toContain('Acknowledged');
+    await group.remove();
+  });
+
+  test('asks a name service that is dead: only who named a server waits, and is told, and all else goes on', async ({
+    skip,
+  }) => {
+    if (process.getuid?.() !== 0) return skip('only root can give a process another resolv.conf');
+    const { app } = await addApp('Pictured');
+    // It hears and never answers, as behind a cut line.
+    const silent = createSocket('udp4').bind(53, '127.77.0.53');
+    await once(silent, 'listening');
+    let asked = 0;
+    silent.on('message', () => {
+      asked += 1;
+    });
+    writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.77.0.53\n');
+    await service.end('SIGTERM');
+    const becomes = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
+    await start(['unshare', '--mount', '/bin/sh', '-c', becomes, join(folder, 'resolv.conf')]);
+    await comeBack();
+    await allIsWell();
+    const begunMs = performance.now();
+    const fetched = Array.from({ length: 8 }, (_, n) =>
+      call('PUT', `/v1/admin/apps/${app.id}/artwork`, {
+        tile_url: `https://pictures-${n}.example/a.png`,
+      }).then(
+        () => 'fetched',
+        (error: Error) => `${error.message} after ${Math.round(performance.now() - begunMs)} ms`,
+      ),
+    );
+    await expect.poll(() => asked).toBeGreaterThan(0);
+    const localMs = performance.now();
+    // Argon2 and files share the threads that wait for names.
+    await call('POST', '/v1/auth/login', ADA);
+    await addApp('Made meanwhile');
+    expect((await hosts()).map(({ status }) => status)).toEqual(agents.map(() => 'online'));
+    expect(performance.now() - localMs).toBeLessThan(2_000);
+    // Long before the resolver gives up.
+    for (const told of await Promise.all(fetched)) {
+      expect(told).toMatch(/: 400 .*cannot be fetched/);
+      expect(Number(/after (\d+) ms/.exec(told)?.[1])).toBeLessThan(4_000);
+    }
+    silent.close();
+    await service.end('SIGTERM');
+    await start();
+    await comeBack();
+    await allIsWell();
+  });
+
+  test.for([
+    ['cannot be written to', 'pwrite64'],
+    ['does not keep what it took', 'fsync,fdatasync'],
+  ] as const)(
+    'has a disk that %s: what was acknowledged is there afterwards, and it recovers by itself',
+    async ([, calls], { skip, onTestFinished }) => {
+      const fault = await failSystemCalls(service.pid, calls);
+      if (fault === null) return skip('strace is missing, or may not trace here');
+      onTestFinished(() => fault.end());
+      const refused = await addApp(`During ${calls}`).catch((error: Error) => error.message);
+      expect(refused).toMatch(/: 503 /);
+      // A report is confirmed only once it is stored.
+      const [agent] = agents as [FakeAgent];
+      const [held] = [...agent.sessions.keys()];
+      agent.reportState(held as string, 'running', { detail: `told during ${calls}` });
+      expect(await appNames()).not.toContain(`During ${calls}`);
+      expect(agents.map(({ isOpen }) => isOpen)).toEqual(agents.map(() => true));
+      await fault.end();
+      await expect.poll(() => agent.unseen, { timeout: 10_000 }).toBe(0);
+      await addApp(`After ${calls}`);
+      await service.end('SIGKILL');
+      await start();
+      expect(await appNames()).toContain(`After ${calls}`);
+      expect((await sessions()).find(({ id }) => id === held)?.state_detail).toBe(`told during ${calls}`);
+      await comeBack();
+      await allIsWell();
+    },
+  );
+
   test(`is killed ${RESTARTS} times in a row: nothing acknowledged is lost, and no session`, {
     timeout: 30_000 + RESTARTS * 10_000,
   }, async () => {
     const acknowledged: string[] = [];
     for (let n = 0; n < RESTARTS; n += 1) {
       const name = `App ${n}`;
-      await call('POST', '/v1/apps', { name, runtime_spec: { args: ['demo'] } });
+      await addApp(name);
       acknowledged.push(name);
       await service.end('SIGKILL');
       await Promise.all(agents.map(({ closed }) => closed));
@@ -142,9 +254,6 @@ describe('a control plane whose process', () => {
     }
     await Promise.all(agents.filter(({ isOpen }) => !isOpen).map((agent) => agent.connect()));
     await allIsWell();
-    const names = (await call('GET', '/v1/admin/apps?limit=100')).items.map(
-      ({ name }: { name: string }) => name,
-    );
-    expect(names).toEqual(expect.arrayContaining(acknowledged));
+    expect(await appNames()).toEqual(expect.arrayContaining(acknowledged));
   });
 });

@@ -13,19 +13,23 @@ export class TcpRelay {
   delayMs = 0;
   /** Connections taken so far. */
   connections = 0;
+  /** Where new connections lead. */
+  target: URL;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** Those that carry nothing any more, whatever the mode. */
   readonly #dead = new Set<Socket>();
   #cutAfterBytes: number | null = null;
+  #cutAt: { words: string; heard: boolean; happened: () => void } | null = null;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, target: URL) {
     this.#server = server;
+    this.target = target;
   }
 
   static async to(target: URL): Promise<TcpRelay> {
-    const relay = new TcpRelay(createServer());
-    relay.#server.on('connection', (near) => relay.#join(near, target));
+    const relay = new TcpRelay(createServer(), target);
+    relay.#server.on('connection', (near) => relay.#join(near));
     relay.#server.listen(0, '127.0.0.1');
     await once(relay.#server, 'listening');
     return relay;
@@ -45,6 +49,17 @@ export class TcpRelay {
     this.#cutAfterBytes = bytes;
   }
 
+  /**
+   * Breaks every connection when a client next says this.
+   * @param heard true: once the server has answered it, and the answer is lost; false: before the server hears it
+   * @returns when that has happened
+   */
+  cutAt(words: string, heard: boolean): Promise<void> {
+    return new Promise((happened) => {
+      this.#cutAt = { words, heard, happened };
+    });
+  }
+
   /** Every connection there is goes half-open for good; new ones work. */
   loseConnections(): void {
     for (const socket of this.#sockets) this.#dead.add(socket);
@@ -55,16 +70,32 @@ export class TcpRelay {
     this.#server.close();
   }
 
-  #join(near: Socket, target: URL): void {
+  #join(near: Socket): void {
     this.connections += 1;
     if (this.mode === 'refuse') {
       near.destroy();
       return;
     }
-    const far = connect(Number(target.port), target.hostname);
-    near.on('data', (chunk) => this.#upwards(near, far, chunk));
+    const far = connect(Number(this.target.port), this.target.hostname);
+    let toCut: (() => void) | null = null;
+    near.on('data', (chunk) => {
+      const cut = this.#cutAt;
+      if (cut !== null && chunk.includes(cut.words)) {
+        this.#cutAt = null;
+        toCut = () => {
+          this.cut();
+          cut.happened();
+        };
+        if (!cut.heard) {
+          toCut();
+          return;
+        }
+      }
+      this.#upwards(near, far, chunk);
+    });
     let dueMs = 0;
     far.on('data', (chunk) => {
+      toCut?.();
       const nowMs = performance.now();
       // Never before what came earlier, though the delay may be another one by now.
       dueMs = Math.max(dueMs, nowMs + this.delayMs);

@@ -8,8 +8,9 @@ import {
   gpuCapacity,
   softwareCapacity,
 } from '@footlight/test-harness';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
+import { type HostNews, hostSubject } from './news.ts';
 import { type FleetWorld, openFleetWorld } from './testing/world.ts';
 
 describeDatabases('agent links', (databases) => {
@@ -156,6 +157,40 @@ describeDatabases('agent links', (databases) => {
       expect([states, signals, heartbeats]).toEqual([[], [], Array(5).fill({ hostId, running: [] })]);
       expect(await status(hostId)).toBe('online');
       expect(world.fleet.links.isConnected(hostId)).toBe(true);
+    });
+
+    test('what an older connection said and what is still being stored does not count for the newer one', async () => {
+      const first = agentFor('hosta');
+      const hostId = await ready(first);
+      await first.drop();
+      await expect.poll(() => world.fleet.links.isConnected(hostId)).toBe(false);
+      world.handlers.calls.length = 0;
+      const heard: HostNews[] = [];
+      const hearing = world.platform.bus.subscribe(hostSubject, (news) => heard.push(news as HostNews));
+      const { database } = world.platform;
+      const begin = database.transaction.bind(database);
+      let goOn = () => {};
+      const held = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      const older = agentFor('hosta', { credential: { secret: first.secret! }, silentAfterRegistered: true });
+      await older.connect();
+      const storing = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
+        await held;
+        return begin(work);
+      });
+      older.send(gpuCapacity(2));
+      await expect.poll(() => storing.mock.calls.length).toBe(1);
+      const newer = agentFor('hosta', { credential: { secret: first.secret! }, silentAfterRegistered: true });
+      const registered = newer.connect();
+      await expect.poll(() => world.handlers.calls).toEqual([`linkLost ${hostId}`]);
+      goOn();
+      await registered;
+      storing.mockRestore();
+      hearing.close();
+      // The host takes placements by what the newer one says, and that has said nothing.
+      expect(world.handlers.calls).toEqual([`linkLost ${hostId}`]);
+      expect(heard.map(({ what }) => what)).not.toContain('reported');
     });
 
     test('of many connections at once exactly one stays', async () => {

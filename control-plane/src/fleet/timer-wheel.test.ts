@@ -68,6 +68,25 @@ describe('the timer wheel', () => {
     expect(order).toEqual(['earlier', 'later']);
   });
 
+  test.each([
+    ['forth', 366 * 86_400_000],
+    ['back', -366 * 86_400_000],
+  ])('the wall clock may jump a year %s: a deadline comes neither sooner nor later', async (_where, byMs) => {
+    const clock = new ManualClock();
+    const wheel = new TimerWheel(clock);
+    const fired: string[] = [];
+    wheel.schedule(1_000, () => fired.push('set before'));
+    await clock.advance(250);
+    clock.jump(byMs);
+    wheel.schedule(1_000, () => fired.push('set after'));
+    await clock.advance(500);
+    expect(fired).toEqual([]);
+    await clock.advance(250);
+    expect(fired).toEqual(['set before']);
+    await clock.advance(250);
+    expect(fired).toEqual(['set before', 'set after']);
+  });
+
   test('a closed wheel takes nothing and keeps no timer', async () => {
     const clock = new ManualClock();
     const wheel = new TimerWheel(clock);

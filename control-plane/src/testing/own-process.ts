@@ -20,14 +20,19 @@ export interface OwnProcess {
 
 /**
  * Starts the built service with its data in the given folder, TLS off, on a port of its own.
- * @param options speed: how many times as fast its deadlines and ages pass
+ * @param options speed: how many times as fast its deadlines and ages pass; through: a command that becomes the service
  * @throws with its log when it does not come up
  */
 export async function startOwnProcess(
   folder: string,
-  { env = {}, speed = 1 }: { env?: Record<string, string>; speed?: number } = {},
+  {
+    env = {},
+    speed = 1,
+    through = [],
+  }: { env?: Record<string, string>; speed?: number; through?: readonly string[] } = {},
 ): Promise<OwnProcess> {
-  const child = spawn(PROGRAM, [], {
+  const [command = PROGRAM, ...words] = [...through, PROGRAM];
+  const child = spawn(command, words, {
     env: {
       PATH: process.env.PATH,
       HOME: folder,

@@ -30,6 +30,9 @@ const SOCKET = new Set([
   'ENOENT',
 ]);
 
+/** node-postgres waited for an answer as long as `query_timeout` says. */
+const READ_TIMEOUT = 'Query read timeout';
+
 /**
  * Sorts an error of either driver.
  * Sources: SQLite result codes; PostgreSQL error codes (appendix A); node-postgres, whose pool and client report lost
@@ -42,6 +45,8 @@ export function classifyFailure(error: unknown): Failure {
   if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') return 'retry';
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'full';
+  // A disk that errs may be back in a moment; as another failure it would let reports be confirmed unstored.
+  if (code.startsWith('SQLITE_IOERR')) return 'away';
   const known = POSTGRES[code];
   if (known) return known;
   // Class 08: connection exceptions.
@@ -53,7 +58,7 @@ export function classifyFailure(error: unknown): Failure {
     )
   )
     return 'away';
-  if (error.message === 'Query read timeout') return 'busy';
+  if (error.message === READ_TIMEOUT) return 'busy';
   return 'other';
 }
 
@@ -76,6 +81,11 @@ export async function refusingTaken<T>(taken: () => Error, write: Promise<T>): P
 export function isUnavailable(error: unknown): boolean {
   const failure = classifyFailure(error);
   return failure === 'busy' || failure === 'full' || failure === 'away' || failure === 'retry';
+}
+
+/** True when the database may have done what it was told last, for its answer was not heard. */
+export function isUnanswered(error: unknown): boolean {
+  return classifyFailure(error) === 'away' || (error instanceof Error && error.message === READ_TIMEOUT);
 }
 
 /** True when nothing else that is asked of the database now would fare better. */
