@@ -141,9 +141,11 @@ describe('a control plane whose process', () => {
 
   test('is killed by the kernel for its memory: its service manager has it back within 5 s, and no session is lost or doubled', async ({
     skip,
+    onTestFinished,
   }) => {
     const group = makeMemoryGroup();
     if (group === null) return skip('no control group of memory can be made here');
+    onTestFinished(() => group.remove());
     const unit = controlUnit({ node: '/node', program: '/main.js', environmentFile: '/env', lowPort: false });
     expect(unit).toMatch(/^Restart=always$/m);
     const restartSecs = Number(/^RestartSec=(\d+)$/m.exec(unit)?.[1]);
@@ -159,7 +161,6 @@ describe('a control plane whose process', () => {
     await comeBack();
     await allIsWell();
     expect(await appNames()).toContain('Acknowledged');
-    await group.remove();
   });
 
   test('asks a name service that is dead: only who named a server waits, and is told, and all else goes on', async ({
