@@ -5,6 +5,7 @@ export {
   type PostgresDatabase,
   type PostgresServer,
   startPostgres,
+  startPostgresPair,
   usePostgres,
 } from './postgres.ts';
 export { TcpRelay } from './tcp-relay.ts';

