@@ -172,9 +172,9 @@ export class AgentLink implements QueueOwner {
     return this.sendText(encodeControlFrame(message));
   }
 
-  /** The same for a message that is text already. */
-  sendText(frame: string): boolean {
-    return this.#phase !== 'closed' && this.#queue.send(frame);
+  /** The same for a message that is text already. @param owed a full queue does not keep it back */
+  sendText(frame: string, owed = false): boolean {
+    return this.#phase !== 'closed' && this.#queue.send(frame, owed);
   }
 
   /** The registration is committed; `registered` may be sent next. */

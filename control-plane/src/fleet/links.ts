@@ -333,9 +333,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#tell({ hostId, what: 'changed' });
   }
 
-  sendSignaling(hostId: string, { session_id, conn, text }: SignalingToAgent): boolean {
+  sendSignaling(hostId: string, { session_id, conn, text, owed }: SignalingToAgent): boolean {
     const frame = `{"type":"signaling","session_id":"${session_id}","conn":${conn},"msg":${text}}`;
-    return this.#hosts.get(hostId)?.link?.sendText(frame) ?? false;
+    return this.#hosts.get(hostId)?.link?.sendText(frame, owed) ?? false;
   }
 
   isConnected(hostId: string): boolean {

@@ -95,6 +95,8 @@ export interface SignalingToAgent {
   session_id: string;
   conn: number;
   text: string;
+  /** Goes out even when the queue is full. For one frame of an attached socket, its last: there are few of them. */
+  owed?: boolean;
 }
 
 /** How much of the fleet is there; the host-loss sweep rests when the fault is more likely on this side. */

@@ -50,6 +50,17 @@ describe('the send queue of a link', () => {
     expect(fill(queue, 512)).toBe(512);
   });
 
+  test('lets through what is owed even when it is full, and counts it', () => {
+    const socket = new SlowSocket();
+    const queue = new SendQueue(socket, { queueFull() {} });
+    fill(queue, 513);
+    expect([queue.send('an answer'), queue.send('a goodbye', true)]).toEqual([false, true]);
+    expect(socket.frames.at(-1)?.toString()).toBe('a goodbye');
+    expect(queue.full).toBe(true);
+    socket.read(1);
+    expect(queue.send('an answer')).toBe(false);
+  });
+
   test('takes 4 MiB', () => {
     const queue = new SendQueue(new SlowSocket(), { queueFull() {} });
     const message = 'é'.repeat(512 * 1024 - 20);

@@ -34,11 +34,15 @@ export class SendQueue {
     return this.#full;
   }
 
-  /** @returns false when the queue is full; nothing was sent then */
-  send(text: string): boolean {
+  /**
+   * @param owed it goes out even when the queue is full, because nobody would send it later
+   * @returns false when the queue is full; nothing was sent then
+   */
+  send(text: string, owed = false): boolean {
     const frame = Buffer.from(text);
     const bytes = frame.length;
-    if (this.#messages >= AGENT_SEND_QUEUE_MESSAGES || this.#bytes + bytes > AGENT_SEND_QUEUE_BYTES) {
+    const full = this.#messages >= AGENT_SEND_QUEUE_MESSAGES || this.#bytes + bytes > AGENT_SEND_QUEUE_BYTES;
+    if (full && !owed) {
       if (!this.#full) {
         this.#full = true;
         this.#owner.queueFull();

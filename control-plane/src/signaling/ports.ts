@@ -35,5 +35,7 @@ export interface SignalToViewer {
 export const signalSubject = (sessionId: string): string => `session.${sessionId}.signal`;
 /** Subject on which a socket says that it is now the viewer: { conn, client_id }. */
 export const viewerSubject = (sessionId: string): string => `session.${sessionId}.viewer`;
+/** Subject on which an older socket of a page leaves its place to a newer one: { attached, by }, both numbers. */
+export const replacedSubject = (sessionId: string): string => `session.${sessionId}.replaced`;
 /** Subject on which the fate of a host's link is announced to whoever relays through it: { connected }. */
 export const linkSubject = (hostId: string): string => `host.${hostId}.link`;

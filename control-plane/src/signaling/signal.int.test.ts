@@ -43,6 +43,21 @@ describeDatabases('signaling', (databases) => {
   const frame = (match: (one: ControlSignaling) => boolean) =>
     eventually(() => frames.find(match), 'the agent got the frame');
   const conn = async (page: Page) => (await page.next('ready')).conn;
+  /** Until nothing more goes out to an agent that does not read; what it gets is for a socket that is long gone. */
+  async function fillQueue({ id }: Session): Promise<void> {
+    const takes = (bytes: number) => {
+      const text = JSON.stringify({ type: 'renegotiate', pc_id: randomUUID(), p: 'x'.repeat(bytes) });
+      const signal = { session_id: id, conn: 1, text };
+      return world.plane.fleet.links.sendSignaling(agent.hostId as string, signal);
+    };
+    let refused = 0;
+    await eventually(() => {
+      refused += 1;
+      // The system takes some of it: what counts is that it takes no more.
+      while (takes(60_000) || takes(0)) refused = 0;
+      return refused > 10 ? true : undefined;
+    }, 'the queue towards the agent is full');
+  }
 
   describe('before the upgrade', () => {
     test.each([
@@ -443,6 +458,18 @@ describeDatabases('signaling', (databases) => {
       expect((await world.session(session.id)).state).toBe('running');
     });
 
+    test('an agent that does not read: the page is closed with 4429, and the agent hears of it when it reads again', async () => {
+      const session = await running();
+      const page = await viewer(session);
+      agent.deafen();
+      await fillQueue(session);
+      page.send({ type: 'renegotiate', pc_id, reason: 'user' });
+      expect((await page.closed).code).toBe(4429);
+      agent.hearAgain();
+      const number = await conn(page);
+      await frame((one) => one.conn === number && one.msg.type === 'detach' && one.msg.reason === 'closed');
+    });
+
     test('a page that leaves is detached', async () => {
       const page = await viewer(await running());
       const number = await conn(page);
@@ -495,6 +522,20 @@ describeDatabases('signaling', (databases) => {
       expect(older.messages.map((message) => message.type)).toEqual(['ready']);
       expect(frames.filter((one) => one.msg.type === 'detach')).toEqual([]);
       expect(newer.socket.readyState).toBe(1);
+    });
+
+    test('a newer socket of the page that is never attached leaves no older one attached', async () => {
+      const session = await running();
+      const older = await viewer(session);
+      agent.deafen();
+      await fillQueue(session);
+      const newer = await open(await token(session), { clientId: older.clientId });
+      newer.hello();
+      expect((await older.closed).code).toBe(1000);
+      expect((await newer.closed).code).toBe(4429);
+      agent.hearAgain();
+      const number = await conn(older);
+      await frame((one) => one.conn === number && one.msg.type === 'detach' && one.msg.reason === 'closed');
     });
   });
 

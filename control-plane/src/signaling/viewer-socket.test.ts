@@ -68,7 +68,7 @@ async function world(options: WorldOptions = {}) {
   const bus = createInProcessBus({ clock, logger });
   const socket = new StuckSocket();
   const relay = { is: options.relay ?? 'open' };
-  const toAgent: unknown[] = [];
+  const toAgent: { type: string }[] = [];
   const released = { handshakes: 0, sockets: 0 };
   const viewer = new ViewerSocket(
     { clock, bus, logger } as unknown as Platform,
@@ -76,8 +76,9 @@ async function world(options: WorldOptions = {}) {
       fleet: {
         isConnected: () => relay.is !== 'gone',
         sendSignaling: (_hostId, frame) => {
-          if (relay.is === 'open') toAgent.push(JSON.parse(frame.text));
-          return relay.is === 'open';
+          const goesOut = relay.is === 'open' || (relay.is === 'full' && frame.owed === true);
+          if (goesOut) toAgent.push(JSON.parse(frame.text));
+          return goesOut;
         },
       },
       sessions: { view: options.view ?? (async () => SESSION) },
@@ -131,12 +132,13 @@ describe('queues are bounded', () => {
   });
 
   test('a full queue towards the host closes with 4429, and says so', async () => {
-    const { relay, socket, say } = await world();
+    const { relay, socket, toAgent, say } = await world();
     await say(hello);
     relay.is = 'full';
     await say({ type: 'bye' });
     expect(socket.closedWith).toBe(4429);
     expect(socket.sent.at(-1)).toMatchObject({ type: 'error', code: 'relay_unavailable', fatal: true });
+    expect(toAgent.map(({ type }) => type)).toEqual(['attach', 'detach']);
   });
 
   test('a host that is gone closes with 4500', async () => {

@@ -32,6 +32,7 @@ import { MessageRate, RelayFilter } from './inbox.ts';
 import {
   changedSubject,
   linkSubject,
+  replacedSubject,
   type SessionDirectory,
   type SignalToViewer,
   signalSubject,
@@ -79,7 +80,11 @@ export class ViewerSocket {
   #session: ViewedSession | null = null;
   #hello: Hello | null = null;
   #conn = 0;
-  #attached = false;
+  /**
+   * The socket of this page that the agent has attached, by its number: this one, or an older one whose place it takes;
+   * null: none. Whoever holds the number last says so to the agent.
+   */
+  #attached: number | null = null;
   #lastHeard: number;
   #unsent = 0;
   #lastNotice = '';
@@ -209,6 +214,7 @@ export class ViewerSocket {
       bus.subscribe(changedSubject(session.id), () => this.#changed()),
       bus.subscribe(signalSubject(session.id), (payload) => this.#fromAgent(payload)),
       bus.subscribe(viewerSubject(session.id), (payload) => this.#otherViewer(payload)),
+      bus.subscribe(replacedSubject(session.id), (payload) => this.#replaces(payload)),
       bus.subscribe(linkSubject(hostId), (payload) => {
         if ((payload as { connected: boolean }).connected === false) this.#noRelay();
       }),
@@ -239,20 +245,20 @@ export class ViewerSocket {
   }
 
   #attachWhenReady(session: ViewedSession): void {
-    if (this.#attached || this.#hello === null || this.#phase !== 'open') return;
+    if (this.#attached === this.#conn || this.#hello === null || this.#phase !== 'open') return;
     if (!session.relay_ready || (session.state !== 'starting' && session.state !== 'running')) return;
-    this.#attached = this.#toAgent(
-      encodeSignal({
-        type: 'attach',
-        client_id: this.#hello.client_id,
-        hello: this.#hello,
-        ice_servers: this.#deps.iceServers,
-      }),
-    );
+    const attach = encodeSignal({
+      type: 'attach',
+      client_id: this.#hello.client_id,
+      hello: this.#hello,
+      ice_servers: this.#deps.iceServers,
+    });
+    if (this.#toAgent(attach)) this.#attached = this.#conn;
   }
 
   #relay(message: Exclude<BrowserMessage, { type: 'hello' }>, text: string): void {
-    if (!this.#attached || !this.#filter.passes(message, this.#platform.clock.monotonicMs())) return;
+    if (this.#attached !== this.#conn || !this.#filter.passes(message, this.#platform.clock.monotonicMs()))
+      return;
     this.#toAgent(text);
   }
 
@@ -269,7 +275,7 @@ export class ViewerSocket {
   }
 
   #fromAgent(payload: unknown): void {
-    if (this.#phase !== 'open' || !this.#attached) return;
+    if (this.#phase !== 'open' || this.#attached !== this.#conn) return;
     const { conn, text, last } = payload as SignalToViewer;
     if (conn !== this.#conn) return;
     this.#write(text);
@@ -283,14 +289,23 @@ export class ViewerSocket {
     const { conn, client_id } = payload as { conn: number; client_id: string };
     if (conn <= this.#conn) return;
     if (client_id === this.#hello?.client_id) {
-      // The same page, which lost this socket and has a new one: the next attach replaces this one at the agent.
-      this.#attached = false;
+      // The same page, which lost this socket and has a new one: that one's attach replaces this one at the agent.
+      const { id } = this.#session as ViewedSession;
+      if (this.#attached !== null)
+        this.#platform.bus.publish(replacedSubject(id), { attached: this.#attached, by: conn });
+      this.#attached = null;
       this.#close(NORMAL, 'replaced by a newer socket of this page');
       return;
     }
-    if (this.#attached) this.#detach('taken_over');
+    if (this.#attached !== null) this.#detach(this.#attached, 'taken_over');
     if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'taken_over' });
     this.#close(SIGNAL_CLOSE.taken_over, 'another viewer took over');
+  }
+
+  /** An older socket of this page gave way, so it is this one that must not leave it attached. */
+  #replaces(payload: unknown): void {
+    const { attached, by } = payload as { attached: number; by: number };
+    if (by === this.#conn) this.#attached ??= attached;
   }
 
   #changed(): void {
@@ -323,13 +338,13 @@ export class ViewerSocket {
 
   #sessionOver(session: ViewedSession | undefined): void {
     // Nothing is left to detach from.
-    this.#attached = false;
+    this.#attached = null;
     this.#send({ type: 'bye', reason: session?.end_reason === 'host_lost' ? 'host_lost' : 'session_ended' });
     this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
   }
 
   #noRelay(): void {
-    this.#attached = false;
+    this.#attached = null;
     this.#fail(
       'relay_unavailable',
       SIGNAL_CLOSE.relay_unavailable,
@@ -378,13 +393,15 @@ export class ViewerSocket {
     this.#close(close, message);
   }
 
-  #detach(reason: 'closed' | 'taken_over'): void {
+  #detach(conn: number, reason: 'closed' | 'taken_over'): void {
     const session = this.#session as ViewedSession;
-    this.#attached = false;
+    this.#attached = null;
     this.#deps.fleet.sendSignaling(session.host_id as string, {
       session_id: session.id,
-      conn: this.#conn,
+      conn,
       text: encodeSignal({ type: 'detach', reason }),
+      // It may be the full queue that closed this socket, and the agent would keep it attached for good.
+      owed: true,
     });
   }
 
@@ -404,7 +421,7 @@ export class ViewerSocket {
 
   #end(): void {
     this.#phase = 'closed';
-    if (this.#attached) this.#detach('closed');
+    if (this.#attached !== null) this.#detach(this.#attached, 'closed');
     for (const timer of this.#timers) timer.cancel();
     for (const subscription of this.#subscriptions) subscription.close();
     this.#early.length = 0;

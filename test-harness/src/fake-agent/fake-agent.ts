@@ -184,6 +184,11 @@ export class FakeAgent {
     this.#socket?.pause();
   }
 
+  /** Reads on, beginning with what came meanwhile. */
+  hearAgain(): void {
+    this.#socket?.resume();
+  }
+
   /** The process dies: link, sessions and backlog are gone, the next connect is another boot. */
   async crash(): Promise<void> {
     await this.drop();
