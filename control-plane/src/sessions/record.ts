@@ -7,6 +7,8 @@ import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { displayRecord, type ObservedDisplay } from './life/display.ts';
+import type { NetworkHealth } from './life/network-health.ts';
+import { UNSUSTAINABLE } from './life/state.ts';
 import { rungsOf } from './stream.ts';
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -16,6 +18,8 @@ export interface Observed {
   app_launch_state?: AppLaunchState;
   /** What the agent said last about the size of the picture. */
   display?: ObservedDisplay;
+  /** What the agent's samples say of the way to the viewer. */
+  network?: NetworkHealth;
   /** Newest sample of the agent. */
   metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
 }
@@ -51,12 +55,28 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
     },
     codec_decision: row.codec_decision === null ? null : fromJson(row.codec_decision),
     negotiated_codec: row.negotiated_codec,
+    ...healthRecord(row, observed?.network),
     ...(launchState !== undefined && { app_launch_state: launchState }),
     ...(row.video_topology !== 'stream_only' && { video_topology: row.video_topology }),
     created_at: instant(row.created_at),
     started_at: instantOrNull(row.started_at),
     ended_at: instantOrNull(row.ended_at),
   };
+}
+
+/** health_state and health_reason; neither while nothing is known, nor once the session was stopped. */
+function healthRecord(
+  { state, failure_code, error_message }: SessionRow,
+  network: NetworkHealth | undefined,
+): Pick<Session, 'health_state' | 'health_reason'> {
+  if (state === 'failed')
+    return {
+      health_state: failure_code === UNSUSTAINABLE ? UNSUSTAINABLE : 'failed',
+      ...(error_message !== null && { health_reason: error_message }),
+    };
+  if (network === undefined || network.state === null) return {};
+  const { state: health_state, reason } = network;
+  return { health_state, ...(reason !== null && { health_reason: reason }) };
 }
 
 /** Names of the rows that a session refers to; null where the row is gone. */

@@ -7,9 +7,9 @@ import {
   type KnobValue,
   knobExpectation,
   NODE_NAME_PATTERN,
+  parseKnobText,
 } from '@footlight/protocol/agent';
 import ipaddr from 'ipaddr.js';
-import { parseKnobText } from './knobs.ts';
 
 const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];

@@ -1,27 +1,5 @@
 /** What the agent makes of the host settings: texts of its environment, and the overrides of the control plane. */
-import { isKnobValue, KNOBS, type Knob, type KnobValue, knobExpectation } from '@footlight/protocol/agent';
-
-/**
- * Reads a knob's environment text.
- * @returns undefined when the text is no value of this knob
- */
-export function parseKnobText(knob: Knob, text: string): KnobValue | undefined {
-  const value = knobFromText(knob, text.trim());
-  return value !== undefined && isKnobValue(knob, value) ? value : undefined;
-}
-
-function knobFromText(knob: Knob, text: string): KnobValue | undefined {
-  switch (knob.type) {
-    case 'bool':
-      if (['1', 'true'].includes(text.toLowerCase())) return true;
-      return ['0', 'false'].includes(text.toLowerCase()) ? false : undefined;
-    case 'int':
-    case 'float':
-      return /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text) ? Number(text) : undefined;
-    default:
-      return text;
-  }
-}
+import { isKnobValue, KNOBS, type KnobValue, knobExpectation } from '@footlight/protocol/agent';
 
 export type KnobValues = ReadonlyMap<string, KnobValue>;
 

@@ -229,6 +229,14 @@ export class Peer {
       this.#mic = null;
       this.#connection.close();
     });
+    // The library's word for it comes too late; whoever counts how long a viewer was there must learn of this end too.
+    this.#tellState('closed');
+  }
+
+  #tellState(state: string): void {
+    const from = this.#connectionState;
+    this.#connectionState = state;
+    if (from !== state) this.#options.events.onStateChanged('connection', from, state);
   }
 
   #watchConnection(): void {
@@ -275,9 +283,7 @@ export class Peer {
   #onConnectionState(state: string): void {
     if (this.#state === 'closed') return;
     const { events } = this.#options;
-    const from = this.#connectionState;
-    this.#connectionState = state;
-    if (from !== state) events.onStateChanged('connection', from, state);
+    this.#tellState(state);
     if (state === 'connected') {
       this.#state = 'connected';
       this.#disarm();

@@ -11,6 +11,8 @@ const BOB = '33333333-3333-4333-8333-333333333333';
 let peers: Peers;
 let signals: { conn: number; msg: AgentSignal }[];
 let events: string[];
+/** Of the peer connections themselves. */
+let states: { from: unknown; to: unknown; pc: unknown }[];
 let nextId: number;
 let viewers: (() => void)[];
 const realSetTimeout = setTimeout;
@@ -83,6 +85,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   signals = [];
   events = [];
+  states = [];
   nextId = 0;
   peers = new Peers({
     stream: {
@@ -107,7 +110,10 @@ beforeEach(() => {
     input: new SessionInput({ width: 1280, height: 720 }, null),
     events: {
       signal: (conn, msg) => signals.push({ conn, msg }),
-      event: (event) => events.push(event),
+      event: (event, { kind, from, to, pc }) => {
+        events.push(event);
+        if (event === 'webrtc.state_changed' && kind === 'connection') states.push({ from, to, pc });
+      },
       onViewer: (connected) => events.push(`viewer ${connected}`),
       onKeyframeWanted: () => undefined,
       onClipboard: () => undefined,
@@ -206,6 +212,18 @@ describe('one negotiation per peer connection', () => {
     await until(() => sdp !== '');
     for (let count = 0; count < 100; count++) peers.onSignal(1, { type: 'answer', pc_id, sdp });
     expect(events.filter((event) => event === 'webrtc.remote_description_failed')).toHaveLength(1);
+  });
+
+  test('a viewer who leaves: its connection was connected and is closed, as the events tell', async () => {
+    attach(1);
+    await untilOffers(1);
+    const pc = offers()[0]?.pc_id ?? '';
+    answer(1);
+    await until(() => events.includes('viewer true'));
+    expect(states.at(-1)).toMatchObject({ to: 'connected', pc });
+    peers.onSignal(1, { type: 'bye', reason: 'left' });
+    expect(events).toContain('viewer false');
+    expect(states.at(-1)).toEqual({ from: 'connected', to: 'closed', pc });
   });
 
   test('after detach nothing is said any more, and nothing is heard', async () => {

@@ -1,11 +1,11 @@
-import type { StreamSpec } from '@footlight/protocol/agent';
+import { launchFloorKbps, type StreamSpec } from '@footlight/protocol/agent';
 import type { MediaClock } from './media-clock.ts';
 import type { MediaSettings } from './media-settings.ts';
 import type { PathListener } from './peer-media.ts';
 import { percentile } from './percentile.ts';
 import type { PathView } from './rate/estimate.ts';
 import { Ladder, type LadderStand } from './rate/ladder.ts';
-import { launchFloorKbps, type RateAction, RateControl, type RetargetReason } from './rate/rate-control.ts';
+import { type RateAction, RateControl, type RetargetReason } from './rate/rate-control.ts';
 
 /**
  * Rate control of one session: listens to the path that carries the picture, decides by RateControl and Ladder, and

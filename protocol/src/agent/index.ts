@@ -26,6 +26,7 @@ export * from './capacity.ts';
 export * from './captures.ts';
 export * from './downstream.ts';
 export * from './knobs.ts';
+export * from './launch-floor.ts';
 export * from './limits.ts';
 export * from './session-spec.ts';
 export * from './upstream.ts';

@@ -136,3 +136,25 @@ export function isKnobValue(knob: Knob, value: unknown): value is KnobValue {
       );
   }
 }
+
+/**
+ * Reads a knob's text: of an agent's environment, or of what it reports to be in force.
+ * @returns undefined when the text is no value of this knob
+ */
+export function parseKnobText(knob: Knob, text: string): KnobValue | undefined {
+  const value = knobFromText(knob, text.trim());
+  return value !== undefined && isKnobValue(knob, value) ? value : undefined;
+}
+
+function knobFromText(knob: Knob, text: string): KnobValue | undefined {
+  switch (knob.type) {
+    case 'bool':
+      if (['1', 'true'].includes(text.toLowerCase())) return true;
+      return ['0', 'false'].includes(text.toLowerCase()) ? false : undefined;
+    case 'int':
+    case 'float':
+      return /^-?\d+(\.\d+)?(e-?\d+)?$/i.test(text) ? Number(text) : undefined;
+    default:
+      return text;
+  }
+}

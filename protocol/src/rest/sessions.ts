@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { appLaunchState, codec, h264Profile, sessionStateName, uuid } from '../common.ts';
+import { HEALTH_STATES } from '../telemetry/metrics.ts';
 import { body, dateTime, idParams, madeId, page, pageQuery, searchText } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { launchFields } from './launch-request.ts';
@@ -70,16 +71,6 @@ export const codecDecision = z
   .meta({ id: 'CodecDecision', description: 'Why a session streams with the codec it has.' });
 export type CodecDecision = z.output<typeof codecDecision>;
 
-export const healthState = z.enum([
-  'healthy',
-  'network_degrading',
-  'abr_at_floor',
-  'client_decode_degrading',
-  'client_presentation_degrading',
-  'unsustainable',
-  'failed',
-]);
-
 /** One run of one app for one person. The texts of failure appear only with the states that may carry them. */
 export const session = z
   .object({
@@ -126,8 +117,16 @@ export const session = z
       .string()
       .nullable()
       .describe('Codec that the viewer last said it decodes; null until it says so.'),
-    health_state: healthState.optional().describe('How the stream fares; left out while nothing is known.'),
-    health_reason: z.string().optional().describe('Why it fares so; left out while nothing is known.'),
+    health_state: z
+      .enum(HEALTH_STATES)
+      .optional()
+      .describe(
+        'How the stream fares. `network_degrading`, `abr_at_floor` and `unsustainable`: it has been at its lowest rate for 30, 90 and 180 s; the last of these ends the session. Left out while nothing is known, and once it was stopped.',
+      ),
+    health_reason: z
+      .string()
+      .optional()
+      .describe('Why it fares so, in a few words; left out where there is nothing to say.'),
     app_launch_state: appLaunchState
       .optional()
       .describe('How far the app has come, by its processes and windows; left out while nothing is known.'),

@@ -14,6 +14,7 @@ import { catalogChangesMigration } from './migrations/0010-catalog-changes.ts';
 import { admissionMigration } from './migrations/0011-admission.ts';
 import { sessionLifeMigration } from './migrations/0013-session-life.ts';
 import { sessionTopologyMigration } from './migrations/0014-session-topology.ts';
+import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -32,6 +33,7 @@ const STEPS: readonly SchemaStep[] = [
   admissionMigration,
   sessionLifeMigration,
   sessionTopologyMigration,
+  sessionFloorMigration,
 ];
 
 /**

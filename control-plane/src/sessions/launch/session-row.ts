@@ -1,6 +1,12 @@
 /** What a launch that was placed becomes: the row of the session, and what its agent is told. Pure. */
 import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
-import type { HomeSpec } from '@footlight/protocol/agent';
+import {
+  type HomeSpec,
+  type KnobValue,
+  knobByKey,
+  launchFloorKbps,
+  parseKnobText,
+} from '@footlight/protocol/agent';
 import { flag, toJson } from '../../platform/database/index.ts';
 import type { Assignment } from '../app-spec.ts';
 import { withHome } from '../app-spec.ts';
@@ -11,8 +17,6 @@ import { lowerH264Profile, rungsOf } from '../stream.ts';
 import { type Admitted, homeAppOf, type Served } from './admission.ts';
 import type { GpuFacts } from './placement.ts';
 
-const DEFAULT_IDLE_TIMEOUT_SECS = 120;
-const DEFAULT_APP_BOOT_TIMEOUT_SECS = 300;
 const NEVER = 0;
 
 /** The row of a session that was placed. */
@@ -56,6 +60,7 @@ export function sessionRow(
     stream_fps: stream.fps,
     stream_bitrate_kbps: stream.bitrate_kbps,
     stream_abr_floor_kbps: stream.abr_floor_kbps,
+    stream_launch_floor_kbps: floorAtLaunch(serving.settings, stream),
     stream_codec: stream.codec,
     stream_h264_profile: lowerH264Profile(stream.h264_profile, offered?.h264_profiles ?? null),
     stream_playout0_ms: stream.playout0_ms,
@@ -108,15 +113,35 @@ export function assignmentOf(
     video_topology: row.video_topology,
     // Whoever sits at a display needs no viewer, so the want of one ends nothing there.
     idle_timeout_secs:
-      row.video_topology === 'stream_only'
-        ? seconds(settings.idle_timeout_secs, DEFAULT_IDLE_TIMEOUT_SECS)
-        : NEVER,
-    app_boot_timeout_secs: seconds(settings.app_boot_timeout_secs, DEFAULT_APP_BOOT_TIMEOUT_SECS),
+      row.video_topology === 'stream_only' ? Number(inForce(settings, 'idle_timeout_secs')) : NEVER,
+    app_boot_timeout_secs: Number(inForce(settings, 'app_boot_timeout_secs')),
   };
 }
 
-/** A knob in effect on the host, as the agent reports it; 0 = never. */
-function seconds(reported: string | undefined, fallback: number): number {
-  const value = Number(reported);
-  return reported !== undefined && Number.isSafeInteger(value) && value >= 0 ? value : fallback;
+/**
+ * The floor of the rate that its agent will keep, kbit/s: by the settings that are in force when the session starts,
+ * whatever is changed later.
+ * @param settings as the host reports them
+ */
+export function floorAtLaunch(
+  settings: Serving['settings'],
+  stream: Pick<Served['stream'], 'bitrate_kbps' | 'abr_floor_kbps'>,
+): number {
+  const ownFloor = inForce(settings, 'abr_floor_kbps');
+  return launchFloorKbps(
+    {
+      abr_floor_kbps: ownFloor === null ? null : Number(ownFloor),
+      abr_floor_ratio: Number(inForce(settings, 'abr_floor_ratio')),
+    },
+    stream.bitrate_kbps,
+    stream.abr_floor_kbps,
+  );
+}
+
+/** A knob in effect on the host, as its agent reports it; its default where that is missing or no value of it. */
+function inForce(settings: Serving['settings'], key: string): KnobValue {
+  const knob = knobByKey.get(key);
+  if (knob === undefined) throw new Error(`${key} is no host setting`);
+  const value = parseKnobText(knob, settings[key] ?? '');
+  return value === undefined ? knob.default : value;
 }

@@ -22,7 +22,7 @@ import type { Driver } from './driver.ts';
 import type { LiveSessions } from './live.ts';
 import { answeredCodec } from './negotiated-codec.ts';
 import { planReconciliation, type Reconciled } from './reconcile.ts';
-import { DETAIL, isTerminal } from './state.ts';
+import { DETAIL, isTerminal, UNSUSTAINABLE } from './state.ts';
 import { DRIFT_STOP_EVERY_MS, decideDrift } from './timeouts.ts';
 import type { Change, Transitions } from './transitions.ts';
 
@@ -58,6 +58,12 @@ export function createHandlers(
     const changed = await setNegotiatedCodec(database.db, sessionId, hostId, codec, clock.nowMs());
     const session = live.get(sessionId);
     if (changed && session) bus.publish(changedSubject(sessionId), { state: session.state });
+  }
+
+  /** Nobody can use a stream like this, and its slots may serve somebody else. */
+  async function giveUp(hostId: string, sessionId: string, why: string): Promise<void> {
+    const ended = await transitions.end(sessionId, { cause: UNSUSTAINABLE, why }, ['running']);
+    if (ended) await driver.stop(hostId, sessionId, UNSUSTAINABLE);
   }
 
   function inBackground(event: string, work: Promise<unknown>): void {
@@ -107,6 +113,11 @@ export function createHandlers(
 
       return {
         afterCommit() {
+          const now = clock.monotonicMs();
+          for (const { session_id, viewer } of held) {
+            const session = live.get(session_id);
+            if (session?.hostId === host.hostId) live.viewerHeld(session, viewer, now);
+          }
           for (const change of changes) transitions.announce(change);
           for (const entry of plan) {
             if (entry.kind === 'stop_unknown') stopUnknown(host.hostId, entry.session_id);
@@ -158,6 +169,10 @@ export function createHandlers(
         session_id: event.session_id,
         type: event.event,
       });
+      if (event.event === 'webrtc.state_changed') {
+        const session = live.get(event.session_id);
+        if (session?.hostId === hostId) live.viewerChanged(session, event.payload, clock.monotonicMs());
+      }
       const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;
       if (codec !== null) inBackground('session.codec_failed', noteCodec(hostId, event.session_id, codec));
     },
@@ -167,7 +182,11 @@ export function createHandlers(
       if (session === undefined || session.hostId !== hostId) return;
       if (session.state !== 'running' && session.state !== 'stopping') return;
       if (metrics.late === true) return;
-      if (live.observe(session, metrics)) bus.publish(changedSubject(session.id), { state: session.state });
+      if (live.observe(session, metrics, clock.monotonicMs()))
+        bus.publish(changedSubject(session.id), { state: session.state });
+      const { network } = session.observed;
+      if (session.state === 'running' && network?.state === UNSUSTAINABLE)
+        inBackground('session.unsustainable_failed', giveUp(hostId, session.id, network.reason ?? ''));
     },
 
     signaling(hostId, { session_id, conn, msg, text }) {

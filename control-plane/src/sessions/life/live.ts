@@ -2,11 +2,12 @@
  * What this process remembers about sessions that are not final: instants on the monotonic clock, and what was
  * observed of the app. Bounded by the sessions that exist; an entry goes when its session ends.
  */
-import type { AppLaunchState } from '@footlight/protocol';
-import type { SessionMetrics } from '@footlight/protocol/agent';
+import type { AppLaunchState, JsonObject } from '@footlight/protocol';
+import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
 import type { Timer } from '../../platform/clock.ts';
 import type { Observed, SessionRow } from '../record.ts';
 import { displayOf } from './display.ts';
+import { judgeSample, NOTHING_KNOWN, type RateSample } from './network-health.ts';
 import { isTerminal } from './state.ts';
 import { isStarting, type SessionTimes } from './timeouts.ts';
 
@@ -17,8 +18,26 @@ export interface LiveSession extends SessionTimes {
   misses: number;
   /** The look at whether it runs by its deadline. Cancelled here once it no longer starts. */
   startWatch: Timer | null;
+  /** As launched, kbit/s; null where that is not known here. */
+  rates: { launchKbps: number; floorKbps: number | null } | null;
+  /** The viewer's peer connection while it is connected. */
+  viewer: Viewer | null;
   observed: Observed;
 }
+
+interface Viewer {
+  /** null: the host said that there is one, and not which. */
+  pc: string | null;
+  /** Since when one or another has been connected without a break, monotonic ms. */
+  since: number;
+}
+
+/** What a row says that a live session is kept by. */
+type TrackedRow = Pick<SessionRow, 'id' | 'host_id' | 'state'> &
+  Partial<Pick<SessionRow, 'stream_bitrate_kbps' | 'stream_launch_floor_kbps'>>;
+
+/** Ids of peer connections are the agent's, and it is not to fill the memory with one. */
+const MAX_PC_CHARS = 64;
 
 export class LiveSessions {
   readonly #byId = new Map<string, LiveSession>();
@@ -43,10 +62,7 @@ export class LiveSessions {
    * Takes over what a row says now.
    * @param changedAt monotonic ms when the state changed; null when that is not known to be in this process's time
    */
-  track(
-    row: Pick<SessionRow, 'id' | 'host_id' | 'state'>,
-    changedAt: number | null,
-  ): LiveSession | undefined {
+  track(row: TrackedRow, changedAt: number | null): LiveSession | undefined {
     if (isTerminal(row.state)) {
       this.#remove(row.id);
       return undefined;
@@ -69,6 +85,8 @@ export class LiveSessions {
       startAckedAt: null,
       misses: 0,
       startWatch: null,
+      rates: ratesOf(row),
+      viewer: null,
       observed: known?.observed ?? {},
     };
     this.#remove(row.id);
@@ -81,16 +99,40 @@ export class LiveSessions {
     return session;
   }
 
-  /** @returns whether app_launch_state changed */
-  observe(session: LiveSession, sample: SessionMetrics): boolean {
-    const before: AppLaunchState | undefined = session.observed.app_launch_state;
-    const now = sample.app_launch_state ?? before;
+  /** @returns whether something changed that those who follow the session are told */
+  observe(session: LiveSession, sample: SessionMetrics, now: number): boolean {
+    const before = session.observed;
+    const launchState: AppLaunchState | undefined = sample.app_launch_state ?? before.app_launch_state;
+    const network = judgeSample(before.network ?? NOTHING_KNOWN, rateSample(session, sample.metrics), now);
     session.observed = {
       display: displayOf(sample.metrics),
       metrics: { ts: sample.ts, metrics: sample.metrics },
-      ...(now !== undefined && { app_launch_state: now }),
+      network,
+      ...(launchState !== undefined && { app_launch_state: launchState }),
     };
-    return now !== before;
+    return (
+      launchState !== before.app_launch_state || network.state !== (before.network ?? NOTHING_KNOWN).state
+    );
+  }
+
+  /** A registration says whether a viewer is connected; how long it has been, nobody knows. */
+  viewerHeld(session: LiveSession, isConnected: boolean, now: number): void {
+    session.viewer = isConnected ? { pc: session.viewer?.pc ?? null, since: now } : null;
+  }
+
+  /**
+   * A peer connection changed its state; the newest that came up counts as the viewer's.
+   * @param payload of the agent's event webrtc.state_changed
+   */
+  viewerChanged(session: LiveSession, payload: JsonObject, now: number): void {
+    const { kind, to, pc } = payload;
+    if (kind !== 'connection' || typeof to !== 'string') return;
+    const named = typeof pc === 'string' && pc.length <= MAX_PC_CHARS ? pc : null;
+    const { viewer } = session;
+    if (to === 'connected' || to === 'completed') session.viewer = { pc: named, since: viewer?.since ?? now };
+    // An older one that goes after a newer one came takes nothing with it.
+    else if (viewer !== null && (viewer.pc === null || named === null || viewer.pc === named))
+      session.viewer = null;
   }
 
   #endStartWatch(session: LiveSession): void {
@@ -108,4 +150,24 @@ export class LiveSessions {
     ids?.delete(id);
     if (ids?.size === 0) this.#byHost.delete(known.hostId);
   }
+}
+
+function ratesOf(row: TrackedRow): LiveSession['rates'] {
+  if (row.stream_bitrate_kbps === undefined) return null;
+  return { launchKbps: row.stream_bitrate_kbps, floorKbps: row.stream_launch_floor_kbps ?? null };
+}
+
+/** A rate below zero was not measured, whatever the host says. */
+const rateOf = (value: Metrics[string] | undefined): number | null =>
+  typeof value === 'number' && value >= 0 ? value : null;
+
+function rateSample({ rates, viewer }: LiveSession, metrics: Metrics): RateSample {
+  const { abr_setpoint_kbps, abr_floor_kbps } = metrics;
+  return {
+    setpointKbps: rates === null ? null : rateOf(abr_setpoint_kbps),
+    // Left out while it is the one of the launch.
+    floorKbps: abr_floor_kbps === undefined ? (rates?.floorKbps ?? null) : rateOf(abr_floor_kbps),
+    launchKbps: rates?.launchKbps ?? 0,
+    watchedSince: viewer?.since ?? null,
+  };
 }

@@ -239,6 +239,7 @@ describe('ends that the control plane decides', () => {
     { cause: 'stop_timed_out' },
     { cause: 'not_delivered' },
     { cause: 'host_lost', error: 'gone', failure_code: 'agent_restarted' },
+    { cause: 'unsustainable', why: 'not above 2000 kbit/s' },
   ];
 
   test.each(causes)('%o: final states stay, stopping stops without error, the others fail', (cause) => {
@@ -276,6 +277,16 @@ describe('ends that the control plane decides', () => {
     expect(decideControlEnd(facts('assigned'), causes[0] as ControlEnd)).toMatchObject({
       error_message: 'no such mount',
       failure_code: 'policy',
+    });
+  });
+
+  test('a stream that is unsustainable says why in detail and error', () => {
+    expect(decideControlEnd(facts('running'), { cause: 'unsustainable', why: 'too slow' })).toMatchObject({
+      to: 'failed',
+      state_detail: 'unsustainable: too slow',
+      error_message: 'unsustainable: too slow',
+      failure_code: 'unsustainable',
+      end_reason: 'unsustainable',
     });
   });
 
@@ -322,6 +333,7 @@ describe('invariants', () => {
     { cause: 'start_timed_out' },
     { cause: 'host_lost', error: 'x', failure_code: null },
     { cause: 'start_refused', code: 'busy', error: 'y' },
+    { cause: 'unsustainable', why: 'z' },
   );
 
   test('no sequence of reports and ends leaves a final state, and none leads back', () => {

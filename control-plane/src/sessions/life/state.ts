@@ -52,6 +52,9 @@ export const TRANSITIONS: Record<Actor, Record<SessionStateName, readonly Sessio
 export const mayMove = (actor: Actor, from: SessionStateName, to: SessionStateName): boolean =>
   TRANSITIONS[actor][from].includes(to);
 
+/** Of a stream whose way to the viewer is too narrow for it: failure code, end reason, and how its texts begin. */
+export const UNSUSTAINABLE = 'unsustainable';
+
 /** Detail texts that other parts look for or write. */
 export const DETAIL = {
   stop_requested: 'stop requested',
@@ -275,6 +278,7 @@ export type ControlEnd =
   | { cause: 'assign_refused' | 'start_refused'; code: string; error: string }
   | { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
   | { cause: 'not_delivered' }
+  | { cause: 'unsustainable'; why: string }
   | { cause: 'host_lost'; error: string; failure_code: string | null };
 
 /**
@@ -302,6 +306,10 @@ export function decideControlEnd(
   if (end.cause === 'assign_refused' || end.cause === 'start_refused') {
     ending.error_message = end.error === '' ? `${text.error} (${end.code})` : end.error;
     ending.failure_code = end.code;
+  }
+  if (end.cause === 'unsustainable') {
+    ending.state_detail = ending.error_message = `${UNSUSTAINABLE}: ${end.why}`;
+    ending.failure_code = UNSUSTAINABLE;
   }
   if (end.cause === 'host_lost') {
     ending.error_message = end.error;
@@ -340,6 +348,11 @@ const CONTROL_ENDS: Record<ControlEnd['cause'], { detail: string; end_reason: st
     detail: DETAIL.host_lost,
     end_reason: 'host_lost',
     error: 'the host was not connected when the session was to start',
+  },
+  unsustainable: {
+    detail: UNSUSTAINABLE,
+    end_reason: UNSUSTAINABLE,
+    error: 'the connection to the viewer is too slow for the stream',
   },
   host_lost: { detail: DETAIL.host_lost, end_reason: 'host_lost', error: 'the host is gone' },
 };

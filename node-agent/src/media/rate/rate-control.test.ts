@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readMediaSettings } from '../media-settings.ts';
 import type { PathView } from './estimate.ts';
-import { launchFloorKbps, type RateAction, RateControl } from './rate-control.ts';
+import { type RateAction, RateControl } from './rate-control.ts';
 
 const LAUNCH = 5000;
 
@@ -23,18 +23,6 @@ function fallen(): RateControl {
   rate.drained(1000);
   return rate;
 }
-
-describe('floor at launch', () => {
-  const cases: [Record<string, unknown>, number, number, string][] = [
-    [{ abr_floor_kbps: 700 }, 2000, 700, 'the host setting is first'],
-    [{}, 2000, 2000, 'then the rung'],
-    [{}, 0, 1500, 'then a share of the launch bitrate'],
-    [{ abr_floor_kbps: 9000 }, 0, 5000, 'never over the launch bitrate'],
-  ];
-  test.each(cases)('%o with a rung floor of %i is %i: %s', (settings, rung, expected) => {
-    expect(launchFloorKbps(readMediaSettings(settings), LAUNCH, rung)).toBe(expected);
-  });
-});
 
 describe('mode off', () => {
   test('the launch bitrate stays, whatever the path does', () => {

@@ -59,15 +59,6 @@ type Phase =
 
 type Climbing = Extract<Phase, { kind: 'climbing' }>;
 
-/**
- * The floor at the launch size: the host's, else the rung's, else a share of the launch bitrate.
- * @param rungKbps abr_floor_kbps of the stream, 0 = none
- */
-export function launchFloorKbps(settings: RateSettings, launchKbps: number, rungKbps: number): number {
-  const own = settings.abr_floor_kbps ?? (rungKbps > 0 ? rungKbps : settings.abr_floor_ratio * launchKbps);
-  return Math.min(Math.round(own), launchKbps);
-}
-
 export class RateControl {
   readonly #settings: RateSettings;
   readonly #facts: RateFacts;

@@ -1,9 +1,9 @@
+import type { FloorSettings } from '@footlight/protocol/agent';
+
 /** The abr_* host settings, as docs/hosts.md lists them; what they do is in docs/media.md, "Rate control". */
-export interface RateSettings {
+export interface RateSettings extends FloorSettings {
   /** What is in force, once abr_enabled has been considered. */
   abr_mode: 'off' | 'protective' | 'smooth';
-  abr_floor_kbps: number | null;
-  abr_floor_ratio: number;
   abr_ewma_alpha: number;
   abr_deadband: number;
   abr_max_up_step: number;

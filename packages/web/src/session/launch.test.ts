@@ -129,6 +129,11 @@ describe('how an end is told', () => {
       'Something went wrong and the app had to be ended.',
       false,
     ],
+    [
+      { ...failedSession, failure_code: 'unsustainable', end_reason: 'unsustainable' },
+      'The connection to this browser was too slow for the picture, for three minutes on end.',
+      false,
+    ],
     [{ ...failedSession, failure_code: null, started_at: null }, 'The app could not be started.', false],
     [
       { ...failedSession, failure_code: null, state_detail: 'host_lost' },

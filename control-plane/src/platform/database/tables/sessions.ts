@@ -48,6 +48,8 @@ export interface SessionsTable {
   stream_bitrate_kbps: number;
   /** Lowest rate of the encoder; 0 = the agent's own. */
   stream_abr_floor_kbps: number;
+  /** The floor that the agent makes of it at the launch size; null for sessions of releases that did not keep it. */
+  stream_launch_floor_kbps: number | null;
   stream_codec: Codec;
   stream_h264_profile: H264Profile;
   stream_playout0_ms: number;

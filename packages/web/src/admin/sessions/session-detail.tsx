@@ -12,7 +12,7 @@ export function SessionDetail({ session }: { session: AdminSession }) {
     ['Failure', session.failure_code],
     ['Message', session.error_message],
     ['End reason', session.end_reason],
-    ['Health', session.health_state?.replaceAll('_', ' ')],
+    ['Health', healthWords(session)],
     ['App', session.app_launch_state?.replaceAll('_', ' ')],
     ['Codec', session.negotiated_codec],
     ['Profile', session.profile_id],
@@ -54,6 +54,13 @@ export function SessionDetail({ session }: { session: AdminSession }) {
       )}
     </div>
   );
+}
+
+/** How the stream fares, and why; of a session that failed, its message stands there already. */
+function healthWords({ state, health_state, health_reason }: AdminSession): string | undefined {
+  if (state === 'failed') return undefined;
+  const words = health_state?.replaceAll('_', ' ');
+  return health_reason === undefined ? words : `${words}: ${health_reason}`;
 }
 
 /** Where people see it; undefined: in the page, like nearly all of them. */
