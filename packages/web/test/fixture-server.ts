@@ -102,7 +102,7 @@ const answers: Answers = {
     items: Array.from({ length: query.get('state') === 'failed' ? 1 : 7 }, (_none, n) =>
       query.get('state') === 'failed'
         ? { ...made.adminSession(n), ...made.failedSession }
-        : made.adminSession(n, n === 2 ? { state: 'starting' } : {}),
+        : made.adminSession(n, n === 2 ? { state: 'starting' } : n === 3 ? made.atFloor : {}),
     ),
     next_cursor: null,
   }),

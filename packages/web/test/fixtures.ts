@@ -182,6 +182,11 @@ export const failedSession = session(7, {
   ended_at: ago(30_000),
 });
 
+export const atFloor: Partial<Session> = {
+  health_state: 'abr_at_floor',
+  health_reason: 'not above the lowest rate of 4500 kbit/s for 90 s',
+};
+
 export function adminSession(n: number, part: Partial<AdminSession> = {}): AdminSession {
   const names = ['alice', 'bob', 'a-person-with-a-remarkably-long-user-name', 'dana'];
   return {
