@@ -79,25 +79,27 @@ export class Sample {
 
 /** An appsink element. Pull from it in a loop; at most one pull may be under way. */
 export class AppSink extends GstObject {
-  #pulling: Promise<Sample | null> | null = null;
+  #pulling: ((sample: Sample | null) => void) | null = null;
+  #listening = false;
 
   /**
-   * Waits on a pool thread until a sample is there.
-   * @param timeoutMs longest wait, milliseconds
+   * Waits until a sample is there.
+   * @param timeoutMs longest wait, milliseconds; left out: as long as it takes
    * @returns null on time-out, at end of stream, and when the pipeline stops meanwhile
    * @throws when a pull is under way already
    */
-  pull(timeoutMs: number): Promise<Sample | null> {
+  pull(timeoutMs?: number): Promise<Sample | null> {
     if (this.#pulling) throw new Error('appsink is being pulled already');
-    const pending = new Promise<Sample | null>((resolve, reject) => {
-      native().gst_app_sink_try_pull_sample.async(this.pointer, timeoutMs * NS_PER_MS, (error, sample) => {
+    this.#listen();
+    return new Promise((resolve) => {
+      const timer = timeoutMs === undefined ? null : setTimeout(() => this.stopped(), timeoutMs);
+      this.#pulling = (sample) => {
         this.#pulling = null;
-        if (error) reject(error);
-        else resolve(sample ? new Sample(sample) : null);
-      });
+        if (timer) clearTimeout(timer);
+        resolve(sample);
+      };
+      this.#look();
     });
-    this.#pulling = pending;
-    return pending;
   }
 
   /** Takes a sample that is there already, without waiting. */
@@ -111,10 +113,24 @@ export class AppSink extends GstObject {
     return native().gst_app_sink_is_eos(this.pointer);
   }
 
-  /** Settles when no pull is under way. The owner stops the pipeline first, or it lasts a pull's time-out. */
-  async idle(): Promise<void> {
-    const late = await this.#pulling?.catch(() => null);
-    late?.release();
+  /** The pipeline stopped: nothing comes for a pull that is under way. */
+  stopped(): void {
+    this.#pulling?.(null);
+  }
+
+  #listen(): void {
+    if (this.#listening) return;
+    this.#listening = true;
+    this.setProperty('emit-signals', true);
+    this.onSignal(['new-sample', 'eos'], () => this.#look());
+  }
+
+  #look(): void {
+    if (!this.#pulling) return;
+    const sample = this.pullNow();
+    if (sample) this.#pulling(sample);
+    // Not at once: whoever goes on pulling leaves the event loop its turn.
+    else if (this.ended) setImmediate(() => this.stopped());
   }
 }
 

@@ -3,8 +3,8 @@ import koffi, { type KoffiFunc } from 'koffi';
 /**
  * The C functions this package calls, and nothing else. Every pointer is a BigInt address (0 or null = NULL).
  *
- * No function here takes a callback: GStreamer would call it on a streaming thread, where JavaScript cannot
- * run without stopping the pipeline until the event loop comes round.
+ * No callback is JavaScript: GStreamer would call it on a streaming thread, where JavaScript cannot run without
+ * stopping the pipeline until the event loop comes round. Doorbell and sinceSignal() hand over C functions.
  */
 
 export type Pointer = bigint;
@@ -15,6 +15,7 @@ export const CLOCK_TIME_NONE = 0xffffffffffffffffn;
 function loadLibraries() {
   enlargeStacks();
   return {
+    libc: koffi.load('libc.so.6'),
     glib: koffi.load('libglib-2.0.so.0'),
     gobject: koffi.load('libgobject-2.0.so.0'),
     gst: koffi.load('libgstreamer-1.0.so.0'),
@@ -35,9 +36,23 @@ function enlargeStacks(): void {
 const gError = koffi.struct('GError', { domain: 'uint32_t', code: 'int', message: 'char *' });
 
 function bind() {
-  const { glib, gobject, gst, app, video } = loadLibraries();
+  const { libc, glib, gobject, gst, app, video } = loadLibraries();
   return {
+    eventfd: libc.func('int eventfd(uint count, int flags)') as (count: number, flags: number) => number,
+    eventfd_read: libc.func('int eventfd_read(int fd, void *count)') as (fd: number, count: Buffer) => number,
+    /** Address of int eventfd_write(int fd, uint64_t count). */
+    eventfd_write: libc.symbol('eventfd_write') as Pointer,
+    close: libc.func('int close(int fd)') as (fd: number) => number,
+
     g_free: glib.func('void g_free(void *mem)') as (mem: Pointer | null) => void,
+    g_timer_new: glib.func('void *g_timer_new()') as () => Pointer,
+    /** Address of void g_timer_start(GTimer *timer). */
+    g_timer_start: glib.symbol('g_timer_start') as Pointer,
+    g_timer_elapsed: glib.func('double g_timer_elapsed(void *timer, void *microseconds)') as (
+      timer: Pointer,
+      microseconds: null,
+    ) => number,
+    g_timer_destroy: glib.func('void g_timer_destroy(void *timer)') as (timer: Pointer) => void,
     g_error_free: glib.func('void g_error_free(void *error)') as (error: Pointer) => void,
     g_object_class_find_property: gobject.func(
       'void *g_object_class_find_property(void *klass, const char *name)',
@@ -45,6 +60,19 @@ function bind() {
     g_object_get_property: gobject.func(
       'void g_object_get_property(void *object, const char *name, void *value)',
     ) as (object: Pointer, name: string, value: Buffer) => void,
+    g_signal_connect_data: gobject.func(
+      'ulong g_signal_connect_data(void *object, const char *signal, void *handler, void *data, void *destroy, int flags)',
+    ) as (
+      object: Pointer,
+      signal: string,
+      handler: Pointer,
+      data: Pointer,
+      destroy: null,
+      flags: number,
+    ) => number | bigint,
+    g_signal_handler_disconnect: gobject.func(
+      'void g_signal_handler_disconnect(void *object, ulong handler)',
+    ) as (object: Pointer, handler: number | bigint) => void,
     g_value_init: gobject.func('void *g_value_init(void *value, size_t type)') as (
       value: Buffer,
       type: number | bigint,
@@ -166,7 +194,7 @@ function bind() {
     ) => number,
     gst_app_sink_try_pull_sample: app.func(
       'void *gst_app_sink_try_pull_sample(void *sink, uint64_t timeout)',
-    ) as KoffiFunc<(sink: Pointer, timeout: number) => Pointer | null>,
+    ) as (sink: Pointer, timeout: number) => Pointer | null,
     gst_app_sink_is_eos: app.func('bool gst_app_sink_is_eos(void *sink)') as (sink: Pointer) => boolean,
 
     gst_video_event_new_upstream_force_key_unit: video.func(

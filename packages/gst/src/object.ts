@@ -1,3 +1,4 @@
+import { connectSwapped, Doorbell } from './doorbell.ts';
 import { native, type Pointer, readPointer, readUint64, takeString } from './native.ts';
 
 /** What a GObject property can be set to; enums and flags take their nick, fractions "30/1". */
@@ -6,6 +7,8 @@ export type PropertyValue = string | number | boolean;
 const GVALUE_BYTES = 24;
 /** Offset of the value itself, behind its type. */
 const GVALUE_DATA = 8;
+/** A year. */
+const MAX_ELAPSED_MS = 3.2e10;
 /** Offset of value_type in GParamSpec: after the type instance, the name and the padded flags. */
 const PARAM_SPEC_VALUE_TYPE = 24;
 
@@ -14,6 +17,8 @@ const PARAM_SPEC_VALUE_TYPE = 24;
  */
 export class GstObject {
   #pointer: Pointer | null;
+  /** What release() does first, while the object is there. */
+  readonly #endings: (() => void)[] = [];
 
   /** @param pointer a reference that this wrapper takes over */
   constructor(pointer: Pointer) {
@@ -32,8 +37,40 @@ export class GstObject {
 
   release(): void {
     if (this.#pointer === null) return;
+    for (const end of this.#endings) end();
     native().gst_object_unref(this.#pointer);
     this.#pointer = null;
+  }
+
+  /**
+   * Calls back on the event loop after the object emitted one of its signals on whatever thread, once for all emissions
+   * since. It emits no more when release() ends this.
+   * @param signals whose handlers return nothing or a GstFlowReturn
+   */
+  onSignal(signals: readonly string[], listener: () => void): void {
+    const bell = new Doorbell(listener);
+    for (const signal of signals) bell.ringOn(this.pointer, signal);
+    this.#endings.push(() => bell.close());
+  }
+
+  /**
+   * For the instant of a signal that is not worth a wake-up.
+   * @param signal whose handlers return nothing
+   * @returns reads how long ago the object emitted it last, milliseconds, as the emitting thread saw it; as long as it
+   *   did not, since this call. Not to be called after release()
+   */
+  sinceSignal(signal: string): () => number {
+    const timer = native().g_timer_new();
+    const disconnect = connectSwapped(this.pointer, signal, native().g_timer_start, timer);
+    this.#endings.push(() => {
+      disconnect();
+      native().g_timer_destroy(timer);
+    });
+    return () => {
+      const elapsedMs = native().g_timer_elapsed(timer, null) * 1000;
+      // Emitted between the two instants that it compares, their unsigned difference has wrapped.
+      return elapsedMs < MAX_ELAPSED_MS ? elapsedMs : 0;
+    };
   }
 
   hasProperty(name: string): boolean {

@@ -5,6 +5,10 @@ import { hasElement, listElements, Pipeline, version } from './index.ts';
 const CYCLES = process.env.FOOTLIGHT_LONG ? 1000 : 20;
 const ENCODE =
   'videotestsrc name=source num-buffers=30 ! video/x-raw,width=320,height=240,framerate=30/1 ! openh264enc name=encoder ! h264parse ! rtph264pay pt=96 ! appsink name=sink sync=false buffer-list=true';
+/** Runs, and nothing ever comes. */
+const SILENT =
+  'fakesrc is-live=true num-buffers=-1 do-timestamp=true sizetype=empty ! valve drop=true ! appsink name=sink async=false';
+const PASSING = 10_000;
 
 let pipeline: Pipeline | null = null;
 afterEach(async () => {
@@ -25,6 +29,11 @@ async function drain(from: Pipeline): Promise<{ buffers: number; bytes: number; 
     }
     sample.release();
   }
+}
+
+/** Until whatever is due on the event loop has been called, and what that asked for. */
+async function turn(): Promise<void> {
+  for (let phase = 0; phase < 3; phase++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function openDescriptors(): number {
@@ -111,13 +120,56 @@ describe('a pipeline', () => {
   });
 
   test('dispose ends a pull that waits, and may come twice', async () => {
-    pipeline = Pipeline.launch(
-      'fakesrc is-live=true num-buffers=-1 do-timestamp=true sizetype=empty ! valve drop=true ! appsink name=sink async=false',
-    );
-    const waiting = pipeline.appSink('sink').pull(30_000);
+    pipeline = Pipeline.launch(SILENT);
     await pipeline.setState('playing');
+    const waiting = pipeline.appSink('sink').pull();
     await Promise.all([pipeline.dispose(), pipeline.dispose()]);
     await expect(waiting).resolves.toBeNull();
+  });
+
+  test('a pull gives up after its time, and the next one may follow', async () => {
+    pipeline = Pipeline.launch(SILENT);
+    await pipeline.setState('playing');
+    const sink = pipeline.appSink('sink');
+    const waiting = sink.pull(1);
+    expect(() => sink.pull(1)).toThrow(/pulled already/);
+    await expect(waiting).resolves.toBeNull();
+    await expect(sink.pull(1)).resolves.toBeNull();
+  });
+
+  test('signals of other threads call back on the event loop, once for all that came meanwhile', async () => {
+    pipeline = Pipeline.launch(`fakesrc num-buffers=${PASSING} ! identity name=passing ! fakesink`);
+    let calls = 0;
+    const called = new Promise<void>((resolve) => {
+      pipeline?.element('passing').onSignal(['handoff'], () => {
+        calls++;
+        resolve();
+      });
+    });
+    await pipeline.setState('playing');
+    const ended = pipeline;
+    await expect.poll(() => ended.pollBus()).toContainEqual({ kind: 'eos' });
+    await called;
+    await turn();
+    const heard = calls;
+    expect(heard).toBeLessThan(PASSING);
+    await turn();
+    expect(calls).toBe(heard);
+  });
+
+  test('how long ago an element emitted a signal is told by the instant itself', async () => {
+    const startedAt = performance.now();
+    pipeline = Pipeline.launch('fakesrc num-buffers=3 ! identity name=passing ! fakesink');
+    const since = pipeline.element('passing').sinceSignal('handoff');
+    expect(since()).toBeLessThanOrEqual(performance.now() - startedAt);
+    const launchedAt = performance.now();
+    await pipeline.setState('playing');
+    const ended = pipeline;
+    await expect.poll(() => ended.pollBus()).toContainEqual({ kind: 'eos' });
+    const first = since();
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThan(performance.now() - launchedAt);
+    expect(since()).toBeGreaterThan(first);
   });
 });
 

@@ -69,9 +69,9 @@ export class Element extends GstObject {
 /**
  * A pipeline made from gst-launch syntax.
  *
- * Life: launch → setState('playing') … → dispose(). dispose() brings it to NULL on a pool thread, waits for a
- * pull that is under way, and gives back every reference; nothing may be used afterwards. It is safe to call
- * it more than once.
+ * Life: launch → setState('playing') … → dispose(). dispose() brings it to NULL on a pool thread, ends a pull
+ * that is under way, and gives back every reference; nothing may be used afterwards. It is safe to call it more
+ * than once.
  */
 export class Pipeline {
   readonly #object: GstObject;
@@ -161,8 +161,12 @@ export class Pipeline {
     return change;
   }
 
-  #change(state: PipelineState): Promise<void> {
-    return changeState(this.#object.pointer, state, 'the pipeline');
+  async #change(state: PipelineState): Promise<void> {
+    try {
+      await changeState(this.#object.pointer, state, 'the pipeline');
+    } finally {
+      if (state === 'null') for (const sink of this.#sinks.values()) sink.stopped();
+    }
   }
 
   /** Time of the clock at which running time was 0, milliseconds; meaningful while playing. */
@@ -186,10 +190,7 @@ export class Pipeline {
 
   async #release(): Promise<void> {
     await this.setState('null').catch(() => undefined);
-    for (const sink of this.#sinks.values()) {
-      await sink.idle();
-      sink.release();
-    }
+    for (const sink of this.#sinks.values()) sink.release();
     for (const element of this.#elements.values()) element.release();
     this.#bus.release();
     this.#object.release();

@@ -20,8 +20,6 @@ export interface AudioPipelineEvents {
   onError(source: string, message: string): void;
 }
 
-const PULL_MS = 500;
-
 export class AudioPipeline {
   readonly #pipeline: Pipeline;
   readonly #events: AudioPipelineEvents;
@@ -77,8 +75,8 @@ export class AudioPipeline {
 
   async #pull(): Promise<void> {
     const sink = this.#pipeline.appSink('packets');
-    while (!this.#stopping) {
-      const sample = await sink.pull(PULL_MS);
+    while (!this.#stopping && !sink.ended) {
+      const sample = await sink.pull();
       if (!sample) continue;
       const buffers = sample.read();
       sample.release();

@@ -15,13 +15,14 @@ import { PAYLOADING, packetMaker } from './payloading.ts';
 /**
  * Capture, conversion, encoding and payloading of one session's picture.
  *
- *   X display → ximagesrc → convert → tee ┬→ tap (when did a frame reach the encoder)
+ *   X display → ximagesrc → convert → tee ┬→ arrival → tap (when did a frame reach the encoder)
  *                                         └→ queue → encoder → parser → payloader → packets
  *
  * AV1 has no payloader: the pipeline gives temporal units, and they are made into packets here.
  *
  * The queue lets capture and encoder run on different cores and drops the oldest frame when the encoder falls
- * behind. Owner: the media session; start() once, dispose() once.
+ * behind. Packets wake the event loop, captured frames do not: they are looked at with the packets, and when the queue
+ * is full because none come. Owner: the media session; start() once, dispose() once.
  */
 
 /** One encoded frame as it left the payloader. */
@@ -63,7 +64,8 @@ export interface VideoPipelineOptions {
   events: VideoPipelineEvents;
 }
 
-const PULL_MS = 500;
+/** Frames that an encoder may hold beside those in its queue (count); what is more waits unseen for the next look. */
+const MAX_INSIDE = 4;
 /** Frames that may be inside the encoder and still be matched to their output (count). */
 const MAX_PENDING = 240;
 
@@ -72,10 +74,12 @@ export class VideoPipeline {
   readonly #encoder: ChosenElement;
   readonly #toPackets: (buffer: MediaBuffer) => Buffer[];
   readonly #options: VideoPipelineOptions;
+  readonly #sinceArrival: () => number;
+  readonly #queueLevel: () => number;
   /** Arrival at the encoder by presentation time, oldest first. */
   readonly #pending = new Map<number, number>();
   #assembling: Buffer[] = [];
-  #loops: Promise<unknown> = Promise.resolve();
+  #loop: Promise<void> = Promise.resolve();
   #sourceChange: Promise<void> = Promise.resolve();
   #stopping = false;
 
@@ -90,6 +94,8 @@ export class VideoPipeline {
     this.#pipeline = Pipeline.launch(describe(options.display, row, encoder, target));
     this.#pipeline.useSystemClock();
     configureEncoder(this.#pipeline, encoder, target);
+    this.#sinceArrival = this.#pipeline.element('arrival').sinceSignal('handoff');
+    this.#queueLevel = this.#pipeline.element('interpipe').counter('current-level-buffers');
   }
 
   /** @throws when the display cannot be opened or the encoder does not start */
@@ -99,11 +105,12 @@ export class VideoPipeline {
     } catch (error) {
       throw new Error(firstError(this.#pipeline.pollBus()) ?? String(error));
     }
-    this.#loops = Promise.all([this.#pullPackets(), this.#pullTap()]);
+    this.#loop = this.#pullPackets();
   }
 
-  /** To be called a few times a second while it runs: tells of errors. */
+  /** To be called a few times a second while it runs: tells of errors, and of frames that wait for an encoder. */
   look(): void {
+    this.#takeCaptured();
     for (const message of this.#pipeline.pollBus()) {
       if (message.kind === 'error') this.#options.events.onError(message.source, message.message);
       if (message.kind === 'eos') this.#options.events.onError('pipeline', 'end of stream');
@@ -181,16 +188,18 @@ export class VideoPipeline {
   async dispose(): Promise<void> {
     this.#stopping = true;
     await this.#sourceChange;
-    // Going to NULL ends the pulls that are under way; the loops then see that they are to stop.
+    // Going to NULL ends the pull that is under way; the loop then sees that it is to stop.
     await this.#pipeline.setState('null').catch(() => undefined);
-    await this.#loops.catch(() => undefined);
+    await this.#loop.catch(() => undefined);
     await this.#pipeline.dispose();
   }
 
   async #pullPackets(): Promise<void> {
     const sink = this.#pipeline.appSink('packets');
-    while (!this.#stopping) {
-      let sample = await sink.pull(PULL_MS);
+    this.#pipeline.element('interpipe').onSignal(['overrun'], () => this.#takeCaptured());
+    while (!this.#stopping && !sink.ended) {
+      let sample = await sink.pull();
+      this.#takeCaptured();
       // One wake-up takes everything that is there: a frame comes as several samples.
       while (sample) {
         const arrivedAtMs = this.#options.clock.monotonicMs();
@@ -203,23 +212,24 @@ export class VideoPipeline {
     }
   }
 
-  async #pullTap(): Promise<void> {
+  /** Tells of the frames that came since the last time. Of several the newest one's time is known, and their distances. */
+  #takeCaptured(): void {
+    if (this.#stopping) return;
     const tap = this.#pipeline.appSink('tap');
-    const queueLevel = this.#pipeline.element('interpipe').counter('current-level-buffers');
-    while (!this.#stopping) {
-      const sample = await tap.pull(PULL_MS);
-      if (!sample) continue;
-      const arrivedAtMs = this.#options.clock.monotonicMs();
-      const ptsMs = sample.ptsMs;
+    const captured: number[] = [];
+    for (let sample = tap.pullNow(); sample; sample = tap.pullNow()) {
+      if (sample.ptsMs !== null) captured.push(sample.ptsMs);
       sample.release();
-      if (ptsMs === null) continue;
+    }
+    const newestMs = captured.at(-1);
+    if (newestMs === undefined) return;
+    const newestAtMs = this.#options.clock.monotonicMs() - this.#sinceArrival();
+    const queueLevel = this.#queueLevel();
+    for (const ptsMs of captured) {
+      const arrivedAtMs = newestAtMs - (newestMs - ptsMs);
       this.#pending.set(ptsMs, arrivedAtMs);
       if (this.#pending.size > MAX_PENDING) this.#dropPendingThrough(this.#pending.keys().next().value ?? 0);
-      this.#options.events.onCaptured({
-        ptsMs,
-        arrivedAtMs,
-        queueLevel: queueLevel(),
-      });
+      this.#options.events.onCaptured({ ptsMs, arrivedAtMs, queueLevel });
     }
   }
 
@@ -278,7 +288,8 @@ function describe(display: string, row: EncoderRow, encoder: ChosenElement, targ
     `! capsfilter name=size caps=${sizeCaps(row, target)}`,
     '! tee name=raw',
     // async=false: a sink that waits for its first frame would hold the capture thread, and the other one its frame.
-    'raw. ! appsink name=tap sync=false async=false max-buffers=2 drop=true',
+    'raw. ! identity name=arrival signal-handoffs=true',
+    `! appsink name=tap sync=false async=false max-buffers=${settings.queue_buffers + MAX_INSIDE} drop=true`,
     `raw. ! queue name=interpipe leaky=downstream max-size-buffers=${settings.queue_buffers} max-size-bytes=0 max-size-time=0`,
     `! ${encodeBranch(row, encoder, target)}`,
     '! appsink name=packets sync=false async=false buffer-list=true',

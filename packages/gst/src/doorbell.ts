@@ -1,0 +1,55 @@
+import koffi from 'koffi';
+import { native, type Pointer } from './native.ts';
+
+const EFD_NONBLOCK = 0o4000;
+const EFD_CLOEXEC = 0o2000000;
+const COUNT_BYTES = 8;
+
+/**
+ * Calls back on the event loop when an object emits a signal on a thread of its own. No thread of ours waits for it:
+ * the handler is the C library's eventfd_write, which gets the descriptor first, and the object's address as the number
+ * to add. It returns 0, which is GST_FLOW_OK to a signal that wants to know.
+ */
+export class Doorbell {
+  readonly #descriptor: number;
+  readonly #poll: ReturnType<typeof koffi.node.poll>;
+  readonly #disconnects: (() => void)[] = [];
+
+  /** @param onRing called once for all emissions since the last call */
+  constructor(onRing: () => void) {
+    const descriptor = native().eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (descriptor < 0) throw new Error(`eventfd failed, errno ${koffi.errno()}`);
+    this.#descriptor = descriptor;
+    const count = Buffer.alloc(COUNT_BYTES);
+    this.#poll = koffi.node.poll(descriptor, () => {
+      native().eventfd_read(descriptor, count);
+      // Promises that are settled in the poll's own callback are not carried on behind it.
+      setImmediate(onRing);
+    });
+  }
+
+  /** Rings with each emission of a signal whose handlers return nothing or a GstFlowReturn. */
+  ringOn(object: Pointer, signal: string): void {
+    const { eventfd_write } = native();
+    this.#disconnects.push(connectSwapped(object, signal, eventfd_write, BigInt(this.#descriptor)));
+  }
+
+  /** To be called while the objects are there, and emit no more: the descriptor's number may become another's. */
+  close(): void {
+    for (const disconnect of this.#disconnects) disconnect();
+    this.#poll.close();
+    native().close(this.#descriptor);
+  }
+}
+
+const G_CONNECT_SWAPPED = 1 << 1;
+
+/**
+ * Connects a C function to a signal; it gets `data` first and is called on the thread that emits.
+ * @returns takes it off again
+ */
+export function connectSwapped(object: Pointer, signal: string, handler: Pointer, data: Pointer): () => void {
+  const { g_signal_connect_data, g_signal_handler_disconnect } = native();
+  const id = g_signal_connect_data(object, signal, handler, data, null, G_CONNECT_SWAPPED);
+  return () => g_signal_handler_disconnect(object, id);
+}
