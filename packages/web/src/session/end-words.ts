@@ -40,7 +40,7 @@ const BY_FAILURE: Record<string, string> = {
   capture_failed: 'The app’s picture could not be taken.',
   container_failed: 'The app’s container could not be started.',
   home_unavailable: 'Your files for this app could not be opened.',
-  unsustainable: 'The connection to this browser was too slow for the picture, for three minutes on end.',
+  unsustainable: 'The connection to this browser was too slow for too long.',
   agent_restarted: 'The machine’s agent restarted and could not keep the app.',
 };
 

@@ -131,7 +131,7 @@ describe('how an end is told', () => {
     ],
     [
       { ...failedSession, failure_code: 'unsustainable', end_reason: 'unsustainable' },
-      'The connection to this browser was too slow for the picture, for three minutes on end.',
+      'The connection to this browser was too slow for too long.',
       false,
     ],
     [{ ...failedSession, failure_code: null, started_at: null }, 'The app could not be started.', false],
