@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { flag } from '../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../platform/database/database.ts';
 import { statement } from '../platform/database/statements.ts';
@@ -8,9 +8,11 @@ import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from './capaci
 
 /** Of a statement that takes single values only. */
 type NoLists = Record<never, never>;
+/** Of one that takes lists only. */
+type NoValues = Record<never, never>;
 
-/** Placeholders per statement stay far below the limit of either database. */
-const ROWS_PER_STATEMENT = 500;
+/** Placeholders per statement stay far below the limit of either database. A power of two, as statements are made for. */
+const ROWS_PER_STATEMENT = 512;
 
 export function hostById(db: Executor, id: string): Promise<HostsTable | undefined> {
   return db.selectFrom('hosts').selectAll().where('id', '=', id).executeTakeFirst();
@@ -47,13 +49,37 @@ export async function lockHost(tx: Tx, id: string): Promise<HostsTable | undefin
   return host;
 }
 
-export function lockHostByName(
+const CLAIMED_COLUMNS = [
+  'id',
+  'node_name',
+  'status',
+  'drain_intent',
+  'boot_id',
+  'last_seq',
+  'first_capacity_at',
+  'settings_overrides',
+  'console_config',
+] as const;
+/** What a registration needs of the record: of a fleet that returns at once, every column more is read thousands of times. */
+export type ClaimedHost = Pick<HostsTable, (typeof CLAIMED_COLUMNS)[number]>;
+
+const claimedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
+  locks.forUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', '=', id)),
+);
+
+/** Reads a host that registers and holds its row until the transaction ends. */
+export async function claimHost(tx: Tx, id: string): Promise<ClaimedHost | undefined> {
+  const [host] = await claimedHost(tx, {}, { id });
+  return host;
+}
+
+export function claimHostByName(
   database: Database,
   tx: Tx,
   nodeName: string,
-): Promise<HostsTable | undefined> {
+): Promise<ClaimedHost | undefined> {
   return database
-    .forUpdate(tx.selectFrom('hosts').selectAll().where('node_name', '=', nodeName))
+    .forUpdate(tx.selectFrom('hosts').select(CLAIMED_COLUMNS).where('node_name', '=', nodeName))
     .executeTakeFirst();
 }
 
@@ -181,7 +207,10 @@ const writeGpu = statement(
       .where('id', '=', gpu.id),
 );
 
-/** @param stored the host's columns as this transaction read and holds them */
+/**
+ * @param stored the host's columns as this transaction read and holds them
+ * @returns the ids of GPUs that were not known before, by their index
+ */
 export async function applyCapacity(
   tx: Tx,
   hostId: string,
@@ -189,9 +218,10 @@ export async function applyCapacity(
   plan: CapacityPlan,
   nowMs: number,
   newId: () => string,
-): Promise<void> {
+): Promise<ReadonlyMap<number, string>> {
+  const added = new Map(plan.gpus?.insert.map((gpu) => [gpu.index, newId()]));
   if (Object.keys(plan.host).length > 0) await writeCapacity(tx, {}, { ...stored, ...plan.host, id: hostId });
-  if (plan.gpus === null) return;
+  if (plan.gpus === null) return added;
   for (const { id, gpu, clearSample } of plan.gpus.update) {
     const { vendor, model, vram_mb_total, render_node } = gpu;
     await writeGpu(tx, {}, { id, vendor, model, vram_mb_total, render_node, slots: gpu.encode_slots_total });
@@ -207,7 +237,7 @@ export async function applyCapacity(
       .insertInto('gpus')
       .values(
         plan.gpus.insert.map((gpu) => ({
-          id: newId(),
+          id: added.get(gpu.index)!,
           host_id: hostId,
           gpu_index: gpu.index,
           vendor: gpu.vendor,
@@ -229,6 +259,7 @@ export async function applyCapacity(
   if (plan.gpus.unreport.length > 0) {
     await tx.updateTable('gpus').set({ reported: 0 }).where('id', 'in', plan.gpus.unreport).execute();
   }
+  return added;
 }
 
 const writeOffline = statement(
@@ -281,40 +312,110 @@ export interface VramPulse {
   sampledAt: number;
 }
 
+/** What was said, a row each. A bare VALUES list names its columns column1, column2, … in both databases. */
+const pulse = <Columns>(rows: readonly RawBuilder<unknown>[]) =>
+  sql<Columns>`(values ${sql.join(rows)})`.as('pulse');
+const bigint = (value: number | null | undefined) => sql`cast(${value} as bigint)`;
+
+const writeHeartbeats = statement(
+  (db, { ids, at }: { ids: readonly string[]; at: readonly number[] }, _values: NoValues) =>
+    db
+      .updateTable('hosts')
+      .from(pulse<{ column1: string; column2: number }>(ids.map((id, n) => sql`(${id}, ${bigint(at[n])})`)))
+      .set(({ ref }) => ({ last_heartbeat_at: ref('pulse.column2') }))
+      .whereRef('hosts.id', '=', 'pulse.column1'),
+);
+
+const writeLastReports = statement(
+  (
+    db,
+    lists: { ids: readonly string[]; bootIds: readonly string[]; seqs: readonly number[] },
+    _values: NoValues,
+  ) =>
+    db
+      .updateTable('hosts')
+      .from(
+        pulse<{ column1: string; column2: string; column3: number }>(
+          lists.ids.map((id, n) => sql`(${id}, ${lists.bootIds[n]}, ${bigint(lists.seqs[n])})`),
+        ),
+      )
+      .set(({ ref }) => ({ last_seq: ref('pulse.column3') }))
+      .whereRef('hosts.id', '=', 'pulse.column1')
+      .whereRef('hosts.boot_id', '=', 'pulse.column2'),
+);
+
+const writeSamples = statement(
+  (
+    db,
+    lists: {
+      ids: readonly string[];
+      used: readonly (number | null)[];
+      free: readonly (number | null)[];
+      at: readonly number[];
+    },
+    _values: NoValues,
+  ) =>
+    db
+      .updateTable('gpus')
+      .from(
+        pulse<{ column1: string; column2: number | null; column3: number | null; column4: number }>(
+          lists.ids.map(
+            (id, n) =>
+              sql`(${id}, ${bigint(lists.used[n])}, ${bigint(lists.free[n])}, ${bigint(lists.at[n])})`,
+          ),
+        ),
+      )
+      .set(({ ref }) => ({
+        vram_mb_used: ref('pulse.column2'),
+        vram_mb_free: ref('pulse.column3'),
+        vram_sampled_at: sql<
+          number | null
+        >`case when ${ref('pulse.column2')} is null and ${ref('pulse.column3')} is null then null else ${ref('pulse.column4')} end`,
+      }))
+      .whereRef('gpus.id', '=', 'pulse.column1'),
+);
+
 /** Writes what many hosts said in few statements; rows that are gone by now are passed over. */
 export async function writePulses(
   tx: Tx,
   hosts: readonly HostPulse[],
   samples: readonly VramPulse[],
 ): Promise<void> {
-  for (const rows of chunks(hosts.filter((host) => host.heartbeatAt !== null))) {
-    const values = sql.join(rows.map((row) => sql`(${row.hostId}, cast(${row.heartbeatAt} as bigint))`));
-    // A bare VALUES list names its columns column1, column2, … in both databases.
-    await sql`update hosts set last_heartbeat_at = pulse.column2
-      from (values ${values}) as pulse where hosts.id = pulse.column1`.execute(tx);
-  }
-  for (const rows of chunks(
-    hosts.flatMap((host) => (host.report === null ? [] : [{ ...host, ...host.report }])),
-  )) {
-    const values = sql.join(
-      rows.map((row) => sql`(${row.hostId}, ${row.bootId}, cast(${row.seq} as bigint))`),
-    );
-    await sql`update hosts set last_seq = pulse.column3
-      from (values ${values}) as pulse where hosts.id = pulse.column1 and hosts.boot_id = pulse.column2`.execute(
-      tx,
-    );
-  }
-  for (const rows of chunks(samples)) {
-    const values = sql.join(
-      rows.map(
-        (row) =>
-          sql`(${row.gpuId}, cast(${row.used} as bigint), cast(${row.free} as bigint), cast(${row.sampledAt} as bigint))`,
+  const written: Promise<unknown>[] = [];
+  for (const rows of chunks(hosts.filter((host) => host.heartbeatAt !== null)))
+    written.push(
+      writeHeartbeats(
+        tx,
+        { ids: rows.map(({ hostId }) => hostId), at: rows.map(({ heartbeatAt }) => heartbeatAt!) },
+        {},
       ),
     );
-    await sql`update gpus set vram_mb_used = pulse.column2, vram_mb_free = pulse.column3,
-      vram_sampled_at = case when pulse.column2 is null and pulse.column3 is null then null else pulse.column4 end
-      from (values ${values}) as pulse where gpus.id = pulse.column1`.execute(tx);
-  }
+  for (const rows of chunks(hosts.filter((host) => host.report !== null)))
+    written.push(
+      writeLastReports(
+        tx,
+        {
+          ids: rows.map(({ hostId }) => hostId),
+          bootIds: rows.map(({ report }) => report!.bootId),
+          seqs: rows.map(({ report }) => report!.seq),
+        },
+        {},
+      ),
+    );
+  for (const rows of chunks(samples))
+    written.push(
+      writeSamples(
+        tx,
+        {
+          ids: rows.map(({ gpuId }) => gpuId),
+          used: rows.map(({ used }) => used),
+          free: rows.map(({ free }) => free),
+          at: rows.map(({ sampledAt }) => sampledAt),
+        },
+        {},
+      ),
+    );
+  await Promise.all(written);
 }
 
 export async function deleteHost(tx: Tx, id: string): Promise<void> {

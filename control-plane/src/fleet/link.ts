@@ -20,6 +20,7 @@ import {
 } from '@footlight/protocol/agent';
 import type { RawData, WebSocket } from 'ws';
 import type { Clock, Timer } from '../platform/clock.ts';
+import { sha256Hex } from '../platform/digest.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Admission } from './admission.ts';
 import { PendingCommands } from './commands.ts';
@@ -109,6 +110,8 @@ export class AgentLink implements QueueOwner {
   #paused = false;
   /** A capacity of this connection is stored. */
   #announced = false;
+  /** Of its last one: agents report at least twice when they come, mostly the same. */
+  #capacityDigest: string | null = null;
   #lastFrameMs: number;
   #handshake: Timer | null = null;
   #silence: Timer | null = null;
@@ -260,7 +263,7 @@ export class AgentLink implements QueueOwner {
     const frame = text === null ? { kind: 'malformed' as const, why: 'not UTF-8' } : parseAgentFrame(text);
     switch (frame.kind) {
       case 'message':
-        this.#message(frame.message, data.length);
+        this.#message(frame.message, data);
         return;
       case 'unknown':
         this.#unknown(frame.id);
@@ -271,7 +274,7 @@ export class AgentLink implements QueueOwner {
     }
   }
 
-  #message(message: AgentMessage, bytes: number): void {
+  #message(message: AgentMessage, frame: Buffer): void {
     if (this.#phase === 'register') {
       if (message.type !== 'register') {
         this.close(AGENT_CLOSE.malformed, 'register comes first');
@@ -296,12 +299,12 @@ export class AgentLink implements QueueOwner {
         return;
       case 'capacity':
         this.#capacityCame();
-        this.#enqueue(message, bytes);
+        this.#enqueue({ ...message, isRepeated: this.#repeatsCapacity(frame) }, frame.length);
         return;
       case 'session_state':
       case 'session_trace_event':
       case 'image_state':
-        this.#enqueue(message, bytes);
+        this.#enqueue(message, frame.length);
         return;
       case 'signaling':
         this.#deps.owner.relay(this, relayedSignal(message));
@@ -323,6 +326,13 @@ export class AgentLink implements QueueOwner {
     this.#phase = 'ready';
     this.#handshakeStepDone();
     this.#watchSilence();
+  }
+
+  #repeatsCapacity(frame: Buffer): boolean {
+    const digest = sha256Hex(frame);
+    const isRepeated = digest === this.#capacityDigest;
+    this.#capacityDigest = digest;
+    return isRepeated;
   }
 
   #unknown(id: string | undefined): void {

@@ -59,6 +59,27 @@ describeDatabases('agent links', (databases) => {
       expect((await world.call('GET', `/v1/hosts/${hostId}/gpus`)).body).toEqual({ items: [] });
     });
 
+    test('a capacity said again on the same connection is not stored again, until something is set', async () => {
+      const agent = agentFor('hosta', { capacity: gpuCapacity(1) });
+      const hostId = await ready(agent);
+      let reports = 0;
+      /** What the record says when all that the agent said was handled, since that happens in order. */
+      const cores = async () => {
+        reports += 1;
+        running(agent, randomUUID());
+        await agent.waitFor('seen', ({ seq }) => seq >= reports);
+        return (await hostRow(hostId)).cpu_cores;
+      };
+      const reported = await cores();
+      await world.platform.database.db.updateTable('hosts').set({ cpu_cores: 99 }).execute();
+      agent.send(agent.capacity);
+      expect(await cores()).toBe(99);
+      // The agent answers each configuration by its capacity.
+      await world.fleet.links.pushConfig(hostId);
+      await expect.poll(() => agent.commands.length).toBe(2);
+      expect(await cores()).toBe(reported);
+    });
+
     test.each<[string, Partial<FakeAgentOptions>, number, string]>([
       ['another node_name', { register: { node_name: 'other' } }, 4400, 'another node_name'],
       ['another boot_id than the header', { register: { boot_id: randomUUID() } }, 4400, 'another boot_id'],

@@ -1,7 +1,6 @@
 import {
   AGENT_CLOSE,
   AGENT_PROTOCOL,
-  type Capacity,
   HEARTBEAT_INTERVAL_MS,
   type Register,
   type RelayedSignal,
@@ -21,9 +20,9 @@ import { type HostNews, hostSubject } from './news.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
 import { Pulse, type SampledGpu } from './pulse.ts';
 import { type RegistrationOutcome, register } from './registration.ts';
-import type { OrderedMessage, ReportMessage } from './report-run.ts';
+import type { CapacityMessage, OrderedMessage, ReportMessage } from './report-run.ts';
 import { ReportSequence } from './report-sequence.ts';
-import { NOTHING_STORED, storeCapacity, untilStored } from './storing.ts';
+import { NOTHING_STORED, type StoredCapacity, storeCapacity, untilStored } from './storing.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { TurnBatch } from './turn-batch.ts';
 
@@ -40,6 +39,10 @@ interface HostMemory {
   responder: Subscription | null;
   reports: ReportSequence | null;
   gpus: readonly SampledGpu[];
+  /** Whether something is set for its display; null: no capacity of this connection is stored, or the set has changed since. */
+  hasConsole: boolean | null;
+  /** Counts what was set for the host. */
+  pushes: number;
   lastSeenMs: number;
   /** Counts committed registrations, so that an older one notices a newer one. */
   registrations: number;
@@ -80,7 +83,11 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#wheel = new TimerWheel(platform.clock);
     this.#batch = new TurnBatch(platform.database);
     this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
-    this.#configs = new ConfigPush(platform, this);
+    this.#configs = new ConfigPush(platform, {
+      isConnected: (hostId) => this.isConnected(hostId),
+      // Only who has the link pushes.
+      command: (hostId, command, timeoutMs) => this.#commandHere(hostId, command, timeoutMs),
+    });
     this.#linkDeps = { clock: platform.clock, logger: platform.logger, wheel: this.#wheel, owner: this };
   }
 
@@ -206,13 +213,14 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     }
     memory.link = link;
     memory.gpus = [];
+    memory.hasConsole = null;
     link.registered(host.id, this.#featureSets.of(message.features));
     this.#connectedNames.set(admission.nodeName, link);
     if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
     this.#connected += 1;
     memory.responder = this.#platform.bus.respond(commandSubject(host.id), (payload) => {
       const { command, timeoutMs } = payload as CommandRequest;
-      return this.#sendCommand(link, command, timeoutMs);
+      return this.#commandHere(host.id, command, timeoutMs);
     });
     link.send({
       type: 'registered',
@@ -329,6 +337,11 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   /** Sends what is stored for the host now; one that is away gets it when it comes. */
   async pushConfig(hostId: string): Promise<void> {
+    const memory = this.#hosts.get(hostId);
+    if (memory !== undefined) {
+      memory.pushes += 1;
+      memory.hasConsole = null;
+    }
     await this.#configs.push(hostId);
     this.#tell({ hostId, what: 'changed' });
   }
@@ -382,16 +395,25 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return this.#pulse.flush();
   }
 
-  async #capacity(link: AgentLink, memory: HostMemory, report: Capacity): Promise<void> {
+  async #capacity(link: AgentLink, memory: HostMemory, report: CapacityMessage): Promise<void> {
     const hostId = link.hostId!;
-    let stored = NOTHING_STORED;
+    // A fleet that comes back says everything twice.
+    if (report.isRepeated && memory.hasConsole !== null) {
+      this.#tell({ hostId, what: 'reported', hasConsole: memory.hasConsole });
+      return;
+    }
+    const { pushes } = memory;
+    memory.hasConsole = null;
+    let stored = null as StoredCapacity | null;
     const write = async () => {
       stored = await this.#batch.run((tx) => storeCapacity(tx, this.#platform, hostId, report));
     };
     const done = await untilStored(this.#platform, () => link.isOpen, [report], write);
     if (!done || this.#current(link) !== memory) return;
-    memory.gpus = stored.gpus;
-    this.#tell({ hostId, what: 'reported', hasConsole: stored.hasConsole });
+    if (stored !== null && memory.pushes === pushes) memory.hasConsole = stored.hasConsole;
+    const { gpus, hasConsole } = stored ?? NOTHING_STORED;
+    memory.gpus = gpus;
+    this.#tell({ hostId, what: 'reported', hasConsole });
     if (link.capacityStored()) this.#safely('linkReady', hostId, () => this.handlers.linkReady(hostId));
   }
 
@@ -399,9 +421,11 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#safely('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
   }
 
-  #sendCommand(link: AgentLink, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
+  async #commandHere(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
+    const link = this.#hosts.get(hostId)?.link;
+    if (!link?.isConnected) return { kind: 'not_connected', sent: false };
     const id = this.#platform.random.uuid();
-    return link.commands.start(id, timeoutMs, () => link.isConnected && link.send({ ...command, id }));
+    return link.commands.start(id, timeoutMs, () => link.send({ ...command, id }));
   }
 
   /** Ends the host's link for a newer connection: to everybody else that is a lost link, followed by a register. */
@@ -455,6 +479,8 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         responder: null,
         reports: null,
         gpus: [],
+        hasConsole: null,
+        pushes: 0,
         lastSeenMs,
         registrations: 0,
       };

@@ -7,9 +7,10 @@ import type { Random } from '../platform/random.ts';
 import type { Admission } from './admission.ts';
 import { SECRET_BYTES } from './credentials.ts';
 import {
+  type ClaimedHost,
+  claimHost,
+  claimHostByName,
   insertHost,
-  lockHost,
-  lockHostByName,
   type Registered,
   storeRegistered,
   updateHost,
@@ -37,7 +38,7 @@ export interface RegistrationFacts {
 export type RegistrationOutcome =
   | {
       kind: 'registered';
-      host: HostsTable;
+      host: ClaimedHost;
       /** Only after an enrolment; never stored. */
       secret: string | null;
       /** The record was made by this registration. */
@@ -88,7 +89,7 @@ export async function register(
   );
   return {
     kind: 'registered',
-    host: { ...host, ...reset },
+    host,
     secret,
     isNew,
     lastSeq: reset.last_seq,
@@ -97,20 +98,20 @@ export async function register(
 }
 
 type Claim =
-  | { kind: 'claimed'; host: HostsTable; secret: string | null; isNew: boolean }
+  | { kind: 'claimed'; host: ClaimedHost; secret: string | null; isNew: boolean }
   | { kind: 'gone'; why: string };
 
 async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFacts): Promise<Claim> {
   const { admission } = facts;
   if (admission.kind === 'known') {
-    const host = await lockHost(tx, admission.hostId);
+    const host = await claimHost(tx, admission.hostId);
     return host === undefined
       ? { kind: 'gone', why: 'the host was deleted' }
       : { kind: 'claimed', host, secret: null, isNew: false };
   }
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
   const secretHash = sha256Hex(secret);
-  const existing = await lockHostByName(deps.database, tx, admission.nodeName);
+  const existing = await claimHostByName(deps.database, tx, admission.nodeName);
   if (existing === undefined) {
     const host = newHost(deps.random.uuid(), admission, secretHash, facts.nowMs);
     await insertHost(tx, host);
@@ -126,7 +127,7 @@ async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFa
   };
   await updateHost(tx, existing.id, secrets);
   if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, existing.id);
-  return { kind: 'claimed', host: { ...existing, ...secrets }, secret, isNew: false };
+  return { kind: 'claimed', host: existing, secret, isNew: false };
 }
 
 function newHost(

@@ -1,11 +1,15 @@
-import type { AgentMessage } from '@footlight/protocol/agent';
+import type { AgentMessage, Capacity } from '@footlight/protocol/agent';
 
-/** Handled in order: what changes records, and what is confirmed by its number. */
-export type OrderedMessage = Extract<
+export type ReportMessage = Extract<
   AgentMessage,
-  { type: 'capacity' | 'session_state' | 'session_trace_event' | 'image_state' }
+  { type: 'session_state' | 'session_trace_event' | 'image_state' }
 >;
-export type ReportMessage = Exclude<OrderedMessage, { type: 'capacity' }>;
+export type CapacityMessage = Capacity & {
+  /** Word for word what this connection said last. */
+  isRepeated: boolean;
+};
+/** Handled in order: what changes records, and what is confirmed by its number. */
+export type OrderedMessage = ReportMessage | CapacityMessage;
 
 /** More than this in one write would keep others waiting noticeably long. */
 const MAX_RUN = 64;

@@ -1,6 +1,5 @@
 import type { Capacity } from '@footlight/protocol/agent';
 import { SECOND_MS, sleep } from '../platform/clock.ts';
-import { bool } from '../platform/database/codec.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { isUnavailable } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -67,11 +66,13 @@ export async function storeCapacity(
   const nowMs = clock.nowMs();
   const plan = planCapacity({ host, gpus: stored }, report, nowMs);
   const isKnown = changesNothing(plan);
-  if (!isKnown) await applyCapacity(tx, hostId, host, plan, nowMs, () => random.uuid());
+  const added = isKnown ? null : await applyCapacity(tx, hostId, host, plan, nowMs, () => random.uuid());
   const hasConsole = host.console_config !== null;
   if (plan.gpus === null) return { gpus: [], hasConsole };
-  const gpus = (isKnown ? stored : await gpusOf(tx, hostId))
-    .filter((gpu) => bool(gpu.reported))
-    .map((gpu) => ({ id: gpu.id, index: gpu.gpu_index, vramMbTotal: gpu.vram_mb_total }));
+  const gpus = report.gpus.map(({ index, vram_mb_total }) => ({
+    id: added?.get(index) ?? stored.find((gpu) => gpu.gpu_index === index)!.id,
+    index,
+    vramMbTotal: vram_mb_total,
+  }));
   return { gpus, hasConsole };
 }

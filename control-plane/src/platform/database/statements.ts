@@ -13,7 +13,7 @@ import type { Values } from './prepared.ts';
 import type { Schema } from './schema.ts';
 
 /** Values of which a statement takes any number, by name. None of them is empty. */
-type Lists = Readonly<Record<string, readonly (string | number)[]>>;
+type Lists = Readonly<Record<string, readonly (string | number | null)[]>>;
 
 /** Stands for a value while its statement is made. */
 class StandIn {
@@ -91,14 +91,18 @@ export function statement<Of extends Lists, Bound extends Values, Row>(
     // A plugin is there to see each query.
     if (db.getExecutor().plugins.length > 0) return run(db, build(db, lists, values, locksOf(db)).compile());
     const sizes: Record<string, number> = {};
-    for (const [name, list] of Object.entries(lists)) sizes[name] = 2 ** Math.ceil(Math.log2(list.length));
+    for (const name in lists) sizes[name] = 2 ** Math.ceil(Math.log2(lists[name]!.length));
     const { sql, parameters } = make(db)(sizes);
-    const bound = parameters.map((parameter) => {
-      if (!(parameter instanceof StandIn)) return parameter;
-      if (parameter.at === null) return values[parameter.name];
-      const list = lists[parameter.name] as Lists[string];
-      return list[Math.min(parameter.at, list.length - 1)];
-    });
+    const bound = new Array<unknown>(parameters.length);
+    for (let n = 0; n < bound.length; n++) {
+      const parameter = parameters[n];
+      if (!(parameter instanceof StandIn)) bound[n] = parameter;
+      else if (parameter.at === null) bound[n] = values[parameter.name];
+      else {
+        const list = lists[parameter.name] as Lists[string];
+        bound[n] = list[Math.min(parameter.at, list.length - 1)];
+      }
+    }
     return run(db, CompiledQuery.raw(sql, bound));
   };
 }

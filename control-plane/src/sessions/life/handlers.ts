@@ -26,6 +26,9 @@ import { DETAIL, isTerminal, UNSUSTAINABLE } from './state.ts';
 import { DRIFT_STOP_EVERY_MS, decideDrift } from './timeouts.ts';
 import type { Change, Transitions } from './transitions.ts';
 
+/** Of an idle host, as most of a fleet that comes back are. */
+const NOTHING_RECONCILED = { afterCommit() {} };
+
 /** Stops of unknown sessions that are remembered, so that none is repeated too soon. */
 const MAX_REMEMBERED_STOPS = 4_096;
 
@@ -75,6 +78,7 @@ export function createHandlers(
       const nowMs = clock.nowMs();
       const stored = new Map<string, LifeRow>();
       for (const row of await loadLivesOfHost(tx, host.hostId)) stored.set(row.id, row);
+      if (stored.size === 0 && held.length === 0) return NOTHING_RECONCILED;
       const listed = held.map((entry) => entry.session_id).filter((id) => !stored.has(id));
       for (const row of await loadLives(tx, listed)) stored.set(row.id, row);
 
@@ -143,6 +147,7 @@ export function createHandlers(
     sessionStates: (hostId, reports) => transitions.report(hostId, reports),
 
     heartbeat(hostId, runningSessionIds) {
+      if (runningSessionIds.length === 0 && !live.anyOfHost(hostId)) return;
       const listed = new Set(runningSessionIds);
       const now = clock.monotonicMs();
       const host = driver.hostTimes(hostId);

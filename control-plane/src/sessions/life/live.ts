@@ -51,6 +51,10 @@ export class LiveSessions {
     return this.#byId.values();
   }
 
+  anyOfHost(hostId: string): boolean {
+    return this.#byHost.has(hostId);
+  }
+
   *ofHost(hostId: string): Iterable<LiveSession> {
     for (const id of this.#byHost.get(hostId) ?? []) {
       const session = this.#byId.get(id);
