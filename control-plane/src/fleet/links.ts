@@ -218,10 +218,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#connectedNames.set(admission.nodeName, link);
     if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
     this.#connected += 1;
-    memory.responder = this.#platform.bus.respond(commandSubject(host.id), (payload) => {
-      const { command, timeoutMs } = payload as CommandRequest;
-      return this.#commandHere(host.id, command, timeoutMs);
-    });
+    memory.responder = this.#answerCommands(host.id);
     link.send({
       type: 'registered',
       protocol,
@@ -419,6 +416,14 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   #traceEvent(hostId: string, message: ReportMessage & { type: 'session_trace_event' }): void {
     this.#safely('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
+  }
+
+  /** Apart from the registration, so that a host that is connected does not keep what it said when it came. */
+  #answerCommands(hostId: string): Subscription {
+    return this.#platform.bus.respond(commandSubject(hostId), (payload) => {
+      const { command, timeoutMs } = payload as CommandRequest;
+      return this.#commandHere(hostId, command, timeoutMs);
+    });
   }
 
   async #commandHere(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
