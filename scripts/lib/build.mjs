@@ -95,6 +95,10 @@ export async function build(folder) {
         define: { 'process.env.NODE_ENV': '"production"' },
         banner: { js: NODE_BANNER },
         external: bundle.external,
+        // Comments of libraries are a third of it, and the letters of a few make the whole source take twice its size in
+        // memory. Names and lines stay, for stack traces.
+        minifyWhitespace: true,
+        lineLimit: 160,
         sourcemap: 'linked',
         logLevel: 'error',
       });
