@@ -116,6 +116,18 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
     );
   });
 
+  test('what its host measures says that the connection is healthy', async () => {
+    const url = `/v1/sessions/${page.url().split('/').at(-1)}`;
+    // The host measures every five seconds.
+    await eventually('the session is healthy', 20_000, () =>
+      page.evaluate(async (url) => {
+        const authorization = `Bearer ${localStorage.getItem('service.auth.token')}`;
+        const answer = await fetch(url, { headers: { authorization } });
+        return (await answer.json()).session.health_state === 'healthy' || null;
+      }, url),
+    );
+  });
+
   test('a key pressed in the page changes what the app shows', async () => {
     await fieldBecomes(page, KEY_FIELD, 0);
     await page.keyboard.press('KeyA');
