@@ -22,8 +22,7 @@ import {
 import { loadNewestHomeHost } from '../storage/index.ts';
 import type { PresetFacts, RuntimeFacts } from './app-spec.ts';
 import type { HeldFacts, Snapshot } from './launch/admission.ts';
-import type { SessionRow } from './record.ts';
-import { countQuotaSessions, loadHomeHolders, loadSession } from './store.ts';
+import { countQuotaSessions, loadHomeHolders } from './store.ts';
 
 /** An app as a launch sees it. */
 export interface LaunchApp extends RuntimeFacts {
@@ -253,20 +252,6 @@ async function loadFacts(
       sessions: sessions.get(userId) ?? 0,
       homes: homes.filter(({ user_id }) => user_id === userId),
     };
-  });
-}
-
-/**
- * Whether a launch's session was stored. Waits for whoever holds the user's row: where an answer was lost, the
- * transaction that was to store it may still be under way.
- */
-export function wasStored(
-  database: Database,
-  { id, user_id }: Pick<SessionRow, 'id' | 'user_id'>,
-): Promise<boolean> {
-  return database.transaction(async (tx) => {
-    await database.forUpdate(tx.selectFrom('users').select('id').where('id', '=', user_id)).execute();
-    return (await loadSession(tx, id)) !== undefined;
   });
 }
 

@@ -1,6 +1,7 @@
 export { bool, flag, fromJson, instant, instantOrNull, toJson } from './codec.ts';
 export type { Database, Executor, Tx } from './database.ts';
-export { isDown, isUnanswered, isUnavailable, isUniqueViolation, refusingTaken } from './failures.ts';
+export { isDown, isUnavailable, isUniqueViolation, refusingTaken } from './failures.ts';
+export { transactionLookedUp } from './look-up.ts';
 export { type DatabaseTarget, openDatabase } from './open.ts';
 export { prepareForKeys } from './prepared.ts';
 export { readOnce, readTogether } from './read-together.ts';

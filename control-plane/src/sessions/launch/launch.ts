@@ -4,13 +4,13 @@
  * happens off the request.
  */
 import type { Body, Placement } from '@footlight/protocol/rest';
-import { SECOND_MS, sleep } from '../../platform/clock.ts';
-import { isDown, isUnanswered } from '../../platform/database/index.ts';
+import { isDown, transactionLookedUp } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
-import { catalogReader, type Launcher, loadHeldFacts, loadOwnFacts, wasStored } from '../launch-store.ts';
+import { catalogReader, type Launcher, loadHeldFacts, loadOwnFacts, lockUser } from '../launch-store.ts';
 import { loadBareHosts, loadGpus, loadServings } from '../placement-store.ts';
+import { loadSession } from '../store.ts';
 import {
   type Admitted,
   admit,
@@ -28,10 +28,6 @@ import { refuseHome } from './home-claim.ts';
 import { LaunchQueue, type Queued } from './launch-queue.ts';
 import { decidePlacement, type Placement as Judged, refusalCode, refuseBareHost } from './placement.ts';
 import { type Refusal, refusalError } from './refusal.ts';
-
-/** How long a database that was lost over a COMMIT is waited for, and how often it is asked. */
-const LOOK_UP_LIMIT_MS = 5 * SECOND_MS;
-const LOOK_UP_EVERY_MS = SECOND_MS / 4;
 
 export type { Launched } from './booking.ts';
 export type LaunchRequest = Body<'sessions.launch'>;
@@ -137,38 +133,19 @@ export function createLauncher(
     return [...again, ...wanted.map(({ job }) => job)];
   }
 
-  /**
-   * Where the answer to the COMMIT is lost, what became of it is looked up: whoever was told to try again would have two
-   * sessions, and nobody would start the first one.
-   */
-  async function book(wanted: readonly Wanted[], wait: boolean): Promise<Outcome[]> {
-    const said: { outcomes: Outcome[] } = { outcomes: [] };
-    try {
-      return await database.transaction(async (tx) => {
-        said.outcomes = [];
-        said.outcomes = await bookLaunches(booking, tx, wanted, wait, clock.nowMs());
-        return said.outcomes;
-      });
-    } catch (error) {
-      if (isUnanswered(error) && (await wereBooked(said.outcomes))) return said.outcomes;
-      throw error;
-    }
-  }
-
-  /** @throws the database's error when it stays away */
-  async function wereBooked(outcomes: readonly Outcome[]): Promise<boolean> {
-    // All of them were stored, or none.
-    const one = outcomes.find((outcome) => outcome.kind === 'launched');
-    if (one === undefined) return false;
-    const untilMs = clock.monotonicMs() + LOOK_UP_LIMIT_MS;
-    for (;;) {
-      try {
-        return await wasStored(database, one.launched.row);
-      } catch (error) {
-        if (!isDown(error) || clock.monotonicMs() >= untilMs) throw error;
-        await sleep(clock, LOOK_UP_EVERY_MS);
-      }
-    }
+  function book(wanted: readonly Wanted[], wait: boolean): Promise<Outcome[]> {
+    return transactionLookedUp(
+      platform,
+      (tx) => bookLaunches(booking, tx, wanted, wait, clock.nowMs()),
+      // All of them were stored, or none.
+      async (tx, outcomes) => {
+        const one = outcomes.find(({ kind }) => kind === 'launched');
+        if (one?.kind !== 'launched') return false;
+        const { id, user_id } = one.launched.row;
+        await lockUser(tx, user_id);
+        return (await loadSession(tx, id)) !== undefined;
+      },
+    );
   }
 
   function answer(

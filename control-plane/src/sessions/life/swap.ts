@@ -3,7 +3,7 @@
  * launch does; then the row says that a change of app is under way. What follows on the host happens off the request.
  */
 import type { AppSpec } from '@footlight/protocol/agent';
-import type { Tx } from '../../platform/database/index.ts';
+import { type Tx, transactionLookedUp } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
@@ -28,7 +28,7 @@ export async function beginSwapTo(
 ): Promise<SwapBegun> {
   const { storageProvider } = await settings.current();
   const homeProvider = storageProvider === 'volume' ? 'volume' : 'local';
-  return platform.database.transaction(async (tx) => {
+  const begin = async (tx: Tx): Promise<SwapBegun> => {
     const session = await lockedSession(tx, sessionId);
     const { row, hostId } = session;
     const app = await loadLaunchApp(tx, appId);
@@ -96,6 +96,11 @@ export async function beginSwapTo(
       hostId,
       target: { app_id: app.id, app: withHome(runtime, home) },
     };
+  };
+  return transactionLookedUp(platform, begin, async (tx, { row, target }) => {
+    await lockUser(tx, row.user_id);
+    const stored = await loadSession(tx, row.id);
+    return stored?.swap_state === 'asked' && stored.swap_app_id === target.app_id;
   });
 }
 

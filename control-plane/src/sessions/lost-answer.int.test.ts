@@ -1,0 +1,109 @@
+import {
+  type FakeAgent,
+  type PostgresDatabase,
+  type PostgresServer,
+  TcpRelay,
+  usePostgres,
+} from '@footlight/test-harness';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeTransactionOf } from './testing/before-transaction.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from './testing/world.ts';
+
+const S = 1_000;
+/** As Postgres hears it, whichever of its messages carries it. */
+const COMMIT = 'commit\0';
+
+describe('a database that breaks off over the COMMIT', () => {
+  let server: PostgresServer;
+  let database: PostgresDatabase;
+  let relay: TcpRelay;
+  let world: SessionsWorld;
+  beforeEach(async () => {
+    server = await usePostgres();
+    database = await server.createDatabase();
+    relay = await TcpRelay.to(new URL(database.url));
+    const url = new URL(database.url);
+    url.port = String(relay.port);
+    world = await openSessionsWorld({ dialect: 'postgres', url: url.href });
+  });
+  afterEach(async () => {
+    relay.mode = 'pass';
+    await world.close();
+    relay.close();
+    await database.drop();
+    await server.stop();
+  });
+
+  /** Does something whose COMMIT is broken off, and lets time pass until there is an answer. */
+  async function brokenOff<T>(
+    agent: FakeAgent,
+    act: () => Promise<T>,
+    { heard, afterwards = 'pass' }: { heard: boolean; afterwards?: TcpRelay['mode'] },
+  ): Promise<T> {
+    let [broken, answered] = [false, false];
+    const answer = beforeTransactionOf(world.plane.platform.database, act, async () => {
+      // Of connections that come later.
+      relay.mode = afterwards;
+      void relay.cutAt(COMMIT, heard).then(() => {
+        broken = true;
+      });
+    }).finally(() => {
+      answered = true;
+    });
+    // Nobody else has a word until then.
+    await eventually(() => broken || undefined, 'the COMMIT');
+    while (!answered) await world.pass(250, agent);
+    return answer;
+  }
+
+  async function launch(agent: FakeAgent, how: { heard: boolean; afterwards?: TcpRelay['mode'] }) {
+    const app = await world.app({ managed_home: true });
+    return brokenOff(agent, () => world.launch(world.people.alice, app), how);
+  }
+
+  test('of a launch, after it was done: the launch is answered, and its one session runs', async () => {
+    const agent = await world.host('hosta');
+    const { status, body } = await launch(agent, { heard: true });
+    expect(status).toBe(201);
+    expect(body.signaling.token).toEqual(expect.any(String));
+    expect(await world.until(body.session.id, 'running')).toMatchObject({ host_id: agent.hostId });
+    expect((await world.list()).map(({ id }) => id)).toEqual([body.session.id]);
+    expect(await world.slotsUsed(agent)).toBe(1);
+  });
+
+  test('of a change of app, after it was done: it is answered, and made on the host', async () => {
+    const agent = await world.host('hosta');
+    const { id } = await world.running(world.people.alice, await world.app());
+    const other = await world.app();
+    const swap = () =>
+      world.call(world.people.alice, 'POST', `/v1/sessions/${id}/swap`, { body: { app_id: other } });
+    expect((await brokenOff(agent, swap, { heard: true })).status).toBe(200);
+    await eventually(
+      async () => ((await world.session(id)).app_id === other ? true : undefined),
+      'the session has the new app',
+    );
+    expect(agent.commands.filter(({ type }) => type === 'session_swap_app')).toHaveLength(1);
+  });
+
+  test('of a launch, before it was heard: 503, and nothing is taken', async () => {
+    const agent = await world.host('hosta');
+    const { status, headers } = await launch(agent, { heard: false });
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(await world.list()).toEqual([]);
+    expect(await world.slotsUsed(agent)).toBe(0);
+    expect((await world.launch(world.people.alice, await world.app())).status).toBe(201);
+  });
+
+  test('of a launch, and stays away: 503 after 5 s, and what was stored ends as an assignment that timed out', async () => {
+    const agent = await world.host('hosta');
+    const begunMs = world.clock.monotonicMs();
+    expect((await launch(agent, { heard: true, afterwards: 'refuse' })).status).toBe(503);
+    expect(world.clock.monotonicMs() - begunMs).toBeGreaterThanOrEqual(5 * S);
+    relay.mode = 'pass';
+    const [lost] = await world.list();
+    expect(lost).toMatchObject({ state: 'assigned' });
+    await world.pass(150 * S, agent);
+    expect(await world.until(lost!.id, 'failed')).toMatchObject({ state_detail: 'assign timed out' });
+    expect(await world.slotsUsed(agent)).toBe(0);
+  });
+});
