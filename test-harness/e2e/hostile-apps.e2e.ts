@@ -1,4 +1,15 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeViewer } from '../src/fake-viewer/index.ts';
@@ -11,18 +22,36 @@ const PYTHON = '/usr/bin/python3';
 const GREED_MS = process.env.FOOTLIGHT_LONG === '1' ? 30_000 : 4_000;
 const HEALTH_LIMIT_MS = 1_000;
 const FRAME_SHARE = 0.8;
+/** What it keeps of an app's log is a MiB; the rest is garbage that is not collected yet. */
+const AGENT_GROWTH_MIB = 100;
 /** A machine that others use as well may take away more than the greedy app did; the best of these counts. */
 const ATTEMPTS = 3;
 
 /** Each takes a window first, so that the session counts as running, and then all that it can get. */
 const GREEDY = {
-  'forks without end': 'import os\nwhile True:\n  try: os.fork()\n  except OSError: pass',
+  // Each a session of its own for the kernel, which would otherwise give all of them the time of one (sched(7)).
+  'forks without end':
+    'import os\nwhile True:\n  try:\n    if os.fork() == 0: os.setsid()\n  except OSError: pass',
   'writes its log without end': 'import os\nwhile True: os.write(1, b"spew" * 16384)',
   'writes its log in single bytes': 'import os\nwhile True: os.write(1, b"s")',
   'fills its temporary directory':
     'import os\nf = open("/tmp/full", "wb", 0)\nwhile True:\n  try: f.write(b"x" * 1048576)\n  except OSError: f.seek(0)',
   'takes all memory': 'held = []\nwhile True: held.append(bytearray(16 << 20))',
 };
+
+const INPUT_NODES = '/dev/input';
+/** No digits behind it: nobody takes it for a device that the kernel made. */
+const INPUT_NODE = path.join(INPUT_NODES, 'event-of-the-host');
+
+/** A node like those of the host's keyboards, which the group `input` may open; it leads nowhere. @returns its removal */
+function plantInputDevice(): () => void {
+  const isNew = !existsSync(INPUT_NODES);
+  mkdirSync(INPUT_NODES, { recursive: true, mode: 0o755 });
+  execFileSync('mknod', ['--mode=0660', INPUT_NODE, 'c', '1', '3']);
+  const [, gid] = /^input:[^:]*:(\d+):/m.exec(readFileSync('/etc/group', 'utf8')) ?? [];
+  chownSync(INPUT_NODE, 0, Number(gid ?? 0));
+  return () => rmSync(isNew ? INPUT_NODES : INPUT_NODE, { recursive: true });
+}
 
 describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own', () => {
   let stack: Stack;
@@ -54,7 +83,10 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
     await stack?.stop();
   });
 
-  test('reaches nothing of its neighbour, of the agent, of the control plane or of the host', async () => {
+  test('reaches nothing of its neighbour, of the agent, of the control plane or of the host', async ({
+    onTestFinished,
+  }) => {
+    onTestFinished(plantInputDevice());
     const theirs = environmentOf(
       descendants(stack.agent.pid).find(([, command]) => /^\S*node \S*diagnostics.mjs/.test(command))?.[0] ??
         0,
@@ -77,6 +109,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
       bus: busAddress(theirs.get('DBUS_SESSION_BUS_ADDRESS') ?? ''),
       secrets,
       directories: [theirs.get('HOME') ?? '', theirs.get('XDG_RUNTIME_DIR') ?? '', own, control, '/root'],
+      input_devices: [INPUT_NODE],
       disks: readdirSync('/sys/block')
         .map((name) => `/dev/${name}`)
         .filter((device) => existsSync(device)),
@@ -104,6 +137,7 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
         '-c',
         `xterm & sleep 2; ${PYTHON} ${file}; exec sleep 600`,
       ]);
+      const before = residentMib(stack.agent.pid);
       const { id } = await sessions.launch(app);
       await sessions.reaches(id, 'app presented');
       await new Promise((resolve) => setTimeout(resolve, 2_500));
@@ -123,6 +157,9 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
       expect(await sessions.read(victim.id)).toMatchObject({ state: 'running' });
       expect(slowest, 'slowest /health, ms').toBeLessThan(HEALTH_LIMIT_MS);
       expect(share, `share of ${quiet} frames`).toBeGreaterThan(FRAME_SHARE);
+      expect(residentMib(stack.agent.pid) - before, 'growth of the agent, MiB').toBeLessThan(
+        AGENT_GROWTH_MIB,
+      );
       await sessions.call('DELETE', `/v1/sessions/${id}`);
       expect(await sessions.ended(id)).toMatchObject({ state: 'stopped', end_reason: 'user_requested' });
     },
@@ -132,6 +169,10 @@ describe.runIf(process.getuid?.() === 0)('a hostile app, with a user of its own'
 function environmentOf(pid: number): Map<string, string> {
   const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
   return new Map(entries.map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]));
+}
+
+function residentMib(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
 /** Address of a bus as connect(2) takes it; an abstract one begins with NUL. */

@@ -186,15 +186,15 @@ describe('every page', () => {
         // What others wrote stands there as they wrote it, once it has been loaded.
         if (shown !== undefined) await page.getByText(shown).first().waitFor({ state: 'attached' });
         const result = await new AxeBuilder({ page }).analyze();
-        expect(
-          result.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`),
-        ).toEqual([]);
         const state = await page.evaluate(() => ({
           scriptRan: (window as unknown as { scriptRan?: number }).scriptRan ?? null,
           violations: (window as unknown as { violations?: string[] }).violations ?? [],
         }));
         expect(state).toEqual({ scriptRan: null, violations: [] });
         expect(violations).toEqual([]);
+        expect(
+          result.violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 160)).join(' | ')}`),
+        ).toEqual([]);
       },
     );
 

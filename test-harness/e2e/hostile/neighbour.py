@@ -77,7 +77,9 @@ for pid in filter(str.isdigit, os.listdir("/proc")):
         refused(f"signal to {pid}", lambda: os.kill(int(pid), 0) is None)
     refused(f"sight of {command}", lambda: any(word in command for word in ("worker-main", "Xvfb", "main.js")))
 
-for device in glob.glob("/dev/input/event*") + ["/dev/uinput", "/dev/mem", "/dev/kmsg", "/dev/tty"] + targets["disks"]:
+found = glob.glob("/dev/input/event*")
+refused("sight of what is tried", lambda: not set(targets["input_devices"]) <= set(found))
+for device in found + ["/dev/uinput", "/dev/mem", "/dev/kmsg", "/dev/tty"] + targets["disks"]:
     refused(device, lambda: opens_device(device))
 refused("mount", lambda: libc.mount(b"none", b"/tmp", b"tmpfs", 0, None) == 0)
 refused("unmount /tmp", lambda: libc.umount2(b"/tmp", 2) == 0)
