@@ -64,7 +64,7 @@ export interface VideoPipelineOptions {
   events: VideoPipelineEvents;
 }
 
-/** Frames that an encoder may hold beside those in its queue (count); what is more waits unseen for the next look. */
+/** Frames that an encoder may hold beside those in its queue (count); while it holds more, the oldest are not told of. */
 const MAX_INSIDE = 4;
 /** Frames that may be inside the encoder and still be matched to their output (count). */
 const MAX_PENDING = 240;
