@@ -168,14 +168,15 @@ describe('a control plane whose process', () => {
   }) => {
     if (process.getuid?.() !== 0) return skip('only root can give a process another resolv.conf');
     const { app } = await addApp('Pictured');
-    // It hears and never answers, as behind a cut line.
-    const silent = createSocket('udp4').bind(53, '127.77.0.53');
+    // It hears and never answers, as behind a cut line. Its port is fixed, so the address is this process's own.
+    const address = `127.77.${(process.pid >> 8) & 255}.${process.pid & 255}`;
+    const silent = createSocket('udp4').bind(53, address);
     await once(silent, 'listening');
     let asked = 0;
     silent.on('message', () => {
       asked += 1;
     });
-    writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.77.0.53\n');
+    writeFileSync(join(folder, 'resolv.conf'), `nameserver ${address}\n`);
     await service.end('SIGTERM');
     const becomes = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
     await start(['unshare', '--mount', '/bin/sh', '-c', becomes, join(folder, 'resolv.conf')]);

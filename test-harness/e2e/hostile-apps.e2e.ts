@@ -47,6 +47,8 @@ const INPUT_NODE = path.join(INPUT_NODES, 'event-of-the-host');
 function plantInputDevice(): () => void {
   const isNew = !existsSync(INPUT_NODES);
   mkdirSync(INPUT_NODES, { recursive: true, mode: 0o755 });
+  // A run that was killed leaves it.
+  rmSync(INPUT_NODE, { force: true });
   execFileSync('mknod', ['--mode=0660', INPUT_NODE, 'c', '1', '3']);
   const [, gid] = /^input:[^:]*:(\d+):/m.exec(readFileSync('/etc/group', 'utf8')) ?? [];
   chownSync(INPUT_NODE, 0, Number(gid ?? 0));
