@@ -5,6 +5,7 @@ import { createInProcessBus } from '../platform/bus.ts';
 import { createLogger } from '../platform/logger.ts';
 import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
+import { RUNNING } from './test-session.ts';
 
 /** A response of which only the state of the connection matters. */
 class Connection extends EventEmitter {
@@ -47,7 +48,7 @@ test('people who left before the stream began use up none of their streams', asy
         isSignedIn: async () => true,
         async snapshot() {
           asked.push('snapshot');
-          return { data: '{}', final: false };
+          return RUNNING;
         },
       },
       slot,
@@ -72,7 +73,7 @@ test('a stream is ended by the page that leaves, and frees its place', async () 
         userId: 'alice',
         response: connection as unknown as ServerResponse,
         isSignedIn: async () => true,
-        snapshot: async () => ({ data: '{}', final: false }),
+        snapshot: async () => RUNNING,
       },
       streams.reserve('alice'),
     );

@@ -1,19 +1,24 @@
 /**
- * Event streams: one person's page follows one session. A stream sends a snapshot, then the record again on every
+ * Event streams: one person's page follows one session. A stream sends a snapshot, then the record once for every
  * change, and ends after the final state, with the page, or with the sign-in that opened it.
  */
 import type { ServerResponse } from 'node:http';
+import type { Session } from '@footlight/protocol/rest';
 import type { Subscription } from '../platform/bus.ts';
 import type { Timer } from '../platform/clock.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { changedSubject } from '../signaling/index.ts';
+import { changedSubject, type SessionChange } from '../signaling/index.ts';
+import { recordsSince } from './changes.ts';
+import { isTerminal } from './life/state.ts';
 
 const MAX_STREAMS_PER_USER = 20;
 const KEEP_ALIVE_MS = 25 * SECOND_MS;
 /** How late a dead sign-in may be noticed on a stream that has nothing to say. */
 const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
+/** Beyond that many while one snapshot is read, what they came to is told of. */
+const MAX_DUE_CHANGES = 64;
 /** A reader this far behind is not reading. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -23,8 +28,8 @@ interface StreamRequest {
   response: ServerResponse;
   /** Whether the bearer token of the request still opens anything. */
   isSignedIn(): Promise<boolean>;
-  /** The event's data; null when the session is gone. `final` ends the stream after it. */
-  snapshot(): Promise<{ data: string; final: boolean } | null>;
+  /** The record as it is now; null when the session is gone. */
+  snapshot(): Promise<Session | null>;
 }
 
 export interface EventStreams {
@@ -63,9 +68,11 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
       const timers: Timer[] = [];
       let changes: Subscription | null = null;
       let ended = false;
-      /** A change came while a snapshot was being read: one more is due, however many came. */
+      /** Changes that no snapshot has shown yet. */
+      let due: SessionChange[] = [];
       let stale = false;
       let sending = false;
+      let shown: Session | null = null;
       let lastSent = '';
 
       const end = (): void => {
@@ -93,11 +100,18 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
           while (stale && !ended) {
             stale = false;
             if (!(await request.isSignedIn())) return end();
-            const snapshot = await request.snapshot();
-            if (snapshot === null) return end();
-            if (snapshot.data !== lastSent) write(`event: session\ndata: ${snapshot.data}\n\n`);
-            lastSent = snapshot.data;
-            if (snapshot.final) return end();
+            // Before it is read: what is announced meanwhile may not be in it.
+            const told = due;
+            due = [];
+            const now = await request.snapshot();
+            if (now === null) return end();
+            for (const session of recordsSince(shown, told, now)) {
+              const data = JSON.stringify({ session });
+              if (data !== lastSent) write(`event: session\ndata: ${data}\n\n`);
+              lastSent = data;
+            }
+            shown = now;
+            if (isTerminal(now.state)) return end();
           }
         } catch (error) {
           // The page asks again and gets a snapshot; a stream that missed a change would lie.
@@ -129,7 +143,10 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         'x-content-type-options': 'nosniff',
       });
       response.flushHeaders();
-      changes = bus.subscribe(changedSubject(sessionId), () => void send());
+      changes = bus.subscribe(changedSubject(sessionId), (change) => {
+        if (due.length < MAX_DUE_CHANGES) due.push(change as SessionChange);
+        void send();
+      });
       timers.push(
         clock.setInterval(() => write(': keep-alive\n\n'), KEEP_ALIVE_MS),
         clock.setInterval(() => void checkSignIn(), SIGN_IN_CHECK_MS),

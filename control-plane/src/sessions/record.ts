@@ -6,6 +6,7 @@ import type { AdminSession, Session } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
+import type { SessionChange } from '../signaling/index.ts';
 import { displayRecord, type ObservedDisplay } from './life/display.ts';
 import type { NetworkHealth } from './life/network-health.ts';
 import { UNSUSTAINABLE } from './life/state.ts';
@@ -74,10 +75,23 @@ function healthRecord(
       health_state: failure_code === UNSUSTAINABLE ? UNSUSTAINABLE : 'failed',
       ...(error_message !== null && { health_reason: error_message }),
     };
+  return networkRecord(network);
+}
+
+function networkRecord(network: NetworkHealth | undefined): Pick<Session, 'health_state' | 'health_reason'> {
   if (network === undefined || network.state === null) return {};
   const { state: health_state, reason } = network;
   return { health_state, ...(reason !== null && { health_reason: reason }) };
 }
+
+/** What a session that is not over shows of what was observed of it. */
+export const observedRecord = ({
+  app_launch_state,
+  network,
+}: Observed): NonNullable<SessionChange['observed']> => ({
+  ...networkRecord(network),
+  ...(app_launch_state !== undefined && { app_launch_state }),
+});
 
 /** Names of the rows that a session refers to; null where the row is gone. */
 export interface AdminNames {

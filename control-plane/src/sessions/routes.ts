@@ -5,7 +5,6 @@ import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';
 import { bearerToken, takeOver } from '../platform/http/request.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { MintedToken } from '../signaling/index.ts';
-import { isTerminal } from './life/state.ts';
 import type { Sessions } from './service.ts';
 import { signalingUrl } from './signaling-url.ts';
 
@@ -63,8 +62,7 @@ export function registerSessionsRoutes(
         isSignedIn: async () => (await deps.authenticate(bearer))?.role === caller.role,
         async snapshot() {
           const row = await sessions.find(params.id);
-          if (row === undefined) return null;
-          return { data: JSON.stringify({ session: sessions.record(row) }), final: isTerminal(row.state) };
+          return row === undefined ? null : sessions.record(row);
         },
       },
       slot,

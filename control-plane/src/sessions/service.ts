@@ -225,7 +225,8 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async swap(caller, id, appId) {
       await read(caller, id);
       const { row, hostId, target } = await beginSwapTo(platform, settings, id, appId);
-      transitions.announce({ id, host_id: hostId, state: row.state, moved: true, failure: null });
+      const shows = { state_detail: row.state_detail };
+      transitions.announce({ id, host_id: hostId, state: row.state, moved: true, shows, failure: null });
       void driver.swap(hostId, id, target);
       return record(row);
     },

@@ -1,6 +1,7 @@
 export {
   changedSubject,
   linkSubject,
+  type SessionChange,
   type SessionDirectory,
   type SignalToViewer,
   signalSubject,

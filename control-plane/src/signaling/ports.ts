@@ -1,4 +1,5 @@
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
+import type { Session } from '@footlight/protocol/rest';
 import type { ServiceBye, SignalError } from '@footlight/protocol/signal';
 
 /** What a viewer's socket needs to know of its session. */
@@ -20,7 +21,16 @@ export interface SessionDirectory {
   view(id: string): Promise<ViewedSession | undefined>;
 }
 
-/** Subject on which every visible change of a session is announced, to whoever shows it. */
+/** What a change made of a session, as far as it was about these; a member that is missing stayed as it was. */
+export interface SessionChange {
+  state?: SessionStateName;
+  state_detail?: string | null;
+  app_id?: string;
+  /** All that was observed of it; what is missing in here is not known. */
+  observed?: Pick<Session, 'app_launch_state' | 'health_state' | 'health_reason'>;
+}
+
+/** Subject on which every visible change of a session is announced as a SessionChange, to whoever shows it. */
 export const changedSubject = (sessionId: string): string => `session.${sessionId}.changed`;
 /** A message of an agent to its viewer, checked by whoever holds the agent's link. */
 export interface SignalToViewer {

@@ -4,8 +4,15 @@ import pLimit from 'p-limit';
 import type { AgentHandlers, Fleet } from '../../fleet/index.ts';
 import type { Timer } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { changedSubject, linkSubject, type SignalToViewer, signalSubject } from '../../signaling/index.ts';
+import {
+  changedSubject,
+  linkSubject,
+  type SessionChange,
+  type SignalToViewer,
+  signalSubject,
+} from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
+import { observedRecord } from '../record.ts';
 import {
   countSessionsOfHost,
   deleteSessionsOfHost,
@@ -60,7 +67,7 @@ export function createHandlers(
   async function noteCodec(hostId: string, sessionId: string, codec: string): Promise<void> {
     const changed = await setNegotiatedCodec(database.db, sessionId, hostId, codec, clock.nowMs());
     const session = live.get(sessionId);
-    if (changed && session) bus.publish(changedSubject(sessionId), { state: session.state });
+    if (changed && session) bus.publish(changedSubject(sessionId), {} satisfies SessionChange);
   }
 
   /** Nobody can use a stream like this, and its slots may serve somebody else. */
@@ -105,14 +112,14 @@ export function createHandlers(
         if (entry.kind !== 'kept') return [];
         if (isUnchanged(entry)) {
           unchanged.push(row);
-          return [{ id: row.id, host_id: row.host_id, state: row.state, moved: true, failure: null }];
+          return [reconnected(row, row.state)];
         }
         const opens = entry.step.kind === 'move' && entry.step.to === 'running';
         const change = await transitions.applyStep(tx, row, entry.step, opens);
         const state = change?.state ?? row.state;
         if (entry.swap !== null) await transitions.applyStep(tx, row, entry.swap, false);
         await setDetail(tx, [row.id], state, DETAIL.host_reconnected, opens, nowMs);
-        return [{ id: row.id, host_id: row.host_id, state, moved: true, failure: null }];
+        return [reconnected(row, state, entry.swap?.app?.app_id)];
       }
 
       return {
@@ -188,7 +195,9 @@ export function createHandlers(
       if (session.state !== 'running' && session.state !== 'stopping') return;
       if (metrics.late === true) return;
       if (live.observe(session, metrics, clock.monotonicMs()))
-        bus.publish(changedSubject(session.id), { state: session.state });
+        bus.publish(changedSubject(session.id), {
+          observed: observedRecord(session.observed),
+        } satisfies SessionChange);
       const { network } = session.observed;
       if (session.state === 'running' && network?.state === UNSUSTAINABLE)
         inBackground('session.unsustainable_failed', giveUp(hostId, session.id, network.reason ?? ''));
@@ -262,7 +271,7 @@ export function createHandlers(
       await fleet.write((tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
       );
-    for (const id of ids) bus.publish(changedSubject(id), {});
+    for (const id of ids) bus.publish(changedSubject(id), {} satisfies SessionChange);
   }
 
   /** Sessions that an agent runs and that are not to run: another host's, ended ones, unknown ones. */
@@ -275,6 +284,16 @@ export function createHandlers(
     }
   }
 }
+
+/** A session that its host has told of again. @param app_id what it runs now; left out: what it ran */
+const reconnected = (row: LifeRow, state: Change['state'], app_id?: string): Change => ({
+  id: row.id,
+  host_id: row.host_id,
+  state,
+  moved: true,
+  shows: { state_detail: DETAIL.host_reconnected, ...(app_id !== undefined && { app_id }) },
+  failure: null,
+});
 
 /** The agent says what is known already. */
 function isUnchanged(entry: Reconciled & { kind: 'kept' }): boolean {

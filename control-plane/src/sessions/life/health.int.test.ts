@@ -136,7 +136,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     });
     expect(failed.ended_at).not.toBeNull();
     expect(await world.slotsUsed(agent)).toBe(0);
-    expect(changes.at(-1)).toEqual({ state: 'failed' });
+    expect(changes.at(-1)).toEqual({ state: 'failed', state_detail: why });
     await eventually(() => (stops().length > 0 ? true : undefined), 'session_stop was sent');
     expect(stops()).toEqual(['unsustainable']);
     expect(await world.audit('session.failed')).toMatchObject([

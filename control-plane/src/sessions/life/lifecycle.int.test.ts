@@ -395,6 +395,25 @@ describeDatabases('sessions', (databases) => {
       expect(stream.events.at(-1)).toMatchObject({ state: 'stopped', end_reason: 'idle_timeout' });
     });
 
+    test('changes that come at once have an event each, in their order', async () => {
+      const agent = await world.host('hosta');
+      const session = await world.running(world.people.alice, await world.app());
+      const stream = await follow(world.people.alice, session.id);
+      await expect.poll(() => stream.events.length).toBe(1);
+      const details = Array.from({ length: 8 }, (_, n) => `step ${n}`);
+      for (const detail of details) agent.reportState(session.id, 'running', { detail });
+      agent.reportState(session.id, 'stopping', { detail: 'on its way' });
+      agent.reportState(session.id, 'stopped', { reason: 'idle_timeout' });
+      await expect.poll(() => stream.ended).toBe(true);
+      expect(
+        stream.events.slice(1).map(({ state, state_detail, ended_at }) => [state, state_detail, ended_at]),
+      ).toEqual([
+        ...details.map((detail) => ['running', detail, null]),
+        ['stopping', 'on its way', null],
+        ['stopped', 'on its way', expect.any(String)],
+      ]);
+    });
+
     test('an ended session gives one event', async () => {
       await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());

@@ -5,7 +5,7 @@
 import { cutUtf8 } from '@footlight/protocol';
 import type { Database, Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { changedSubject } from '../../signaling/index.ts';
+import { changedSubject, type SessionChange } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
 import type { SessionRow } from '../record.ts';
 import {
@@ -30,6 +30,7 @@ import {
   type SessionReport,
   type SessionStateName,
   type Step,
+  type SwapStep,
   swapRejected,
 } from './state.ts';
 
@@ -44,6 +45,8 @@ export interface Change {
   host_id: string | null;
   state: SessionStateName;
   moved: boolean;
+  /** Its new text and its new app; left out: as they were. */
+  shows?: Pick<SessionChange, 'state_detail' | 'app_id'>;
   /** Set when the state became failed. */
   failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
 }
@@ -98,6 +101,7 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
       host_id: row.host_id,
       state: ending.to,
       moved: true,
+      ...(ending.state_detail !== null && { shows: { state_detail: ending.state_detail } }),
       failure: ending.to === 'failed' ? { source, ending } : null,
     };
   }
@@ -117,11 +121,11 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
         return applyEnding(tx, row, step.ending, 'agent');
       case 'detail':
         return (await setDetail(tx, [row.id], row.state, step.state_detail, opens, nowMs)).length > 0
-          ? { ...change, state: row.state, moved: true }
+          ? { ...change, state: row.state, moved: true, shows: { state_detail: step.state_detail } }
           : null;
       case 'swap':
         return (await settleSwap(tx, row.id, step, nowMs))
-          ? { ...change, state: row.state, moved: true }
+          ? { ...change, state: row.state, moved: true, shows: shownBySwap(step) }
           : null;
       case 'late':
         await storeSize(tx, row, step.fields.home_bytes);
@@ -133,7 +137,12 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
           ...(opens && { relay_ready: 1 as const }),
         };
         return (await moveSession(tx, row.id, row.state, step.to, set, nowMs))
-          ? { ...change, state: step.to, moved: true }
+          ? {
+              ...change,
+              state: step.to,
+              moved: true,
+              ...(step.state_detail !== null && { shows: { state_detail: step.state_detail } }),
+            }
           : null;
       }
     }
@@ -147,7 +156,8 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
   function announce(change: Change): void {
     if (!change.moved) return;
     live.track({ id: change.id, host_id: change.host_id, state: change.state }, clock.monotonicMs());
-    bus.publish(changedSubject(change.id), { state: change.state });
+    const { state, shows } = change;
+    bus.publish(changedSubject(change.id), { state, ...shows } satisfies SessionChange);
     if (change.failure === null) return;
     const { source, ending } = change.failure;
     logger.info({
@@ -249,7 +259,14 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     const changes: Change[] = [];
     for (const { state, text, opens, ids } of alike.values()) {
       for (const id of await setDetail(tx, ids, state, text, opens, clock.nowMs()))
-        changes.push({ id, host_id: hostId, state, moved: true, failure: null });
+        changes.push({
+          id,
+          host_id: hostId,
+          state,
+          moved: true,
+          shows: { state_detail: text },
+          failure: null,
+        });
     }
     return changes;
   }
@@ -320,9 +337,16 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
   async function requestStop(tx: Tx, row: LifeRow, reason: string): Promise<Change | null> {
     const set = { state_detail: DETAIL.stop_requested, stop_reason: reason };
     const moved = await moveSession(tx, row.id, row.state, 'stopping', set, clock.nowMs());
-    return moved ? { id: row.id, host_id: row.host_id, state: 'stopping', moved: true, failure: null } : null;
+    if (!moved) return null;
+    const shows = { state_detail: DETAIL.stop_requested };
+    return { id: row.id, host_id: row.host_id, state: 'stopping', moved: true, shows, failure: null };
   }
 }
+
+const shownBySwap = ({ state_detail, app }: SwapStep): NonNullable<Change['shows']> => ({
+  state_detail,
+  ...(app !== null && { app_id: app.app_id }),
+});
 
 /** A row that has no host yet has nobody to tell. */
 const stoppedBeforePlacement = (reason: string): Ending => ({

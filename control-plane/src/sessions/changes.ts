@@ -1,0 +1,76 @@
+/** What followers of a session are shown of its changes. Pure. */
+import type { Session } from '@footlight/protocol/rest';
+import type { SessionChange } from '../signaling/index.ts';
+import { isTerminal, type SessionStateName } from './life/state.ts';
+
+type Shown = Required<SessionChange>;
+
+/** States only go forward. */
+const ORDER: readonly SessionStateName[] = ['pending', 'assigned', 'starting', 'running', 'stopping'];
+const rank = (state: SessionStateName): number => (isTerminal(state) ? ORDER.length : ORDER.indexOf(state));
+
+/**
+ * The record after each of several changes, although it was read once, after all of them.
+ * @param before what was shown last; null: nothing yet
+ * @param changes in their order; `now` has all of them, and may have more
+ * @returns the last one is `now`
+ */
+export function recordsSince(
+  before: Session | null,
+  changes: readonly SessionChange[],
+  now: Session,
+): Session[] {
+  if (before === null) return [now];
+  const records: Session[] = [];
+  let shown = shownOf(before);
+  for (const change of changes) {
+    // It was announced after a record that had it already was read.
+    if (change.state !== undefined && rank(change.state) < rank(shown.state)) continue;
+    shown = { ...shown, ...change };
+    // Nothing follows an end, so that is what was read.
+    if (isTerminal(shown.state)) break;
+    records.push(recordAt(shown, now));
+  }
+  if (!isTerminal(shown.state) && isShownBy(now, shown)) records.pop();
+  return [...records, now];
+}
+
+const shownOf = (session: Session): Shown => {
+  const { state, state_detail, app_id, app_launch_state, health_state, health_reason } = session;
+  return {
+    state,
+    state_detail,
+    app_id,
+    observed: {
+      ...(app_launch_state !== undefined && { app_launch_state }),
+      ...(health_state !== undefined && { health_state }),
+      ...(health_reason !== undefined && { health_reason }),
+    },
+  };
+};
+
+const isShownBy = (now: Session, shown: Shown): boolean =>
+  now.state === shown.state &&
+  now.state_detail === shown.state_detail &&
+  now.app_id === shown.app_id &&
+  now.app_launch_state === shown.observed.app_launch_state &&
+  now.health_state === shown.observed.health_state &&
+  now.health_reason === shown.observed.health_reason;
+
+/** What only a later change brought is left out. */
+function recordAt({ observed, ...shown }: Shown, now: Session): Session {
+  const { app_launch_state: _, health_state: __, health_reason: ___, ...rest } = now;
+  return {
+    ...rest,
+    ...observed,
+    ...shown,
+    ...(rank(shown.state) < rank('running') && { started_at: null }),
+    ...(!isTerminal(shown.state) && {
+      error_message: null,
+      failure_code: null,
+      end_reason: null,
+      app_log_tail: null,
+      ended_at: null,
+    }),
+  };
+}
