@@ -20,7 +20,7 @@ export class TcpRelay {
   /** Those that carry nothing any more, whatever the mode. */
   readonly #dead = new Set<Socket>();
   #cutAfterBytes: number | null = null;
-  #cutAt: { words: string; heard: boolean; happened: () => void } | null = null;
+  #cutAt: { words: string; when: 'unheard' | 'heard' | 'answered'; happened: () => void } | null = null;
 
   private constructor(server: Server, target: URL) {
     this.#server = server;
@@ -51,12 +51,13 @@ export class TcpRelay {
 
   /**
    * Breaks every connection when a client next says this.
-   * @param heard true: once the server has answered it, and the answer is lost; false: before the server hears it
+   * @param when unheard: before the server hears it; heard: right after; answered: once the server has answered it, and
+   * the answer is lost
    * @returns when that has happened
    */
-  cutAt(words: string, heard: boolean): Promise<void> {
+  cutAt(words: string, when: 'unheard' | 'heard' | 'answered'): Promise<void> {
     return new Promise((happened) => {
-      this.#cutAt = { words, heard, happened };
+      this.#cutAt = { words, when, happened };
     });
   }
 
@@ -82,14 +83,14 @@ export class TcpRelay {
       const cut = this.#cutAt;
       if (cut !== null && chunk.includes(cut.words)) {
         this.#cutAt = null;
-        toCut = () => {
+        const breakOff = () => {
           this.cut();
           cut.happened();
         };
-        if (!cut.heard) {
-          toCut();
-          return;
-        }
+        if (cut.when === 'heard') far.end(chunk, breakOff);
+        if (cut.when === 'unheard') breakOff();
+        if (cut.when !== 'answered') return;
+        toCut = breakOff;
       }
       this.#upwards(near, far, chunk);
     });

@@ -5,6 +5,7 @@ import {
   TcpRelay,
   usePostgres,
 } from '@footlight/test-harness';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { beforeTransactionOf } from './testing/before-transaction.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from './testing/world.ts';
@@ -12,6 +13,11 @@ import { eventually, openSessionsWorld, type SessionsWorld } from './testing/wor
 const S = 1_000;
 /** As Postgres hears it, whichever of its messages carries it. */
 const COMMIT = 'commit\0';
+
+interface Break {
+  when: Parameters<TcpRelay['cutAt']>[1];
+  afterwards?: TcpRelay['mode'];
+}
 
 describe('a database that breaks off over the COMMIT', () => {
   let server: PostgresServer;
@@ -38,13 +44,13 @@ describe('a database that breaks off over the COMMIT', () => {
   async function brokenOff<T>(
     agent: FakeAgent,
     act: () => Promise<T>,
-    { heard, afterwards = 'pass' }: { heard: boolean; afterwards?: TcpRelay['mode'] },
+    { when, afterwards = 'pass' }: Break,
   ): Promise<T> {
     let [broken, answered] = [false, false];
     const answer = beforeTransactionOf(world.plane.platform.database, act, async () => {
       // Of connections that come later.
       relay.mode = afterwards;
-      void relay.cutAt(COMMIT, heard).then(() => {
+      void relay.cutAt(COMMIT, when).then(() => {
         broken = true;
       });
     }).finally(() => {
@@ -56,18 +62,43 @@ describe('a database that breaks off over the COMMIT', () => {
     return answer;
   }
 
-  async function launch(agent: FakeAgent, how: { heard: boolean; afterwards?: TcpRelay['mode'] }) {
+  async function launch(agent: FakeAgent, how: Break) {
     const app = await world.app({ managed_home: true });
     return brokenOff(agent, () => world.launch(world.people.alice, app), how);
   }
 
   test('of a launch, after it was done: the launch is answered, and its one session runs', async () => {
     const agent = await world.host('hosta');
-    const { status, body } = await launch(agent, { heard: true });
+    const { status, body } = await launch(agent, { when: 'answered' });
     expect(status).toBe(201);
     expect(body.signaling.token).toEqual(expect.any(String));
     expect(await world.until(body.session.id, 'running')).toMatchObject({ host_id: agent.hostId });
     expect((await world.list()).map(({ id }) => id)).toEqual([body.session.id]);
+    expect(await world.slotsUsed(agent)).toBe(1);
+  });
+
+  test('of a launch, while it is under way: its end is waited for', async () => {
+    const agent = await world.host('hosta');
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    // The COMMIT of a session waits until somebody gives a lock back.
+    await other.query(`
+      create function wait_for_lock() returns trigger language plpgsql as
+        $$ begin perform pg_advisory_xact_lock_shared(1); return null; end $$;
+      create constraint trigger slow_commit after insert on sessions deferrable initially deferred
+        for each row execute function wait_for_lock();
+      select pg_advisory_lock(1)`);
+    const launched = launch(agent, { when: 'heard' });
+    await eventually(async () => {
+      const waiting = `select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      return (await other.query(waiting)).rowCount === 2 || undefined;
+    }, 'the COMMIT waits, and whoever looks for what becomes of it');
+    await other.query('select pg_advisory_unlock(1)');
+    const { status, body } = await launched;
+    await other.end();
+    expect(status).toBe(201);
+    await world.until(body.session.id, 'running');
     expect(await world.slotsUsed(agent)).toBe(1);
   });
 
@@ -77,7 +108,7 @@ describe('a database that breaks off over the COMMIT', () => {
     const other = await world.app();
     const swap = () =>
       world.call(world.people.alice, 'POST', `/v1/sessions/${id}/swap`, { body: { app_id: other } });
-    expect((await brokenOff(agent, swap, { heard: true })).status).toBe(200);
+    expect((await brokenOff(agent, swap, { when: 'answered' })).status).toBe(200);
     await eventually(
       async () => ((await world.session(id)).app_id === other ? true : undefined),
       'the session has the new app',
@@ -87,7 +118,7 @@ describe('a database that breaks off over the COMMIT', () => {
 
   test('of a launch, before it was heard: 503, and nothing is taken', async () => {
     const agent = await world.host('hosta');
-    const { status, headers } = await launch(agent, { heard: false });
+    const { status, headers } = await launch(agent, { when: 'unheard' });
     expect([status, headers['retry-after']]).toEqual([503, '1']);
     expect(await world.list()).toEqual([]);
     expect(await world.slotsUsed(agent)).toBe(0);
@@ -97,7 +128,7 @@ describe('a database that breaks off over the COMMIT', () => {
   test('of a launch, and stays away: 503 after 5 s, and what was stored ends as an assignment that timed out', async () => {
     const agent = await world.host('hosta');
     const begunMs = world.clock.monotonicMs();
-    expect((await launch(agent, { heard: true, afterwards: 'refuse' })).status).toBe(503);
+    expect((await launch(agent, { when: 'answered', afterwards: 'refuse' })).status).toBe(503);
     expect(world.clock.monotonicMs() - begunMs).toBeGreaterThanOrEqual(5 * S);
     relay.mode = 'pass';
     const [lost] = await world.list();
