@@ -19,11 +19,6 @@ describeDatabases('deadlines of agent links', (databases) => {
   const ready = (agent: FakeAgent) => world.ready(agent);
   const status = async (id: string) =>
     ((await world.call('GET', `/v1/hosts/${id}`)).body as { status: string }).status;
-  /** One heartbeat, heard on the other side before the clock moves on. */
-  const beat = async (agent: FakeAgent, ts: number) => {
-    agent.heartbeat({ ts });
-    await agent.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
-  };
 
   test('no register for 15 s: 4408', async () => {
     const agent = agentFor('hosta');
@@ -41,7 +36,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     const { host_id } = await agent.connect();
     await clock.advance(10_000);
     // Signs of life do not replace it.
-    await beat(agent, 1);
+    await agent.heard();
     await clock.advance(4_900);
     expect(agent.isOpen).toBe(true);
     await clock.advance(500);
@@ -53,10 +48,10 @@ describeDatabases('deadlines of agent links', (databases) => {
     const agent = agentFor('hosta');
     const hostId = await ready(agent);
     await clock.advance(19_000);
-    await beat(agent, 1);
+    await agent.heard();
     await clock.advance(19_000);
     agent.sendRaw('{"type":"whatever"}');
-    await beat(agent, 2);
+    await agent.heard();
     await clock.advance(19_500);
     expect(agent.isOpen).toBe(true);
     await clock.advance(1_000);
@@ -103,7 +98,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     const sessionId = '00000000-0000-4000-8000-000000000001';
     agent.reportState(sessionId, 'running');
     agent.reportState(sessionId, 'stopped');
-    await beat(agent, 1);
+    await agent.heard();
     await clock.advance(5_000);
     expect([agent.seen, world.handlers.states.length]).toEqual([0, 0]);
     away = false;
@@ -123,7 +118,7 @@ describeDatabases('deadlines of agent links', (databases) => {
           .where('id', '=', hostId)
           .executeTakeFirstOrThrow()
       ).last_heartbeat_at;
-    for (let ts = 1; ts <= 10; ts += 1) await beat(agent, ts);
+    for (let n = 0; n < 10; n += 1) await agent.heard();
     const beatAt = clock.nowMs();
     expect(await writtenAt()).toBeNull();
     await clock.advance(1_000);
@@ -134,13 +129,13 @@ describeDatabases('deadlines of agent links', (databases) => {
     const agent = agentFor('hosta');
     await ready(agent);
     for (let n = 0; n < 19; n += 1) agent.sendRaw('{}');
-    await beat(agent, 1);
+    await agent.heard();
     for (let second = 0; second < 61; second += 15) {
       await clock.advance(15_000);
-      await beat(agent, 100 + second);
+      await agent.heard();
     }
     for (let n = 0; n < 19; n += 1) agent.sendRaw('{}');
-    await beat(agent, 2);
+    await agent.heard();
     agent.sendRaw('{}');
     expect((await agent.closed).code).toBe(4400);
   });

@@ -89,6 +89,8 @@ export class FakeAgent {
   readonly #waiters = new Set<Waiter>();
   readonly #acks = new Map<string, AgentMessage & { type: 'ack' }>();
   #heartbeat: NodeJS.Timeout | null = null;
+  /** Numbers the heartbeats of heard(), away from those that tests number themselves and from times. */
+  #heard = 1_000_000_000;
   #closed: Promise<Closed> = Promise.resolve({ code: 0, reason: '' });
 
   constructor(options: FakeAgentOptions) {
@@ -267,6 +269,14 @@ export class FakeAgent {
         .map((session) => session.session_id),
       ...overrides,
     });
+  }
+
+  /** Sends a heartbeat, and waits until it was read, and with it everything that was sent before. */
+  async heard(overrides: Omit<Partial<Heartbeat>, 'ts'> = {}): Promise<void> {
+    this.#heard += 1;
+    const ts = this.#heard;
+    this.heartbeat({ ...overrides, ts });
+    await this.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
   }
 
   signal(sessionId: string, conn: number, msg: AgentSignal): void {

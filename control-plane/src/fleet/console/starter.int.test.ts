@@ -92,9 +92,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= BEAT_MS) {
       await clock.advance(Math.min(left, BEAT_MS));
-      const ts = clock.monotonicMs();
-      agent.heartbeat({ ts });
-      await agent.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
+      await agent.heard();
     }
   }
   /** Long enough for every look that is under way: the bus, the record and the rule. */

@@ -61,8 +61,7 @@ test('without descriptors new connections are refused, old ones are served, and 
     .toBeGreaterThan(open + ROOM - 5);
   // Both an answer that needs no file and one that reads the database.
   for (const path of ['/health', '/v1/setup/status']) expect(await get(path, old)).toBe(200);
-  agent.heartbeat({ ts: 1 });
-  await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 1);
+  await agent.heard();
   expect(await get('/health', new Agent({ keepAlive: false }))).toBeNull();
   for (const socket of held.splice(0)) socket.destroy();
   await expect

@@ -172,7 +172,7 @@ describeDatabases('a host that fails at a step', (databases) => {
       const speaking = fault === 'stays silent' || fault === 'refuses' ? [agent, bystander] : [bystander];
       if (fault === 'disconnects' || fault === 'dies') await comeBack();
       // What it has answered is handled before time passes.
-      if (agent.isOpen) await spoken(agent);
+      if (agent.isOpen) await agent.heard();
       await world.pass(withinSecs * 1_000, ...speaking);
       const wanted = { ...expected, ...(expected.app_id === 'old' && { app_id: old }) };
       const session = await eventually(
@@ -199,16 +199,6 @@ describeDatabases('a host that fails at a step', (databases) => {
     });
   });
 });
-
-let beats = 1_000_000;
-
-/** Everything that the agent has said so far was read. */
-async function spoken(agent: FakeAgent): Promise<void> {
-  beats += 1;
-  const ts = beats;
-  agent.heartbeat({ ts });
-  await agent.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
-}
 
 /** The state is the expected one, and its text has not come yet. */
 const isOnItsWay = (now: Session, expected: Partial<Session>): boolean =>

@@ -35,8 +35,7 @@ describe.runIf(canMountDisks)('the disk of the control plane is full', () => {
     ]);
     expect((await world.launch(bob, app)).status).toBe(503);
     expect((await world.call(alice, 'GET', '/v1/apps')).status).toBe(200);
-    agent.heartbeat({ ts: 1 });
-    await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 1);
+    await agent.heard();
     expect((await world.call(alice, 'DELETE', `/v1/sessions/${session.id}`)).status).toBe(202);
     await world.until(session.id, 'stopped');
     expect(await world.slotsUsed(agent)).toBe(0);

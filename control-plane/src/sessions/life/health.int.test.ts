@@ -44,26 +44,17 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     ...more,
   });
 
-  let heard = 1_000_000;
-  /** Everything that the agent sent until now was read. */
-  async function read(from = agent): Promise<void> {
-    heard += 1;
-    const ts = heard;
-    from.heartbeat({ ts });
-    await from.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
-  }
-
   /** A sample every five seconds for so long; the first one at once, where nothing was measured before. */
   async function measured(seconds: number, metrics = AT_FLOOR, more: Partial<SessionMetrics> = {}) {
     for (let left = seconds * SECOND_MS; left > 0; left -= EVERY_MS) {
       await world.clock.advance(EVERY_MS);
       agent.send(sample(metrics, more));
-      await read();
+      await agent.heard();
     }
   }
   async function begins(metrics = AT_FLOOR): Promise<void> {
     agent.send(sample(metrics));
-    await read();
+    await agent.heard();
   }
 
   /** The host says what became of a viewer's peer connection. */
@@ -278,7 +269,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(await shown()).toMatchObject({ health_state: 'healthy' });
     const later = await world.running(world.people.bob, await world.app());
     agent.send(sample({ abr_setpoint_kbps: 2 * FLOOR }, { session_id: later.id }));
-    await read();
+    await agent.heard();
     expect(await world.session(later.id)).not.toHaveProperty('health_state');
   });
 
@@ -344,9 +335,9 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     for (let n = 0; n < 40; n += 1) {
       await world.clock.advance(EVERY_MS);
       liar.send(sample(ABOVE));
-      await read(liar);
+      await liar.heard();
       agent.send(sample(AT_FLOOR));
-      await read();
+      await agent.heard();
     }
     // 200 s at the floor, which no sample of the liar interrupted, and which no viewer of the liar watched.
     expect(await shown()).toMatchObject({ state: 'running', health_state: 'abr_at_floor' });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
+import { softwareCapacity } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
@@ -13,10 +13,6 @@ describeDatabases('an agent that lies', (databases) => {
   });
   afterEach(() => world.close());
 
-  const heard = async (agent: FakeAgent, ts: number): Promise<void> => {
-    agent.heartbeat({ ts, running_sessions: [] });
-    await agent.waitFor('heartbeat_ack', ({ echo }) => echo === ts);
-  };
   const sessionRows = () =>
     world.plane.platform.database.db
       .selectFrom('sessions')
@@ -50,7 +46,7 @@ describeDatabases('an agent that lies', (databases) => {
       }),
     );
     liar.signal(session.id, 1, { type: 'bye', reason: 'session_ended' });
-    await heard(liar, 4_711);
+    await liar.heard({ running_sessions: [] });
     await expect.poll(() => liar.unseen, { timeout: 10_000 }).toBe(0);
     expect(await sessionRows()).toBe(before);
     expect(JSON.stringify(await world.session(session.id))).toBe(observed);
@@ -66,7 +62,7 @@ describeDatabases('an agent that lies', (databases) => {
     const strangers = Array.from({ length: 100 }, () => randomUUID());
     for (let count = 0; count < FRAMES; count += 1)
       liar.heartbeat({ ts: count, running_sessions: strangers });
-    await heard(liar, 4_711);
+    await liar.heard({ running_sessions: [] });
     const lookUps = reads.mock.calls.filter(([table]) => (table as string) === 'sessions').length;
     expect(lookUps).toBeGreaterThan(0);
     expect(lookUps).toBeLessThan(FRAMES / 3);
@@ -82,7 +78,7 @@ describeDatabases('an agent that lies', (databases) => {
       liar.signal(session.id, 1, { type: 'bye', reason: 'session_ended' });
       liar.reportState(session.id, 'failed');
     }
-    await heard(liar, 4_711);
+    await liar.heard({ running_sessions: [] });
     await expect.poll(() => liar.unseen, { timeout: 10_000 }).toBe(0);
     const lines = world.log.slice(before).filter((line) => !line.includes('"level":"debug"'));
     expect(lines.length).toBeLessThan(20);

@@ -150,7 +150,7 @@ export async function openSessionsWorld(
     async pass(ms, ...beating) {
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
         await app.clock.advance(Math.min(left, HEARTBEAT_MS));
-        await Promise.all(beating.map((agent) => beat(agent)));
+        await Promise.all(beating.map((agent) => agent.heard()));
       }
     },
     async audit(action) {
@@ -163,15 +163,6 @@ export async function openSessionsWorld(
     },
   };
   return world;
-}
-
-let beats = 0;
-
-async function beat(agent: FakeAgent): Promise<void> {
-  beats += 1;
-  const ts = beats;
-  agent.heartbeat({ ts });
-  await agent.waitFor('heartbeat_ack', (message) => message.echo === ts);
 }
 
 /** Asks until there is an answer. The limit is on the real clock, since sockets are real. */
