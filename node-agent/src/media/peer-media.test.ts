@@ -155,6 +155,26 @@ test('of more than 500 reports in a second the rest is not looked at', () => {
   expect(changes).toHaveLength(501);
 });
 
+test('a path is told of with a picture and after a silence of 100 ms at the next look, and wakes nobody', () => {
+  media.start();
+  let told = 0;
+  media.path = { onPath: () => told++, onDrained: () => undefined, onProbed: () => undefined };
+  media.sendFrame(frame(IDR, 1));
+  expect(told).toBe(1);
+  nowMs += 99;
+  media.look();
+  expect(told).toBe(1);
+  nowMs++;
+  media.look();
+  expect(told).toBe(2);
+  nowMs += 10_000;
+  vi.advanceTimersByTime(10_000);
+  expect(told).toBe(2);
+  media.close();
+  media.look();
+  expect(told).toBe(2);
+});
+
 /** Source: draft-alvestrand-rmcat-remb-03, 2.2. */
 function remb(bitsPerSecond: number): Buffer {
   const packet = Buffer.from('8fce0005000000010000000052454d4201000000' + '00000001', 'hex');

@@ -88,7 +88,7 @@ const KEYFRAME_AGAIN_MS = [150, 600] as const;
 const MAX_KEPT_FRAMES = 12;
 /** How often a drain and a probe are looked at. */
 const PATH_TICK_MS = 10;
-/** The owner hears of a path this often, also when nothing comes back on it and no picture goes out. */
+/** After this long without a word of the path the owner hears of it at the next look. */
 const SILENT_PATH_MS = 100;
 /** A picture that goes out this long after the owner heard last spares the wake-up. */
 const PATH_WITH_PICTURE_MS = 60;
@@ -222,7 +222,6 @@ export class PeerMedia {
     for (const frame of kept) this.sendFrame(frame);
     if (this.#awaitingKeyframe) this.#options.onKeyframeWanted();
     this.#reports = setInterval(() => this.#tick(), REPORT_MS);
-    this.#watchPath();
     this.#repeats = KEYFRAME_AGAIN_MS.map((afterMs) =>
       setTimeout(() => {
         if (!this.#heard) this.#options.onKeyframeWanted();
@@ -240,6 +239,11 @@ export class PeerMedia {
     if (this.#pathTimer) clearTimeout(this.#pathTimer);
     this.#pathTimer = null;
     for (const timer of this.#repeats) clearTimeout(timer);
+  }
+
+  /** To be called a few times a second: the owner hears of a path on which neither pictures go nor reports come. */
+  look(): void {
+    if (this.#running) this.#tellSilentPath(this.#options.clock.monotonicMs());
   }
 
   setRate(bitrateKbps: number): void {
@@ -419,17 +423,15 @@ export class PeerMedia {
 
   #tellPath(nowMs: number): void {
     this.#pathToldAtMs = nowMs;
-    this.#pathTimer?.refresh();
     this.path.onPath(this.pathView, nowMs);
   }
 
-  /** Wakes up often only while a drain or a probe is under way: a calm session costs no more than its pictures. */
+  /** Wakes up only while a drain or a probe is under way: a calm session costs no more than its pictures. */
   #watchPath(): void {
     if (this.#pathTimer) clearTimeout(this.#pathTimer);
     this.#pathTimer = null;
-    if (!this.#running) return;
-    const dueMs = this.#drain || this.#probe ? PATH_TICK_MS : SILENT_PATH_MS;
-    this.#pathTimer = setTimeout(() => this.#tickPath(), dueMs);
+    if (!this.#running || !(this.#drain || this.#probe)) return;
+    this.#pathTimer = setTimeout(() => this.#tickPath(), PATH_TICK_MS);
   }
 
   #tickPath(): void {
@@ -437,8 +439,12 @@ export class PeerMedia {
     this.#settleDrain(nowMs);
     this.#pad(nowMs);
     this.#endProbe(this.#probe?.run.overdue(this.#rttMs, nowMs) ?? null, nowMs);
-    if (nowMs - this.#pathToldAtMs >= SILENT_PATH_MS) this.#tellPath(nowMs);
+    this.#tellSilentPath(nowMs);
     this.#watchPath();
+  }
+
+  #tellSilentPath(nowMs: number): void {
+    if (nowMs - this.#pathToldAtMs >= SILENT_PATH_MS) this.#tellPath(nowMs);
   }
 
   #settleDrain(nowMs: number): void {

@@ -189,9 +189,12 @@ export class Peers {
     return this.#viewers.map(({ peer }) => peer.media.takeCounts());
   }
 
-  /** To be called a few times a second: a silent viewer must not hold keys, and a late text must not stay. */
+  /** To be called a few times a second: a silent viewer must not hold keys, nor a silent path the rate. */
   tick(): void {
-    for (const { channels } of this.#viewers) channels.tick();
+    for (const { peer, channels } of this.#viewers) {
+      channels.tick();
+      peer.media.look();
+    }
   }
 
   /** Does something with the channels of each viewer. */
