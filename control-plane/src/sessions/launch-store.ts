@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { loadLatestProbes, NO_DEVICE } from '../accounts/index.ts';
-import { loadAllowLists, versionReader } from '../catalog/index.ts';
+import { loadAllowLists, toPresetFields, versionReader } from '../catalog/index.ts';
 import {
   bool,
   type Database,
@@ -91,20 +91,7 @@ const presetsById = statement((db, { ids }: { ids: readonly string[] }) =>
 async function loadPresets(db: Executor, ids: readonly string[]): Promise<Map<string, PresetFacts>> {
   if (ids.length === 0) return new Map();
   const rows = await presetsById(db, { ids }, {});
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        image: row.image,
-        args: fromJson(row.args),
-        env: fromJson(row.env),
-        mounts: fromJson(row.mounts),
-        managed_home: bool(row.managed_home),
-        home_container_path: row.home_container_path,
-        network: row.network,
-      },
-    ]),
-  );
+  return new Map(rows.map((row) => [row.id, toPresetFields(row)]));
 }
 
 /** Who a launch is for. */
