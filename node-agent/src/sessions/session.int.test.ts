@@ -238,7 +238,8 @@ describe('one session', () => {
     expect(await ended(body)).toMatchObject({
       state: 'failed',
       failure_code: 'display_failed',
-      error: 'the display server did not answer for 5 s',
+      // The agent says so, or the media worker where it was connecting just then.
+      error: expect.stringContaining('did not answer'),
     });
     expect(performance.now() - began).toBeLessThan(8_000);
   });

@@ -168,9 +168,7 @@ describeDatabases('launch', (databases) => {
         async (w: SessionsWorld) => {
           const agent = await w.host('hosta');
           await agent.close();
-          await expect
-            .poll(async () => (await w.call(w.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status)
-            .toBe('offline');
+          await w.offline(agent);
         },
       ],
     ] as [string, (w: SessionsWorld) => Promise<void>][])(

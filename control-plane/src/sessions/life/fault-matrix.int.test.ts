@@ -137,11 +137,7 @@ describeDatabases('a host that fails at a step', (databases) => {
   }
 
   async function comeBack(): Promise<void> {
-    await expect
-      .poll(
-        async () => (await world.call(world.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status,
-      )
-      .toBe('offline');
+    await world.offline(agent);
     Object.assign(agent.behaviour, honest);
     await world.reconnect(agent);
   }

@@ -33,12 +33,6 @@ describeDatabases('faults', (databases) => {
   const shows = (id: string, detail: string) =>
     eventually(async () => ((await world.session(id)).state_detail === detail ? true : undefined), detail);
   const runTask = (task: string) => world.plane.platform.leader.runNow(task);
-  const offline = (agent: FakeAgent) =>
-    expect
-      .poll(
-        async () => (await world.call(world.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status,
-      )
-      .toBe('offline');
 
   describe('the host refuses', () => {
     test.each([
@@ -168,7 +162,7 @@ describeDatabases('faults', (databases) => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       await world.pass(25 * S);
-      await offline(agent);
+      await world.offline(agent);
       await shows(session.id, 'host_unreachable');
       expect((await world.session(session.id)).state).toBe('running');
       expect(await world.slotsUsed(agent)).toBe(1);
@@ -189,7 +183,7 @@ describeDatabases('faults', (databases) => {
       const session = await launched();
       await waitSent(agent, 'session_assign', session.id);
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       expect((await world.session(session.id)).state).toBe('assigned');
       agent.behaviour.answer = () => 'ok';
       agent.hold({ session_id: session.id, app_id: session.app_id, state: 'assigned', started_at: null });
@@ -203,7 +197,7 @@ describeDatabases('faults', (databases) => {
       const session = await launched();
       await waitSent(agent, 'session_assign', session.id);
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       await world.reconnect(agent);
       expect(await world.until(session.id, 'failed')).toMatchObject({
         state_detail: 'host_lost',
@@ -220,7 +214,7 @@ describeDatabases('faults', (databases) => {
       const session = await launched();
       await world.until(session.id, 'starting');
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       await world.reconnect(agent);
       expect((await world.session(session.id)).state).toBe('starting');
       agent.reportState(session.id, 'running');
@@ -233,7 +227,7 @@ describeDatabases('faults', (databases) => {
       await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);
       await waitSent(agent, 'session_stop', session.id);
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       agent.behaviour.answer = () => 'ok';
       await world.reconnect(agent);
       expect(await world.until(session.id, 'stopped')).toMatchObject({ end_reason: 'user_requested' });
@@ -244,7 +238,7 @@ describeDatabases('faults', (databases) => {
       const app = await world.app({ managed_home: true });
       const session = await world.running(world.people.alice, app);
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       expect((await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`)).status).toBe(202);
       expect((await world.launch(world.people.alice, app)).body.error?.code).toBe('no_host_available');
       await world.reconnect(agent);
@@ -256,7 +250,7 @@ describeDatabases('faults', (databases) => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       agent.reportState(session.id, 'failed', {
         error: 'exit code 1',
         failure_code: 'app_crashed',
@@ -304,7 +298,7 @@ describeDatabases('faults', (databases) => {
         await waitSent(agent, 'session_start', session.id);
         await world.until(session.id, state);
         await agent.crash();
-        await offline(agent);
+        await world.offline(agent);
         await world.reconnect(agent);
         expect(await world.until(session.id, 'failed')).toMatchObject({
           failure_code: 'agent_restarted',
@@ -320,7 +314,7 @@ describeDatabases('faults', (databases) => {
       const session = await world.running(world.people.alice, await world.app());
       await world.call(world.people.alice, 'DELETE', `/v1/sessions/${session.id}`);
       await agent.crash();
-      await offline(agent);
+      await world.offline(agent);
       await world.reconnect(agent);
       expect(await world.until(session.id, 'stopped')).toMatchObject({
         state_detail: 'host_lost',
@@ -337,7 +331,7 @@ describeDatabases('faults', (databases) => {
       const running = await world.running(world.people.alice, app);
       const stopping = await world.running(world.people.bob, app);
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       await world.call(world.people.bob, 'DELETE', `/v1/sessions/${stopping.id}`);
       await world.pass(595 * S);
       expect((await world.session(running.id)).state).toBe('running');
@@ -358,7 +352,7 @@ describeDatabases('faults', (databases) => {
       const two = await world.running(world.people.bob, app);
       for (const agent of agents) {
         await agent.drop();
-        await offline(agent);
+        await world.offline(agent);
       }
       await world.call(world.people.bob, 'DELETE', `/v1/sessions/${two.id}`);
       await world.pass(2_000 * S);
@@ -380,7 +374,7 @@ describeDatabases('faults', (databases) => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       await agent.drop();
-      await offline(agent);
+      await world.offline(agent);
       // The sweep that comes due at the end of the grace is over before time goes on, and ends nothing yet.
       await world.pass(600 * S);
       await runTask('sessions.grace');
@@ -422,7 +416,7 @@ describeDatabases('faults', (databases) => {
         await world.running(world.people.alice, await world.app());
         const there = await world.host('hostb', { behaviour: { launch: [{ state: 'starting' }] } });
         await away.drop();
-        await offline(away);
+        await world.offline(away);
         const { body } = await world.launch(world.people.bob, await world.app());
         await world.until(body.session.id, 'starting');
         // Beyond the rest that follows the first connection, and short of what the start may take.

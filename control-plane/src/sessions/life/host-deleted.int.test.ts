@@ -20,11 +20,7 @@ describeDatabases('DELETE of a host', (databases) => {
 
   test('409 while any session on it is not over, whatever its state', async () => {
     await agent.drop();
-    await expect
-      .poll(
-        async () => (await world.call(world.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status,
-      )
-      .toBe('offline');
+    await world.offline(agent);
     for (const state of ['assigned', 'starting', 'running', 'stopping'] as const) {
       const id = await addSession(world, {
         appId: app,

@@ -90,6 +90,8 @@ describeDatabases('changing the app of a running session', (databases) => {
     test('a host without the feature is not asked: "swap rejected" at once', async () => {
       const plain = await world.host('hostb', { features: ['process_runtime'] });
       await agent.drop();
+      // Or the launch may still be placed there.
+      await world.offline(agent);
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
       await swap(alice, session.id, after);
@@ -170,11 +172,6 @@ describeDatabases('changing the app of a running session', (databases) => {
   });
 
   describe('the link breaks', () => {
-    const offline = () =>
-      expect
-        .poll(async () => (await world.call(admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status)
-        .toBe('offline');
-
     test.each([
       ['with the new app: it is complete', true, 'after'],
       ['with the old one: rejected', false, 'before'],
@@ -185,7 +182,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       await swap(alice, session.id, apps.after);
       await asked(session.id);
       await agent.drop();
-      await offline();
+      await world.offline(agent);
       const held = agent.sessions.get(session.id);
       if (changed && held !== undefined) held.app_id = apps.after;
       await world.reconnect(agent);
@@ -211,7 +208,7 @@ describeDatabases('changing the app of a running session', (databases) => {
         return row?.swap_state === 'taken' ? true : undefined;
       }, 'the ack was noted');
       await agent.drop();
-      await offline();
+      await world.offline(agent);
       await world.reconnect(agent);
       expect(refusal(await swap(alice, session.id, after))).toEqual([409, 'session_not_swappable']);
       agent.endSwap(session.id, after, 'complete');

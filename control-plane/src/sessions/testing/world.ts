@@ -26,6 +26,8 @@ export interface SessionsWorld extends TestApp {
   host(nodeName: string, options?: Partial<FakeAgentOptions>): Promise<FakeAgent>;
   /** Connects an agent again, as the same host. */
   reconnect(agent: FakeAgent): Promise<void>;
+  /** Waits until an agent that was dropped is missed, and its host takes no placements. */
+  offline(agent: FakeAgent): Promise<void>;
   /** Creates an app that everybody may launch. @returns its id */
   app(fields?: Record<string, unknown>): Promise<string>;
   launch(as: Person, appId: string, more?: Record<string, unknown>): Promise<LaunchAnswer>;
@@ -99,6 +101,13 @@ export async function openSessionsWorld(
       return agent;
     },
     reconnect: ready,
+    async offline(agent) {
+      const isOffline = async () =>
+        (await app.call(app.people.admin, 'GET', `/v1/hosts/${agent.hostId}`)).body.status === 'offline'
+          ? true
+          : undefined;
+      await eventually(isOffline, `${agent.options.nodeName} is offline`);
+    },
     async app(fields = {}) {
       const answer = await app.call(app.people.admin, 'POST', '/v1/apps', {
         body: { name: 'Demo', runtime_spec: { args: ['demo'] }, ...fields },
@@ -129,11 +138,17 @@ export async function openSessionsWorld(
       const answer = await app.call(app.people.admin, 'GET', `/v1/sessions/${id}`);
       return answer.body.session as Session;
     },
-    until: (id, state) =>
-      eventually(async () => {
-        const session = await world.session(id);
-        return session.state === state ? session : undefined;
-      }, `session is ${state}`),
+    async until(id, state) {
+      let newest: Session | undefined;
+      const inState = async () => {
+        newest = await world.session(id);
+        return newest.state === state ? newest : undefined;
+      };
+      return eventually(inState, `session is ${state}`).catch((error: Error) => {
+        const { state: now, state_detail, error_message } = newest ?? {};
+        throw new Error(`${error.message}, but ${now}, ${state_detail}, ${error_message}`);
+      });
+    },
     async list(query = '') {
       const answer = await app.call(app.people.admin, 'GET', `/v1/admin/sessions${query}`);
       return answer.body.items as AdminSession[];
