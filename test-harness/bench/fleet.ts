@@ -8,12 +8,10 @@
  * - storm: 1,000 agents with 4 sessions each come back at once, each with a report of every session; the time until
  *   all of it was handled. Afterwards every session must be there once, in the state and with the text reported last.
  */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { readFileSync } from 'node:fs';
 import { fetch } from 'undici';
-import { eventually, repositoryRoot } from '../src/stack/program.ts';
+import { Collected } from '../src/stack/collected.ts';
+import { eventually } from '../src/stack/program.ts';
 import { type Fleet, type Side, startReference, withFleet } from './fleet-instance.ts';
 import { cpuMs, type Worker } from './load.ts';
 import { alternate, exitStatus, judge, median, printLine } from './rounds.ts';
@@ -31,7 +29,6 @@ export interface AgentsFigures {
 }
 
 const FANIN = { agents: 10_000, heartbeatMs: 5_000, settleMs: 10_000, windowMs: 15_000, readEveryMs: 500 };
-const COLLECT_LIMIT_MS = 30_000;
 /** A server rests that takes no more CPU than this in that time. */
 const IDLE_CPU_MS = 10;
 const REST_MS = 250;
@@ -42,7 +39,6 @@ const STORM_MARK = 1.5;
 const PAGE = 1_000;
 const AGENTS = 'test-harness/bench/agents-main.ts';
 const BARE = 'test-harness/bench/bare-agents-main.ts';
-const COLLECT = pathToFileURL(path.join(repositoryRoot, 'test-harness', 'bench', 'collect.mjs')).href;
 
 /** @returns the exit status */
 export async function benchFanin(rounds: number): Promise<number> {
@@ -50,13 +46,11 @@ export async function benchFanin(rounds: number): Promise<number> {
     { hosts: FANIN.agents, sessionsEach: 0 },
     AGENTS,
     async ({ load: agents, startControl }) => {
-      const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
-      const counted = path.join(directory, 'collected');
+      const collected = new Collected();
       const measure = async (start: (env: Record<string, string>) => Promise<Side>): Promise<number[]> => {
-        writeFileSync(counted, '');
-        const side = await start({ NODE_OPTIONS: `--import=${COLLECT}`, BENCH_COLLECTED: counted });
+        const side = await start(collected.env);
         try {
-          await collect(side.pid, counted);
+          await collected.collect(side.pid);
           const before = residentKb(side.pid);
           await run(agents, { kind: 'connect', url: side.url, heartbeatMs: FANIN.heartbeatMs, detail: null });
           await run(agents, { kind: 'rest', ms: FANIN.settleMs });
@@ -66,7 +60,7 @@ export async function benchFanin(rounds: number): Promise<number> {
           await run(agents, { kind: 'rest', ms: FANIN.windowMs });
           const cpu = cpuMs(side.pid) - began;
           clearInterval(reading);
-          await collect(side.pid, counted);
+          await collected.collect(side.pid);
           return [median(readings) - before, residentKb(side.pid) - before, cpu];
         } finally {
           await run(agents, { kind: 'drop' });
@@ -82,7 +76,7 @@ export async function benchFanin(rounds: number): Promise<number> {
           subject: () => measure(startControl),
         },
         names,
-      ).finally(() => rmSync(directory, { recursive: true, force: true }));
+      ).finally(() => collected.close());
       const judgements = names.map((name, n) => {
         const mark = marks[n] ?? Number.NaN;
         return { ...judge(name, figures[n] ?? [], (ratio) => ratio <= mark), mark };
@@ -90,17 +84,6 @@ export async function benchFanin(rounds: number): Promise<number> {
       for (const judgement of judgements) printLine(judgement);
       return Math.max(...judgements.map(({ verdict }) => exitStatus(verdict)));
     },
-  );
-}
-
-/** Has a server that was started with collect.mjs collect its garbage. */
-async function collect(pid: number, counted: string): Promise<void> {
-  const before = statSync(counted).size;
-  process.kill(pid, 'SIGIO');
-  await eventually(
-    'the garbage is collected',
-    COLLECT_LIMIT_MS,
-    () => statSync(counted).size > before || null,
   );
 }
 

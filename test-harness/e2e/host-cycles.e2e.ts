@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Collected } from '../src/stack/collected.ts';
 import { type Counts, type Holdings, holdingsOf, isMemory, leaks } from '../src/stack/holdings.ts';
 import { descendants, type SessionTraces, sessionTraces } from '../src/stack/host-traces.ts';
 import { eventually } from '../src/stack/program.ts';
@@ -27,12 +28,16 @@ describe('launching and stopping again and again', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let end: OwnStack['end'] | undefined;
+  const collected = new Collected();
 
   beforeAll(async () => {
-    ({ stack, sessions, end } = await PersonSessions.onNewStack(UIDS));
+    ({ stack, sessions, end } = await PersonSessions.onNewStack(UIDS, collected.env));
   });
 
-  afterAll(() => end?.());
+  afterAll(async () => {
+    await end?.();
+    collected.close();
+  });
 
   test(`${CYCLES} times with a viewer leaves processes, descriptors, sockets, shared memory, files and memory as they were`, {
     timeout: 1_800_000,
@@ -52,6 +57,7 @@ describe('launching and stopping again and again', () => {
     const counted: Counts[] = [];
     for (let count = WARM_UP; count < CYCLES; count++) {
       await cycle();
+      await collected.collect(programProcess(stack.agent.pid));
       counted.push(counts(look(stack)));
     }
     expect(leaks(counted)).toEqual({});

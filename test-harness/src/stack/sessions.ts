@@ -27,9 +27,13 @@ export class PersonSessions {
    * Starts a stack of its own with the sessions of its first administrator; `end` ends both.
    * @param uids first and last user id of its sessions, nobody else's on this machine
    */
-  static async onNewStack(uids: readonly [first: number, last: number]): Promise<OwnStack> {
+  /** @param agentEnv what the agent's environment has besides */
+  static async onNewStack(
+    uids: readonly [first: number, last: number],
+    agentEnv: Record<string, string> = {},
+  ): Promise<OwnStack> {
     const stack = await startStack({
-      agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_PROCESS_UIDS: uids.join('-') },
+      agentEnv: { SERVICE_ENCODE_SLOTS: '2', SERVICE_PROCESS_UIDS: uids.join('-'), ...agentEnv },
     });
     const claimed = await stack.claim().catch(async (error: unknown) => {
       await stack.stop();

@@ -9,5 +9,5 @@ const collect = runInNewContext('gc');
 process.on('SIGIO', () => {
   collect();
   collect();
-  appendFileSync(process.env.BENCH_COLLECTED ?? '', '.');
+  appendFileSync(process.env.COLLECTED_COUNT ?? '', '.');
 });
