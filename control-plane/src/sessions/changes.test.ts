@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { recordsSince } from './changes.ts';
-import { RUNNING } from './test-session.ts';
+import { RUNNING } from './testing/running-session.ts';
 
 const STARTING = {
   ...RUNNING,

@@ -5,7 +5,7 @@ import { createInProcessBus } from '../platform/bus.ts';
 import { createLogger } from '../platform/logger.ts';
 import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
-import { RUNNING } from './test-session.ts';
+import { RUNNING } from './testing/running-session.ts';
 
 /** A response of which only the state of the connection matters. */
 class Connection extends EventEmitter {

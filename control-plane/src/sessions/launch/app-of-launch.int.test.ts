@@ -103,14 +103,7 @@ describeDatabases('what an app brings along to its launch', (databases) => {
         runtime_preset_id: await preset(BASE),
         default_encode_slots: 2,
       });
-      const tile = await world.app({
-        name: 'Tile',
-        parent_app_id: parent,
-        external_source: 'steam',
-        external_id: '440',
-        runtime_spec: {},
-        default_encode_slots: 7,
-      });
+      const tile = await world.tile(parent, { default_encode_slots: 7 });
       await world.running(world.people.alice, tile);
       expect(agent.commands.find((command) => command.type === 'session_assign')).toMatchObject({
         app: {
@@ -126,15 +119,6 @@ describeDatabases('what an app brings along to its launch', (databases) => {
   });
 
   describe('tiles', () => {
-    const tile = async (parent: string) =>
-      world.app({
-        name: 'Tile',
-        parent_app_id: parent,
-        external_source: 'steam',
-        external_id: '440',
-        runtime_spec: {},
-      });
-
     test("run what the parent runs, with what starts them, in the parent's home and on its host", async () => {
       const home = await world.host('hosta', slots(2));
       await world.host('hostb', slots(8));
@@ -143,7 +127,7 @@ describeDatabases('what an app brings along to its launch', (databases) => {
         managed_home: true,
         runtime_spec: { args: ['launcher'] },
       });
-      const child = await tile(parent);
+      const child = await world.tile(parent);
       // 10: nothing of the parent is there yet.
       const early = await world.launch(world.people.alice, child);
       expect([early.status, early.body.error?.code]).toEqual([409, 'home_not_provisioned']);

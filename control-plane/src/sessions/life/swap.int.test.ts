@@ -39,15 +39,6 @@ describeDatabases('changing the app of a running session', (databases) => {
     agent.commands.filter((command) => command.type === 'session_swap_app' && command.session_id === id);
   const asked = (id: string, count = 1) =>
     eventually(() => (swaps(id).length >= count ? true : undefined), 'session_swap_app was sent');
-  const tile = (parent: string, more: Record<string, unknown> = {}) =>
-    world.app({
-      name: 'Tile',
-      parent_app_id: parent,
-      external_source: 'steam',
-      external_id: '440',
-      runtime_spec: {},
-      ...more,
-    });
 
   describe('how it goes', () => {
     test('200 running and "swapping" with the old app; the host gets the new one; then it is "swap complete"', async () => {
@@ -238,13 +229,13 @@ describeDatabases('changing the app of a running session', (databases) => {
     test('2: an unknown or disabled app is 404, before its parent is looked at', async () => {
       const session = await world.running(alice, await world.app());
       const parent = await world.app({ enabled: false });
-      for (const app of [randomUUID(), await tile(parent, { enabled: false })])
+      for (const app of [randomUUID(), await world.tile(parent, { enabled: false })])
         expect(refusal(await swap(alice, session.id, app))).toEqual([404, 'not_found']);
     });
 
     test('3: a tile whose parent is disabled is 409, before the entitlement', async () => {
       const session = await world.running(alice, await world.app());
-      const app = await tile(await world.app({ enabled: false }), { entitle: 'none' });
+      const app = await world.tile(await world.app({ enabled: false }), { entitle: 'none' });
       expect(refusal(await swap(alice, session.id, app))).toEqual([409, 'parent_app_disabled']);
     });
 
@@ -280,7 +271,7 @@ describeDatabases('changing the app of a running session', (databases) => {
     });
 
     test('5: the slots of a tile are those of its parent', async () => {
-      const app = await tile(await world.app({ default_encode_slots: 2 }), { default_encode_slots: 1 });
+      const app = await world.tile(await world.app({ default_encode_slots: 2 }), { default_encode_slots: 1 });
       const session = await world.running(alice, await world.app());
       expect(refusal(await swap(alice, session.id, app))).toEqual([409, 'swap_exceeds_reservation']);
     });
@@ -326,7 +317,7 @@ describeDatabases('changing the app of a running session', (databases) => {
     test('7: a tile whose parent has no home on this host is 409', async () => {
       const parent = await world.app({ managed_home: true });
       const session = await world.running(alice, await world.app());
-      const app = await tile(parent);
+      const app = await world.tile(parent);
       expect(refusal(await swap(alice, session.id, app))).toEqual([409, 'home_not_provisioned']);
       await swap(alice, session.id, parent);
       await shows(session.id, 'swap complete');

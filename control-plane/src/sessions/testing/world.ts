@@ -30,6 +30,8 @@ export interface SessionsWorld extends TestApp {
   offline(agent: FakeAgent): Promise<void>;
   /** Creates an app that everybody may launch. @returns its id */
   app(fields?: Record<string, unknown>): Promise<string>;
+  /** The same for a tile below an app. */
+  tile(parentId: string, fields?: Record<string, unknown>): Promise<string>;
   launch(as: Person, appId: string, more?: Record<string, unknown>): Promise<LaunchAnswer>;
   /** Launches and waits until it runs. */
   running(as: Person, appId: string): Promise<Session>;
@@ -115,6 +117,15 @@ export async function openSessionsWorld(
       if (answer.status !== 201) throw new Error(`no app: ${answer.text}`);
       return answer.body.app.id as string;
     },
+    tile: (parentId, fields = {}) =>
+      world.app({
+        name: 'Tile',
+        parent_app_id: parentId,
+        external_source: 'steam',
+        external_id: '440',
+        runtime_spec: {},
+        ...fields,
+      }),
     launch: (as, appId, more = {}) =>
       app.call(as, 'POST', '/v1/sessions', { body: { app_id: appId, ...more } }) as Promise<LaunchAnswer>,
     async running(as, appId) {
