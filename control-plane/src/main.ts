@@ -3,6 +3,7 @@ import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
 import { systemClock } from './platform/clock.ts';
 import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config.ts';
+import { boundHeapGrowth } from './platform/heap-growth.ts';
 import { createLogger } from './platform/logger.ts';
 import { connectServiceManager, startPulse, watchdogMs } from './platform/service-manager.ts';
 import { install } from './service/install.ts';
@@ -35,6 +36,7 @@ async function main(): Promise<void> {
   try {
     const addresses = await service.listen();
     notify('READY=1', `STATUS=listening on ${[addresses.https, addresses.http].filter(Boolean).join(', ')}`);
+    boundHeapGrowth(() => service.fleet.links.presence().connected, systemClock);
     startPulse({ notify, clock: systemClock, watchdogMs: watchdogMs(process.env, process.pid) });
     // Whoever started this by hand or from a script sees where it is without reading the log.
     process.stderr.write(`Footlight control plane: ${addresses.https ?? addresses.http}\n`);
