@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Readiness } from '@footlight/protocol/agent';
-import { execa } from 'execa';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
 import { INSTALL_PLACES, isSystemdRunning } from './install/install.ts';
@@ -13,6 +12,7 @@ import { errorText } from './platform/text.ts';
 import { Inventory } from './probe/inventory.ts';
 import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
+import { askProgram } from './runtime/ask-program.ts';
 import { canIsolate } from './runtime/process.ts';
 
 const REACH_LIMIT_MS = 5_000;
@@ -105,8 +105,8 @@ async function service(): Promise<Readiness> {
   if (!isSystemdRunning())
     return skipped(id, 'Process 1 of this machine is not systemd; something else starts the agent.');
   if (!existsSync(INSTALL_PLACES.unitFile)) return skipped(id, 'The agent is not installed as a service.');
-  const asked = await execa('systemctl', ['is-active', AGENT_SERVICE], { reject: false, stdin: 'ignore' });
-  const state = asked.stdout.trim();
+  const asked = await askProgram('systemctl', ['is-active', AGENT_SERVICE]);
+  const state = asked.kind === 'not_started' ? '' : asked.stdout.trim();
   if (state === 'active')
     return { id, status: 'pass', summary: `${AGENT_SERVICE} is active.`, remediation: [] };
   return {

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { execa } from 'execa';
 import { type AgentConfig, type Environment, homeRootOf, readConfig } from '../config/environment.ts';
 import { knobBaseline } from '../config/knobs.ts';
 import { PRODUCT_ROOT } from '../install-location.ts';
-import { errorText } from '../platform/text.ts';
+import { askProgram } from '../runtime/ask-program.ts';
 import { mergeEnvironment, parseEnvironment, renderEnvironment } from './env-file.ts';
 import { AGENT_SERVICE, agentUnit } from './unit.ts';
 
@@ -98,9 +97,9 @@ exec ${word(process.execPath)} ${word(`--env-file=${environmentFile}`)} ${word(p
 
 async function startService(print: (line: string) => void): Promise<number> {
   for (const words of [['daemon-reload'], ['enable', AGENT_SERVICE], ['restart', AGENT_SERVICE]]) {
-    const result = await execa('systemctl', words, { reject: false, stdin: 'ignore' });
-    if (result.exitCode === 0) continue;
-    print(`systemctl ${words.join(' ')}: ${errorText(result.stderr || result.shortMessage, 400)}`);
+    const answer = await askProgram('systemctl', words);
+    if (answer.kind === 'ok') continue;
+    print(`systemctl ${words.join(' ')}: ${answer.why}`);
     print(`  → journalctl -u ${AGENT_SERVICE} -n 30`);
     return 1;
   }

@@ -194,6 +194,7 @@ class ForkedWorker implements MediaWorker {
   }
 
   kill(): void {
-    if (!this.#ended) this.#child.kill('SIGKILL');
+    // One that could not be started has no number of its own: the signal would reach whoever's lay in memory.
+    if (!this.#ended && this.#child.pid !== undefined) this.#child.kill('SIGKILL');
   }
 }

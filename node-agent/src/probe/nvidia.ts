@@ -1,5 +1,5 @@
-import { execa } from 'execa';
 import { XMLParser } from 'fast-xml-parser';
+import { askProgram } from '../runtime/ask-program.ts';
 
 const LIMIT_MS = 5_000;
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
@@ -50,19 +50,14 @@ export function parseNvidiaSmi(xml: string): NvidiaGpu[] {
  * @throws when there is one and it fails or says nothing readable within 5 s
  */
 export async function queryNvidia(): Promise<NvidiaGpu[]> {
-  try {
-    const { stdout } = await execa('nvidia-smi', ['-q', '-x'], {
-      timeout: LIMIT_MS,
-      maxBuffer: MAX_OUTPUT_BYTES,
-      stdin: 'ignore',
-      forceKillAfterDelay: 500,
-    });
-    return parseNvidiaSmi(stdout);
-  } catch (error) {
-    // EACCES: not found either, and some directory of PATH is closed to this user.
-    if (['ENOENT', 'EACCES'].includes((error as { code?: string }).code ?? '')) return [];
-    throw error;
-  }
+  const answer = await askProgram('nvidia-smi', ['-q', '-x'], {
+    limitMs: LIMIT_MS,
+    maxBytes: MAX_OUTPUT_BYTES,
+  });
+  if (answer.kind === 'ok') return parseNvidiaSmi(answer.stdout);
+  // EACCES: not found either, and some directory of PATH is closed to this user.
+  if (answer.kind === 'not_started' && ['ENOENT', 'EACCES'].includes(answer.code)) return [];
+  throw new Error(answer.why);
 }
 
 function field(node: unknown, name: string): unknown {

@@ -1,4 +1,4 @@
-import { execa } from 'execa';
+import { askProgram } from '../runtime/ask-program.ts';
 
 const LIMIT_MS = 5_000;
 
@@ -31,12 +31,9 @@ export function parseVainfo(output: string): VaInfo {
 
 /** @returns null when vainfo is not installed, fails, or does not answer within 5 s */
 export async function queryVainfo(renderNode: string): Promise<VaInfo | null> {
-  const result = await execa('vainfo', ['--display', 'drm', '--device', renderNode], {
-    timeout: LIMIT_MS,
-    maxBuffer: 1024 * 1024,
-    stdin: 'ignore',
-    reject: false,
-    all: true,
+  const answer = await askProgram('vainfo', ['--display', 'drm', '--device', renderNode], {
+    limitMs: LIMIT_MS,
+    maxBytes: 1024 * 1024,
   });
-  return result.exitCode === 0 ? parseVainfo(result.all ?? '') : null;
+  return answer.kind === 'ok' ? parseVainfo(`${answer.stdout}\n${answer.stderr}`) : null;
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { execa } from 'execa';
 import { errorText } from '../platform/text.ts';
+import { askProgram } from '../runtime/ask-program.ts';
 import { readIptablesSave } from './iptables.ts';
 import { type NftInput, readNftRuleset } from './nftables.ts';
 import { filteredPorts } from './packet-filter.ts';
@@ -74,20 +74,15 @@ export async function askFirewall(): Promise<FirewallAnswers> {
 }
 
 async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
-  const result = await execa(program, args, {
-    timeout: ASK_LIMIT_MS,
-    maxBuffer: ANSWER_BYTES,
-    stdin: 'ignore',
-    reject: false,
+  const answer = await askProgram(program, args, {
+    limitMs: ASK_LIMIT_MS,
+    maxBytes: ANSWER_BYTES,
     // Translated words could not be read, and Debian keeps these tools where ordinary users do not look.
     env: { LC_ALL: 'C', PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` },
   });
-  if (result.code === 'ENOENT') return { kind: 'absent' };
-  if (result.exitCode === 0) return { kind: 'text', text: result.stdout };
-  const why = result.timedOut
-    ? 'no answer in time'
-    : errorText(result.stderr || result.shortMessage || '', 200);
-  return { kind: 'refused', why: `${program}: ${why}` };
+  if (answer.kind === 'ok') return { kind: 'text', text: answer.stdout };
+  if (answer.kind === 'not_started' && answer.code === 'ENOENT') return { kind: 'absent' };
+  return { kind: 'refused', why: `${program}: ${errorText(answer.why, 200)}` };
 }
 
 /**
