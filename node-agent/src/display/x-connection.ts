@@ -77,7 +77,10 @@ export class XConnection {
         reject(new Error('the display connection is closed'));
         return;
       }
-      const limit = setTimeout(() => reject(new Error('the display does not answer')), ANSWER_MS);
+      const limit = setTimeout(
+        () => reject(new Error(`the display did not answer within ${ANSWER_MS} ms`)),
+        ANSWER_MS,
+      );
       request((error, value) => {
         clearTimeout(limit);
         if (error) reject(error instanceof Error ? error : new Error(String(error)));

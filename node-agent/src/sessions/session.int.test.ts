@@ -238,7 +238,7 @@ describe('one session', () => {
     expect(await ended(body)).toMatchObject({
       state: 'failed',
       failure_code: 'display_failed',
-      // The agent says so, or the media worker where it was connecting just then.
+      // The agent says so, or the media worker where it was connecting or asking just then.
       error: expect.stringContaining('did not answer'),
     });
     expect(performance.now() - began).toBeLessThan(8_000);
