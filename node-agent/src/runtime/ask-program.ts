@@ -1,7 +1,7 @@
 import { execa } from 'execa';
 import { errorText } from '../platform/text.ts';
 
-const WHY_CHARS = 400;
+const WHY_BYTES = 400;
 
 export interface AskOptions {
   /** Left out: as long as it takes. */
@@ -15,7 +15,7 @@ export interface AskOptions {
 /** What a program of the system said, and how it ended. */
 export type ProgramAnswer =
   | { kind: 'ok'; stdout: string; stderr: string }
-  /** why: for people, one line. stdout: what it had said by then. */
+  /** why: for people. stdout: what it had said by then. */
   | { kind: 'failed'; why: string; stdout: string }
   /** It could not be started. code: ENOENT where it is not installed. */
   | { kind: 'not_started'; code: string; why: string };
@@ -43,6 +43,6 @@ export async function askProgram(
   if (!result.failed) return { kind: 'ok', stdout, stderr };
   const why = result.timedOut
     ? 'no answer in time'
-    : errorText(stderr || result.shortMessage || '', WHY_CHARS);
+    : errorText(stderr || result.shortMessage || '', WHY_BYTES);
   return code === undefined ? { kind: 'failed', why, stdout } : { kind: 'not_started', code, why };
 }

@@ -26,8 +26,8 @@ export class PersonSessions {
   /**
    * Starts a stack of its own with the sessions of its first administrator; `end` ends both.
    * @param uids first and last user id of its sessions, nobody else's on this machine
+   * @param agentEnv what the agent's environment has besides
    */
-  /** @param agentEnv what the agent's environment has besides */
   static async onNewStack(
     uids: readonly [first: number, last: number],
     agentEnv: Record<string, string> = {},

@@ -32,8 +32,8 @@ export class DamagedDatabase extends Error {
 }
 
 /**
- * Opens the file, making it and its folder (0700) where they are missing: WAL, synchronous FULL, foreign
- * keys, a small page cache.
+ * Opens the file, making it and its folder (0700) where they are missing: WAL, synchronous FULL, foreign keys,
+ * a small page cache.
  * An existing file has its header looked at and gets a quick_check that is cut off after one second (a check that did
  * not finish is not a bad answer).
  * @throws DamagedDatabase; or the file system's error where the path cannot be used
