@@ -1,6 +1,6 @@
 import { NODE_NAME_PATTERN } from '@footlight/protocol/agent';
 import { sameDigest, sha256Hex } from '../platform/digest.ts';
-import { ApiError } from '../platform/errors.ts';
+import { ApiError, unavailable } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { CheckNodeSecret } from './credentials.ts';
 import {
@@ -42,7 +42,17 @@ export interface OpenNames {
   has(nodeName: string): boolean;
   /** Keeps a name for a connection that enrols. @returns what gives it free; null when it is taken */
   reserve(nodeName: string): (() => void) | null;
+  /** Names with a connection that is not registered yet (count). */
+  readonly handshakes: number;
 }
+
+/**
+ * Hosts that may wait for their registration at once. 1,000 register in 0.6 to 0.9 s (docs/limits.md, "A fleet that
+ * comes back at once"), so this many stay far below the 15 s that one step of the handshake may take.
+ */
+const MAX_HANDSHAKES = 2_000;
+/** A refused fleet is spread over this many seconds. */
+const MAX_RETRY_SECS = 4;
 
 /**
  * The checks before an agent's socket opens, in their fixed order: a page's request, not an upgrade, too many wrong
@@ -55,15 +65,24 @@ export class AgentAdmission {
   readonly #names: OpenNames;
   readonly #checkSecret: CheckNodeSecret;
   readonly #fixedTokenDigest: string | null;
+  readonly #maxHandshakes: number;
+  /** Requests whose credential is being checked; each may become a handshake. */
+  #checking = 0;
 
   constructor(
     platform: Platform,
-    deps: { limits: CredentialLimits; names: OpenNames; checkSecret: CheckNodeSecret },
+    deps: {
+      limits: CredentialLimits;
+      names: OpenNames;
+      checkSecret: CheckNodeSecret;
+      maxHandshakes?: number | undefined;
+    },
   ) {
     this.#platform = platform;
     this.#limits = deps.limits;
     this.#names = deps.names;
     this.#checkSecret = deps.checkSecret;
+    this.#maxHandshakes = deps.maxHandshakes ?? MAX_HANDSHAKES;
     const fixed = platform.config.fleet.enrollmentToken;
     this.#fixedTokenDigest = fixed === null ? null : sha256Hex(fixed);
   }
@@ -85,12 +104,23 @@ export class AgentAdmission {
     const waitMs = this.#limits.waitMs(request.addressKey, claimedName, nowMs);
     if (waitMs > 0) throw new ApiError('rate_limited', { retryAfterSecs: Math.ceil(waitMs / 1_000) });
 
-    const admission = await this.#admit(readNodeCredential(request.headers), claimedName);
+    this.#refuseOverload();
+    this.#checking += 1;
+    const admission = await this.#admit(readNodeCredential(request.headers), claimedName).finally(() => {
+      this.#checking -= 1;
+    });
     if (admission === null) {
       this.#limits.failed(request.addressKey, claimedName, nowMs);
       throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
     }
     return admission;
+  }
+
+  /** Beyond what can be registered soon, agents come back later instead of missing a deadline of the handshake. */
+  #refuseOverload(): void {
+    if (this.#names.handshakes + this.#checking < this.#maxHandshakes) return;
+    const retryAfterSecs = 1 + Math.floor(this.#platform.random.number() * MAX_RETRY_SECS);
+    throw unavailable('Too many hosts connect at once; try again in a moment.', retryAfterSecs);
   }
 
   /** @returns null: one of the many reasons for a 401 */

@@ -69,6 +69,8 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   /** One entry per host that connected since this process started. */
   readonly #hosts = new Map<string, HostMemory>();
   readonly #open = new Set<AgentLink>();
+  /** Node name → its open links that are not registered yet (count). */
+  readonly #handshakes = new Map<string, number>();
   readonly #reserved = new Map<string, symbol>();
   readonly #connectedNames = new Map<string, AgentLink>();
   #handlers: AgentHandlers | null = null;
@@ -141,10 +143,15 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     };
   }
 
+  get handshakes(): number {
+    return this.#handshakes.size;
+  }
+
   /** Takes over an opened socket. */
   accept(socket: WebSocket, admission: Admission): void {
     const link = new AgentLink(this.#platform.random.uuid(), admission, socket, this.#linkDeps);
     this.#open.add(link);
+    this.#handshakes.set(admission.nodeName, (this.#handshakes.get(admission.nodeName) ?? 0) + 1);
     if (this.#closing) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
   }
 
@@ -214,6 +221,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     memory.link = link;
     memory.gpus = [];
     memory.hasConsole = null;
+    this.#handshakeOver(admission.nodeName);
     link.registered(host.id, this.#featureSets.of(message.features));
     this.#connectedNames.set(admission.nodeName, link);
     if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
@@ -317,6 +325,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   closed(link: AgentLink): void {
     const hostId = link.hostId;
+    if (hostId === null) this.#handshakeOver(link.admission.nodeName);
     if (hostId === null || this.#hosts.get(hostId)?.link !== link) return;
     this.#detach(hostId, link);
     if (this.#closing) return;
@@ -444,6 +453,12 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     // Its last report may be half stored; the registration reads what came of it.
     await link.idle();
     return link;
+  }
+
+  #handshakeOver(nodeName: string): void {
+    const left = (this.#handshakes.get(nodeName) ?? 1) - 1;
+    if (left > 0) this.#handshakes.set(nodeName, left);
+    else this.#handshakes.delete(nodeName);
   }
 
   #detach(hostId: string, link: AgentLink): void {

@@ -15,6 +15,8 @@ import { TokenAdmin } from './token-admin.ts';
 export interface FleetDeps {
   /** Raised by tests that present many wrong credentials. */
   credentialLimits?: CredentialLimitOptions;
+  /** Hosts that may wait for their registration at once; lowered by tests. */
+  maxHandshakes?: number;
   /** The certificate that this service answers with; left out or null: it offers no TLS. */
   certificate?: PinnedCertificate | null;
   /** Folder of what new hosts fetch; it need not be there. */
@@ -47,7 +49,12 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
   const limits = new CredentialLimits(deps.credentialLimits);
   return {
     links,
-    admission: new AgentAdmission(platform, { limits, names: links, checkSecret }),
+    admission: new AgentAdmission(platform, {
+      limits,
+      names: links,
+      checkSecret,
+      maxHandshakes: deps.maxHandshakes,
+    }),
     hosts: new HostAdmin(platform, links),
     settings: new SettingsAdmin(platform, links),
     console: new ConsoleAdmin(platform, links),

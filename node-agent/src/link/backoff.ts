@@ -4,13 +4,14 @@ import {
   BACKOFF_MIN_MS,
   BACKOFF_RESET_MS,
   RESTART_REDIAL_MAX_MS,
+  RETRY_AFTER_MAX_MS,
   SLOW_REDIAL_MS,
 } from '@footlight/protocol/agent';
 
 /** How a connection, or the attempt at one, ended. */
 export type LinkEnd =
   | { kind: 'closed'; code: number; connectedMs: number }
-  | { kind: 'refused'; status: number; enrolling: boolean }
+  | { kind: 'refused'; status: number; enrolling: boolean; retryAfterMs: number | null }
   | { kind: 'unreachable' };
 
 export interface Redial {
@@ -19,10 +20,18 @@ export interface Redial {
   attempt: number;
 }
 
-/** 1 s doubling to 15 s, spread over its upper half so that a fleet does not come back in one instant. */
+/** 0.5 s doubling to 4 s, spread over its upper half so that a fleet does not come back in one instant. */
 export function backoffMs(attempt: number, random: number): number {
   const full = Math.min(BACKOFF_MIN_MS * 2 ** Math.min(attempt, 10), BACKOFF_MAX_MS);
   return full * (0.5 + 0.5 * random);
+}
+
+/**
+ * The wait that a Retry-After header asks for, in milliseconds. Only whole seconds are read, the form that the control
+ * plane sends. @returns null: absent or unreadable
+ */
+export function retryAfterMs(header: string | undefined): number | null {
+  return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : null;
 }
 
 /**
@@ -50,7 +59,10 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
   if (end.kind === 'refused' && end.enrolling && end.status === 409) {
     return { delayMs: SLOW_REDIAL_MS, attempt: 0 };
   }
-  return { delayMs: backoffMs(attempt, random), attempt: attempt + 1 };
+  const askedMs = end.kind === 'refused' ? end.retryAfterMs : null;
+  // Many agents are told the same number of seconds, so each adds a part of a step of its own.
+  const heldMs = askedMs === null ? 0 : Math.min(askedMs + BACKOFF_MIN_MS * random, RETRY_AFTER_MAX_MS);
+  return { delayMs: Math.max(backoffMs(attempt, random), heldMs), attempt: attempt + 1 };
 }
 
 export interface CredentialFacts {

@@ -17,7 +17,7 @@ import type WebSocket from 'ws';
 import type { Clock, Timer } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { errorText } from '../platform/text.ts';
-import type { LinkEnd } from './backoff.ts';
+import { type LinkEnd, retryAfterMs } from './backoff.ts';
 import { type DialOptions, dial } from './dial.ts';
 import { WindowCounter } from './window-counter.ts';
 
@@ -50,7 +50,7 @@ export class Connection {
   readonly #malformed: WindowCounter;
   #phase: 'dialing' | 'registering' | 'reporting' | 'ready' | 'ended' = 'dialing';
   #openedAtMs: number | null = null;
-  #refusedStatus: number | null = null;
+  #refused: { status: number; retryAfterMs: number | null } | null = null;
   #stepTimer: Timer | null = null;
   #silenceTimer: Timer | null = null;
   #heartbeatTimer: Timer | null = null;
@@ -66,24 +66,22 @@ export class Connection {
     this.#socket.on('open', () => this.#open());
     this.#socket.on('message', (data, isBinary) => this.#frame(data, isBinary));
     this.#socket.on('unexpected-response', (request, response) => {
-      this.#refusedStatus = response.statusCode ?? 0;
+      const status = response.statusCode ?? 0;
+      this.#refused = { status, retryAfterMs: retryAfterMs(response.headers['retry-after']) };
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (part: string) => {
         if (body.length < 4096) body += part;
       });
       response.on('end', () => {
-        deps.logger.warn(
-          { status: this.#refusedStatus, enrolling: this.#enrolling, message: refusalText(body) },
-          'link.refused',
-        );
+        deps.logger.warn({ status, enrolling: this.#enrolling, message: refusalText(body) }, 'link.refused');
         request.destroy();
         this.#end(0);
       });
       response.on('error', () => this.#end(0));
     });
     this.#socket.on('error', (error) => {
-      if (this.#refusedStatus === null) deps.logger.debug({ error: errorText(error) }, 'link.socket_error');
+      if (this.#refused === null) deps.logger.debug({ error: errorText(error) }, 'link.socket_error');
     });
     this.#socket.on('close', (code) => this.#end(code));
   }
@@ -218,9 +216,7 @@ export class Connection {
   }
 
   #howEnded(code: number): LinkEnd {
-    if (this.#refusedStatus !== null) {
-      return { kind: 'refused', status: this.#refusedStatus, enrolling: this.#enrolling };
-    }
+    if (this.#refused !== null) return { kind: 'refused', ...this.#refused, enrolling: this.#enrolling };
     if (this.#openedAtMs === null) return { kind: 'unreachable' };
     const connectedMs = this.#deps.clock.monotonicMs() - this.#openedAtMs;
     return { kind: 'closed', code: this.#closedWith ?? code, connectedMs };

@@ -335,6 +335,19 @@ describe('deadlines and closes', () => {
     await control.until(() => control.closes.includes(1003));
   });
 
+  test('an upgrade refused with a Retry-After is tried again after that time', async () => {
+    const dialledAtMs: number[] = [];
+    await connect({
+      refuse: () => {
+        dialledAtMs.push(quick.monotonicMs());
+        return dialledAtMs.length > 1 ? null : { status: 503, message: 'later', retryAfterSecs: 30 };
+      },
+    });
+    await control.wait('heartbeat');
+    expect(dialledAtMs).toHaveLength(2);
+    expect(dialledAtMs[1]! - dialledAtMs[0]!).toBeGreaterThanOrEqual(30_000);
+  });
+
   test('a frame over 1 MiB ends the connection, and the next one works', async () => {
     await connect();
     await control.wait('heartbeat');

@@ -1,33 +1,83 @@
 import { rootCertificates } from 'node:tls';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../platform/manual-clock.ts';
 import { AckStore } from './ack-store.ts';
-import { backoffMs, decideCredential, decideRedial } from './backoff.ts';
+import { backoffMs, decideCredential, decideRedial, retryAfterMs } from './backoff.ts';
 import { ClockPairs } from './clock-pairs.ts';
 import { isPlainRemote, trustedCertificates } from './dial.ts';
 import { WindowCounter } from './window-counter.ts';
 
 describe('when to dial again', () => {
-  test('1 s doubling to 15 s, between half and the whole of it', () => {
-    expect([0, 1, 2, 3, 4, 5, 40].map((attempt) => backoffMs(attempt, 1))).toEqual([
-      1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000,
+  test('0.5 s doubling to 4 s, between half and the whole of it', () => {
+    expect([0, 1, 2, 3, 4, 40].map((attempt) => backoffMs(attempt, 1))).toEqual([
+      500, 1_000, 2_000, 4_000, 4_000, 4_000,
     ]);
-    expect(backoffMs(4, 0)).toBe(7_500);
+    expect(backoffMs(3, 0)).toBe(2_000);
   });
 
   test.each([
     ['restarted control plane', { kind: 'closed', code: 1012, connectedMs: 9 }, 1_000, 0],
     ['no common version', { kind: 'closed', code: 4406, connectedMs: 9 }, 60_000, 0],
     ['identity in use', { kind: 'closed', code: 4409, connectedMs: 9 }, 60_000, 0],
-    ['malformed', { kind: 'closed', code: 4400, connectedMs: 9 }, 6_000, 4],
-    ['over the limits', { kind: 'closed', code: 4429, connectedMs: 9 }, 6_000, 4],
-    ['deadline', { kind: 'closed', code: 4408, connectedMs: 9 }, 6_000, 4],
-    ['lost after a minute', { kind: 'closed', code: 1006, connectedMs: 60_000 }, 750, 1],
-    ['nobody there', { kind: 'unreachable' }, 6_000, 4],
-    ['401', { kind: 'refused', status: 401, enrolling: false }, 6_000, 4],
-    ['409 to Enroll', { kind: 'refused', status: 409, enrolling: true }, 60_000, 0],
+    ['malformed', { kind: 'closed', code: 4400, connectedMs: 9 }, 3_000, 4],
+    ['over the limits', { kind: 'closed', code: 4429, connectedMs: 9 }, 3_000, 4],
+    ['deadline', { kind: 'closed', code: 4408, connectedMs: 9 }, 3_000, 4],
+    ['lost after a minute', { kind: 'closed', code: 1006, connectedMs: 60_000 }, 375, 1],
+    ['unreachable', { kind: 'unreachable' }, 3_000, 4],
+    ['401', { kind: 'refused', status: 401, enrolling: false, retryAfterMs: null }, 3_000, 4],
+    ['409 to Enroll', { kind: 'refused', status: 409, enrolling: true, retryAfterMs: null }, 60_000, 0],
+    [
+      'a Retry-After of 503',
+      { kind: 'refused', status: 503, enrolling: false, retryAfterMs: 5_000 },
+      5_250,
+      4,
+    ],
+    [
+      'a Retry-After shorter than the backoff',
+      { kind: 'refused', status: 503, enrolling: false, retryAfterMs: 1_000 },
+      3_000,
+      4,
+    ],
+    [
+      'a Retry-After of an hour',
+      { kind: 'refused', status: 429, enrolling: false, retryAfterMs: 3_600_000 },
+      60_000,
+      4,
+    ],
   ] as const)('%s', (_name, end, delayMs, attempt) => {
     expect(decideRedial(end, 3, 0.5)).toEqual({ delayMs, attempt });
+  });
+
+  test.each([
+    ['7', 7_000],
+    ['0', 0],
+    [undefined, null],
+    ['-1', null],
+    ['soon', null],
+    ['99999999999999999999', null],
+  ])('Retry-After %s is %s ms', (header, ms) => {
+    expect(retryAfterMs(header)).toBe(ms);
+  });
+
+  test('after an outage of any length an agent dials within 4 s of the first answer', () => {
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 120_000 }),
+        fc.array(random, { minLength: 1, maxLength: 20 }),
+        (outageMs, randoms) => {
+          let [atMs, attempt, dials] = [0, 0, 0];
+          while (atMs < outageMs) {
+            const redial = decideRedial({ kind: 'unreachable' }, attempt, randoms[dials % randoms.length]!);
+            atMs += redial.delayMs;
+            attempt = redial.attempt;
+            dials += 1;
+          }
+          expect(atMs - outageMs).toBeLessThanOrEqual(4_000);
+        },
+      ),
+    );
   });
 });
 

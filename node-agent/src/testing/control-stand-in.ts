@@ -20,7 +20,10 @@ export type CommandBody = ControlCommand extends infer C
 
 export interface StandInOptions {
   /** Answers an upgrade with this HTTP status instead of a socket; null = accepts. */
-  refuse?: (headers: IncomingHttpHeaders, dial: number) => { status: number; message: string } | null;
+  refuse?: (
+    headers: IncomingHttpHeaders,
+    dial: number,
+  ) => { status: number; message: string; retryAfterSecs?: number } | null;
   registered?: (headers: IncomingHttpHeaders) => Partial<Registered>;
   /** Overrides that follow each registration. */
   settings?: Record<string, string | number | boolean>;
@@ -52,7 +55,7 @@ export class ControlStandIn {
       this.dials.push(request.headers);
       const refusal = this.options.refuse?.(request.headers, this.dials.length);
       if (refusal) {
-        refuseUpgrade(socket, refusal.status, refusal.message);
+        refuseUpgrade(socket, refusal);
         this.#changed();
         return;
       }
@@ -192,9 +195,13 @@ export class ControlStandIn {
   }
 }
 
-function refuseUpgrade(socket: Duplex, status: number, message: string): void {
+function refuseUpgrade(
+  socket: Duplex,
+  { status, message, retryAfterSecs }: { status: number; message: string; retryAfterSecs?: number },
+): void {
+  const retryAfter = retryAfterSecs === undefined ? '' : `Retry-After: ${retryAfterSecs}\r\n`;
   const body = JSON.stringify({ error: { code: 'refused', message } });
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} Refused\r\n${retryAfter}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

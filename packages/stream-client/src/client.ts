@@ -119,6 +119,7 @@ export class BrowserStreamClient implements StreamClient {
       this.#meter.forgetInterval();
       if (this.#model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
+    this.#cleanup.listen(window, 'online', () => this.#dispatch({ type: 'online' }));
     // A page that is left for good says so, instead of holding the session's viewer until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();

@@ -360,6 +360,8 @@ export const fleetOperations = {
       validation_failed: 'The request is no WebSocket upgrade.',
       rate_limited: 'This address or name has presented too many bad credentials.',
       conflict: 'A token would enrol a name that is connected, or that belongs to an enrolled host.',
+      internal:
+        'More hosts connect at once than can be registered (503), with a Retry-After; comes before the credential is checked.',
     },
     websocket: true,
     example: {},

@@ -112,7 +112,7 @@ describe('on the way to a picture', () => {
   test('an attempt that takes too long is given up and tried again', () => {
     const play = greeted().after({ type: 'timer', name: 'handshake' });
     expect(play.action('close_socket')).toBeDefined();
-    expect(play.timer('retry')).toBe(750);
+    expect(play.timer('retry')).toBe(375);
     expect(play.state).toEqual({ kind: 'connecting', attempt: 1 });
   });
 
@@ -139,7 +139,7 @@ describe('a lost socket leaves the picture alone', () => {
     const play = live().after({ type: 'socket_closed', code: 1006 });
     expect(play.state).toMatchObject({ kind: 'live', signaling: 'lost' });
     expect(play.action('close_peer')).toBeUndefined();
-    expect(play.timer('retry')).toBe(750);
+    expect(play.timer('retry')).toBe(375);
   });
 
   test('the next hello resumes the connection that plays', () => {
@@ -164,7 +164,7 @@ describe('a lost socket leaves the picture alone', () => {
     expect(play.action('send_hello')?.resume).toBeNull();
   });
 
-  test('waits grow to 15 s and start over after ready', () => {
+  test('waits grow to 4 s and start over after ready', () => {
     const play = live();
     const waits = [];
     for (let attempt = 0; attempt < 6; attempt += 1) {
@@ -172,19 +172,35 @@ describe('a lost socket leaves the picture alone', () => {
       waits.push(play.timer('retry'));
       play.after({ type: 'timer', name: 'retry' }, access);
     }
-    expect(waits).toEqual([750, 1500, 3000, 6000, 11250, 11250]);
+    expect(waits).toEqual([375, 750, 1500, 3000, 3000, 3000]);
     play.after({ type: 'socket_open' }, message(ready), { type: 'socket_closed', code: 1006 });
-    expect(play.timer('retry')).toBe(750);
+    expect(play.timer('retry')).toBe(375);
   });
 
   test.each([
     [4401, 0],
     [4409, 1000],
     [4429, 5000],
-    [4500, 750],
-    [4408, 750],
+    [4500, 375],
+    [4408, 375],
   ])('close %d waits %d ms', (code, ms) => {
     expect(live().after({ type: 'socket_closed', code }).timer('retry')).toBe(ms);
+  });
+
+  test('a browser that is online again dials at once, and not twice', () => {
+    const play = live().after({ type: 'socket_closed', code: 1006 }, { type: 'online' });
+    expect(play.actions).toEqual([
+      { type: 'clear_timer', name: 'retry' },
+      { type: 'fetch_access' },
+      { type: 'set_timer', name: 'handshake', ms: 15_000 },
+    ]);
+    expect(play.after({ type: 'online' }).actions).toEqual([]);
+    expect(play.after({ type: 'access_failed' }).timer('retry')).toBe(375);
+  });
+
+  test('news of the network changes nothing where the socket is open or the player ended', () => {
+    expect(live().after({ type: 'online' }).actions).toEqual([]);
+    expect(live().after({ type: 'disconnect' }, { type: 'online' }).actions).toEqual([]);
   });
 
   test('a token that is refused again and again is not asked for in a loop', () => {
@@ -193,7 +209,7 @@ describe('a lost socket leaves the picture alone', () => {
       { type: 'timer', name: 'retry' },
       access,
     );
-    expect(play.after({ type: 'socket_closed', code: 4401 }).timer('retry')).toBe(1500);
+    expect(play.after({ type: 'socket_closed', code: 4401 }).timer('retry')).toBe(750);
   });
 });
 
@@ -242,7 +258,7 @@ describe('a lost picture asks for a new connection', () => {
   test('no offer in ten seconds: the socket is dead without saying so', () => {
     const play = live().after({ type: 'stuck', pc_id: P1 }, { type: 'timer', name: 'offer' });
     expect(play.action('close_socket')).toBeDefined();
-    expect(play.timer('retry')).toBe(750);
+    expect(play.timer('retry')).toBe(375);
   });
 });
 
@@ -375,7 +391,7 @@ describe('whatever happens, in whatever order', () => {
   const id = fc.constantFrom(P1, P2);
   const anyFact: fc.Arbitrary<Fact> = fc.oneof(
     fc.constantFrom<Fact>({ type: 'connect' }, { type: 'disconnect' }, access, { type: 'access_failed' }),
-    fc.constantFrom<Fact>({ type: 'socket_open' }, { type: 'renegotiate' }),
+    fc.constantFrom<Fact>({ type: 'socket_open' }, { type: 'renegotiate' }, { type: 'online' }),
     fc
       .constantFrom(1006, 1012, 4401, 4404, 4410, 4500, 4429)
       .map((code): Fact => ({ type: 'socket_closed', code })),
@@ -419,12 +435,12 @@ describe('whatever happens, in whatever order', () => {
   });
 });
 
-test('the backoff stays between half and the whole of 1 to 15 s', () => {
+test('the backoff stays between half and the whole of 0.5 to 4 s', () => {
   fc.assert(
     fc.property(fc.nat({ max: 100 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, random) => {
       const ms = backoffMs(attempt, random);
-      expect(ms).toBeGreaterThanOrEqual(500);
-      expect(ms).toBeLessThanOrEqual(15_000);
+      expect(ms).toBeGreaterThanOrEqual(250);
+      expect(ms).toBeLessThanOrEqual(4_000);
     }),
   );
 });

@@ -68,6 +68,8 @@ export function decide(model: Model, fact: Fact, at: Circumstances): Step {
       return controlBye(model, fact.pc_id, fact.reason, at);
     case 'renegotiate':
       return model.last_pc_id === null ? stay(model) : askForOffer(model, 'user', at);
+    case 'online':
+      return online(model);
     case 'timer':
       return timer(model, fact.name, at);
   }
@@ -138,6 +140,13 @@ function retry(model: Model, ms: number): Step {
       { type: 'set_timer', name: 'retry', ms },
     ],
   };
+}
+
+/** The waits grew while the network was away, and say nothing about the service. */
+function online(model: Model): Step {
+  if (model.socket !== 'closed') return stay(model);
+  const step = fetchAccess({ ...model, attempt: 0 });
+  return { ...step, actions: [{ type: 'clear_timer', name: 'retry' }, ...step.actions] };
 }
 
 function greet(model: Model): Step {

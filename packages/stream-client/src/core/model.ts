@@ -86,6 +86,8 @@ export type Fact =
   | { type: 'stuck'; pc_id: string }
   | { type: 'control_bye'; pc_id: string; reason: 'session_ended' | 'taken_over' | 'idle_timeout' | 'error' }
   | { type: 'renegotiate' }
+  /** the browser has a network again */
+  | { type: 'online' }
   | { type: 'timer'; name: TimerName };
 
 export type Action =
