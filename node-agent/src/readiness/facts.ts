@@ -11,7 +11,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   Xvfb: 'xvfb',
   pulseaudio: 'pulseaudio',
   'matchbox-window-manager': 'matchbox-window-manager',
-  'dbus-run-session': 'dbus',
+  'dbus-daemon': 'dbus',
   perl: 'perl-base',
   setpriv: 'util-linux',
   unshare: 'util-linux',

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APP_VARIABLE, SESSION_VARIABLE } from './proc-table.ts';
 import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
@@ -34,26 +34,17 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
 }
 
 /**
- * Takes its environment from stdin, `NAME=value` with a NUL behind each, and becomes the command. Perl, because a
- * shell cannot hold every name and node takes too long to start.
+ * Command line that runs an app with an environment that comes from its stdin (`environmentInput`), and with a session
+ * bus, as run-app.pl says. The script travels in the line, because the session's user may not be able to read the
+ * agent's files.
+ * @param bus path of dbus-daemon; "" = without a bus
  */
-const TAKE_ENVIRONMENT = `
-local $/;
-%ENV = map { /\\A([^=]+)=(.*)\\z/s } split /\\0/, <STDIN>;
-open STDIN, '<', '/dev/null';
-exec { $ARGV[0] } @ARGV;
-print STDERR "$ARGV[0]: $!\\n";
-exit 127;
-`;
-
-/**
- * Command line that runs another with an environment that comes from its stdin (`environmentInput`). It stands where
- * nothing is root any more: variables such as PATH and LD_PRELOAD make every program that is started with them run
- * somebody else's code. In arguments all users of the host could read the values.
- */
-export function withEnvironmentFromInput(argv: readonly string[]): string[] {
-  return ['perl', '-e', TAKE_ENVIRONMENT, '--', ...argv];
+export function appLine(bus: string, argv: readonly string[]): string[] {
+  runApp ??= readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
+  return ['perl', '-e', runApp, '--', bus, ...argv];
 }
+
+let runApp: string | null = null;
 
 /**
  * Where one of the host's own programs is, for a command line that is run with an app's PATH; the name alone where it

@@ -10,13 +10,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../platform/clock.ts';
-import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
+import { startRuntimeApp } from '../testing/runtime-app.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
-import { APP_TMP_BYTES, canIsolate, ProcessRuntime } from './process.ts';
-import type { AppSurroundings } from './runtime.ts';
+import { APP_TMP_BYTES, canIsolate } from './process.ts';
 
-const SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
 const USER = { uid: 70_250, gid: 70_250, groups: [] };
 const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
@@ -57,26 +54,9 @@ describe.each([
   });
   afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
-  async function start(args: string[], env: Record<string, string>) {
-    const dirs = sessionDirs(stateDir, SESSION);
-    rmSync(dirs.root, { recursive: true, force: true });
-    await makeSessionDirs(dirs, USER);
-    const surroundings: AppSurroundings = {
-      sessionId: SESSION,
-      instance: SESSION,
-      user: USER,
-      dirs,
-      home: dirs.home,
-      display: ':0',
-      displaySocket: `${stateDir}/X0`,
-      pulseServer: null,
-    };
-    const runtime = new ProcessRuntime({ isolated, memoryMb: 64, pids: 321, cpus: 0 }, systemClock);
-    const app = await runtime.start(
-      { image: '', args, env, mounts: [], gpu: false, label: 'a test' },
-      surroundings,
-    );
-    return { app, home: dirs.home };
+  function start(args: string[], env: Record<string, string>) {
+    const options = { isolated, memoryMb: 64, pids: 321 };
+    return startRuntimeApp({ stateDir, user: USER, args, env, options });
   }
 
   test.skipIf(!isRoot)(

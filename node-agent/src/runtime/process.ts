@@ -8,12 +8,12 @@ import { type Clock, delay, within } from '../platform/clock.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
 import { type Child, sendSignal, startChild } from './child.ts';
 import {
+  appLine,
   baseEnvironment,
   environmentInput,
   hostProgram,
   launchEnvironment,
   userOptions,
-  withEnvironmentFromInput,
 } from './launch-line.ts';
 import { LogRing } from './log-ring.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
@@ -37,13 +37,13 @@ export interface ProcessRuntimeOptions {
  * Runs an app as a process of this host.
  *
  * Isolated (the agent is root): agent → setpriv (parent-death signal) → unshare → enter-session.sh as process 1 of
- * a process namespace → prlimit → setpriv (the session's user) → perl (takes the app's environment) →
- * dbus-run-session → app. Killing process 1 ends
- * the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
+ * a process namespace → prlimit → setpriv (the session's user) → run-app.pl → app and session bus. Killing process 1
+ * ends the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
  * unshare's death kills process 1.
  *
  * Plain: agent → guard-session.sh at the head of a process group → (as root: prlimit → setpriv, the session's user)
- * → perl → app, and without root dbus-run-session → app. What leaves the group is found by the session's variable in its environment.
+ * → run-app.pl → app, and without root the session bus. What leaves the group is found by the session's variable in its
+ * environment.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
@@ -57,15 +57,14 @@ export class ProcessRuntime implements Runtime {
   async start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp> {
     const env = launchEnvironment(surroundings);
     const input = environmentInput(appEnvironment(app, surroundings, this.#options.isolated));
-    const dbusDaemon = `--dbus-daemon=${hostProgram('dbus-daemon')}`;
-    const withBus = [hostProgram('dbus-run-session'), dbusDaemon, '--', ...app.args];
+    const withBus = appLine(hostProgram('dbus-daemon'), app.args);
     const log = new LogRing();
     if (!this.#options.isolated) {
       // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
-      const command = surroundings.user === null ? withBus : app.args;
+      const command = surroundings.user === null ? withBus : appLine('', app.args);
       const argv = [
         ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.instance],
-        ...this.#asUser(surroundings.user, withEnvironmentFromInput(command)),
+        ...this.#asUser(surroundings.user, command),
       ];
       const child = await startChild(argv, {
         env,
@@ -114,7 +113,7 @@ export class ProcessRuntime implements Runtime {
       ...keep.flatMap((path) => ['--keep', path]),
       '--',
       // In the home, which the session's user may enter and the agent's root need not.
-      ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...withEnvironmentFromInput(command)]),
+      ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...command]),
     ];
   }
 

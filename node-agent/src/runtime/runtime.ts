@@ -51,7 +51,10 @@ export interface AppExit {
 
 /** An app under way. It and everything that it started are gone when `stop` has come back. */
 export interface RunningApp {
-  /** Settles once, when the app's first process is gone. */
+  /**
+   * Settles once: when the app's first process failed, or ended with status 0 and no process of the app is left. What
+   * its session bus activated is no process of the app.
+   */
   readonly exited: Promise<AppExit>;
   /** About the last hundred lines that it wrote, oldest first, without control characters. */
   logTail(): string;

@@ -97,7 +97,7 @@ describe('a change of app', () => {
 
   test.each([
     [1, 'the app exited with status 1 before it drew anything'],
-    [0, 'the app exited with status 0 before it drew anything'],
+    [0, 'the app ended without showing a window (exit status 0)'],
     [null, 'the app was ended by a signal before it drew anything'],
   ])(
     'the new app exits with %s before it drew: rolled back, the old one was never touched',

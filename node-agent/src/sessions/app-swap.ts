@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../platform/clock.ts';
 import { errorText } from '../platform/text.ts';
 import type { RunningApp } from '../runtime/runtime.ts';
+import { endedEarly } from './transitions.ts';
 
 /**
  * One change of app on a running display.
@@ -111,8 +112,7 @@ async function hasDrawn(
     await Promise.race([
       drawn,
       app.exited.then(({ status }): never => {
-        const how = status === null ? 'was ended by a signal' : `exited with status ${status}`;
-        throw new Error(`the app ${how} before it drew anything`);
+        throw new Error(endedEarly(status));
       }),
       new Promise<never>((_, reject) => {
         if (bootTimeoutMs === 0) return;

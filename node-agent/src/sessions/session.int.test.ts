@@ -187,6 +187,26 @@ describe('one session', () => {
     expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
   });
 
+  test('a launcher that hands over to a program: the session ends with that program', async () => {
+    const body = assignment(['/bin/sh', '-c', 'xterm -e sleep 60 & exit 0']);
+    await launch(body);
+    await reached(body, 'app presented');
+    const inside = processesOf(body.session_id).find(({ command }) => command === 'sleep 60');
+    if (!inside) throw new Error('xterm runs nothing');
+    process.kill(inside.pid, 'SIGTERM');
+    expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
+  });
+
+  test('an app that ends in order before it drew fails with a sentence of its own', async () => {
+    const body = assignment(['true']);
+    await launch(body);
+    expect(await ended(body)).toMatchObject({
+      state: 'failed',
+      failure_code: 'app_exited_early',
+      error: 'the app ended without showing a window (exit status 0)',
+    });
+  });
+
   test.each([
     ['forks away', ''],
     // Its end would have been the app's end too.

@@ -146,6 +146,15 @@ describe('how a session ends', () => {
     expect(machine.ending).toMatchObject(ending);
   });
 
+  test.each([
+    [0, 'the app ended without showing a window (exit status 0)'],
+    [3, 'the app exited with status 3 before it drew anything'],
+    [null, 'the app was ended by a signal before it drew anything'],
+  ])('the sentence about an app that exits with %s before a picture', (status, error) => {
+    const { machine } = run([...RUNNING, { kind: 'app_exited', status }]);
+    expect(machine.ending).toMatchObject({ failure_code: 'app_exited_early', error });
+  });
+
   test('a failure is never reported as stopping before it', () => {
     const { effects } = run([...RUNNING, { kind: 'failure', failure_code: 'capture_failed', error: 'x' }]);
     expect(effects.map(({ kind }) => kind)).not.toContain('report_stopping');

@@ -221,11 +221,21 @@ function appExited(machine: Machine, status: number | null): Step {
       effects: [ended, { kind: 'tear_down', reason: 'app_exited', graceMs: FAILURE_GRACE_MS }],
     };
   }
-  const how = status === null ? 'was ended by a signal' : `exited with status ${status}`;
   const failed = machine.presented
-    ? fail(machine, 'app_crashed', `the app ${how}`)
-    : fail(machine, 'app_exited_early', `the app ${how} before it drew anything`);
+    ? fail(machine, 'app_crashed', `the app ${howItEnded(status)}`)
+    : fail(machine, 'app_exited_early', endedEarly(status));
   return { ...failed, effects: [ended, ...failed.effects] };
+}
+
+function howItEnded(status: number | null): string {
+  return status === null ? 'was ended by a signal' : `exited with status ${status}`;
+}
+
+/** The sentence about an app that is gone before it showed a window. */
+export function endedEarly(status: number | null): string {
+  // Status 0 is no crash: the command did its work, or gave it to a program that runs elsewhere already.
+  if (status === 0) return 'the app ended without showing a window (exit status 0)';
+  return `the app ${howItEnded(status)} before it drew anything`;
 }
 
 function fail(machine: Machine, failure_code: string, error: string): Step {

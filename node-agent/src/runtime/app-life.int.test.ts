@@ -1,0 +1,75 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startRuntimeApp } from '../testing/runtime-app.ts';
+
+const USER = { uid: 70_251, gid: 70_251, groups: [] };
+const isRoot = process.getuid?.() === 0;
+
+/** Has the session bus start a service that goes on for ever and says something. */
+const ACTIVATE_SERVICE = [
+  'mkdir -p "$HOME/.local/share/dbus-1/services"',
+  'printf "[D-BUS Service]\\nName=test.Lasting\\nExec=/bin/sh -c \\"echo said-by-a-service; sleep 600\\"\\n" >"$HOME/.local/share/dbus-1/services/test.Lasting.service"',
+  'dbus-send --session --dest=test.Lasting / test.Lasting.Hello',
+  'sleep 0.3',
+].join('; ');
+
+describe.each([
+  ['isolated', true],
+  ['plain', false],
+] as const)('an app lives as long as one of its processes (%s)', (_name, isolated) => {
+  let stateDir: string;
+  // As root, only an isolated app has a session bus.
+  const user = isolated ? USER : null;
+
+  beforeAll(() => {
+    stateDir = mkdtempSync('/var/tmp/footlight-agent-');
+    chmodSync(stateDir, 0o711);
+  });
+  afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
+
+  async function run(script: string) {
+    const { app } = await startRuntimeApp({
+      stateDir,
+      user,
+      args: ['/bin/sh', '-c', script],
+      options: { isolated },
+    });
+    const exit = await app.exited;
+    const log = app.logTail();
+    await app.stop(0);
+    return { ...exit, log };
+  }
+
+  test.skipIf(isolated && !isRoot)(
+    'a launcher that ends with status 0 hands over to what it started',
+    async () => {
+      expect(await run('(sleep 0.5; echo the game ran) & exit 0')).toEqual({
+        status: 0,
+        log: 'the game ran',
+      });
+    },
+  );
+
+  test.skipIf(isolated && !isRoot)('what forked away in a session of its own counts as well', async () => {
+    const daemon = 'setsid sh -c "setsid sh -c \\"sleep 0.5; echo the daemon ran\\" &" & exit 0';
+    expect(await run(daemon)).toEqual({ status: 0, log: 'the daemon ran' });
+  });
+
+  test.skipIf(isolated && !isRoot)('what it handed over to and crashed is a crash', async () => {
+    expect(await run('(sleep 0.2; kill -SEGV $(sh -c "echo \\$PPID")) & exit 0')).toMatchObject({
+      status: 139,
+    });
+  });
+
+  test.skipIf(isolated && !isRoot)('a first process that fails ends it at once', async () => {
+    expect(await run('sleep 600 & exit 7')).toMatchObject({ status: 7 });
+  });
+
+  test.skipIf(isolated && !isRoot)(
+    'a service that the session bus started does not keep it alive, and neither writes into its log',
+    async () => {
+      const script = `${ACTIVATE_SERVICE}; (sleep 0.5; echo the app ran) & exit 0`;
+      expect(await run(script)).toEqual({ status: 0, log: 'the app ran' });
+    },
+  );
+});
