@@ -1,7 +1,7 @@
 import { KNOBS } from '@footlight/protocol/agent';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeOverrides, resolveSettings, settingsProblem } from './host-settings.ts';
+import { changeOverrides, resolveSettings, settingsInForce, settingsProblem } from './host-settings.ts';
 
 const disk = (path: string) => ({ label: 'disk', path, total_mb: 1_000, available_mb: 500 });
 const anyOverrides = fc.dictionary(
@@ -14,6 +14,21 @@ describe('resolved settings', () => {
     const resolved = resolveSettings({ gop: 120 });
     expect(Object.keys(resolved)).toEqual(KNOBS.map(({ key }) => key));
     expect(resolved).toMatchObject({ gop: 120, slices: 8, abr_floor_kbps: null });
+  });
+});
+
+describe('settings in force for a session that starts now', () => {
+  const reported = { idle_timeout_secs: '600', encoder: 'openh264', home_root: '/homes' };
+  test.each([
+    ['nothing is set', {}, reported],
+    ['a live one counts before it is reported', { idle_timeout_secs: 0 }, { idle_timeout_secs: '0' }],
+    ['a boolean', { abr_enabled: false }, { abr_enabled: 'false' }],
+    ['one that needs a restart waits for the report', { encoder: 'nvenc' }, {}],
+    ['an empty home root is the one of the agent', { home_root: '' }, {}],
+    ['another home root', { home_root: '/srv' }, { home_root: '/srv' }],
+    ['an unknown one', { of_a_later_version: 1 }, {}],
+  ] as const)('%s', (_name, overrides, changed) => {
+    expect(settingsInForce(reported, overrides)).toEqual({ ...reported, ...changed });
   });
 });
 

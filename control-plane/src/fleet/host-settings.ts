@@ -19,6 +19,24 @@ export function resolveSettings(overrides: SettingValues): Record<string, KnobVa
   );
 }
 
+/**
+ * The settings of a session that starts now, as texts. An agent that is connected gets its overrides before the
+ * session's assignment, so one of class live counts although it is not in the agent's last report.
+ * @param reported what the agent said last; one of class restart stays as it says
+ * @param overrides as they are stored
+ */
+export function settingsInForce(
+  reported: Readonly<Record<string, string>>,
+  overrides: SettingValues,
+): Readonly<Record<string, string>> {
+  const live = Object.entries(overrides).filter(
+    // An empty home root stands for the one of the agent's environment, which only the agent knows.
+    ([key, value]) => knobByKey.get(key)?.class === 'live' && value !== null && value !== '',
+  );
+  if (live.length === 0) return reported;
+  return { ...reported, ...Object.fromEntries(live.map(([key, value]) => [key, String(value)])) };
+}
+
 export interface SettingsChange {
   /** Complete, to be stored. */
   overrides: Record<string, KnobValue>;

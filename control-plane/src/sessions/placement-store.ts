@@ -2,8 +2,10 @@ import { encoderFamily } from '@footlight/protocol';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { loadCertifications } from '../certification/index.ts';
+import { type SettingValues, settingsInForce } from '../fleet/index.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { bool, type Executor, fromJson, statement, type Tx } from '../platform/database/index.ts';
+import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import type { ServingGpu } from './launch/admission.ts';
 import {
   type Demand,
@@ -24,6 +26,7 @@ interface EncoderRow {
 /** What a placed session takes over from its host. */
 export interface Serving extends ServingGpu {
   encoders: readonly EncoderRow[] | null;
+  /** In force for a session that starts now, as texts. */
   settings: Readonly<Record<string, string>>;
 }
 
@@ -38,8 +41,13 @@ function parse<T extends object>(text: string): T {
   return value;
 }
 
-const settingsOf = (text: string | null): Readonly<Record<string, string>> =>
-  text === null ? {} : parse(text);
+const settingsOf = (
+  host: Pick<HostsTable, 'effective_settings' | 'settings_overrides'>,
+): Readonly<Record<string, string>> =>
+  settingsInForce(
+    host.effective_settings === null ? {} : parse(host.effective_settings),
+    parse<SettingValues>(host.settings_overrides),
+  );
 
 /** What an agent calls by another name is none of ours; it counts as not set. */
 const encoderOf = (settings: Readonly<Record<string, string>>) =>
@@ -88,6 +96,7 @@ const gpusInOrder = statement((db, _lists, wish: Wish) => {
       'hosts.capacity_detection',
       'hosts.features',
       'hosts.effective_settings',
+      'hosts.settings_overrides',
     ])
     .select(
       sql<number>`case when ${isFresh} then ${inFlight(
@@ -133,7 +142,7 @@ export async function loadGpus(
   return rows.map((row) => {
     let host = hosts.get(row.host_id);
     if (host === undefined) {
-      const reported = settingsOf(row.effective_settings);
+      const reported = settingsOf(row);
       host = {
         host_id: row.host_id,
         node_name: row.node_name,
@@ -277,7 +286,7 @@ export async function countInFlight(
 const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] }) =>
   db
     .selectFrom('hosts')
-    .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings'])
+    .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings', 'settings_overrides'])
     // Most hosts were never measured; this spares them a question of its own.
     .select((eb) =>
       eb
@@ -305,7 +314,7 @@ export async function loadServings(
   return ({ host: { host_id }, gpu_index }) => {
     const host = hosts.get(host_id);
     if (host === undefined) throw new Error(`host ${host_id} went away while a launch held its GPU`);
-    const settings = settingsOf(host.effective_settings);
+    const settings = settingsOf(host);
     const encoder = encoderOf(settings);
     return {
       codecs: host.codecs === null ? null : parse(host.codecs),

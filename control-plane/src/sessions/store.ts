@@ -1,6 +1,7 @@
 import { nonterminalStates, quotaStates, reservingStates } from '@footlight/protocol';
 import type { Placement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
+import { type SettingValues, settingsInForce } from '../fleet/index.ts';
 import {
   type Executor,
   flag,
@@ -243,15 +244,16 @@ export async function settleSwap(tx: Tx, id: string, step: SwapStep, nowMs: numb
   return result.numUpdatedRows > 0n;
 }
 
-/** Where homes lie on a host, as its agent reported it; null: it did not. */
+/** Where homes lie on a host; null: its agent did not report it. */
 export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<string | null> {
   const row = await db
     .selectFrom('hosts')
-    .select('effective_settings')
+    .select(['effective_settings', 'settings_overrides'])
     .where('id', '=', hostId)
     .executeTakeFirst();
   if (row === undefined || row.effective_settings === null) return null;
-  return fromJson<Record<string, string>>(row.effective_settings).home_root ?? null;
+  const reported = fromJson<Record<string, string>>(row.effective_settings);
+  return settingsInForce(reported, fromJson<SettingValues>(row.settings_overrides)).home_root ?? null;
 }
 
 const insertRows = insertStatement('sessions');

@@ -68,6 +68,60 @@ describeDatabases('launch', (databases) => {
     ]);
   });
 
+  test('a host setting that was saved a moment ago counts, though the agent has not reported it yet', async () => {
+    const storage = { label: 'root', path: '/', total_mb: 100_000, available_mb: 60_000 };
+    const agent = await world.host('hosta', {
+      capacity: softwareCapacity({
+        host: { cpu_cores: 8, mem_mb: 16_384, storage: [storage] },
+        effective_settings: {
+          encoder: 'openh264',
+          home_root: '/homes',
+          idle_timeout_secs: '120',
+          app_boot_timeout_secs: '300',
+          abr_floor_kbps: '',
+        },
+      }),
+    });
+    const overrides = {
+      idle_timeout_secs: 45,
+      app_boot_timeout_secs: 7,
+      abr_floor_kbps: 1_234,
+      home_root: '/srv/homes',
+    };
+    const path = `/v1/admin/hosts/${agent.hostId}/settings`;
+    expect((await world.call(world.people.admin, 'PATCH', path, { body: { overrides } })).status).toBe(200);
+
+    const app = await world.app({ managed_home: true });
+    const { body } = await world.launch(world.people.alice, app);
+    await world.until(body.session.id, 'running');
+    const assigned = agent.commands.find((command) => command.type === 'session_assign');
+    expect(assigned).toMatchObject({ idle_timeout_secs: 45, app_boot_timeout_secs: 7 });
+    expect(assigned?.app.home?.ref).toMatch(/^\/srv\/homes\//);
+    const row = await world.plane.platform.database.db
+      .selectFrom('sessions')
+      .select('stream_launch_floor_kbps')
+      .where('id', '=', body.session.id)
+      .executeTakeFirstOrThrow();
+    expect(row.stream_launch_floor_kbps).toBe(1_234);
+  });
+
+  test('a saved setting that counts only after a restart, and an emptied home root, wait for the agent', async () => {
+    const agent = await world.host('hosta');
+    await world.plane.platform.database.db
+      .updateTable('hosts')
+      .set({ settings_overrides: JSON.stringify({ encoder: 'nvenc', home_root: '' }) })
+      .execute();
+    const { body } = await world.launch(world.people.alice, await world.app({ managed_home: true }));
+    expect(body.session.host_id).toBe(agent.hostId);
+    const row = await world.plane.platform.database.db
+      .selectFrom('sessions')
+      .innerJoin('storage_homes', 'storage_homes.host_id', 'sessions.host_id')
+      .select(['sessions.encoder', 'storage_homes.ref'])
+      .executeTakeFirstOrThrow();
+    expect(row.encoder).toBe('openh264');
+    expect(row.ref).toMatch(/^\/var\/lib\/service-agent\/homes\//);
+  });
+
   describe('rows of the admission, in their order', () => {
     test.each([
       ['no app_id', {}],

@@ -121,7 +121,7 @@ export function assignmentOf(
 /**
  * The floor of the rate that its agent will keep, kbit/s: by the settings that are in force when the session starts,
  * whatever is changed later.
- * @param settings as the host reports them
+ * @param settings in force on the host
  */
 export function floorAtLaunch(
   settings: Serving['settings'],
@@ -138,7 +138,7 @@ export function floorAtLaunch(
   );
 }
 
-/** A knob in effect on the host, as its agent reports it; its default where that is missing or no value of it. */
+/** A knob in effect on the host; its default where that is missing or no value of it. */
 function inForce(settings: Serving['settings'], key: string): KnobValue {
   const knob = knobByKey.get(key);
   if (knob === undefined) throw new Error(`${key} is no host setting`);
