@@ -43,6 +43,20 @@ export function pathOf(request: IncomingMessage): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
+/** Path of a request as the router reads it; as it was sent where a part of it cannot be decoded. */
+export function decodedPathOf(request: IncomingMessage): string {
+  const parts = pathOf(request).split('/');
+  return parts.map(decodedOrAsIs).join('/');
+}
+
+function decodedOrAsIs(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** Takes an answer away from the framework, with the headers that every answer carries already on it. */
 export function takeOver(reply: FastifyReply): ServerResponse {
   reply.hijack();

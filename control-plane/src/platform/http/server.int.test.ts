@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { type ErrorCode, errorEnvelope, operations } from '@footlight/protocol/rest';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
@@ -113,6 +114,55 @@ describeDatabases('requests', (databases) => {
       const created = await app.call(admin, 'POST', '/v1/apps', { body: { name: 'Capitals' } });
       const answer = await app.call(admin, 'GET', `/v1/apps/${created.body.app.id.toUpperCase()}`);
       expect([answer.status, answer.body.app.id]).toEqual([200, created.body.app.id]);
+    });
+  });
+
+  describe("administrators' paths, declared or not", () => {
+    const declared = Object.values(operations).flatMap(({ path }) => path.split('/'));
+    const segment = fc.oneof(
+      fc.constantFrom(...declared, UNKNOWN_ID, '', '.', '%2e', '%zz', '%ff', 'x'.repeat(300)),
+      fc.string({ maxLength: 12 }).map(encodeURIComponent),
+    );
+    const path = fc
+      .tuple(
+        fc.constantFrom('/v1/admin', '/v1/%61dmin', '/v1/hosts'),
+        fc.array(segment, { maxLength: 4 }),
+        fc.constantFrom('', '?', '?limit=x&cursor=%zz', '?x=/v1/apps'),
+      )
+      .map(([root, segments, query]) => [root, ...segments].join('/') + query);
+    const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS');
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket' };
+    const expectStatus = (answer: Answer, status: number, what: string, code: ErrorCode) => {
+      const envelope = answer.text === '' ? code : answer.body?.error?.code;
+      expect([answer.status, envelope], what).toEqual([status, code]);
+    };
+
+    test('are 401 without a token in force, and 403 for a user, with any method and body', async () => {
+      const nobody = { ...alice, token: 'A'.repeat(43) };
+      await fc.assert(
+        fc.asyncProperty(path, method, fc.constantFrom({}, upgrade), async (url, verb, headers) => {
+          const what = `${verb} ${url}`;
+          const options = { headers, ...(verb !== 'GET' && verb !== 'HEAD' && { body: '{' }) };
+          for (const caller of [null, nobody])
+            expectStatus(await app.call(caller, verb, url, options), 401, what, 'unauthorized');
+          expectStatus(await app.call(alice, verb, url, options), 403, what, 'forbidden');
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    test.each([
+      ['GET', '/v1/admin', 404, 'not_found'],
+      ['GET', '/v1/admin/nothing', 404, 'not_found'],
+      ['DELETE', '/v1/admin/settings', 405, 'method_not_allowed'],
+      ['GET', '/v1/admin/%zz', 400, 'validation_failed'],
+    ] as const)('%s %s is %i for an administrator', async (verb, url, status, code) => {
+      expectRefusal(await app.call(admin, verb, url), status, code);
+    });
+
+    test('an old client is told so before its role', async () => {
+      const headers = { 'x-service-client-version': '1.0.0' };
+      expectRefusal(await app.call(alice, 'GET', '/v1/admin/nothing', { headers }), 426, 'client_too_old');
     });
   });
 

@@ -29,7 +29,7 @@ import { COMPRESS_FROM_BYTES, sendKept } from './kept-body.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './listeners.ts';
 import { MethodTable } from './methods.ts';
 import { decidePlainRequest } from './redirect.ts';
-import { bearerToken, isOverTls, parsePart, pathOf } from './request.ts';
+import { bearerToken, decodedPathOf, isOverTls, parsePart, pathOf } from './request.ts';
 import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import { limitPayload, SizedWebSocket } from './sized-socket.ts';
 
@@ -59,6 +59,8 @@ declare module 'fastify' {
 }
 /** Paths whose unknown parts are answered in the envelope and never with a page. */
 const API_PATH = /^\/(v1|agent|health)(\/|$)/;
+/** Paths below which everything, declared or not, is for administrators only. */
+const ADMIN_PATH = /^\/v1\/(admin|hosts)(\/|$)/;
 
 /** What the accounts feature brings in once it is built. */
 export interface CallerChecks {
@@ -127,7 +129,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     frameworkErrors: (error, request, reply) => {
       // No hook runs for a path that cannot be decoded, so the headers of every answer are set here.
       reply.headers(BARE_SECURITY_HEADERS);
-      answerError(error, request, reply as FastifyReply);
+      const answer = (refusal: unknown) => answerError(refusal, request, reply as FastifyReply);
+      admitToPath(request).then(() => answer(error), answer);
     },
   });
   fastify.decorateRequest(ADMITTED, null);
@@ -144,7 +147,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // Whatever the type says, bytes are bytes: each route reads its own body, or leaves it unread.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
   fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply));
-  fastify.setNotFoundHandler((request, reply) => {
+  fastify.setNotFoundHandler(async (request, reply) => {
+    await admitToPath(request);
     const path = pathOf(request.raw);
     const allowed = methods.allowed(path);
     if (allowed.length > 0)
@@ -192,7 +196,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       }
     }
     if (request.ws && !request.is404 && !request.routeOptions.config[UPGRADES]) {
-      return done(invalid('This address is not for WebSocket connections.'));
+      const refusal = invalid('This address is not for WebSocket connections.');
+      admitToPath(request).then(() => done(refusal), done);
+      return;
     }
     done();
   });
@@ -263,7 +269,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return undefined;
   }
 
-  async function callerOf(operation: Operation, request: FastifyRequest): Promise<Caller> {
+  /**
+   * Lets only administrators learn which paths below theirs exist and which methods they take.
+   * @throws ApiError 401, 426 or 403 for anybody else on such a path
+   */
+  async function admitToPath(request: Pick<FastifyRequest, 'raw'>): Promise<void> {
+    if (ADMIN_PATH.test(decodedPathOf(request.raw))) await callerOf({ auth: 'admin' }, request);
+  }
+
+  async function callerOf(
+    operation: Pick<Operation, 'auth' | 'versionGated'>,
+    request: Pick<FastifyRequest, 'raw'>,
+  ): Promise<Caller> {
     const token = bearerToken(request.raw.headers.authorization);
     if (token === null) throw new ApiError('unauthorized');
     if (!checks) throw new Error('the server has no way to look tokens up');
