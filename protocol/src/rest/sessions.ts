@@ -189,14 +189,14 @@ export type Signaling = z.output<typeof signaling>;
 
 const launchBody = body(launchFields);
 
-/** Bounds are not part of the schema: they are judged after the state of the session. */
+/** Only types are judged here. Bounds are not part of the schema: they are judged after the session's state. */
 const displayBody = body({
   render_width: z
-    .number()
+    .int()
     .optional()
     .describe('Width of the display that the app draws on, in pixels: even, from 16 to the launch width.'),
   render_height: z
-    .number()
+    .int()
     .optional()
     .describe('Height of that display, in pixels: even, from 16 to the launch height; only with its width.'),
   ui_scale: z
@@ -204,10 +204,10 @@ const displayBody = body({
     .optional()
     .describe('How large texts and controls are drawn, from 1.0 to 3.0; left out: as it is.'),
   stream_width: z
-    .number()
+    .int()
     .optional()
     .describe('Width of the picture, in pixels: with its height one of `stream.rungs`.'),
-  stream_height: z.number().optional().describe('Height of the picture, in pixels; only with its width.'),
+  stream_height: z.int().optional().describe('Height of the picture, in pixels; only with its width.'),
 });
 
 /** Values of `state` on the administrators' list. Another value is refused with its own code by the handler. */

@@ -66,15 +66,21 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
     expect(refusal(await display(world.people.admin, randomUUID(), {}))).toEqual([404, 'not_found']);
   });
 
-  test('malformed bodies are 400 before the session is looked for', async () => {
-    for (const body of [
-      { render_width: '1280' },
-      { render_width: null },
-      { width: 1280 },
-      [],
-      { ui_scale: true },
-    ])
-      expect(refusal(await display(alice, randomUUID(), body))).toEqual([400, 'validation_failed']);
+  test.each([
+    ['text for a number', { render_width: '1280' }],
+    ['null', { render_width: null }],
+    ['a fraction for an integer', { render_width: 1279.5, render_height: 720 }],
+    ['a fraction in a stream size', { stream_width: 1280, stream_height: 720.5 }],
+    ['a boolean', { ui_scale: true }],
+    ['an unknown key', { width: 1280 }],
+    ['no object', []],
+    ['malformed JSON', '{"ui_scale": 2'],
+  ])('%s: 400 before the session is looked for or its state is judged', async (_what, body) => {
+    const { id } = await world.running(alice, await world.app());
+    await world.call(alice, 'DELETE', `/v1/sessions/${id}`);
+    await world.until(id, 'stopped');
+    for (const target of [id, randomUUID()])
+      expect(refusal(await display(alice, target, body))).toEqual([400, 'validation_failed']);
   });
 
   test('a session that does not run is 409 before its values are judged', async () => {

@@ -22,7 +22,6 @@ describe('the values of a display change', () => {
     ['a render height alone', { render_height: 720 }, 'belong together'],
     ['a stream width alone', { stream_width: 1280 }, 'belong together'],
     ['an odd width', { render_width: 1281, render_height: 720 }, 'render_width'],
-    ['half a pixel', { render_width: 1280.5, render_height: 720 }, 'render_width'],
     ['less than 16', { render_width: 16, render_height: 14 }, 'render_height'],
     ['more than at launch', { render_width: 1922, render_height: 1080 }, 'render_width'],
     ['higher than at launch', { render_width: 1920, render_height: 1082 }, 'render_height'],
