@@ -65,6 +65,7 @@ async function run(
   config: AgentConfig,
   deps: { clock: typeof systemClock; random: typeof systemRandom; logger: Logger },
 ): Promise<number> {
+  for (const warning of config.warnings) deps.logger.warn({ warning }, 'config.warning');
   const notify = connectServiceManager(process.env);
   const agent = await Agent.start(config, deps);
   const status = () => statusOf(agent, config);

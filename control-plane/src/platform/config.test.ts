@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigRefused, loadConfig, readConfig } from './config.ts';
 import { parseDuration, parseListenAddress } from './config-values.ts';
+import { IGNORED_VARIABLES } from './ignored-variables.ts';
+import { VARIABLES } from './variables.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'footlight-config-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -17,6 +19,26 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
     throw error;
   }
 }
+
+/** The variables of the control plane, as the tables of the contract list them. */
+const CONTRACT_VARIABLES = `
+  DATABASE_URL SERVICE_DATA_DIR SERVICE_BUS_URL SERVICE_LOG_LEVEL SERVICE_METRICS_ADDR SERVICE_METRICS_TOKEN SERVICE_ENV
+  LISTEN_ADDR CONTROL_PORT SERVICE_TLS SERVICE_TLS_PORT SERVICE_TLS_ADDR SERVICE_TLS_DIR SERVICE_TLS_CERT SERVICE_TLS_KEY
+  SERVICE_TLS_HOSTS SERVICE_PUBLIC_HOST SERVICE_HTTP_REDIRECT SERVICE_TLS_REDIRECT_PORT SERVICE_ALLOWED_ORIGINS
+  SERVICE_TRUSTED_PROXIES PUBLIC_BASE_URL AUTH_TOKEN_TTL REGISTRATION_MODE
+  SERVICE_MIN_CLIENT_VERSION SERVICE_LATEST_CLIENT_VERSION SERVICE_SETUP_TOKEN_PATH BOOTSTRAP_ADMIN_EMAIL
+  BOOTSTRAP_ADMIN_USERNAME BOOTSTRAP_ADMIN_PASSWORD SERVICE_DEV_AGENT_AUTH SERVICE_DEV_AGENT_KEY_PATH
+  SERVICE_ARTWORK_DIR SERVICE_ARTWORK_PROVIDER SERVICE_ARTWORK_MAX_BYTES SERVICE_ARTWORK_SWEEP_INTERVAL
+  SERVICE_STEAMGRIDDB_API_KEY SERVICE_LIBRARY_SCAN_INTERVAL SERVICE_STEAM_APPDETAILS_LOOKUP SERVICE_LIBRARY_PROVIDERS
+  SERVICE_SECRET_KEY SERVICE_SECRET_KEY_PREVIOUS SERVICE_IMAGE_CATALOG_REPO SERVICE_IMAGE_CATALOG_PATH
+  SERVICE_IMAGE_CATALOG_BASE_URL SERVICE_IMAGE_REGISTRY_HOSTS SERVICE_SEED_FILE SERVICE_JOBS SERVICE_JOBS_TICK_SECS
+  SERVICE_JOBS_TIMEZONE SERVICE_JOBS_RUN_RETENTION SERVICE_JOBS_RUN_RETENTION_DAYS SERVICE_JOBS_CLAIM_TIMEOUT_SECS
+  SERVICE_STORAGE_PROVIDER SERVICE_PLACEMENT_POLICY SERVICE_VRAM_MIN_FREE_MB SERVICE_VRAM_INFLIGHT_ESTIMATE_MB
+  SERVICE_VRAM_STALENESS_SECS SERVICE_SESSION_GRACE_SECS SERVICE_ICE_SERVERS SERVICE_TELEMETRY_ROLLING_WINDOW
+  SERVICE_TELEMETRY_POSTMORTEM_RETENTION SERVICE_TELEMETRY_RETAIN_INTERVAL SERVICE_BENCH_APP SERVICE_ENROLLMENT_TOKEN
+`
+  .trim()
+  .split(/\s+/);
 
 describe('configuration from the environment', () => {
   test('needs nothing set', () => {
@@ -228,6 +250,27 @@ describe('configuration from the environment', () => {
   test('a proxy block wider than /8 is legal and warned about', () => {
     expect(readConfig({ SERVICE_TRUSTED_PROXIES: '10.0.0.0/7' }).warnings).toHaveLength(1);
     expect(readConfig({ SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' }).warnings).toHaveLength(0);
+  });
+
+  test('variables that have no effect in this version are named in one warning, without their values', () => {
+    const file = join(folder, 'metrics-token');
+    writeFileSync(file, 'hunter2');
+    const { warnings } = readConfig({
+      SERVICE_METRICS_ADDR: '127.0.0.1:9',
+      SERVICE_METRICS_TOKEN_FILE: file,
+      SERVICE_BENCH_APP: 'hunter2',
+      SERVICE_JOBS: '',
+    });
+    expect(warnings).toEqual([
+      'set, and without effect in this version: SERVICE_METRICS_ADDR (no metrics are served), SERVICE_METRICS_TOKEN (no metrics are served), SERVICE_BENCH_APP (encoders are not certified)',
+    ]);
+    expect(readConfig({}).warnings).toEqual([]);
+  });
+
+  test('every variable of the contract is either read or named as one without effect', () => {
+    const known = [...Object.keys(VARIABLES), ...Object.keys(IGNORED_VARIABLES)];
+    expect(CONTRACT_VARIABLES.filter((name) => !known.includes(name))).toEqual([]);
+    expect(new Set(known).size).toBe(known.length);
   });
 
   test('what is printed says where each value came from and never a secret', () => {

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { describeIgnored } from '@footlight/protocol/environment';
 import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../install-location.ts';
 import { HOUR_MS, MINUTE_MS } from './clock.ts';
 import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
+import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import type { SecretKeys } from './secret-keys.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
@@ -142,9 +144,13 @@ export function readConfig(environment: Environment): LoadedConfig {
   }
   problems.push(...contradictions(values));
   if (problems.length > 0) throw new ConfigRefused(problems);
-  const warnings = wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
-    (block) => `SERVICE_TRUSTED_PROXIES: ${block} is wider than /8`,
-  );
+  const ignored = describeIgnored(IGNORED_VARIABLES, environment);
+  const warnings = [
+    ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
+      (block) => `SERVICE_TRUSTED_PROXIES: ${block} is wider than /8`,
+    ),
+    ...(ignored === null ? [] : [ignored]),
+  ];
   const config = assemble(values);
   const inForce = defaultsInForce(config);
   return { config, lines: lines.map((line) => withDefault(line, inForce[line.name])), warnings };

@@ -4,9 +4,21 @@ import { join } from 'node:path';
 import { KNOBS, type KnobValue } from '@footlight/protocol/agent';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from './environment.ts';
+import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { knobBaseline, overlayKnobs, rateModeInForce } from './knobs.ts';
 
 const BASE = { SERVICE_CONTROL_URL: 'http://127.0.0.1:8080', SERVICE_NODE_NAME: 'host-1' };
+/** The variables of the agent, as the tables of the contract list them; those of its settings stand in KNOBS. */
+const CONTRACT_VARIABLES = `
+  SERVICE_ENROLLMENT_TOKEN SERVICE_CONTROL_URL SERVICE_FILE_TRANSFER SERVICE_FILE_TRANSFER_MAX_MB
+  SERVICE_AGENT_METRICS_ADDR SERVICE_CONTROL_CA SERVICE_CONTROL_FINGERPRINT SERVICE_NODE_NAME SERVICE_AGENT_STATE_DIR
+  SERVICE_AGENT_ORPHAN_SECS SERVICE_HOME_ROOT SERVICE_MOUNT_ROOTS SERVICE_ENCODE_SLOTS SERVICE_MEDIA_ADDRESSES
+  SERVICE_MEDIA_PORTS SERVICE_CONTAINER_NETWORK SERVICE_CONTAINER_ENGINE SERVICE_CONTAINER_RUNTIME
+  SERVICE_CONTAINER_ULIMITS SERVICE_APP_MEMORY_MB SERVICE_APP_PIDS SERVICE_APP_CPUS SERVICE_PROCESS_RUNTIME
+  SERVICE_PROCESS_UIDS SERVICE_AGENT_HEALTH_ADDR SERVICE_IMAGE_SOURCE_HOSTS SERVICE_LOG_LEVEL
+`
+  .trim()
+  .split(/\s+/);
 let dir: string;
 
 beforeAll(() => {
@@ -16,6 +28,34 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 describe('environment', () => {
+  test('variables that have no effect in this version are named in one warning, without their values', () => {
+    const env = {
+      ...BASE,
+      SERVICE_FILE_TRANSFER: '0',
+      SERVICE_LATENCY_PROBE: 'true',
+      SERVICE_MOUNT_ROOTS: '',
+    };
+    expect(readConfig(env).warnings).toEqual([
+      'set, and without effect in this version: SERVICE_FILE_TRANSFER (files are not transferred), SERVICE_LATENCY_PROBE (the setting is kept and not used)',
+    ]);
+    expect(readConfig(BASE).warnings).toEqual([]);
+  });
+
+  test('every variable of the contract is either read or named as one without effect', () => {
+    const read = new Set<string>();
+    readConfig(
+      new Proxy<Record<string, string>>(BASE, {
+        get: (env, name) => {
+          read.add(String(name));
+          return env[String(name)];
+        },
+      }),
+    );
+    const contract = [...CONTRACT_VARIABLES, ...KNOBS.map(({ env_var }) => env_var)];
+    expect(contract.filter((name) => !read.has(name) && !(name in IGNORED_VARIABLES))).toEqual([]);
+    expect(Object.keys(IGNORED_VARIABLES).filter((name) => !contract.includes(name))).toEqual([]);
+  });
+
   test('defaults', () => {
     expect(readConfig(BASE)).toMatchObject({
       nodeName: 'host-1',

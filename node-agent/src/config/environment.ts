@@ -9,7 +9,9 @@ import {
   NODE_NAME_PATTERN,
   parseKnobText,
 } from '@footlight/protocol/agent';
+import { describeIgnored } from '@footlight/protocol/environment';
 import ipaddr from 'ipaddr.js';
+import { IGNORED_VARIABLES } from './ignored-variables.ts';
 
 const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -65,6 +67,8 @@ export interface AgentConfig {
   logLevel: string;
   /** Knobs that the environment sets; the others have their defaults. */
   knobs: Record<string, KnobValue>;
+  /** Sentences about values that are legal and probably not meant. */
+  warnings: string[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -80,6 +84,7 @@ export function readConfig(env: Environment): AgentConfig {
   const read = (name: string): string | null => readVariable(env, name);
   const stateDir = absolutePath(read, 'SERVICE_AGENT_STATE_DIR') ?? '/var/lib/service-agent';
   const [healthHost, healthPort] = healthAddress(read);
+  const ignored = describeIgnored(IGNORED_VARIABLES, env);
   return {
     controlUrl: controlUrl(read),
     controlCa: certificates(read),
@@ -111,6 +116,7 @@ export function readConfig(env: Environment): AgentConfig {
     imageSourceHosts: hosts(read, 'SERVICE_IMAGE_SOURCE_HOSTS'),
     logLevel: oneOf(read, 'SERVICE_LOG_LEVEL', LOG_LEVELS) ?? 'info',
     knobs: knobs(read),
+    warnings: ignored === null ? [] : [ignored],
   };
 }
 
