@@ -122,15 +122,18 @@ async function main() {
   await prepare({ packages: checkPackages, say });
 
   const runId = randomBytes(8).toString('hex');
+  const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
+  const deadlocks = path.join(scratch, 'deadlocks');
   const env = {
     ...process.env,
     FOOTLIGHT_TEST_RUN: runId,
+    FOOTLIGHT_TEST_DEADLOCKS: deadlocks,
     CI: '1',
     ...(long ? { FOOTLIGHT_LONG: '1' } : {}),
   };
   const look = () => lookAround(`FOOTLIGHT_TEST_RUN=${runId}`);
   const before = look();
-  const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
+  let logged = '';
   try {
     if (long) {
       for (const drill of drills.filter((d) => named.length === 0 || named.includes(d.name))) {
@@ -154,9 +157,18 @@ async function main() {
       );
       for (const [name, words] of Object.entries(suites)) await vitest(name, words, env, scratch);
     }
+    if (existsSync(deadlocks)) logged = readFileSync(deadlocks, 'utf8');
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+
+  total[logged === '' ? 'passed' : 'failed']++;
+  say(
+    logged === ''
+      ? 'ok     the log of Postgres shows no deadlock'
+      : `FAILED the log of Postgres shows no deadlock:\n${logged}`,
+  );
+  if (logged !== '') problems.push('the log of Postgres shows deadlocks');
 
   const left = whatIsLeft(before, look());
   total[left.length === 0 ? 'passed' : 'failed']++;

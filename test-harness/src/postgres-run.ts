@@ -2,7 +2,12 @@
  * Global set-up of a test run: one Postgres server for all workers, told to them by the environment. Suites that need
  * it make a database of their own; without this set-up each file starts its own server.
  */
+import { appendFile } from 'node:fs/promises';
 import { POSTGRES_URL_VARIABLE, startPostgres } from './postgres.ts';
+import { DeadlocksLogged } from './postgres-log.ts';
+
+/** Where `scripts/test` wants to read of deadlocks; unset: the run fails with their text. */
+const REPORT_VARIABLE = 'FOOTLIGHT_TEST_DEADLOCKS';
 
 export default async function setUp(): Promise<() => Promise<void>> {
   if (process.env[POSTGRES_URL_VARIABLE]) return async () => undefined;
@@ -10,6 +15,12 @@ export default async function setUp(): Promise<() => Promise<void>> {
   process.env[POSTGRES_URL_VARIABLE] = server.url;
   return async () => {
     delete process.env[POSTGRES_URL_VARIABLE];
-    await server.stop();
+    try {
+      await server.stop();
+    } catch (error) {
+      const report = process.env[REPORT_VARIABLE];
+      if (!(error instanceof DeadlocksLogged) || report === undefined) throw error;
+      await appendFile(report, `${error.message}\n`);
+    }
   };
 }

