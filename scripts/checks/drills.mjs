@@ -31,6 +31,24 @@ export const drills = [
     short: 'answers that take 5 s',
   },
   {
+    name: 'database-contention',
+    file: 'control-plane/src/contention.int.test.ts',
+    whole: 'everything that writes, at once, from two services on one Postgres for 60 s, without a deadlock',
+    short: '6 s',
+  },
+  {
+    name: 'simultaneous-launches',
+    file: 'control-plane/src/sessions/launch/simultaneous.int.test.ts',
+    whole: '60 launches at once by three people on 40 slots while agents report, 20 times',
+    short: 'twice',
+  },
+  {
+    name: 'start-together',
+    file: 'control-plane/src/start-together.int.test.ts',
+    whole: 'three control planes that start at the same moment on one Postgres, 50 times',
+    short: 'twice',
+  },
+  {
     name: 'login-timing',
     file: 'control-plane/src/accounts/login-timing.int.test.ts',
     whole: '200 pairs of logins, known and unknown',

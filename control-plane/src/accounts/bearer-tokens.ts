@@ -54,7 +54,7 @@ export function createBearerTokens(
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
   // A commit for each token would hold up everybody when many come back at once.
   const touch = readTogether(async (tokenIds: readonly string[]) => {
-    await touchTokens(database.db, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
+    await touchTokens(database, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
     return new Map<string, never>();
   });
 
@@ -67,7 +67,7 @@ export function createBearerTokens(
       do {
         deleted = await database.transaction(async (tx) => {
           await fence.check(tx);
-          return deleteDeadTokens(tx, expiredBeforeMs, JANITOR_BATCH);
+          return deleteDeadTokens(database, tx, expiredBeforeMs, JANITOR_BATCH);
         });
       } while (deleted === JANITOR_BATCH);
     },

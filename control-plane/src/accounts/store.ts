@@ -47,7 +47,7 @@ export async function holdVerifiedAccount(
     .select('id')
     .where('id', '=', account.id)
     .where('password_hash', '=', account.password_hash);
-  return (await database.forUpdate(query).executeTakeFirst()) !== undefined;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
 }
 
 /** @returns false when the stored hash is not the verified one any more; nothing is written then */
@@ -246,7 +246,7 @@ export async function isAdminPage(db: Executor, pageHash: string, nowMs: number)
 
 /** Sets last_used_at of those tokens whose last note is old enough. */
 export async function touchTokens(
-  db: Executor,
+  { db, skipLocked }: Pick<Database, 'db' | 'skipLocked'>,
   tokenIds: readonly string[],
   nowMs: number,
   minAgeMs: number,
@@ -254,9 +254,20 @@ export async function touchTokens(
   await db
     .updateTable('auth_tokens')
     .set({ last_used_at: nowMs })
-    .where('id', 'in', tokenIds)
-    .where((where) =>
-      where.or([where('last_used_at', 'is', null), where('last_used_at', '<=', nowMs - minAgeMs)]),
+    // One that is being revoked or deleted needs no note.
+    .where('id', 'in', (eb) =>
+      skipLocked(
+        eb
+          .selectFrom('auth_tokens as used')
+          .select('used.id')
+          .where('used.id', 'in', tokenIds)
+          .where((where) =>
+            where.or([
+              where('used.last_used_at', 'is', null),
+              where('used.last_used_at', '<=', nowMs - minAgeMs),
+            ]),
+          ),
+      ),
     )
     .execute();
 }
@@ -285,17 +296,27 @@ export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Pr
  * @param limit how many at once
  * @returns how many there were to delete
  */
-export async function deleteDeadTokens(tx: Tx, expiredBeforeMs: number, limit: number): Promise<number> {
+export async function deleteDeadTokens(
+  { skipLocked }: Pick<Database, 'skipLocked'>,
+  tx: Tx,
+  expiredBeforeMs: number,
+  limit: number,
+): Promise<number> {
   const result = await tx
     .deleteFrom('auth_tokens')
     .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('auth_tokens')
-        .select('id')
-        .where((where) =>
-          where.or([where('revoked_at', 'is not', null), where('expires_at', '<', expiredBeforeMs)]),
-        )
-        .limit(limit),
+      skipLocked(
+        eb
+          .selectFrom('auth_tokens as dead')
+          .select('dead.id')
+          .where((where) =>
+            where.or([
+              where('dead.revoked_at', 'is not', null),
+              where('dead.expires_at', '<', expiredBeforeMs),
+            ]),
+          )
+          .limit(limit),
+      ),
     )
     .executeTakeFirst();
   return Number(result.numDeletedRows);

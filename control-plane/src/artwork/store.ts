@@ -15,7 +15,7 @@ export async function findApp(db: Executor, appId: string): Promise<ArtworkApp |
 /** Holds the app's row, and with it the right to write its record, until the transaction ends. */
 export async function lockApp(database: Database, tx: Tx, appId: string): Promise<ArtworkApp | null> {
   const query = tx.selectFrom('apps').select(APP_COLUMNS).where('id', '=', appId);
-  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
 export async function findRecord(db: Executor, appId: string): Promise<RecordRow | null> {

@@ -1,6 +1,6 @@
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
 import { DAY_MS } from '../platform/clock.ts';
-import { flag, refusingTaken, type Tx } from '../platform/database/index.ts';
+import { flag, lockForRemoval, refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import type { KeptBody } from '../platform/http/kept-body.ts';
@@ -282,8 +282,8 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
             derived_tiles: tiles,
           });
         }
-        // A launch of a tile that is about to commit is waited for, and then seen.
-        await store.lockTiles(database, tx, appId);
+        // A launch of the app or of a tile that is about to commit is waited for, and then seen.
+        await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(database, tx, appId))]);
         if (await store.hasLiveSession(tx, appId)) {
           throw new ApiError('conflict', {
             message: 'A session of this app or of one of its tiles has not ended; stop it first.',
@@ -304,7 +304,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     },
 
     async grantFirstAdminApps(tx, userId) {
-      const appIds = await store.listFirstAdminApps(tx);
+      const appIds = await store.lockFirstAdminApps(database, tx);
       if (appIds.length === 0) return;
       for (const appId of appIds) {
         if (await holdsEntitlement(tx, appId, userId)) continue;

@@ -163,7 +163,7 @@ export async function findApp(db: Executor, appId: string): Promise<AppRow | nul
 /** Holds the app's row until the transaction ends, against launches and changes. */
 export async function lockApp(database: Database, tx: Tx, appId: string): Promise<AppRow | null> {
   const query = tx.selectFrom('apps').selectAll().where('id', '=', appId);
-  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
 export async function insertApp(tx: Tx, row: Insertable<AppsTable>): Promise<void> {
@@ -199,10 +199,10 @@ export function listTiles(tx: Tx, appId: string, limit: number): Promise<{ id: s
     .execute();
 }
 
-/** Holds the tiles of the app until the transaction ends, against launches. */
-export async function lockTiles(database: Database, tx: Tx, appId: string): Promise<void> {
+/** Holds the tiles of the app until the transaction ends. @returns their ids */
+export async function lockTiles(database: Database, tx: Tx, appId: string): Promise<string[]> {
   const query = tx.selectFrom('apps').select('id').where('parent_app_id', '=', appId).orderBy('id');
-  await database.forUpdate(query).execute();
+  return (await database.forNoKeyUpdate(query).execute()).map(({ id }) => id);
 }
 
 /** Whether a session that has not ended runs the app or one of its tiles. */
@@ -314,10 +314,10 @@ export async function adminExists(tx: Tx): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Apps of the seed file that wait for the first administrator. */
-export async function listFirstAdminApps(tx: Tx): Promise<string[]> {
-  const rows = await tx.selectFrom('apps').select('id').where('entitle_first_admin', '=', 1).execute();
-  return rows.map((row) => row.id);
+/** Apps of the seed file that wait for the first administrator, held until the transaction ends. */
+export async function lockFirstAdminApps(database: Database, tx: Tx): Promise<string[]> {
+  const query = tx.selectFrom('apps').select('id').where('entitle_first_admin', '=', 1).orderBy('id');
+  return (await database.forNoKeyUpdate(query).execute()).map((row) => row.id);
 }
 
 export async function clearFirstAdminApps(tx: Tx): Promise<void> {

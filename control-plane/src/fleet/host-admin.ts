@@ -1,6 +1,7 @@
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { SECOND_MS, sleep } from '../platform/clock.ts';
 import { bool, flag } from '../platform/database/codec.ts';
+import { lockForRemoval } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import { ApiError } from '../platform/errors.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
@@ -83,6 +84,8 @@ export class HostAdmin {
       if (this.#links.isConnected(id) || host.status !== 'offline') {
         throw new ApiError('conflict', { message: 'The host is connected; stop its agent first.' });
       }
+      // A launch that holds one of its GPUs is waited for, and then seen.
+      await lockForRemoval(tx, 'hosts', [id]);
       if ((await this.#links.handlers.countLiveSessions(tx, id)) > 0) {
         throw new ApiError('conflict', { message: 'Sessions are still on this host.' });
       }

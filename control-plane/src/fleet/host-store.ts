@@ -40,7 +40,7 @@ export async function nodeCredentials(
 }
 
 const lockedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
-  locks.forUpdate(db.selectFrom('hosts').selectAll().where('id', '=', id)),
+  locks.forNoKeyUpdate(db.selectFrom('hosts').selectAll().where('id', '=', id)),
 );
 
 /** Reads a host and holds its row until the transaction ends. */
@@ -64,7 +64,7 @@ const CLAIMED_COLUMNS = [
 export type ClaimedHost = Pick<HostsTable, (typeof CLAIMED_COLUMNS)[number]>;
 
 const claimedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
-  locks.forUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', '=', id)),
+  locks.forNoKeyUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', '=', id)),
 );
 
 /** Reads a host that registers and holds its row until the transaction ends. */
@@ -79,7 +79,7 @@ export function claimHostByName(
   nodeName: string,
 ): Promise<ClaimedHost | undefined> {
   return database
-    .forUpdate(tx.selectFrom('hosts').select(CLAIMED_COLUMNS).where('node_name', '=', nodeName))
+    .forNoKeyUpdate(tx.selectFrom('hosts').select(CLAIMED_COLUMNS).where('node_name', '=', nodeName))
     .executeTakeFirst();
 }
 
@@ -107,7 +107,7 @@ export function listHosts(db: Executor, limit: number, after: PageKey | null): P
 }
 
 const lockedCapacity = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
-  locks.forUpdate(
+  locks.forNoKeyUpdate(
     db
       .selectFrom('hosts')
       .select([...CAPACITY_COLUMNS, 'console_config'])
@@ -293,8 +293,13 @@ export async function setPendingRestart(
 }
 
 /** At boot: no socket of a former process is open any more. */
-export async function markAllOffline(db: Executor): Promise<void> {
-  await db.updateTable('hosts').set({ status: 'offline' }).where('status', '!=', 'offline').execute();
+export async function markAllOffline(database: Database): Promise<void> {
+  await database.transaction(async (tx) => {
+    const online = tx.selectFrom('hosts').select('id').where('status', '!=', 'offline').orderBy('id');
+    // Another process may be writing heartbeats of them.
+    await database.forNoKeyUpdate(online).execute();
+    await tx.updateTable('hosts').set({ status: 'offline' }).where('status', '!=', 'offline').execute();
+  });
 }
 
 /** What one host said since the last write; null: nothing of that kind. */

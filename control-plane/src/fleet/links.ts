@@ -9,7 +9,7 @@ import {
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus.ts';
 import { SECOND_MS } from '../platform/clock.ts';
-import type { Tx } from '../platform/database/index.ts';
+import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Admission, OpenNames } from './admission.ts';
 import { ConfigPush } from './config-push.ts';
@@ -19,7 +19,7 @@ import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from 
 import { type HostNews, hostSubject } from './news.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
 import { Pulse, type SampledGpu } from './pulse.ts';
-import { type RegistrationOutcome, register } from './registration.ts';
+import { type RegistrationOutcome, register, rowsOfRegistration } from './registration.ts';
 import type { CapacityMessage, OrderedMessage, ReportMessage } from './report-run.ts';
 import { ReportSequence } from './report-sequence.ts';
 import { NOTHING_STORED, type StoredCapacity, storeCapacity, untilStored } from './storing.ts';
@@ -97,8 +97,8 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#handlers = handlers;
   }
 
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#batch.run(work);
+  write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#batch.run(rows, work);
   }
 
   /** @throws when the composition forgot them */
@@ -109,7 +109,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   /** Before the first socket: connections of a former process are gone. */
   async start(): Promise<void> {
-    await markAllOffline(this.#platform.database.db);
+    await markAllOffline(this.#platform.database);
   }
 
   /** Tells every agent to come back in a moment. No host and no session changes by it. */
@@ -168,7 +168,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     }
     const displaced = admission.kind === 'known' ? await this.#displace(admission.hostId) : null;
     const outcome = await this.#batch
-      .run((tx) =>
+      .run(rowsOfRegistration(admission, message), (tx) =>
         register(
           tx,
           { database: this.#platform.database, random: this.#platform.random, handlers: this.handlers },
@@ -412,7 +412,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     memory.hasConsole = null;
     let stored = null as StoredCapacity | null;
     const write = async () => {
-      stored = await this.#batch.run((tx) => storeCapacity(tx, this.#platform, hostId, report));
+      stored = await this.#batch.run({ hosts: [hostId], gpusOfHosts: [hostId] }, (tx) =>
+        storeCapacity(tx, this.#platform, hostId, report),
+      );
     };
     const done = await untilStored(this.#platform, () => link.isOpen, [report], write);
     if (!done || this.#current(link) !== memory) return;
@@ -477,7 +479,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   async #markOffline(hostId: string, link: AgentLink): Promise<void> {
     try {
-      await this.#batch.run((tx) => markOffline(tx, hostId, link.connectionId));
+      await this.#batch.run({ hosts: [hostId] }, (tx) => markOffline(tx, hostId, link.connectionId));
     } catch (error) {
       this.#platform.logger.error({ event: 'host.not_marked_offline', err: error, host_id: hostId });
     }

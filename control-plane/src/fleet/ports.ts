@@ -7,6 +7,7 @@ import type {
   SessionTraceEvent,
 } from '@footlight/protocol/agent';
 import type { Tx } from '../platform/database/database.ts';
+import type { RowsToLock } from '../platform/database/index.ts';
 
 /** The host whose agent registers, as far as the reconciliation of its sessions cares. */
 export interface RegisteringHost {
@@ -113,9 +114,10 @@ export interface Fleet {
   /**
    * Runs a short write in the transaction that all writes of this turn share: what a thousand agents say at once is
    * one commit.
+   * @param rows what `work` changes; it is locked before
    * @param work awaits only the database; may be run again after a rollback
    */
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Sends a command to the host's agent and waits for its ack; never rejects. */
   command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult>;
   /** @returns false: not connected, or the send queue is full */

@@ -1,5 +1,6 @@
 import type { Heartbeat } from '@footlight/protocol/agent';
 import { type Clock, SECOND_MS, type Timer } from '../platform/clock.ts';
+import type { RowsToLock } from '../platform/database/index.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type HostPulse, type VramPulse, writePulses } from './host-store.ts';
 import type { TurnBatch } from './turn-batch.ts';
@@ -67,7 +68,7 @@ export class Pulse {
     this.#hosts.clear();
     this.#samples.clear();
     this.#writing = this.#batch
-      .run((tx) => writePulses(tx, hosts, samples))
+      .run(rowsOf(hosts, samples), (tx) => writePulses(tx, hosts, samples))
       .catch((error: unknown) => this.#logger.warn({ event: 'heartbeats.not_written', err: error }))
       .finally(() => {
         this.#writing = null;
@@ -97,3 +98,8 @@ export class Pulse {
     }, SECOND_MS);
   }
 }
+
+const rowsOf = (hosts: readonly HostPulse[], samples: readonly VramPulse[]): RowsToLock => ({
+  hosts: hosts.map(({ hostId }) => hostId),
+  gpus: samples.map(({ gpuId }) => gpuId),
+});

@@ -1,6 +1,7 @@
 import type { Register } from '@footlight/protocol/agent';
 import { bool, toJson } from '../platform/database/codec.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
+import { lockRows, type RowsToLock } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import type { Random } from '../platform/random.ts';
@@ -50,6 +51,14 @@ export type RegistrationOutcome =
   /** The record changed between the upgrade and the registration. */
   | { kind: 'gone'; why: string };
 
+/** What `register` changes; null where only the registration itself finds out whose record it is. */
+export function rowsOfRegistration(admission: Admission, message: Register): RowsToLock | null {
+  if (admission.kind !== 'known') return null;
+  const hosts = [admission.hostId];
+  const sessions = message.sessions.map(({ session_id }) => session_id);
+  return { hosts, sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts };
+}
+
 /**
  * Registers an agent, inside a transaction: the record is made or taken over, everything that a former connection
  * reported is reset, and the sessions are reconciled with what the agent holds. Placements see the host only after
@@ -64,6 +73,11 @@ export async function register(
   if (claimed.kind === 'gone') return claimed;
   const { host, secret, isNew } = claimed;
   const { message, connectionId, nowMs } = facts;
+  if (rowsOfRegistration(facts.admission, message) === null) {
+    const hosts = [host.id];
+    const sessions = message.sessions.map(({ session_id }) => session_id);
+    await lockRows(tx, { sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts });
+  }
   const sameBoot = host.boot_id === message.boot_id;
   const standing = decideHostStatus(
     { status: host.status, drainIntent: bool(host.drain_intent) },

@@ -23,7 +23,7 @@ describeDatabases('writes of one turn', (databases) => {
   afterAll(() => database.close());
 
   const lease = (name: string) =>
-    batch.run(async (tx) => {
+    batch.run({}, async (tx) => {
       await tx.insertInto('leases').values({ name, holder: 'test', fence: 1, expires_at: 1 }).execute();
       return name;
     });
@@ -53,9 +53,21 @@ describeDatabases('writes of one turn', (databases) => {
         return Promise.reject(away);
       },
     });
-    const outcomes = await Promise.allSettled(['h', 'i', 'j'].map((name) => stranded.run(async () => name)));
+    const outcomes = await Promise.allSettled(
+      ['h', 'i', 'j'].map((name) => stranded.run({}, async () => name)),
+    );
     expect(outcomes).toEqual(Array(3).fill({ status: 'rejected', reason: away }));
     expect(tries).toBe(1);
+  });
+
+  test('whose rows are not known before have a transaction of their own, in their turn', async () => {
+    transactions = 0;
+    const order: string[] = [];
+    const jobs = ([{}, null, {}] as const).map((rows, n) =>
+      batch.run(rows, async () => void order.push(`${n} in ${transactions}`)),
+    );
+    await Promise.all(jobs);
+    expect(order).toEqual(['0 in 1', '1 in 2', '2 in 3']);
   });
 
   test('that come while a batch runs form the next one, in order', async () => {

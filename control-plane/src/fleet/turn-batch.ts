@@ -1,5 +1,6 @@
 import { sleep, systemClock } from '../platform/clock.ts';
-import { type Database, isDown, type Tx } from '../platform/database/index.ts';
+import { type Database, isDown, lockRows, type RowsToLock, type Tx } from '../platform/database/index.ts';
+import { joinRows } from '../platform/database/row-locks.ts';
 
 /** More than this in one transaction would hold the write lock noticeably long. */
 const MAX_BATCH = 128;
@@ -10,6 +11,8 @@ const ENOUGH = 64;
 
 interface Job {
   work: (tx: Tx) => Promise<unknown>;
+  /** null: not known before; then it shares its transaction with no other. */
+  rows: RowsToLock | null;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -18,7 +21,8 @@ interface Job {
  * Runs writes that arrive together in one transaction: when a thousand agents come back at once, a transaction each
  * would cost more than their registrations. The first after a rest waits for the end of its turn of the event loop;
  * those that follow it closely gather. Batches run one after the other, jobs in order of arrival. A job that fails
- * takes only itself down: the others are run again on their own.
+ * takes only itself down: the others are run again on their own. The rows of all jobs are locked first: each job alone
+ * locks in order, but not one after the other.
  */
 export class TurnBatch {
   readonly #database: Database;
@@ -30,12 +34,13 @@ export class TurnBatch {
   }
 
   /**
+   * @param rows what `work` changes; null: not known before, so it gets a transaction of its own in its turn
    * @param work awaits only the database; may be run again after a rollback
    * @throws what `work` throws, or the database
    */
-  run<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  run<T>(rows: RowsToLock | null, work: (tx: Tx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+      this.#waiting.push({ rows, work, resolve: resolve as (value: unknown) => void, reject });
       this.#running ??= this.#drain();
     });
   }
@@ -49,15 +54,21 @@ export class TurnBatch {
     // Frames of other sockets that are readable in this turn join the batch.
     await nextTurn();
     while (this.#waiting.length > 0) {
-      await this.#together(this.#waiting.splice(0, MAX_BATCH));
+      await this.#together(this.#waiting.splice(0, this.#lengthOfBatch()));
       await (this.#waiting.length < ENOUGH ? sleep(systemClock, GATHER_MS) : nextTurn());
     }
     this.#running = null;
   }
 
+  #lengthOfBatch(): number {
+    const alone = this.#waiting.findIndex(({ rows }) => rows === null);
+    return alone === -1 ? MAX_BATCH : Math.min(MAX_BATCH, Math.max(1, alone));
+  }
+
   async #together(jobs: Job[]): Promise<void> {
     try {
       const results = await this.#database.transaction(async (tx) => {
+        await lockRows(tx, joinRows(jobs.map(({ rows }) => rows ?? {})));
         const values: unknown[] = [];
         for (const job of jobs) values.push(await job.work(tx));
         return values;

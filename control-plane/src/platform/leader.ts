@@ -75,7 +75,7 @@ export function createLeader(deps: {
         const now = clock.nowMs();
         const expiresAtMs = now + LEASE_MS;
         const row = await database
-          .forUpdate(tx.selectFrom('leases').selectAll().where('name', '=', name))
+          .forNoKeyUpdate(tx.selectFrom('leases').selectAll().where('name', '=', name))
           .executeTakeFirst();
         if (!row) {
           await tx.insertInto('leases').values({ name, holder, fence: 1, expires_at: expiresAtMs }).execute();
@@ -115,7 +115,7 @@ export function createLeader(deps: {
     number,
     async check(tx) {
       const row = await database
-        .forUpdate(tx.selectFrom('leases').select(['holder', 'fence']).where('name', '=', lease))
+        .forNoKeyUpdate(tx.selectFrom('leases').select(['holder', 'fence']).where('name', '=', lease))
         .executeTakeFirst();
       if (row?.holder !== holder || row.fence !== number) throw new LeaseLost(lease);
     },

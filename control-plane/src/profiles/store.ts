@@ -52,7 +52,7 @@ export async function deleteRung(tx: Tx, id: string): Promise<void> {
 /** Locks the rung against sessions that are about to record it. @returns whether it is there */
 export async function lockRung(database: Database, tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
-  return (await database.forUpdate(query).executeTakeFirst()) !== undefined;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
 }
 
 const heldRungs = statement((db, { ids }: { ids: readonly string[] }, _values, { forShare }) =>
@@ -111,7 +111,7 @@ export async function lockLaunchProfile(
   id: string,
 ): Promise<LaunchProfileRow | null> {
   const query = tx.selectFrom('launch_profiles').selectAll().where('id', '=', id);
-  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
 /** Chains by launch profile, best rung first. @param only null: of all */
@@ -239,7 +239,7 @@ export async function lockUserProfiles(
     .where('id', 'in', known)
     .where('visibility', '=', 'user')
     .orderBy('id');
-  return new Set((await database.forUpdate(query).execute()).map((row) => row.id));
+  return new Set((await database.forNoKeyUpdate(query).execute()).map((row) => row.id));
 }
 
 /** The first rung of every launch profile that has one. */

@@ -264,8 +264,8 @@ const selectLimits = (db: Executor, { userIds }: UserIds) =>
 
 const limits = statement(selectLimits);
 /** In the order of their ids, so that two launches never wait in a ring. */
-const lockedLimits = statement((db, lists: UserIds, _values, { forUpdate }) =>
-  forUpdate(selectLimits(db, lists)),
+const lockedLimits = statement((db, lists: UserIds, _values, { forNoKeyUpdate }) =>
+  forNoKeyUpdate(selectLimits(db, lists)),
 );
 
 /** What any of these users may launch of these apps. */
@@ -336,5 +336,5 @@ const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 export async function lockGpus(database: Database, tx: Tx, gpuIds: readonly string[] | null): Promise<void> {
   let query = tx.selectFrom('gpus').select('id').orderBy('id');
   if (gpuIds !== null) query = query.where('id', 'in', gpuIds.length === 0 ? [''] : gpuIds);
-  await database.forUpdate(query).execute();
+  await database.forNoKeyUpdate(query).execute();
 }

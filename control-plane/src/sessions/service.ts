@@ -94,7 +94,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const { fleet, settings, tokens } = deps;
   const bootAt = clock.monotonicMs();
   const live = new LiveSessions();
-  const transitions = createTransitions(platform, live, (work) => fleet.write(work));
+  const transitions = createTransitions(platform, live, (rows, work) => fleet.write(rows, work));
   const driver = createDriver(platform, { fleet, live, transitions, bootAt });
   const launcher = createLauncher(platform, { settings, tokens });
   const streams = createEventStreams(platform);

@@ -24,6 +24,15 @@ export async function loadSession(db: Executor, id: string): Promise<SessionRow 
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+const lockedSession = statement((db, _lists: NoLists, { id }: { id: string }, { forNoKeyUpdate }) =>
+  forNoKeyUpdate(db.selectFrom('sessions').selectAll().where('id', '=', id)),
+);
+
+/** Reads a session and holds its row until the transaction ends. */
+export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
+  return (await lockedSession(tx, {}, { id }))[0];
+}
+
 /** The row only if it belongs to the user; what another person's id answers is then the same as an unknown one. */
 export async function loadOwnSession(
   db: Executor,
@@ -419,17 +428,19 @@ async function releaseSlots(tx: Tx, gpuId: string, slots: number): Promise<void>
 
 /** Gives a final row what it misses. Each field is set only where it is null, so a repeat changes nothing. */
 export async function setLateFields(tx: Executor, id: string, fields: LateFields): Promise<boolean> {
-  let changed = false;
-  for (const [column, value] of Object.entries(fields) as [keyof LateFields, string | number][]) {
-    const result = await tx
-      .updateTable('sessions')
-      .set({ [column]: value })
-      .where('id', '=', id)
-      .where(column, 'is', null)
-      .executeTakeFirst();
-    changed ||= result.numUpdatedRows > 0n;
-  }
-  return changed;
+  const given = Object.entries(fields) as [keyof LateFields, string | number][];
+  if (given.length === 0) return false;
+  const result = await tx
+    .updateTable('sessions')
+    .set(
+      Object.fromEntries(
+        given.map(([column, value]) => [column, sql`coalesce(${sql.ref(column)}, ${value})`]),
+      ),
+    )
+    .where('id', '=', id)
+    .where((eb) => eb.or(given.map(([column]) => eb(column, 'is', null))))
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
 }
 
 type DetailOfHost = { hostId: string; detail: string; nowMs: number };

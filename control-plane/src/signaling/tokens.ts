@@ -66,7 +66,18 @@ export function createSignalingTokens(
     },
 
     async sweep(tx) {
-      await tx.deleteFrom('signaling_tokens').where('expires_at', '<=', clock.nowMs()).execute();
+      await tx
+        .deleteFrom('signaling_tokens')
+        // Those that go with their session just now need no sweep.
+        .where('token_hash', 'in', (eb) =>
+          database.skipLocked(
+            eb
+              .selectFrom('signaling_tokens as old')
+              .select('old.token_hash')
+              .where('old.expires_at', '<=', clock.nowMs()),
+          ),
+        )
+        .execute();
     },
   };
 }

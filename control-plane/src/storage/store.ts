@@ -1,4 +1,4 @@
-import type { Executor, Tx } from '../platform/database/index.ts';
+import type { Database, Executor, Tx } from '../platform/database/index.ts';
 import type { StorageHomesTable } from '../platform/database/tables/sessions.ts';
 
 /** The home of one user and app on one host, if there is one. */
@@ -24,6 +24,22 @@ export async function hasHome(
   return home !== undefined && home.gc_after === null;
 }
 
+/** Locks the homes that these users have for these apps, in the order in which all transactions lock homes. */
+export async function lockHomes(
+  { forNoKeyUpdate }: Pick<Database, 'forNoKeyUpdate'>,
+  tx: Tx,
+  owners: readonly { userId: string; appId: string }[],
+): Promise<void> {
+  const of = (key: 'userId' | 'appId') => [...new Set(owners.map((owner) => owner[key]))];
+  const query = tx
+    .selectFrom('storage_homes')
+    .select('id')
+    .where('user_id', 'in', of('userId'))
+    .where('app_id', 'in', of('appId'))
+    .orderBy('id');
+  await forNoKeyUpdate(query).execute();
+}
+
 /** Marks a home as used now, which also revives one that was given up. */
 export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<void> {
   await tx
@@ -47,8 +63,12 @@ export async function insertHome(tx: Tx, home: StorageHomesTable): Promise<void>
   await tx.insertInto('storage_homes').values(home).execute();
 }
 
-/** Stores the size that the agent measured at the end of a session. */
+/**
+ * Stores the size that the agent measured at the end of a session. A home that a launch is taking at this moment is
+ * passed over: the end of that session tells a newer size.
+ */
 export async function storeHomeSize(
+  { skipLocked }: Pick<Database, 'skipLocked'>,
   tx: Tx,
   key: { userId: string; appId: string; hostId: string },
   bytes: number,
@@ -56,9 +76,16 @@ export async function storeHomeSize(
   await tx
     .updateTable('storage_homes')
     .set({ bytes_used: bytes })
-    .where('user_id', '=', key.userId)
-    .where('app_id', '=', key.appId)
-    .where('host_id', '=', key.hostId)
+    .where('id', 'in', (eb) =>
+      skipLocked(
+        eb
+          .selectFrom('storage_homes as home')
+          .select('home.id')
+          .where('home.user_id', '=', key.userId)
+          .where('home.app_id', '=', key.appId)
+          .where('home.host_id', '=', key.hostId),
+      ),
+    )
     .execute();
 }
 

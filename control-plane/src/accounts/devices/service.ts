@@ -1,5 +1,5 @@
 import type { Body, Device, Success } from '@footlight/protocol/rest';
-import { instant, toJson } from '../../platform/database/index.ts';
+import { instant, lockForRemoval, toJson } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -75,6 +75,7 @@ export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stop
         // A launch from this device either comes before and is found here, or comes after and finds no device.
         await lockDeviceOwner(database, tx, caller.userId);
         if ((await findOwnDevice(tx, caller.userId, id)) === undefined) throw notYours();
+        await lockForRemoval(tx, 'devices', [id]);
         const live = await listLiveSessions(tx, id);
         // While the tokens still name the device.
         await revokeDeviceTokens(tx, id, clock.nowMs());

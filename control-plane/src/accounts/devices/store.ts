@@ -7,6 +7,7 @@ import {
   flag,
   fromJson,
   instant,
+  lockForRemoval,
   statement,
   type Tx,
 } from '../../platform/database/index.ts';
@@ -80,13 +81,11 @@ async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Prom
     .limit(FORGET_BATCH)
     .execute();
   if (beyond.length === 0) return;
+  const ids = beyond.map((row) => row.id);
+  await lockForRemoval(tx, 'devices', ids);
   await tx
     .deleteFrom('devices')
-    .where(
-      'id',
-      'in',
-      beyond.map((row) => row.id),
-    )
+    .where('id', 'in', ids)
     .where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -171,7 +170,7 @@ export async function updateOwnDevice(
 
 /** Holds the account's row until the transaction ends, as every launch of that account does. */
 export async function lockDeviceOwner(database: Database, tx: Tx, userId: string): Promise<void> {
-  await database.forUpdate(tx.selectFrom('users').select('id').where('id', '=', userId)).execute();
+  await database.forNoKeyUpdate(tx.selectFrom('users').select('id').where('id', '=', userId)).execute();
 }
 
 /** Sessions launched from the device that have not ended. */

@@ -19,7 +19,7 @@ export async function lockUiPreferences(database: Database, tx: Tx, userId: stri
     .onConflict((conflict) => conflict.column('user_id').doNothing())
     .execute();
   const query = tx.selectFrom('user_preferences').select('ui_preferences').where('user_id', '=', userId);
-  return fromJson((await database.forUpdate(query).executeTakeFirstOrThrow()).ui_preferences);
+  return fromJson((await database.forNoKeyUpdate(query).executeTakeFirstOrThrow()).ui_preferences);
 }
 
 /** @param document JSON object */

@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../platform/database/index.ts';
+import { type Database, lockForRemoval, type Tx } from '../../platform/database/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import { takesLastAdmin } from './last-admin.ts';
 import { countOtherAdmins, deleteUser, hasActiveSession, lockUser } from './store.ts';
@@ -27,6 +27,7 @@ export async function removeUser(
   const standing = { role: user.role, disabled: user.disabled_at !== null };
   if (takesLastAdmin(standing, null, await countOtherAdmins(tx, userId))) return { kind: 'last_admin' };
   if (await hasActiveSession(tx, userId)) return { kind: 'active_session' };
+  await lockForRemoval(tx, 'users', [userId]);
   await orphanHomes(tx, 'user_id', userId, nowMs);
   await deleteUser(tx, userId);
   return { kind: 'removed', username: user.username };

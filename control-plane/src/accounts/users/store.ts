@@ -74,7 +74,7 @@ export async function lockUser(
     .select(['id', 'username', 'role', 'disabled_at'])
     .where('id', '=', id)
     .where('internal', '=', 0);
-  return database.forUpdate(query).executeTakeFirst();
+  return database.forNoKeyUpdate(query).executeTakeFirst();
 }
 
 export async function updateUser(tx: Tx, id: string, columns: Updateable<UsersTable>): Promise<void> {

@@ -102,7 +102,7 @@ export function createEntitlements(platform: Platform): Entitlements {
         if (app === null) {
           throw new ApiError('not_found', { message: `No app has the library provider ${provider}.` });
         }
-        await store.deleteEntitlementsOf(tx, app.id);
+        await store.deleteEntitlementsOf(database, tx, app.id);
         if (mode !== 'none') {
           await store.insertAdminEntitlement(tx, {
             id: random.uuid(),

@@ -77,20 +77,27 @@ export async function insertAdminEntitlement(
     .execute();
 }
 
+/** Locks the entitlements of an app in the order in which launches hold them. */
+export async function lockEntitlements(database: Database, tx: Tx, appId: string): Promise<void> {
+  const query = tx.selectFrom('entitlements').select('id').where('app_id', '=', appId).orderBy('id');
+  await database.forNoKeyUpdate(query).execute();
+}
+
 /** @returns false when it was gone already */
 export async function deleteEntitlement(tx: Tx, id: string): Promise<boolean> {
   const { numDeletedRows } = await tx.deleteFrom('entitlements').where('id', '=', id).executeTakeFirst();
   return numDeletedRows > 0n;
 }
 
-export async function deleteEntitlementsOf(tx: Tx, appId: string): Promise<void> {
+export async function deleteEntitlementsOf(database: Database, tx: Tx, appId: string): Promise<void> {
+  await lockEntitlements(database, tx, appId);
   await tx.deleteFrom('entitlements').where('app_id', '=', appId).execute();
 }
 
-/** Whether there is the account, which then stays until the transaction ends. */
+/** Whether there is the account, which then is not deleted until the transaction ends. */
 export async function holdUser(database: Database, tx: Tx, userId: string): Promise<boolean> {
   const query = tx.selectFrom('users').select('id').where('id', '=', userId);
-  return (await database.forShare(query).executeTakeFirst()) !== undefined;
+  return (await database.forKeyShare(query).executeTakeFirst()) !== undefined;
 }
 
 /** The oldest app with the provider, held until the transaction ends. */
@@ -106,5 +113,5 @@ export async function lockProviderApp(
     .orderBy('created_at')
     .orderBy('id')
     .limit(1);
-  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }

@@ -331,11 +331,10 @@ describeDatabases('who sees which apps', (databases) => {
   /** The people and apps that every run begins with, so that its first steps find something to act on. */
   async function begin(): Promise<Model> {
     const { admin } = app.people;
-    await app.plane.platform.database.transaction(async (tx) => {
-      await tx.deleteFrom('apps').execute();
-      await tx.deleteFrom('users').where('id', '!=', admin.id).execute();
-      await noteCatalogChange(tx, 'everything');
-    });
+    const { database } = app.plane.platform;
+    await database.db.deleteFrom('apps').execute();
+    await database.db.deleteFrom('users').where('id', '!=', admin.id).execute();
+    await database.transaction((tx) => noteCatalogChange(tx, 'everything'));
     serial += 1;
     const people = [admin, await app.addPerson(`alice${serial}`), await app.addPerson(`bob${serial}`)];
     const model: Model = { apps: [], rows: [], people, elsewhere };

@@ -15,7 +15,7 @@ export async function findPreset(db: Executor, id: string): Promise<PresetRow | 
 /** Holds the preset until the transaction ends, against changes and against apps that begin to use it. */
 export async function lockPreset(database: Database, tx: Tx, id: string): Promise<PresetRow | null> {
   const query = tx.selectFrom('runtime_presets').selectAll().where('id', '=', id);
-  return (await database.forUpdate(query).executeTakeFirst()) ?? null;
+  return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
 /** Whether there is the preset, which then stays until the transaction ends. */

@@ -8,7 +8,7 @@ import { expect, vi } from 'vitest';
 import { createInProcessBus } from '../../platform/bus.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { loadConfig } from '../../platform/config.ts';
-import { type DatabaseTarget, openDatabase } from '../../platform/database/index.ts';
+import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
 import { createLogger } from '../../platform/logger.ts';
 import type { ActivityEntry, Platform } from '../../platform/platform.ts';
@@ -225,9 +225,13 @@ export async function openFleetWorld(
     async reset() {
       const hosts = await database.db.selectFrom('hosts').select('id').execute();
       for (const { id } of hosts) fleet.links.forget(id);
-      // A lost link's last heartbeats may be written meanwhile, in another order of rows: a deadlock that
-      // `transaction` resolves by running again, and a bare statement does not.
       await database.transaction(async (tx) => {
+        // A lost link's last heartbeats may be written meanwhile.
+        await lockForRemoval(
+          tx,
+          'hosts',
+          (await tx.selectFrom('hosts').select('id').execute()).map(({ id }) => id),
+        );
         await tx.deleteFrom('hosts').execute();
         await tx.deleteFrom('enrollment_tokens').execute();
       });

@@ -62,6 +62,12 @@ export function classifyFailure(error: unknown): Failure {
   return 'other';
 }
 
+const CONTENDED = new Set(['40001', '40P01']);
+
+/** True when Postgres ended a transaction because of others (serialization failure, deadlock): run it again. */
+export const isContended = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && CONTENDED.has(String(error.code));
+
 /** True when a write met a row that already has this key. */
 export const isUniqueViolation = (error: unknown): boolean => classifyFailure(error) === 'unique';
 

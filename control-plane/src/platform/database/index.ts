@@ -5,6 +5,7 @@ export { transactionLookedUp } from './look-up.ts';
 export { type DatabaseTarget, openDatabase } from './open.ts';
 export { prepareForKeys } from './prepared.ts';
 export { readOnce, readTogether } from './read-together.ts';
+export { lockForRemoval, lockRows, type RowsToLock } from './row-locks.ts';
 export type { Schema } from './schema.ts';
 export { DamagedDatabase } from './sqlite-file.ts';
 export { insertStatement, statement } from './statements.ts';

@@ -2,8 +2,10 @@ import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
 import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { retryContended } from './contended.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
-import { classifyFailure } from './failures.ts';
+import { classifyFailure, isContended } from './failures.ts';
+import { LockOrderGuard } from './lock-order.ts';
 import { POSTGRES_LOCKS, SQLITE_LOCKS } from './locks.ts';
 import { migrate, migrateUpTo } from './migrate.ts';
 import { prepareSql } from './prepared.ts';
@@ -16,7 +18,7 @@ import { nameStatement, onOneConnection, statementName } from './statements.ts';
 const POOL_SIZE = 20;
 const STATEMENT_LIMIT_MS = 10 * SECOND_MS;
 const RESERVE_CHECK_MS = 30 * SECOND_MS;
-const DEADLOCK_ATTEMPTS = 4;
+const MISSING_ATTEMPTS = 4;
 
 // int8 and numeric (what sum() of a bigint gives) arrive as text otherwise; every value here fits a double.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
@@ -39,8 +41,13 @@ export async function openDatabase(
       ? openSqlite(target.file, options.logger, clock)
       : openPostgres(target.url, options.logger);
   try {
-    if (options.lastStep === undefined) await migrate(opened.db, opened.dialect);
-    else await migrateUpTo(opened.db, opened.dialect, options.lastStep);
+    const { lastStep } = options;
+    // A step may change a table that another process writes to at this moment.
+    await retryContended(systemClock, () =>
+      lastStep === undefined
+        ? migrate(opened.db, opened.dialect)
+        : migrateUpTo(opened.db, opened.dialect, lastStep),
+    );
     return opened;
   } catch (error) {
     await opened.close();
@@ -141,9 +148,11 @@ function openPostgres(url: string, logger: Logger): Database {
     async transaction(work) {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await runTransaction(db, work);
+          return await retryContended(systemClock, () => runTransaction(db, work));
         } catch (error) {
-          if (classifyFailure(error) !== 'retry' || attempt === DEADLOCK_ATTEMPTS) throw error;
+          // What it refers to was deleted meanwhile; the next run sees that.
+          if (classifyFailure(error) !== 'retry' || isContended(error) || attempt === MISSING_ATTEMPTS)
+            throw error;
         }
       }
     },
@@ -173,8 +182,12 @@ function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Pr
 
 /** A lent connection as kysely sees it: Postgres parses and plans what has a name once. */
 function withNames(client: pg.PoolClient): PostgresPoolClient {
-  const query = (text: string, values: unknown[]): Promise<unknown> =>
-    client.query({ name: statementName(text), text, values });
+  // The tests run from the sources, and there each statement is guarded.
+  const guard = process.env.NODE_ENV === 'production' ? null : new LockOrderGuard();
+  const query = (text: string, values: unknown[]): Promise<unknown> => {
+    guard?.saw(text);
+    return client.query({ name: statementName(text), text, values });
+  };
   return { query: query as PostgresPoolClient['query'], release: () => client.release() };
 }
 

@@ -15,8 +15,8 @@ describeDatabases('a statement that is made once', (databases) => {
 
   const insert = insertStatement('leases');
   const find = statement(
-    (db, { names }: { names: readonly string[] }, values: { least: number }, { forUpdate }) =>
-      forUpdate(
+    (db, { names }: { names: readonly string[] }, values: { least: number }, { forNoKeyUpdate }) =>
+      forNoKeyUpdate(
         db
           .selectFrom('leases')
           .select(['name', 'fence'])

@@ -63,7 +63,7 @@ describeDatabases('the database', (databases) => {
           database.transaction(async (tx) => {
             const typed = tx.withTables<{ counters: { name: string; value: number } }>();
             const row = await database
-              .forUpdate(typed.selectFrom('counters').select('value').where('name', '=', 'sum'))
+              .forNoKeyUpdate(typed.selectFrom('counters').select('value').where('name', '=', 'sum'))
               .executeTakeFirstOrThrow();
             await typed
               .updateTable('counters')

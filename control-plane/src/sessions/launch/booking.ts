@@ -8,6 +8,7 @@ import type { Database, Tx } from '../../platform/database/index.ts';
 import type { Random } from '../../platform/random.ts';
 import { holdRungs } from '../../profiles/index.ts';
 import type { MintedToken, SignalingTokens } from '../../signaling/index.ts';
+import { lockHomes } from '../../storage/index.ts';
 import type { Assignment } from '../app-spec.ts';
 import { type Held, holdFacts, type Launcher, lockGpus } from '../launch-store.ts';
 import {
@@ -251,6 +252,11 @@ class Booking {
 
   async #write(seated: readonly Seated[]): Promise<void> {
     const { random, tokens } = this.#deps;
+    const homes = seated.flatMap(({ want }) => {
+      const appId = homeAppOf(want.admitted);
+      return appId === null ? [] : [{ userId: want.launcher.userId, appId }];
+    });
+    if (homes.length > 1) await lockHomes(this.#deps.database, this.#tx, homes);
     const sessions = [];
     for (const one of seated) {
       const { want, gpu, serving, served, explanation } = one;

@@ -265,10 +265,13 @@ export function createHandlers(
   /** The text alone: a session waits for its host, and is none the worse for it. */
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
-    const ids = await fleet.write((tx) => setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs));
+    const rows = { sessionsOfHosts: [hostId] };
+    const ids = await fleet.write(rows, (tx) =>
+      setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs),
+    );
     // The host may be back already, and this write may have come after the one that said so.
     if (fleet.isConnected(hostId))
-      await fleet.write((tx) =>
+      await fleet.write(rows, (tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
       );
     for (const id of ids) bus.publish(changedSubject(id), {} satisfies SessionChange);

@@ -3,7 +3,8 @@
  * an update that names the state it was taken from; when somebody else was faster, the row is read and decided again.
  */
 import { cutUtf8 } from '@footlight/protocol';
-import type { Database, Tx } from '../../platform/database/index.ts';
+import type { Fleet } from '../../fleet/index.ts';
+import { lockRows, type Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { changedSubject, type SessionChange } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
@@ -81,10 +82,14 @@ export interface Transitions {
   announce(change: Change): void;
 }
 
-type Transact = Database['transaction'];
-
-/** @param together a transaction that is shared with others of the same turn */
-export function createTransitions(platform: Platform, live: LiveSessions, together: Transact): Transitions {
+/**
+ * @param together a transaction that is shared with others of the same turn
+ */
+export function createTransitions(
+  platform: Platform,
+  live: LiveSessions,
+  together: Fleet['write'],
+): Transitions {
   const { activity, bus, clock, database, logger } = platform;
 
   async function applyEnding(
@@ -108,7 +113,12 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
 
   async function storeSize(tx: Tx, row: LifeRow, bytes: number | null | undefined): Promise<void> {
     if (bytes === null || bytes === undefined || row.home_app_id === null || row.host_id === null) return;
-    await storeHomeSize(tx, { userId: row.user_id, appId: row.home_app_id, hostId: row.host_id }, bytes);
+    await storeHomeSize(
+      database,
+      tx,
+      { userId: row.user_id, appId: row.home_app_id, hostId: row.host_id },
+      bytes,
+    );
   }
 
   async function applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null> {
@@ -277,12 +287,10 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
     announce,
 
     async report(hostId, reports) {
-      // What ends a session holds a GPU's row as well, and two such of one transaction could wait in a ring with another.
-      const endsSomething = reports.some(({ state }) => isTerminal(state));
-      const transact: Transact = endsSomething ? (work) => database.transaction(work) : together;
-      const changes = await transact(async (tx) => {
-        const ids = new Set(reports.map(({ session_id }) => session_id));
-        const rows = new Map((await loadLives(tx, [...ids])).map((row) => [row.id, row]));
+      const ids = [...new Set(reports.map(({ session_id }) => session_id))];
+      const apply = async (tx: Tx): Promise<Change[]> => {
+        if (ids.length > 1) await lockRows(tx, { sessions: ids });
+        const rows = new Map((await loadLives(tx, ids)).map((row) => [row.id, row]));
         const applied = await applyTexts(tx, hostId, reports, rows);
         const written = new Set(applied.map((change) => change.id));
         for (const report of reports) {
@@ -291,7 +299,11 @@ export function createTransitions(platform: Platform, live: LiveSessions, togeth
           if (change !== null) applied.push(change);
         }
         return applied;
-      });
+      };
+      // Ending a session also locks its GPU and its home, which only the transaction itself finds out. Ends come alone.
+      const changes = await (reports.some(({ state }) => isTerminal(state))
+        ? database.transaction(apply)
+        : together({ sessions: ids }, apply));
       for (const change of changes) {
         const known = live.get(change.id);
         if (known !== undefined) known.reportedAt = clock.monotonicMs();

@@ -1,0 +1,91 @@
+/**
+ * The order in which a transaction locks rows, and a guard that refuses statements out of it. Two transactions that
+ * lock the same rows in different orders wait for each other until Postgres ends one of them (a deadlock).
+ * docs/database.md has the rules with their reasons.
+ */
+
+/** Tables in the order in which they are locked; rows of one table by id, ascending. */
+export const LOCK_ORDER = [
+  'leases',
+  'users',
+  'devices',
+  'auth_tokens',
+  'apps',
+  'entitlements',
+  'favourites',
+  'hosts',
+  'sessions',
+  'gpus',
+  'stream_profiles',
+  'storage_homes',
+  'catalog_version',
+] as const;
+
+const RANKS: ReadonlyMap<string, number> = new Map(LOCK_ORDER.map((table, rank) => [table, rank]));
+
+/** Tables of which one statement changes several rows: these have to be locked by id before. */
+const BY_ID: ReadonlySet<string> = new Set([
+  'users',
+  'apps',
+  'entitlements',
+  'hosts',
+  'sessions',
+  'gpus',
+  'storage_homes',
+]);
+
+const WRITE = /^(?:update|delete from) "(\w+)"/;
+const LOCKING_READ = /^select .*? from "(\w+)".*? for (?:no key update|update|share)$/;
+const ONE_ROW = /where \(?(?:"\w+"\.)?"id" (?:= \$|in \(\$\d+\))/;
+const SKIPS_LOCKED = / skip locked\b/;
+const ORDERED = / order by "?(?:\w+"?\."?)?id"? for /;
+
+/** A statement that may end in a deadlock. */
+class OutOfLockOrder extends Error {
+  constructor(why: string, text: string) {
+    super(`${why} (docs/database.md, "Lock order"): ${text.slice(0, 300)}`);
+    this.name = 'OutOfLockOrder';
+  }
+}
+
+/** What one connection has locked in its transaction. A statement outside one holds nothing afterwards. */
+export class LockOrderGuard {
+  #inTransaction = false;
+  #highest = -1;
+  readonly #locked = new Set<string>();
+  readonly #inOrder = new Set<string>();
+
+  /** @throws OutOfLockOrder before the statement is sent */
+  saw(sent: string): void {
+    const text = sent.replaceAll(/\s+/g, ' ').trim();
+    const word = text.split(' ', 1)[0];
+    if (word === 'begin' || word === 'commit' || word === 'rollback') {
+      this.#inTransaction = word === 'begin';
+      this.#highest = -1;
+      this.#locked.clear();
+      this.#inOrder.clear();
+      return;
+    }
+    const write = WRITE.exec(text);
+    const table = (write ?? LOCKING_READ.exec(text))?.[1];
+    const rank = table === undefined ? undefined : RANKS.get(table);
+    if (table === undefined || rank === undefined) return;
+    // It waits for nobody.
+    if (!SKIPS_LOCKED.test(text)) {
+      if (rank < this.#highest && !this.#locked.has(table))
+        throw new OutOfLockOrder(`${table} is locked after ${LOCK_ORDER[this.#highest]}`, text);
+      if (
+        this.#inTransaction &&
+        write !== null &&
+        BY_ID.has(table) &&
+        !ONE_ROW.test(text) &&
+        !this.#inOrder.has(table)
+      )
+        throw new OutOfLockOrder(`rows of ${table} are changed that were not locked by id before`, text);
+      this.#highest = Math.max(this.#highest, rank);
+      if (write === null && ORDERED.test(text)) this.#inOrder.add(table);
+    }
+    if (this.#inTransaction) this.#locked.add(table);
+    else this.#highest = -1;
+  }
+}
