@@ -7,6 +7,7 @@ import {
   flag,
   fromJson,
   insertStatement,
+  lockRows,
   statement,
   type Tx,
   toJson,
@@ -22,15 +23,6 @@ type NoLists = Record<never, never>;
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
-}
-
-const lockedSession = statement((db, _lists: NoLists, { id }: { id: string }, { forNoKeyUpdate }) =>
-  forNoKeyUpdate(db.selectFrom('sessions').selectAll().where('id', '=', id)),
-);
-
-/** Reads a session and holds its row until the transaction ends. */
-export async function lockSession(tx: Tx, id: string): Promise<SessionRow | undefined> {
-  return (await lockedSession(tx, {}, { id }))[0];
 }
 
 /** The row only if it belongs to the user; what another person's id answers is then the same as an unknown one. */
@@ -388,6 +380,9 @@ export async function setNegotiatedCodec(
  * @returns whether this call ended it
  */
 export async function endSession(tx: Tx, row: LifeRow, ending: Ending, nowMs: number): Promise<boolean> {
+  const holdsSlots = row.gpu_id !== null && row.state !== 'pending';
+  // Before the session, as all transactions lock them.
+  if (holdsSlots) await lockRows(tx, { gpus: [row.gpu_id as string] });
   const result = await tx
     .updateTable('sessions')
     .set({
@@ -408,7 +403,7 @@ export async function endSession(tx: Tx, row: LifeRow, ending: Ending, nowMs: nu
     .where('state', '=', row.state)
     .executeTakeFirst();
   if (result.numUpdatedRows === 0n) return false;
-  if (row.gpu_id !== null && row.state !== 'pending') await releaseSlots(tx, row.gpu_id, row.encode_slots);
+  if (holdsSlots) await releaseSlots(tx, row.gpu_id as string, row.encode_slots);
   return true;
 }
 

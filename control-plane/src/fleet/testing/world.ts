@@ -226,13 +226,10 @@ export async function openFleetWorld(
       const hosts = await database.db.selectFrom('hosts').select('id').execute();
       for (const { id } of hosts) fleet.links.forget(id);
       await database.transaction(async (tx) => {
+        const ids = (await tx.selectFrom('hosts').select('id').execute()).map(({ id }) => id);
         // A lost link's last heartbeats may be written meanwhile.
-        await lockForRemoval(
-          tx,
-          'hosts',
-          (await tx.selectFrom('hosts').select('id').execute()).map(({ id }) => id),
-        );
-        await tx.deleteFrom('hosts').execute();
+        await lockForRemoval(tx, 'hosts', ids);
+        for (const id of ids) await tx.deleteFrom('hosts').where('id', '=', id).execute();
         await tx.deleteFrom('enrollment_tokens').execute();
       });
       audit.length = 0;

@@ -16,10 +16,10 @@ function run(...texts: string[]): void {
 
 describe('the order in which a transaction locks rows', () => {
   test.each([
-    ['up the order', ['begin', LOCK_USERS, WRITE_SESSION, WRITE_GPU]],
-    ['back to a table that it has locked', ['begin', LOCK_SESSIONS, WRITE_GPU, WRITE_SESSION]],
-    ['anything after the commit', ['begin', WRITE_GPU, 'commit', 'begin', LOCK_USERS]],
-    ['anything outside transactions', [WRITE_GPU, WRITE_SESSION, WRITE_SESSIONS]],
+    ['up the order', ['begin', LOCK_USERS, WRITE_GPU, WRITE_SESSION]],
+    ['back to a table that it has locked', ['begin', WRITE_GPU, LOCK_SESSIONS, WRITE_GPU]],
+    ['anything after the commit', ['begin', WRITE_SESSION, 'commit', 'begin', LOCK_USERS]],
+    ['anything outside transactions', [WRITE_SESSION, WRITE_GPU, WRITE_SESSIONS]],
     ['several rows that were locked by id', ['begin', LOCK_SESSIONS, WRITE_SESSIONS]],
     ['what waits for nobody', ['begin', 'update "storage_homes" set "a" = $1 where "id" = $2', TAKE_GPUS]],
     ['tables outside the order', ['begin', WRITE_GPU, 'update "invites" set "a" = $1']],
@@ -29,7 +29,7 @@ describe('the order in which a transaction locks rows', () => {
   });
 
   test.each([
-    ['sessions after their GPUs', ['begin', WRITE_GPU, WRITE_SESSION], 'sessions is locked after gpus'],
+    ['GPUs after their sessions', ['begin', WRITE_SESSION, WRITE_GPU], 'gpus is locked after sessions'],
     ['users after sessions', ['begin', WRITE_SESSION, LOCK_USERS], 'users is locked after sessions'],
     ['several rows at once', ['begin', WRITE_SESSIONS], 'rows of sessions are changed'],
     [

@@ -14,10 +14,10 @@ export const LOCK_ORDER = [
   'entitlements',
   'favourites',
   'hosts',
-  'sessions',
   'gpus',
   'stream_profiles',
   'storage_homes',
+  'sessions',
   'catalog_version',
 ] as const;
 

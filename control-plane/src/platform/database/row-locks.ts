@@ -6,10 +6,11 @@ import { statement } from './statements.ts';
 /** Rows by their ids, and all GPUs or all sessions that have not ended of hosts. */
 export interface RowsToLock {
   hosts?: readonly string[];
-  sessions?: readonly string[];
-  sessionsOfHosts?: readonly string[];
   gpus?: readonly string[];
   gpusOfHosts?: readonly string[];
+  sessions?: readonly string[];
+  /** Lock the GPUs of these hosts too: a launch holds one, so no session is added until the transaction ends. */
+  sessionsOfHosts?: readonly string[];
 }
 
 type NoValues = Record<never, never>;
@@ -58,10 +59,10 @@ export async function lockRows(tx: Tx, rows: RowsToLock): Promise<void> {
   const { hosts = [], sessions = [], sessionsOfHosts = [], gpus = [], gpusOfHosts = [] } = rows;
   const locked: Promise<unknown>[] = [];
   if (hosts.length > 0) locked.push(hostLocks(tx, { ids: hosts }, {}));
-  if (sessions.length + sessionsOfHosts.length > 0)
-    locked.push(sessionLocks(tx, { ids: orNone(sessions), hosts: orNone(sessionsOfHosts) }, {}));
   if (gpus.length + gpusOfHosts.length > 0)
     locked.push(gpuLocks(tx, { ids: orNone(gpus), hosts: orNone(gpusOfHosts) }, {}));
+  if (sessions.length + sessionsOfHosts.length > 0)
+    locked.push(sessionLocks(tx, { ids: orNone(sessions), hosts: orNone(sessionsOfHosts) }, {}));
   await Promise.all(locked);
 }
 
@@ -87,8 +88,8 @@ const REFERRING = {
     ['auth_tokens', ['id'], ['user_id']],
     ['entitlements', ['id'], ['subject_id']],
     ['favourites', ['user_id', 'app_id'], ['user_id']],
-    ['sessions', ['id'], ['user_id']],
     ['storage_homes', ['id'], ['user_id']],
+    ['sessions', ['id'], ['user_id']],
   ],
   devices: [
     ['auth_tokens', ['id'], ['device_id']],
@@ -97,13 +98,13 @@ const REFERRING = {
   apps: [
     ['entitlements', ['id'], ['app_id']],
     ['favourites', ['user_id', 'app_id'], ['app_id']],
-    ['sessions', ['id'], ['app_id', 'swap_app_id']],
     ['storage_homes', ['id'], ['app_id']],
+    ['sessions', ['id'], ['app_id', 'swap_app_id']],
   ],
   hosts: [
-    ['sessions', ['id'], ['host_id']],
     ['gpus', ['id'], ['host_id']],
     ['storage_homes', ['id'], ['host_id']],
+    ['sessions', ['id'], ['host_id']],
   ],
 } as const;
 

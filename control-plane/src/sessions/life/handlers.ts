@@ -265,7 +265,7 @@ export function createHandlers(
   /** The text alone: a session waits for its host, and is none the worse for it. */
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
-    const rows = { sessionsOfHosts: [hostId] };
+    const rows = { gpusOfHosts: [hostId], sessionsOfHosts: [hostId] };
     const ids = await fleet.write(rows, (tx) =>
       setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs),
     );

@@ -11,7 +11,7 @@ import { claimHome, hasHome } from '../../storage/index.ts';
 import { mergeRuntime, withHome } from '../app-spec.ts';
 import { holdEntitlement, loadLaunchApp, lockUser } from '../launch-store.ts';
 import type { SessionRow } from '../record.ts';
-import { beginSwap, loadHostHomeRoot, loadQuotaSessions, loadSession, lockSession } from '../store.ts';
+import { beginSwap, loadHostHomeRoot, loadQuotaSessions, loadSession } from '../store.ts';
 
 export interface SwapBegun {
   row: SessionRow;
@@ -114,8 +114,8 @@ async function lockedSession(
 ): Promise<{ row: SessionRow; hostId: string; username: string }> {
   const seen = await loadSession(tx, id);
   const user = seen && (await lockUser(tx, seen.user_id));
-  // Read again: it may have changed while this waited for the lock. Held, since its home is locked after it.
-  const row = user && (await lockSession(tx, id));
+  // Read again: it may have changed while this waited for the lock.
+  const row = user && (await loadSession(tx, id));
   if (row === undefined || row.state !== 'running' || row.host_id === null)
     throw notSwappable('The session does not run.');
   if (row.swap_state !== null) throw notSwappable('The session is changing its app already.');

@@ -4,7 +4,7 @@
  */
 import { cutUtf8 } from '@footlight/protocol';
 import type { Fleet } from '../../fleet/index.ts';
-import { lockRows, type Tx } from '../../platform/database/index.ts';
+import type { Tx } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { changedSubject, type SessionChange } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
@@ -289,7 +289,6 @@ export function createTransitions(
     async report(hostId, reports) {
       const ids = [...new Set(reports.map(({ session_id }) => session_id))];
       const apply = async (tx: Tx): Promise<Change[]> => {
-        if (ids.length > 1) await lockRows(tx, { sessions: ids });
         const rows = new Map((await loadLives(tx, ids)).map((row) => [row.id, row]));
         const applied = await applyTexts(tx, hostId, reports, rows);
         const written = new Set(applied.map((change) => change.id));
@@ -300,7 +299,7 @@ export function createTransitions(
         }
         return applied;
       };
-      // Ending a session also locks its GPU and its home, which only the transaction itself finds out. Ends come alone.
+      // The end of a session also locks its GPU, which only the transaction finds out; it is the only one of its run.
       const changes = await (reports.some(({ state }) => isTerminal(state))
         ? database.transaction(apply)
         : together({ sessions: ids }, apply));
