@@ -77,11 +77,11 @@ beforeAll(async () => {
   await startAgent();
   await control.wait('heartbeat');
 });
-afterEach(() => {
+afterEach(async () => {
   monitor.isPlugged = true;
   monitor.story.length = 0;
   const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
-  expect(tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual(NO_TRACES);
+  expect(await tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual(NO_TRACES);
 });
 afterAll(async () => {
   await agent?.stop();

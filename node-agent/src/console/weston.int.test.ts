@@ -9,6 +9,7 @@ import { XScreenSize } from '../display/x-screen.ts';
 import { systemClock } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { systemRandom } from '../platform/random.ts';
+import { holdAbstractName } from '../platform/unix-names.ts';
 import { removeLeftovers } from '../sessions/leftovers.ts';
 import { Quarantine } from '../sessions/quarantine.ts';
 import { makeSessionDirs, sessionDirs, writeRecord } from '../sessions/record.ts';
@@ -65,8 +66,13 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     const x = await XConnection.open(display.name, () => undefined);
     expect(await (await XScreenSize.open(x)).size()).toEqual({ width: 1024, height: 768 });
     x.close();
+    // Xwayland does not listen there, and libxcb would connect to whoever does.
+    expect(holdAbstractName(display.socket)).toBe(null);
     await display.close();
     expect(existsSync(display.socket)).toBe(false);
+    const free = holdAbstractName(display.socket);
+    expect(free).not.toBe(null);
+    free?.release();
     expect(reclaimed).toBe(0);
   });
 

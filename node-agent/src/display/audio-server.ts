@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '../platform/clock.ts';
 import { type ChildExit, startChild } from '../runtime/child.ts';
@@ -71,7 +71,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     onOutput: (chunk) => log.add(chunk),
   });
   const deadlineMs = deps.clock.monotonicMs() + START_LIMIT_MS;
-  while (!existsSync(socket)) {
+  while ((await lstat(socket).catch(() => null)) === null) {
     if (!child.alive || options.ended.aborted || deps.clock.monotonicMs() > deadlineMs) {
       child.signal('SIGKILL');
       await child.exited;

@@ -16,4 +16,6 @@ export interface HelperDeps {
   random: Random;
   /** The agent's own environment; only locale and time zone pass. */
   env: NodeJS.ProcessEnv;
+  /** Ends the apps that hold names of displays; called when no display number is free. */
+  endNameHolders?: () => Promise<void>;
 }

@@ -23,16 +23,16 @@ import { readProcess } from '../runtime/proc-table.ts';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
 import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
-import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
 import {
-  type Display,
+  DISPLAY_NUMBERS,
   displaySocket,
   makeSocketDir,
   removeDisplayFiles,
   SOCKET_DIR,
   socketMark,
-  startXvfb,
-} from './xvfb.ts';
+} from './display-number.ts';
+import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
+import { type Display, startXvfb } from './xvfb.ts';
 
 const root = process.getuid?.() === 0;
 const USER = { uid: 71_080, gid: 71_080, groups: [] };
@@ -55,7 +55,8 @@ async function start(
   {
     user = null,
     ended = new AbortController().signal,
-  }: { user?: SessionUser | null; ended?: AbortSignal } = {},
+    endNameHolders = async () => undefined,
+  }: { user?: SessionUser | null; ended?: AbortSignal; endNameHolders?: () => Promise<void> } = {},
 ): Promise<{ display: Display; dirs: SessionDirs }> {
   const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
   const dirs = sessionDirs(dir, sessionId);
@@ -68,9 +69,43 @@ async function start(
     clock: systemClock,
     random: systemRandom,
     env: process.env,
+    endNameHolders,
   });
   displays.push(display);
   return { display, dirs };
+}
+
+/** Binds abstract names and listens on them, as a hostile program would; says which it got, and keeps them. */
+const TAKE = `
+import socket, sys
+held = []
+for name in sys.argv[1:]:
+  s = socket.socket(socket.AF_UNIX)
+  try: s.bind("\\0" + name)
+  except OSError as error:
+    print(error.strerror, flush=True)
+    continue
+  s.listen()
+  held.append(s)
+print(len(held), "taken", flush=True)
+sys.stdin.read()
+`;
+
+async function takeNames(numbers: readonly number[]): Promise<{ said: string; end(): Promise<void> }> {
+  const names = numbers.map((number) => displaySocket(number));
+  const taker = spawn('python3', ['-c', TAKE, ...names], { stdio: ['pipe', 'pipe', 'inherit'] });
+  let said = '';
+  taker.stdout.on('data', (chunk: Buffer) => {
+    said += chunk;
+  });
+  await expect.poll(() => said).toContain(' taken');
+  return {
+    said,
+    async end() {
+      taker.stdin.end();
+      await once(taker, 'exit');
+    },
+  };
 }
 
 /** Whether the server takes a client that shows these bytes. Source: X Window System Protocol, "Connection Setup". */
@@ -88,9 +123,28 @@ function letsIn(display: Display, cookie: Buffer): Promise<boolean> {
 test('displays of one user started at once have numbers and sockets of their own, and leave nothing', async () => {
   await Promise.all([1, 2, 3].map((n) => start(n)));
   expect(new Set(displays.map(({ number }) => number)).size).toBe(3);
-  for (const { record } of displays) expect(socketMark(record.number)).toBe(record.socket);
+  for (const { record } of displays) expect(await socketMark(record.number)).toBe(record.socket);
   await Promise.all(displays.map((display) => display.close()));
   for (const { number } of displays) expect(existsSync(`/tmp/.X${number}-lock`)).toBe(false);
+});
+
+test('the abstract name of a display is taken while it lives, and free again after it', async () => {
+  const { display } = await start(1);
+  // What libxcb connects to before the socket file.
+  const meanwhile = await takeNames([display.number]);
+  await meanwhile.end();
+  expect(meanwhile.said).toBe('Address already in use\n0 taken\n');
+  await display.close();
+  const after = await takeNames([display.number]);
+  await after.end();
+  expect(after.said).toBe('1 taken\n');
+});
+
+test('when somebody holds every name, their app is ended before a launch gives up', async () => {
+  const taker = await takeNames(Array.from({ length: DISPLAY_NUMBERS }, (_, number) => number));
+  await expect(start(1)).rejects.toThrow('no display number is free');
+  const { display } = await start(2, { endNameHolders: () => taker.end() });
+  expect(await letsIn(display, display.cookie)).toBe(true);
 });
 
 test('a number whose abstract name somebody has is not taken: clients would reach them', async () => {
@@ -115,7 +169,7 @@ test.runIf(root)(
     expect(readProcess(display.record.pid)?.uid).toBe(USER.uid);
     const other = spawnSync('Xvfb', [display.name, '-nolisten', 'tcp'], { encoding: 'utf8', timeout: 5_000 });
     expect(other.stderr).toContain('already active');
-    expect(socketMark(display.number)).toBe(display.record.socket);
+    expect(await socketMark(display.number)).toBe(display.record.socket);
   },
 );
 
@@ -133,37 +187,42 @@ test.runIf(root)('one that is given up while it starts leaves no socket', async 
   expect(sockets()).toEqual([]);
 });
 
-test.runIf(root)('the directory of the sockets is open to all, whoever made it with whatever umask', () => {
-  const directory = join(dir, 'sockets');
-  makeSocketDir(directory);
-  const made = statSync(directory).mode;
-  chmodSync(directory, 0o755);
-  makeSocketDir(directory);
-  expect([made & 0o7777, statSync(directory).mode & 0o7777]).toEqual([0o1777, 0o1777]);
-});
+test.runIf(root)(
+  'the directory of the sockets is open to all, whoever made it with whatever umask',
+  async () => {
+    const directory = join(dir, 'sockets');
+    await makeSocketDir(directory);
+    const made = statSync(directory).mode;
+    chmodSync(directory, 0o755);
+    await makeSocketDir(directory);
+    expect([made & 0o7777, statSync(directory).mode & 0o7777]).toEqual([0o1777, 0o1777]);
+  },
+);
 
 test('takes nothing away from a server that has its number, and the inode of its socket, since', async () => {
   const number = 50_000 + (process.pid % 10_000);
   const listen = () => once(server.listen(displaySocket(number)), 'listening');
   const server = createServer();
   await listen();
-  const former = { number, pid: process.pid, socket: socketMark(number) };
+  const former = { number, pid: process.pid, socket: await socketMark(number) };
   server.close();
   await once(server, 'close');
   await listen();
-  removeDisplayFiles(former);
-  expect(socketMark(number)).not.toBe(null);
-  removeDisplayFiles({ ...former, socket: socketMark(number) });
-  expect(socketMark(number)).toBe(null);
+  await removeDisplayFiles(former);
+  expect(await socketMark(number)).not.toBe(null);
+  await removeDisplayFiles({ ...former, socket: await socketMark(number) });
+  expect(await socketMark(number)).toBe(null);
   server.close();
 });
 
 test('listens on its file socket alone, and lets in only who has the cookie of this very session', async () => {
   const [mine, other] = [await start(1), await start(2)];
   const sockets = readFileSync('/proc/net/unix', 'latin1').split('\n');
-  const listed = (path: string) => sockets.some((line) => line.endsWith(` ${path}`));
-  expect(listed(mine.display.socket)).toBe(true);
-  expect(listed(`@${mine.display.socket}`)).toBe(false);
+  // __SO_ACCEPTCON, which listening sockets have.
+  const listens = (path: string) =>
+    sockets.some((line) => line.endsWith(` ${path}`) && line.split(' ')[3] === '00010000');
+  expect(listens(mine.display.socket)).toBe(true);
+  expect(listens(`@${mine.display.socket}`)).toBe(false);
   expect(await letsIn(mine.display, mine.display.cookie)).toBe(true);
   expect(await letsIn(mine.display, other.display.cookie)).toBe(false);
   expect(await letsIn(mine.display, Buffer.alloc(0))).toBe(false);

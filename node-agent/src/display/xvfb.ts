@@ -1,4 +1,3 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import { type Clock, delay, within } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
@@ -6,27 +5,24 @@ import { errorText } from '../platform/text.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
-import { readProcess } from '../runtime/proc-table.ts';
 import { COOKIE_BYTES, writeCookie } from './cookie.ts';
+import {
+  type DisplayRecord,
+  displaySocket,
+  makeSocketDir,
+  type ReservedDisplay,
+  removeDisplayFiles,
+  reserveDisplay,
+  socketMark,
+} from './display-number.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
-export const SOCKET_DIR = '/tmp/.X11-unix';
-const SOCKET_DIR_MODE = 0o1777;
 const START_LIMIT_MS = 10_000;
 const START_ATTEMPTS = 3;
 /** What an X server says whose number another one has. */
 const NUMBER_TAKEN = 'already running';
 const STOP_LIMIT_MS = 500;
-const DISPLAY_NUMBERS = 1_000;
-
-/** What names one display server for ever, even when its number and pid were used again. */
-export interface DisplayRecord {
-  number: number;
-  pid: number;
-  /** Mark of its socket; null = it has none. */
-  socket: string | null;
-}
 
 /** What a session draws on. Ends with close(), which leaves neither lock nor socket behind. */
 export interface Display {
@@ -70,9 +66,9 @@ export const startXvfb: StartDisplay = (options, cookie, deps) => {
 /**
  * Starts an X server as the session's user; it answers when this comes back.
  *
- * The server says its number when it is ready (-displayfd). It listens on its file socket only:
- * an abstract socket could be reached from every mount namespace. Whoever connects needs the cookie, which only
- * the session's user can read.
+ * The server says its number when it is ready (-displayfd). It listens on its file socket only: an abstract socket
+ * could be reached from every mount namespace. This process holds the abstract name meanwhile. Whoever connects needs
+ * the cookie, which only the session's user can read.
  * @param program its name, and words that only it knows
  * @param env on top of what every helper gets
  * @param cookie the one in the session's file
@@ -98,21 +94,37 @@ type XServerOptions = [
 ];
 
 async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
+  const deps = server[4];
+  await makeSocketDir();
+  // A server that picks its own number takes the socket of another one of its user away from it, and makes no lock
+  // file: any other server of the host, which may be root's, would do the same to this one.
+  let reserved = await reserveDisplay();
+  if (reserved === null) {
+    await deps.endNameHolders?.();
+    reserved = await reserveDisplay();
+  }
+  if (reserved === null) throw new Error('no display number is free');
+  try {
+    return await startOn(reserved, ...server);
+  } catch (error) {
+    reserved.release();
+    throw error;
+  }
+}
+
+async function startOn(reserved: ReservedDisplay, ...server: XServerOptions): Promise<Display> {
   const [[program, ...words], env, options, cookie, deps] = server;
   const { dirs, user } = options;
-  makeSocketDir();
+  const { number } = reserved;
   const log = new LogRing(64 * 1024);
   let numberText = '';
   let tellNumber: (number: number) => void = () => undefined;
   const ready = new Promise<number>((resolve) => {
     tellNumber = resolve;
   });
-  // A server that picks its own number takes the socket of another one of its user away from it, and makes no lock
-  // file: any other server of the host, which may be root's, would do the same to this one.
-  const reserved = reserveDisplay();
   const argv = asSessionUser(user, [
     program,
-    ...[`:${reserved}`, '-displayfd', '3', '-auth', dirs.xauthority],
+    ...[`:${number}`, '-displayfd', '3', '-auth', dirs.xauthority],
     ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0'],
     ...words,
   ]);
@@ -126,23 +138,23 @@ async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
       if (match) tellNumber(Number(match[1]));
     },
   });
-  writeFileSync(lockFile(reserved), lockText(child.pid));
   const cutShort = () => child.signal('SIGKILL');
   options.ended.addEventListener('abort', cutShort);
-  const number = await Promise.race([
+  await reserved.handOver(child.pid);
+  const answer = await Promise.race([
     within(deps.clock, START_LIMIT_MS, ready, null),
     child.exited.then(() => null),
   ]);
   options.ended.removeEventListener('abort', cutShort);
-  if (number === null) {
+  if (answer === null) {
     child.signal('SIGKILL');
     await child.exited;
     const why = log.tail(3, 400) || 'it gave no reason';
-    const socket = why.includes(NUMBER_TAKEN) ? null : socketMark(reserved);
-    removeDisplayFiles({ number: reserved, pid: child.pid, socket });
+    const socket = why.includes(NUMBER_TAKEN) ? null : await socketMark(number);
+    await removeDisplayFiles({ number, pid: child.pid, socket });
     throw new Error(`${program} did not start: ${why}`);
   }
-  return new RunningXServer(number, cookie, child, deps.clock);
+  return new RunningXServer(reserved, await socketMark(number), cookie, child, deps.clock);
 }
 
 class RunningXServer implements Display {
@@ -153,16 +165,25 @@ class RunningXServer implements Display {
   readonly record: DisplayRecord;
   readonly readsDevices = false;
   readonly exited: Promise<ChildExit>;
+  readonly #reserved: ReservedDisplay;
   readonly #child: Child;
   readonly #clock: Clock;
   #watch: DisplayWatch | null = null;
 
-  constructor(number: number, cookie: Buffer, child: Child, clock: Clock) {
+  constructor(
+    reserved: ReservedDisplay,
+    socketMark: string | null,
+    cookie: Buffer,
+    child: Child,
+    clock: Clock,
+  ) {
+    const { number } = reserved;
     this.number = number;
     this.name = `:${number}`;
     this.socket = displaySocket(number);
     this.cookie = cookie;
-    this.record = { number, pid: child.pid, socket: socketMark(number) };
+    this.record = { number, pid: child.pid, socket: socketMark };
+    this.#reserved = reserved;
     this.exited = child.exited;
     this.#child = child;
     this.#clock = clock;
@@ -179,90 +200,7 @@ class RunningXServer implements Display {
     await Promise.race([this.#child.exited, delay(this.#clock, STOP_LIMIT_MS)]);
     this.#child.signal('SIGKILL');
     await this.#child.exited;
-    removeDisplayFiles(this.record);
+    await removeDisplayFiles(this.record);
+    this.#reserved.release();
   }
-}
-
-export function displaySocket(number: number): string {
-  return `${SOCKET_DIR}/X${number}`;
-}
-
-/**
- * What tells a display's socket from a later server's on the same number; null = no socket. The inode alone does not:
- * file systems give the number of a file that is gone to the next one.
- */
-export function socketMark(number: number): string | null {
-  try {
-    const { ino, birthtimeNs } = statSync(displaySocket(number), { bigint: true });
-    return `${ino}-${birthtimeNs}`;
-  } catch {
-    return null;
-  }
-}
-
-/**
- * Removes what a killed display server left in /tmp, and nothing of a server that has taken the number since.
- * Not every server keeps to the lock files (one with -displayfd does not), so the socket itself has to say whose it is.
- */
-export function removeDisplayFiles(display: DisplayRecord): void {
-  if (socketMark(display.number) === display.socket) rmSync(displaySocket(display.number), { force: true });
-  const lock = lockFile(display.number);
-  if (lockHolder(lock) === display.pid) rmSync(lock, { force: true });
-}
-
-/**
- * Takes a display number that nobody has, by its lock file, as X servers do among themselves.
- * @throws when none of a thousand is free
- */
-export function reserveDisplay(): number {
-  const sockets = readFileSync('/proc/net/unix', 'latin1');
-  for (let number = 0; number < DISPLAY_NUMBERS; number++) {
-    // Clients try the abstract name first, and would reach whoever has it.
-    if (sockets.includes(`@${displaySocket(number)}\n`)) continue;
-    const lock = lockFile(number);
-    try {
-      const holder = lockHolder(lock) ?? 0;
-      if (holder > 0 && readProcess(holder) === null) rmSync(lock, { force: true });
-      if (socketMark(number) !== null) continue;
-      writeFileSync(lock, lockText(process.pid), { flag: 'wx' });
-      return number;
-    } catch {
-      // Somebody has it, or was quicker.
-    }
-  }
-  throw new Error('no display number is free');
-}
-
-/** Gives a number back that this process has reserved, when its server is gone. */
-export function freeDisplay(number: number): void {
-  removeDisplayFiles({ number, pid: process.pid, socket: socketMark(number) });
-}
-
-function lockFile(number: number): string {
-  return `/tmp/.X${number}-lock`;
-}
-
-/** The pid in ten columns, as every X server writes and reads it. */
-function lockText(pid: number): string {
-  return `${String(pid).padStart(10)}\n`;
-}
-
-function lockHolder(lock: string): number | null {
-  try {
-    return Number(readFileSync(lock, 'latin1').trim());
-  } catch {
-    return null;
-  }
-}
-
-/**
- * The socket directory must be there and open to all before a server without root's rights can use it. Whoever made it
- * may have had a umask; an X server that runs as root opens it in the same way.
- */
-export function makeSocketDir(directory = SOCKET_DIR): void {
-  if (process.getuid?.() !== 0) return;
-  mkdirSync(directory, { recursive: true });
-  const found = lstatSync(directory);
-  const isOurs = found.isDirectory() && found.uid === 0;
-  if (isOurs && (found.mode & 0o7777) !== SOCKET_DIR_MODE) chmodSync(directory, SOCKET_DIR_MODE);
 }

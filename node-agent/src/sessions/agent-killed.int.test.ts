@@ -89,7 +89,7 @@ test.each(USERS)(
       await timeUntil('leftovers', () => readdirSync(join(stateDir, 'sessions')).length === 0);
       const register = await control.wait('register', () => true, from);
       expect(register.sessions).toEqual([]);
-      expect(tracesOf(stateDir, UIDS, [], [body.session_id])).toMatchObject({
+      expect(await tracesOf(stateDir, UIDS, [], [body.session_id])).toMatchObject({
         processes: [],
         directories: [],
         sharedMemory: [],

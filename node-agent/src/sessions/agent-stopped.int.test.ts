@@ -37,9 +37,9 @@ async function runningSession(): Promise<string> {
   return body.session_id;
 }
 
-function expectNothingLeft(sessionId: string): void {
+async function expectNothingLeft(sessionId: string): Promise<void> {
   expect(processesOf(sessionId)).toEqual([]);
-  expect(tracesOf(join(home, 'state'), UIDS, [], [sessionId])).toMatchObject({
+  expect(await tracesOf(join(home, 'state'), UIDS, [], [sessionId])).toMatchObject({
     processes: [],
     directories: [],
     sharedMemory: [],
@@ -56,7 +56,7 @@ test('SIGTERM: sessions stop and are reported before the agent says goodbye', {
   const end = await control.wait('session_state', ({ state }) => state === 'stopped');
   expect(end).toMatchObject({ session_id: sessionId, reason: 'agent_shutdown' });
   expect(control.closes).toEqual([1001]);
-  expectNothingLeft(sessionId);
+  await expectNothingLeft(sessionId);
 });
 
 test('restart: an ack, a goodbye and exit 0; the sessions end without a word', {
@@ -70,7 +70,7 @@ test('restart: an ack, a goodbye and exit 0; the sessions end without a word', {
     message.type === 'session_state' ? [message.state] : [],
   );
   expect(states).not.toContain('stopped');
-  expectNothingLeft(sessionId);
+  await expectNothingLeft(sessionId);
 });
 
 test('a control plane that goes away and comes back finds the session still running', {
@@ -87,5 +87,5 @@ test('a control plane that goes away and comes back finds the session still runn
   await back.wait('heartbeat', ({ running_sessions }) => running_sessions.includes(sessionId));
   await back.command({ type: 'session_stop', session_id: sessionId, reason: 'user_requested' });
   await back.wait('session_state', ({ state }) => state === 'stopped');
-  expectNothingLeft(sessionId);
+  await expectNothingLeft(sessionId);
 });

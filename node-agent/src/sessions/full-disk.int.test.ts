@@ -132,7 +132,11 @@ describe.runIf(process.getuid?.() === 0)('a disk of a host', () => {
       mend();
       await stop(await running());
       const ids = [body, refused].map(({ session_id }) => session_id);
-      expect(tracesOf(state, UIDS, [], ids)).toMatchObject({ processes: [], directories: [], cgroups: [] });
+      expect(await tracesOf(state, UIDS, [], ids)).toMatchObject({
+        processes: [],
+        directories: [],
+        cgroups: [],
+      });
     },
     60_000,
   );

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { removeDisplayFiles } from '../display/xvfb.ts';
+import { removeDisplayFiles } from '../display/display-number.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { errorText } from '../platform/text.ts';
@@ -45,7 +45,7 @@ export async function removeLeftovers(
         deps.reclaimConsole();
       }
       if (ownUid !== null) await removeBelongings(ownUid, homes);
-      if (record?.display) removeDisplayFiles(record.display);
+      if (record?.display) await removeDisplayFiles(record.display);
       if (uid !== null) {
         for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);
       }

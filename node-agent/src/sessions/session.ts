@@ -8,7 +8,8 @@ import type {
   SessionSwapApp,
   SessionTune,
 } from '@footlight/protocol/agent';
-import type { DisplayRecord, StartDisplay } from '../display/xvfb.ts';
+import type { DisplayRecord } from '../display/display-number.ts';
+import type { StartDisplay } from '../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { Verdict } from '../link/ack-store.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
@@ -70,6 +71,8 @@ export interface SessionDeps {
   /** null: the agent is not root, and sessions share its user. */
   uids: UidPool | null;
   stateDir: string;
+  /** Ends the sessions whose apps hold names of displays, and waits for them for a moment. */
+  endNameHolders(): Promise<void>;
 }
 
 /** What the supervisor decided about a session before it began. */
@@ -174,6 +177,15 @@ export class Session {
     this.#apply({ kind: 'stop', reason, graceMs });
   }
 
+  /** Ends it, because its app holds the abstract names of these displays. */
+  endNameHolder(numbers: readonly number[]): void {
+    if (this.isEnding) return;
+    const [first = 0] = numbers;
+    this.#events.send('display.name_taken', { first, count: numbers.length });
+    const others = numbers.length === 1 ? '' : ` and of ${numbers.length - 1} more`;
+    this.#fail('display_name_taken', `the app took the name of display :${first}${others}`);
+  }
+
   /** Ends without a word: the next agent process is asked what became of it. */
   endSilently(): void {
     this.#reporting = false;
@@ -248,6 +260,11 @@ export class Session {
   /** Number of the newest report; once it was seen, an ended session may be forgotten. */
   get lastSeq(): number {
     return this.#lastSeq;
+  }
+
+  /** null: it shares the agent's user. */
+  get uid(): number | null {
+    return this.#tenancy.uid;
   }
 
   get gpuIndex(): number {
@@ -383,7 +400,8 @@ export class Session {
       audio: stream.audio,
       microphone: stream.mic,
     };
-    const deps = { clock: this.#deps.clock, random: this.#deps.random, env: process.env };
+    const { clock, random, endNameHolders } = this.#deps;
+    const deps = { clock, random, env: process.env, endNameHolders };
     try {
       this.#stage = await Stage.open(options, deps, (screen) => {
         this.#screen = screen;

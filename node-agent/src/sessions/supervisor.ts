@@ -14,6 +14,7 @@ import type { Verdict } from '../link/ack-store.ts';
 import { type Clock, type Timer, within } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { lastOwner } from './home.ts';
+import { NameHolders } from './name-holders.ts';
 import { decideApp, decideAssign, type HostFacts } from './policy.ts';
 import { Session, type SessionDeps, type SessionPlan } from './session.ts';
 
@@ -49,6 +50,7 @@ export class Supervisor {
   readonly #deps: SessionDeps;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #nameHolders: NameHolders;
   readonly #sessions = new Map<string, Session>();
   /** Tail of the commands under way per session. */
   readonly #queues = new Map<string, Promise<unknown>>();
@@ -57,9 +59,10 @@ export class Supervisor {
   #linkUp = false;
   #closing = false;
 
-  constructor(options: SupervisorOptions, deps: SessionDeps) {
+  constructor(options: SupervisorOptions, deps: Omit<SessionDeps, 'endNameHolders'>) {
     this.#options = options;
-    this.#deps = deps;
+    this.#nameHolders = new NameHolders({ ...deps, sessions: () => this.#sessions.values() });
+    this.#deps = { ...deps, endNameHolders: () => this.#nameHolders.look() };
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
@@ -138,6 +141,7 @@ export class Supervisor {
   async close(reason: string, limitMs: number): Promise<void> {
     this.#closing = true;
     this.#orphanTimer?.cancel();
+    this.#nameHolders.close();
     const live = [...this.#sessions.values()].filter((session) => !session.isOver);
     for (const session of live) session.stop(reason, STOP_GRACE_DEFAULT_MS);
     await within(this.#clock, limitMs, Promise.all(live.map((session) => session.ended)), null);
@@ -230,6 +234,7 @@ export class Supervisor {
     if (claim !== null) void session.ended.then(() => claim.release());
     session.linkUp = this.#linkUp;
     session.begin();
+    this.#nameHolders.watch();
     return OK;
   }
 

@@ -7,10 +7,18 @@ const MAIN = resolve(import.meta.dirname, '../main.ts');
 export interface AgentProcessOptions extends TestAgentPlace {
   /** User that it runs as; null = the one that runs the tests. */
   uid: number | null;
+  /** Port of its health answer; left out: any that is free. */
+  healthPort?: number;
 }
 
 /** Starts `node-agent run` as a process of its own, configured by the environment only. */
-export function startAgentProcess({ control, stateDir, uids, uid }: AgentProcessOptions): ChildProcess {
+export function startAgentProcess({
+  control,
+  stateDir,
+  uids,
+  uid,
+  healthPort = 0,
+}: AgentProcessOptions): ChildProcess {
   return spawn(process.execPath, ['--import', 'tsx', MAIN, 'run'], {
     cwd: resolve(import.meta.dirname, '../..'),
     env: {
@@ -19,6 +27,7 @@ export function startAgentProcess({ control, stateDir, uids, uid }: AgentProcess
       // A loader whose agent was killed would still write its cache after the test's directory is gone.
       TSX_DISABLE_CACHE: '1',
       ...agentVariables({ control, stateDir, uids }),
+      SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
       SERVICE_LOG_LEVEL: 'warn',
     },
     stdio: ['ignore', 'ignore', 'inherit'],

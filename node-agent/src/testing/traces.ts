@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { displaySocket, SOCKET_DIR, socketMark } from '../display/xvfb.ts';
+import { displaySocket, SOCKET_DIR, socketMark } from '../display/display-number.ts';
 import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 
 /** What of sessions can be seen on this host; a test compares it with nothing. */
@@ -30,20 +30,21 @@ export interface DisplayTrace {
  * @param displays the displays that its sessions had; a number that somebody else took since is not theirs
  * @param sessionIds its sessions; control groups of others are somebody else's
  */
-export function tracesOf(
+export async function tracesOf(
   stateDir: string,
   uids: readonly [number, number],
   displays: readonly DisplayTrace[],
   sessionIds: readonly string[],
-): Traces {
+): Promise<Traces> {
+  const marks = await Promise.all(displays.map(({ number }) => socketMark(number)));
   const isOurs = (uid: number) => uid >= uids[0] && uid <= uids[1];
   return {
     processes: listProcesses()
       .filter((row) => isOurs(row.uid))
       .map((row) => `${row.pid} ${commandOf(row.pid)}`),
     displays: [
-      ...displays.flatMap(({ number, socket }) =>
-        socket !== null && socketMark(number) === socket ? [displaySocket(number)] : [],
+      ...displays.flatMap(({ number, socket }, index) =>
+        socket !== null && marks[index] === socket ? [displaySocket(number)] : [],
       ),
       // Those that no session came to know of.
       ...(existsSync(SOCKET_DIR) ? readdirSync(SOCKET_DIR) : [])

@@ -108,6 +108,7 @@ export const FAILURE_CODES = [
   'encoder_failed',
   'media_worker_crashed',
   'display_failed',
+  'display_name_taken',
   'capture_failed',
   'container_failed',
   'home_unavailable',

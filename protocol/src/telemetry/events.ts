@@ -20,6 +20,7 @@ export const AGENT_EVENT_TYPES = [
   'pipeline.source_swapped',
   'app.launch_state',
   'app.exited',
+  'display.name_taken',
   'audio.degraded',
   'agent.link_restored',
   'agent.event_oversize',

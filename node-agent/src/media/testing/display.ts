@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { freeDisplay, reserveDisplay } from '../../display/xvfb.ts';
+import { removeDisplayFiles, reserveDisplay, socketMark } from '../../display/display-number.ts';
 
 /** A virtual display for tests, with a number that no session beside them gets. */
 export interface TestDisplay {
@@ -11,19 +11,26 @@ export interface TestDisplay {
 }
 
 /** @throws when Xvfb does not come up within 10 s */
-export function startTestDisplay(width: number, height: number): Promise<TestDisplay> {
+export async function startTestDisplay(width: number, height: number): Promise<TestDisplay> {
+  const reserved = await reserveDisplay();
+  if (reserved === null) throw new Error('no display number is free');
+  const { number } = reserved;
   return new Promise((resolve, reject) => {
-    const number = reserveDisplay();
     const server: ChildProcess = spawn(
       'Xvfb',
       [
         ...[`:${number}`, '-displayfd', '3', '-screen', '0', `${width}x${height}x24`],
-        ...['-nolisten', 'tcp', '-ac', '-noreset'],
+        ...['-nolisten', 'tcp', '-nolisten', 'local', '-ac', '-noreset'],
       ],
       { stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
     );
-    const exited = new Promise<void>((done) => server.once('exit', () => done()));
-    void exited.then(() => freeDisplay(number));
+    const pid = server.pid ?? 0;
+    const handedOver = reserved.handOver(pid);
+    const exited = new Promise<void>((done) => server.once('exit', () => done())).then(async () => {
+      await handedOver;
+      await removeDisplayFiles({ number, pid, socket: await socketMark(number) });
+      reserved.release();
+    });
     const limit = setTimeout(() => {
       server.kill('SIGKILL');
       reject(new Error('Xvfb did not come up within 10 s'));
@@ -33,7 +40,7 @@ export function startTestDisplay(width: number, height: number): Promise<TestDis
       clearTimeout(limit);
       resolve({
         name: `:${number}`,
-        pid: server.pid as number,
+        pid,
         close: async () => {
           server.kill('SIGTERM');
           await exited;

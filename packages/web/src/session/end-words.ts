@@ -37,6 +37,7 @@ const BY_FAILURE: Record<string, string> = {
   encoder_failed: 'The machine could not go on making the picture.',
   media_worker_crashed: 'The part that makes the picture crashed.',
   display_failed: 'The app’s display stopped answering.',
+  display_name_taken: 'The app was ended because it reached for the displays of other apps.',
   capture_failed: 'The app’s picture could not be taken.',
   container_failed: 'The app’s container could not be started.',
   home_unavailable: 'Your files for this app could not be opened.',

@@ -1,0 +1,200 @@
+import { closeSync, fstatSync } from 'node:fs';
+import koffi from 'koffi';
+
+/**
+ * Names of unix sockets: takes one without listening on it, and lists who has which. Node can do neither, so this
+ * calls socket(2), bind(2) and the kernel's socket diagnosis.
+ */
+
+const AF_UNIX = 1;
+const AF_NETLINK = 16;
+const SOCK_STREAM = 1;
+const SOCK_RAW = 3;
+const SOCK_CLOEXEC = 0o2000000;
+const NETLINK_SOCK_DIAG = 4;
+const MSG_DONTWAIT = 0x40;
+const EADDRINUSE = 98;
+
+const SOCK_DIAG_BY_FAMILY = 20;
+const NLM_F_REQUEST_DUMP = 0x301;
+const NLMSG_ERROR = 2;
+const NLMSG_DONE = 3;
+const UDIAG_SHOW_NAME = 0x01;
+const UDIAG_SHOW_UID = 0x40;
+const UNIX_DIAG_NAME = 0;
+const UNIX_DIAG_UID = 7;
+const NETLINK_HEADER_BYTES = 16;
+const DIAG_HEADER_BYTES = 16;
+const ANSWER_BYTES = 64 * 1024;
+/** An answer holds about 900 sockets, so this is more than three million. */
+const MAX_ANSWERS = 4_096;
+
+interface Libc {
+  socket(domain: number, type: number, protocol: number): number;
+  bind(fd: number, address: Buffer, length: number): number;
+  send(fd: number, data: Buffer, length: number, flags: number): number;
+  recv(fd: number, data: Buffer, length: number, flags: number): number;
+}
+
+let bound: Libc | undefined;
+
+function libc(): Libc {
+  if (bound === undefined) {
+    const library = koffi.load('libc.so.6');
+    bound = {
+      socket: library.func('int socket(int domain, int type, int protocol)'),
+      bind: library.func('int bind(int fd, const void *address, uint length)'),
+      send: library.func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
+      recv: library.func('intptr_t recv(int fd, void *data, size_t length, int flags)'),
+    };
+  }
+  return bound;
+}
+
+function refused(call: string): Error {
+  return new Error(`${call} failed, errno ${koffi.errno()}`);
+}
+
+function openSocket(domain: number, type: number, protocol: number): number {
+  const fd = libc().socket(domain, type | SOCK_CLOEXEC, protocol);
+  if (fd < 0) throw refused('socket');
+  return fd;
+}
+
+/** A name that this process has bound. Nobody else can bind it, and connecting to it is refused. */
+export interface HeldName {
+  /** Of the socket that has the name, as in /proc/net/unix. */
+  readonly inode: number;
+  /** Gives the name back. Repeatable. */
+  release(): void;
+}
+
+const heldHere = new Set<number>();
+
+/** Whether the socket with this inode holds a name for this process. */
+export function isHeldHere(inode: number): boolean {
+  return heldHere.has(inode);
+}
+
+/**
+ * Binds a name of the abstract namespace without listening.
+ * @param name without its leading NUL
+ * @returns null when somebody has the name
+ * @throws when the kernel refuses for another reason
+ * Source: unix(7), "Abstract sockets".
+ */
+export function holdAbstractName(name: string): HeldName | null {
+  const fd = openSocket(AF_UNIX, SOCK_STREAM, 0);
+  const family = Buffer.alloc(2);
+  family.writeUInt16LE(AF_UNIX);
+  const address = Buffer.concat([family, Buffer.from(`\0${name}`)]);
+  if (libc().bind(fd, address, address.length) !== 0) {
+    const errno = koffi.errno();
+    closeSync(fd);
+    if (errno === EADDRINUSE) return null;
+    throw new Error(`bind failed, errno ${errno}`);
+  }
+  const inode = fstatSync(fd).ino;
+  heldHere.add(inode);
+  let open = true;
+  return {
+    inode,
+    release() {
+      if (!open) return;
+      open = false;
+      heldHere.delete(inode);
+      closeSync(fd);
+    },
+  };
+}
+
+/** A unix socket that has a name. */
+export interface NamedSocket {
+  /** An abstract name begins with NUL. */
+  name: string;
+  inode: number;
+  /** User that made it; null where the kernel does not say (before 5.3). */
+  uid: number | null;
+}
+
+/**
+ * The unix sockets of this network namespace that have a name.
+ *
+ * Not from /proc/net/unix: a name may hold a line feed, and so write lines there about sockets of others. A socket
+ * also shows here while its only descriptor travels in a message, where no process has it.
+ * @throws where the kernel has no socket diagnosis
+ * Source: sock_diag(7), linux/unix_diag.h.
+ */
+export async function listNamedSockets(): Promise<NamedSocket[]> {
+  const fd = openSocket(AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG);
+  try {
+    const request = diagRequest();
+    if (libc().send(fd, request, request.length, 0) !== request.length) throw refused('send');
+    const sockets: NamedSocket[] = [];
+    const buffer = Buffer.alloc(ANSWER_BYTES);
+    for (let answers = 0; answers < MAX_ANSWERS; answers++) {
+      // The kernel makes each part of a dump when it is asked for, so this never waits.
+      const length = libc().recv(fd, buffer, buffer.length, MSG_DONTWAIT);
+      if (length < 0) throw refused('recv');
+      const answer = parseDiagAnswer(buffer.subarray(0, Number(length)));
+      sockets.push(...answer.sockets);
+      if (answer.last) return sockets;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    throw new Error('the kernel lists too many sockets');
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function diagRequest(): Buffer {
+  const request = Buffer.alloc(NETLINK_HEADER_BYTES + 24);
+  request.writeUInt32LE(request.length, 0);
+  request.writeUInt16LE(SOCK_DIAG_BY_FAMILY, 4);
+  request.writeUInt16LE(NLM_F_REQUEST_DUMP, 6);
+  request.writeUInt8(AF_UNIX, NETLINK_HEADER_BYTES);
+  // Sockets in every state.
+  request.writeUInt32LE(0xffffffff, NETLINK_HEADER_BYTES + 4);
+  request.writeUInt32LE(UDIAG_SHOW_NAME | UDIAG_SHOW_UID, NETLINK_HEADER_BYTES + 12);
+  return request;
+}
+
+/**
+ * One part of the kernel's answer. Pure.
+ * @throws with the errno that the kernel answers
+ */
+export function parseDiagAnswer(bytes: Buffer): { sockets: NamedSocket[]; last: boolean } {
+  const sockets: NamedSocket[] = [];
+  for (let at = 0; at + NETLINK_HEADER_BYTES <= bytes.length; ) {
+    const length = bytes.readUInt32LE(at);
+    const type = bytes.readUInt16LE(at + 4);
+    if (type === NLMSG_DONE) return { sockets, last: true };
+    if (type === NLMSG_ERROR)
+      throw new Error(`the kernel lists no sockets, errno ${-bytes.readInt32LE(at + NETLINK_HEADER_BYTES)}`);
+    if (length < NETLINK_HEADER_BYTES) break;
+    const socket = parseSocket(bytes.subarray(at + NETLINK_HEADER_BYTES, at + length));
+    if (socket !== null) sockets.push(socket);
+    at += padded(length);
+  }
+  return { sockets, last: false };
+}
+
+function parseSocket(message: Buffer): NamedSocket | null {
+  if (message.length < DIAG_HEADER_BYTES) return null;
+  let name: string | null = null;
+  let uid: number | null = null;
+  for (let at = DIAG_HEADER_BYTES; at + 4 <= message.length; ) {
+    const length = message.readUInt16LE(at);
+    const type = message.readUInt16LE(at + 2) & 0x3fff;
+    if (length < 4) break;
+    const value = message.subarray(at + 4, at + length);
+    if (type === UNIX_DIAG_NAME) name = value.toString('latin1');
+    if (type === UNIX_DIAG_UID && value.length === 4) uid = value.readUInt32LE();
+    at += padded(length);
+  }
+  return name === null ? null : { name, inode: message.readUInt32LE(4), uid };
+}
+
+function padded(length: number): number {
+  return (length + 3) & ~3;
+}
