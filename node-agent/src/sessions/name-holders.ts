@@ -15,7 +15,7 @@ const MAX_DESCRIPTORS = 100_000;
 const MAX_ANCESTORS = 64;
 
 /** A session that may have taken names. */
-export interface NameHolder {
+interface NameHolder {
   readonly id: string;
   /** null: it shares the agent's user. */
   readonly uid: number | null;
@@ -29,7 +29,7 @@ export interface NameHolder {
  * Sockets that have the abstract name of a display of sessions, without those of this process. Pure.
  * @returns display number → socket
  */
-export function takenNames(sockets: readonly NamedSocket[]): Map<number, NamedSocket> {
+function takenNames(sockets: readonly NamedSocket[]): Map<number, NamedSocket> {
   const taken = new Map<number, NamedSocket>();
   for (const socket of sockets) {
     if (isHeldHere(socket.inode)) continue;
