@@ -16,7 +16,7 @@ import { missingPackages, npmIsInstalled, prepare, root, rootPrefix, webIsBuilt 
 import { demoApps, seedEntries } from './demo-apps.mjs';
 import { keepEnrollmentToken, makeDirectories, placesFor, reachableAddresses } from './places.mjs';
 import { takenPorts } from './ports.mjs';
-import { supervise } from './supervise.mjs';
+import { healthUrl, supervise } from './supervise.mjs';
 
 const START_LIMIT_MS = 60_000;
 /** Sessions get 8 s to end when the agent is told to stop. */
@@ -111,19 +111,12 @@ async function main() {
         SERVICE_ENROLLMENT_TOKEN_FILE: places.enrollmentToken,
         SERVICE_PROCESS_RUNTIME: process.env.SERVICE_PROCESS_RUNTIME ?? '1',
       },
+      health: { url: healthUrl(places.health) },
     },
     say,
   );
   const connected = (/** @type {{connected?: boolean}} */ health) => health.connected === true;
-  const { host, port } = places.health;
-  if (
-    !(await comesUp(
-      agent,
-      `http://${host.includes(':') ? `[${host}]` : host}:${port}/health`,
-      () => stopping,
-      connected,
-    ))
-  ) {
+  if (!(await comesUp(agent, healthUrl(places.health), () => stopping, connected))) {
     if (!stopping) failed('node agent', agent, places);
     return stopAll();
   }

@@ -1,10 +1,13 @@
 // Keeps an installed agent running where no service manager does, as scripts/up does on its own machine.
 // Lies in the archive beside supervise.mjs; the agent's environment is this program's own.
 import { fileURLToPath } from 'node:url';
-import { supervise } from './supervise.mjs';
+import { healthUrl, supervise } from './supervise.mjs';
 
 /** Sessions get 8 s to end when the agent is told to stop. */
 const STOP_MS = 12_000;
+
+const [, host = '127.0.0.1', port = '9091'] =
+  /^(.+):(\d+)$/.exec(process.env.SERVICE_AGENT_HEALTH_ADDR ?? '') ?? [];
 
 const agent = supervise(
   {
@@ -12,6 +15,7 @@ const agent = supervise(
     command: [process.execPath, fileURLToPath(new URL('../node-agent/dist/main.js', import.meta.url)), 'run'],
     logFile: '/var/log/footlight-agent.log',
     env: process.env,
+    health: { url: healthUrl({ host, port }) },
   },
   (line) => process.stderr.write(`${line}\n`),
 );

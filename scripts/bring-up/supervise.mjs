@@ -1,6 +1,7 @@
 // Keeps the two halves running: starts a program again after every exit, as a service manager would, and ends both in order.
 import { spawn } from 'node:child_process';
 import { createWriteStream, existsSync, readFileSync, renameSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * @typedef {object} Program
@@ -8,12 +9,24 @@ import { createWriteStream, existsSync, readFileSync, renameSync } from 'node:fs
  * @property {string[]} command
  * @property {NodeJS.ProcessEnv} env
  * @property {string} logFile
+ * @property {Health} [health] left out: it is not asked whether it hangs
+ */
+
+/**
+ * @typedef {object} Health
+ * @property {string} url any answer counts
+ * @property {number} [everyMs] how often it is asked, and how long it may take to answer; tests ask more often
  */
 
 const FIRST_RESTART_MS = 250;
 const LONGEST_RESTART_MS = 10_000;
 /** A program that lived this long had a good start: the next restart is quick again. */
 const GOOD_START_MS = 30_000;
+const HEALTH_EVERY_MS = 5_000;
+/** Answers missed in a row by a program that hangs: 30 s, as long as systemd waits for the agent's sign of life. */
+const MISSED_ANSWERS = 6;
+/** Before its first answer it is still starting: 180 s, as in the agent's unit. */
+const MISSED_AT_START = 36;
 
 /**
  * @param {Program} program
@@ -22,6 +35,7 @@ const GOOD_START_MS = 30_000;
 export function supervise(program, say) {
   let restartMs = FIRST_RESTART_MS;
   let stopping = false;
+  let missedAnswers = 0;
   /** @type {import('node:child_process').ChildProcess | null} */
   let child = null;
   /** @type {NodeJS.Timeout | undefined} */
@@ -40,6 +54,28 @@ export function supervise(program, say) {
   if (existsSync(program.logFile)) renameSync(program.logFile, `${program.logFile}.previous`);
   const log = createWriteStream(program.logFile, { flags: 'a', mode: 0o600 });
 
+  /**
+   * Ends a program that hangs. It counts answers and not time: a machine that slept has missed none.
+   * @param {import('node:child_process').ChildProcess} running
+   * @param {Health} health
+   */
+  const watch = async (running, { url, everyMs = HEALTH_EVERY_MS }) => {
+    let limit = MISSED_AT_START;
+    missedAnswers = 0;
+    while (missedAnswers < limit) {
+      const [answered] = await Promise.all([
+        answers(url, everyMs),
+        sleep(everyMs, undefined, { ref: false }),
+      ]);
+      if (child !== running || stopping) return;
+      missedAnswers = answered ? 0 : missedAnswers + 1;
+      if (answered) limit = MISSED_ANSWERS;
+    }
+    say(`The ${program.name} has not answered for ${(limit * everyMs) / 1000} s; it is ended.`);
+    // Its whole group: a program that is stopped does not hear that its wrapper is gone.
+    if (running.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
+  };
+
   const start = () => {
     const startedAt = performance.now();
     // Should this script be killed outright, the kernel tells the program to stop as well.
@@ -48,6 +84,7 @@ export function supervise(program, say) {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });
+    if (program.health) void watch(child, program.health);
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
     child.once('error', (error) => {
@@ -74,6 +111,10 @@ export function supervise(program, say) {
   return {
     /** The first exit, for a start that has to be judged. */
     exitedOnce,
+    /** Answers that the program has missed in a row (count). */
+    get missedAnswers() {
+      return missedAnswers;
+    },
     /** Tells the program to stop and waits; after the limit it is killed. @param {number} limitMs */
     async stop(limitMs) {
       stopping = true;
@@ -94,4 +135,26 @@ export function supervise(program, say) {
       return readFileSync(program.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
     },
   };
+}
+
+/** @param {string} url @param {number} limitMs */
+async function answers(url, limitMs) {
+  try {
+    const answer = await fetch(url, {
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(limitMs),
+    });
+    await answer.arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The agent's own health address as a URL.
+ * @param {{host: string, port: number | string}} address
+ */
+export function healthUrl({ host, port }) {
+  return `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}/health`;
 }
