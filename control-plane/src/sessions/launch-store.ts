@@ -198,7 +198,6 @@ export interface Holding extends Asked {
 
 /**
  * Holds the rows that launches depend on, and reads what they are judged by then: call inside the transaction.
- * @param asked each of another user
  * @returns in order
  */
 export function holdFacts(tx: Tx, asked: readonly Holding[]): Promise<Held[]> {
@@ -216,7 +215,7 @@ async function loadFacts(
   loadLimits: typeof limits,
   loadEntitlements: typeof entitlements,
 ): Promise<Held[]> {
-  const userIds = asked.map(({ launcher }) => launcher.userId);
+  const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
   const homeAppIds = asked.map(({ homeAppId }) => homeAppId).filter((id) => id !== null);
   // In this order: what comes after the lock of the users sees what that waited for.
   const [users, entitled, devices, sessions, homes] = await Promise.all([

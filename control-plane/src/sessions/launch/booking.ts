@@ -63,7 +63,10 @@ export type Outcome =
   | { kind: 'launched'; launched: Launched }
   /** judged: where a placement was refused. */
   | { kind: 'refused'; refusal: Refusal; judged?: Judged }
-  /** Others held what this launch wanted: only a pass that waits for them, or comes after them, can tell. */
+  /**
+   * Others held what this launch wanted, or another launch of the same user in this transaction may take it: only a
+   * pass that waits for them, or comes after them, can tell.
+   */
   | { kind: 'contended' }
   /** The rung went away since it was read. */
   | { kind: 'stale' };
@@ -87,7 +90,6 @@ interface Seated extends Placed {
 }
 
 /**
- * @param wanted each by another user
  * @param wait false: rows that others hold are passed over; true: they are waited for, and a refusal is final
  * @returns one outcome each, in order; all of it is done, or nothing
  */
@@ -148,12 +150,16 @@ class Booking {
       homeAppId: homeAppOf(admitted),
     }));
     const facts = await holdFacts(this.#tx, asked);
+    const passed = new PassedOfUsers();
     return wanted.filter((want, n) => {
       const held = facts[n] as Held;
       this.#held.set(want, held);
       const refusal = admitHeld(want.admitted, held);
-      if (refusal !== null) this.#outcomes.set(want, { kind: 'refused', refusal });
-      return refusal === null;
+      if (refusal !== null) {
+        this.#outcomes.set(want, { kind: 'refused', refusal });
+        return false;
+      }
+      return passed.leaveRoom(want, held);
     });
   }
 
@@ -297,6 +303,23 @@ class Booking {
     await giveBack(this.#tx, wantOf(one));
     this.#fleet.unbook(one.gpu, one.want.admitted.demand);
     this.#gaveBack = true;
+  }
+}
+
+/** The launches of each user that passed in this transaction: what they may take is not there for the next. */
+class PassedOfUsers {
+  readonly #byUser = new Map<string, { sessions: number; homeAppIds: Set<string> }>();
+
+  /** @returns whether this launch passes next to them; then it is one of them */
+  leaveRoom({ launcher, admitted }: Wanted, held: Held): boolean {
+    const before = this.#byUser.get(launcher.userId) ?? { sessions: 0, homeAppIds: new Set() };
+    const homeAppId = homeAppOf(admitted);
+    if (homeAppId !== null && before.homeAppIds.has(homeAppId)) return false;
+    if (admitHeld(admitted, { ...held, sessions: held.sessions + before.sessions }) !== null) return false;
+    before.sessions += 1;
+    if (homeAppId !== null) before.homeAppIds.add(homeAppId);
+    this.#byUser.set(launcher.userId, before);
+    return true;
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { LaunchQueue, type Queued } from './launch-queue.ts';
+import { LaunchQueue } from './launch-queue.ts';
 
-interface Job extends Queued {
+interface Job {
   n: number;
 }
 
@@ -18,7 +18,7 @@ function queueOf() {
     handedOut,
     turn,
     add: (...userIds: string[]) => {
-      for (const [n, userId] of userIds.entries()) queue.add({ userId, n });
+      for (const n of userIds.keys()) queue.add({ n });
     },
     settle: () => {
       settled.shift()?.();
@@ -34,14 +34,16 @@ test('launches of one turn go together, in the order in which they came', async 
   expect(queue.handedOut).toEqual([[0, 1, 2]]);
 });
 
-test('those of one user go one after the other', async () => {
+test('those of one user go together too, and what comes meanwhile goes next', async () => {
   const queue = queueOf();
   queue.add('a', 'a', 'b', 'a');
   await queue.turn();
-  expect(queue.handedOut).toEqual([[0, 2]]);
+  queue.add('a', 'c');
   await queue.settle();
-  await queue.settle();
-  expect(queue.handedOut).toEqual([[0, 2], [1], [3]]);
+  expect(queue.handedOut).toEqual([
+    [0, 1, 2, 3],
+    [0, 1],
+  ]);
 });
 
 test('no more than 64 go together', async () => {

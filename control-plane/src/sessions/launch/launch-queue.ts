@@ -6,18 +6,10 @@ const MAX_TOGETHER = 64;
 /** A transaction that takes longer than this waits for somebody, and who comes next is not to wait with it. */
 const PATIENCE_MS = 250;
 
-/** Whose launch it is: launches of one user never share a transaction. */
-export interface Queued {
-  readonly userId: string;
-}
-
-/**
- * Hands launches on in the order in which they came, as many at once as came while others were under way, and no two
- * of one user.
- */
-export class LaunchQueue<Job extends Queued> {
+/** Hands launches on in the order in which they came, as many at once as came while others were under way. */
+export class LaunchQueue<Job> {
   readonly #settle: (jobs: readonly Job[]) => Promise<void>;
-  #waiting: Job[] = [];
+  readonly #waiting: Job[] = [];
   #busy = false;
 
   /** @param settle sees a few launches through; never rejects */
@@ -34,7 +26,7 @@ export class LaunchQueue<Job extends Queued> {
     this.#busy = true;
     // Requests on other sockets that are readable in this turn join.
     setImmediate(() => {
-      const jobs = this.#take();
+      const jobs = this.#waiting.splice(0, MAX_TOGETHER);
       if (jobs.length === 0) {
         this.#busy = false;
         return;
@@ -49,16 +41,5 @@ export class LaunchQueue<Job extends Queued> {
       const patience = systemClock.setTimeout(done, PATIENCE_MS);
       void this.#settle(jobs).then(done);
     });
-  }
-
-  #take(): Job[] {
-    const jobs = new Map<string, Job>();
-    const later: Job[] = [];
-    for (const job of this.#waiting) {
-      if (jobs.size < MAX_TOGETHER && !jobs.has(job.userId)) jobs.set(job.userId, job);
-      else later.push(job);
-    }
-    this.#waiting = later;
-    return [...jobs.values()];
   }
 }

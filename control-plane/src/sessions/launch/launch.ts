@@ -25,7 +25,7 @@ import { bookLaunches, type Launched, MAX_ATTEMPTS, type Outcome, type Wanted } 
 import { explain } from './explanation.ts';
 import { WHOLE_FLEET } from './fleet.ts';
 import { refuseHome } from './home-claim.ts';
-import { LaunchQueue, type Queued } from './launch-queue.ts';
+import { LaunchQueue } from './launch-queue.ts';
 import { decidePlacement, type Placement as Judged, refusalCode, refuseBareHost } from './placement.ts';
 import { type Refusal, refusalError } from './refusal.ts';
 
@@ -49,7 +49,7 @@ interface Ask {
   terms: Terms;
 }
 
-interface Job extends Ask, Queued {
+interface Job extends Ask {
   resolve(launched: Launched): void;
   reject(error: unknown): void;
 }
@@ -96,7 +96,7 @@ export function createLauncher(
     });
   }
 
-  /** Sees launches of different users through; each gets its own answer. */
+  /** Sees launches through; each gets its own answer. */
   async function settle(jobs: readonly Job[]): Promise<void> {
     try {
       let open = jobs;
@@ -184,7 +184,7 @@ export function createLauncher(
   return {
     launch(launcher, request, terms = PERSONAL_TERMS) {
       return new Promise((resolve, reject) => {
-        queue.add({ userId: launcher.userId, launcher, request, terms, resolve, reject });
+        queue.add({ launcher, request, terms, resolve, reject });
       });
     },
 

@@ -5,7 +5,10 @@ import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.t
 
 const LAUNCHES = 60;
 const SLOTS = 40;
-const ROUNDS = process.env.FOOTLIGHT_LONG === '1' ? 20 : 2;
+const LONG = process.env.FOOTLIGHT_LONG === '1';
+const ROUNDS = LONG ? 20 : 2;
+/** Until all of them are answered: 0.60 and 0.63 s on two cores that ran seven other jobs. */
+const MAX_MS = 1_000;
 /** Sessions that their hosts go on talking about meanwhile, without a slot: two of each person. */
 const TALKED_ABOUT = 6;
 
@@ -63,7 +66,7 @@ async function expectFortyOfSixty(world: SessionsWorld, round = 0): Promise<void
   expect(await Promise.all(agents.map((agent) => world.slotsUsed(agent)))).toEqual(
     agents.map(() => SLOTS / 4),
   );
-  console.info(`${LAUNCHES} launches took ${tookMs.toFixed(0)} ms`);
+  if (LONG) expect(tookMs).toBeLessThan(MAX_MS);
   // The next round has the whole fleet for itself.
   await Promise.all(agents.map((agent) => agent.drop()));
   await Promise.all(agents.map((agent) => world.offline(agent)));
