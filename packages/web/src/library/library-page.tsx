@@ -26,8 +26,10 @@ import styles from './library.module.css';
 import { LiveSessions } from './live-sessions.tsx';
 import { areFew, rememberCount, rememberedCount } from './remembered-count.ts';
 import { TileSection, TileSkeletons } from './tile-section.tsx';
+import { useAfter } from './use-after.ts';
 import { useLaunch } from './use-launch.ts';
 import { isStreamed, useApps, useFavourite, useHighlights, useOwnSessions } from './use-library.ts';
+import { useSpotlight } from './use-spotlight.ts';
 
 const KINDS = [
   { kind: 'game', words: 'Games' },
@@ -37,6 +39,8 @@ const KINDS = [
 /** Below this a row of recent apps would only repeat what is on the screen anyway. */
 const MANY_APPS = 12;
 const PRELOAD_AFTER_MS = 800;
+/** An answer within this brings the session page, which draws the same. */
+const LAUNCH_SHOWN_AFTER_MS = 150;
 
 /** What a person may launch, and what runs. */
 export function LibraryPage() {
@@ -45,7 +49,10 @@ export function LibraryPage() {
   const { query, apps } = useApps();
   const sessions = useOwnSessions();
   const launch = useLaunch();
-  const [shown, setShown] = useState<AppListItem | null>(null);
+  // From the click on, a second one would launch a second time.
+  const launching = launch.isPending || launch.isSuccess;
+  const [shown, setShown] = useSpotlight(launching);
+  const launchIsSlow = useAfter(launch.isPending, LAUNCH_SHOWN_AFTER_MS);
   const [text, setText] = useState('');
   const [kind, setKind] = useState<AppListItem['kind'] | null>(null);
   const wanted = useDeferredValue(text.trim().toLocaleLowerCase());
@@ -90,7 +97,13 @@ export function LibraryPage() {
   const page = useRef<HTMLDivElement>(null);
   const spotlight =
     shown ?? sessions.live.map((s) => apps.find((app) => app.id === s.app_id))[0] ?? apps[0] ?? null;
-  const tiles = { onLaunch: launch.mutate, onFocusApp: setShown, onFavourite: favourite.mutate };
+  const tiles = {
+    onLaunch: (app: AppListItem) => {
+      if (!launching) launch.mutate(app);
+    },
+    onFocusApp: setShown,
+    onFavourite: favourite.mutate,
+  };
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrow keys only move the focus between real buttons
@@ -179,7 +192,7 @@ export function LibraryPage() {
         {filtering && !hasNextPage ? `${visible.length} apps found` : ''}
       </p>
 
-      {(launch.isPending || launch.isError) && launch.variables !== undefined && (
+      {(launchIsSlow || launch.isError) && launch.variables !== undefined && (
         <LaunchStage
           app={launch.variables}
           steps={stepsOf(NOTHING_SEEN)}

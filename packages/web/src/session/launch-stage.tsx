@@ -1,7 +1,7 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { Button } from '@mantine/core';
 import { IconCheck } from '@tabler/icons-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
 import type { LaunchStep } from './launch-steps.ts';
 import styles from './session.module.css';
@@ -26,7 +26,6 @@ export function LaunchStage(props: {
   children?: ReactNode;
 }) {
   const stuck = props.children !== undefined && props.children !== null && props.children !== false;
-  const elapsedMs = useElapsed(props.startedAtMs, !stuck && props.leaving !== true);
   const current = props.steps.find((step) => step.state === 'current');
   return (
     <section
@@ -63,21 +62,11 @@ export function LaunchStage(props: {
             <p className="visually-hidden" role="status">
               {current?.words}
             </p>
-            <div className={styles.timing}>
-              <div className={`${styles.timingLine} tabular`}>
-                <span>{secondsWords(elapsedMs)}</span>
-                {props.usualMs !== null && <span>usually {secondsWords(props.usualMs)}</span>}
-              </div>
-              {/* Its place is kept while nothing is known, so that nothing moves when something is. */}
-              <div className={styles.timingBar} data-known={props.usualMs !== null} aria-hidden="true">
-                {props.usualMs !== null && (
-                  <div
-                    className={styles.timingFill}
-                    style={{ width: `${Math.min(97, (100 * elapsedMs) / props.usualMs)}%` }}
-                  />
-                )}
-              </div>
-            </div>
+            <Timing
+              startedAtMs={props.startedAtMs}
+              usualMs={props.usualMs}
+              running={props.leaving !== true}
+            />
           </>
         )}
         <div className={styles.stageAct}>
@@ -88,6 +77,46 @@ export function LaunchStage(props: {
       </div>
     </section>
   );
+}
+
+/**
+ * How long it has taken, and how long it usually takes. Apart from the stage, so that a tick draws nothing else again.
+ * The bar is an animation of the browser's compositor: a width that follows the clock is laid out and painted in each
+ * frame, on the processor that the launch needs.
+ */
+function Timing({
+  startedAtMs,
+  usualMs,
+  running,
+}: {
+  startedAtMs: number;
+  usualMs: number | null;
+  running: boolean;
+}) {
+  const elapsedMs = useElapsed(startedAtMs, running);
+  const [shownAtMs] = useState(() => Date.now());
+  return (
+    <div className={styles.timing}>
+      <div className={`${styles.timingLine} tabular`}>
+        <span>{secondsWords(elapsedMs)}</span>
+        {usualMs !== null && <span>usually {secondsWords(usualMs)}</span>}
+      </div>
+      {/* Its place is kept while nothing is known, so that nothing moves when something is. */}
+      <div className={styles.timingBar} data-known={usualMs !== null} aria-hidden="true">
+        {usualMs !== null && (
+          <div
+            className={styles.timingFill}
+            // It may have begun before this stage was shown.
+            style={timing(usualMs, Math.min(0, startedAtMs - shownAtMs))}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function timing(usualMs: number, delayMs: number): CSSProperties {
+  return { '--usual': `${usualMs}ms`, '--delay': `${delayMs}ms` } as CSSProperties;
 }
 
 /** Seconds with one digit below ten, since that is where a person feels the difference. */
