@@ -19,4 +19,5 @@
  * Every refusal that cannot be mended by trying again is a typed end reason; nothing is thrown at the page.
  */
 export { createStreamClient } from './client.ts';
+export { signalingUrl } from './media/socket.ts';
 export * from './types.ts';

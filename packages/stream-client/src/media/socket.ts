@@ -61,6 +61,8 @@ export class SignalingSocket {
       this.#socket = null;
       this.#events.onClose(event.code);
     };
+    // One that was dialled before may be open already.
+    if (socket.readyState === WebSocket.OPEN) queueMicrotask(() => isCurrent() && this.#events.onOpen());
     socket.onmessage = (event: MessageEvent) => {
       if (!isCurrent() || typeof event.data !== 'string' || event.data.length > MAX_SIGNAL_FRAME_BYTES)
         return;

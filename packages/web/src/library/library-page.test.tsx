@@ -72,6 +72,31 @@ describe('the library', () => {
     await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
   });
 
+  test('a click while a launch is under way launches nothing, and the library asks for nothing meanwhile', async () => {
+    const asked: string[] = [];
+    let answer: (response: Response) => void = () => {};
+    const { fetch } = globalThis;
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      asked.push(`${init.method} ${url.split('?')[0]}`);
+      if (init.method !== 'POST') return fetch(url, init);
+      return new Promise<Response>((resolve) => {
+        answer = resolve;
+      });
+    });
+    const router = open();
+    const [tile] = await screen.findAllByRole('button', { name: /^Launch / });
+    await waitFor(() => expect(asked).toContain('GET /v1/sessions'));
+    asked.length = 0;
+    fireEvent.click(tile!);
+    await waitFor(() => expect(asked).toEqual(['POST /v1/sessions']));
+    fireEvent.click(tile!);
+    const launched = session(0, { state: 'assigned' });
+    const signaling = { url: '', token: '', expires_at: launched.created_at, ice_servers: [] };
+    answer(Response.json({ session: launched, signaling }, { status: 201 }));
+    await waitFor(() => expect(router.state.location.pathname).toBe(`/app/session/${launched.id}`));
+    expect(asked).toEqual(['POST /v1/sessions']);
+  });
+
   test('says why a launch was refused, and leads back or to the session in the way', async () => {
     answers['POST /v1/sessions'] = () =>
       Response.json(

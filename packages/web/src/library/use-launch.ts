@@ -3,8 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
+import { dialEarly } from '../session/early-socket.ts';
 import { keepTicket } from '../session/first-ticket.ts';
-import { usePreloadSession } from '../session/player.ts';
+import { loadPlayer, usePreloadSession } from '../session/player.ts';
 
 /** Launching an app: asks for a session, then opens its page with everything the answer already told. */
 export function useLaunch() {
@@ -19,8 +20,14 @@ export function useLaunch() {
       call('sessions.launch', { body: { app_id: app.id, mic: true } }),
     onSuccess: ({ session, signaling }) => {
       keepTicket(session.id, signaling);
+      void loadPlayer().then(
+        ({ signalingUrl }) => dialEarly(signalingUrl(signaling, document.baseURI)),
+        // Told by the session page, which needs it as well.
+        () => {},
+      );
       queryClient.setQueryData(keys.session(session.id), { session });
-      void queryClient.invalidateQueries({ queryKey: keys.sessions });
+      // Asked again when the library is next shown: until the picture is there, every request delays it.
+      void queryClient.invalidateQueries({ queryKey: keys.sessions, refetchType: 'none' });
       void navigate({ to: '/app/session/$id', params: { id: session.id } });
     },
   });

@@ -6,7 +6,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { isOver } from '../api/session-events.ts';
@@ -33,6 +33,17 @@ export function useApps() {
     return [...byId.values()];
   }, [query.data]);
   return { query, apps };
+}
+
+/** An app as the library listed it lately; undefined where it did not. Asks for nothing. */
+export function useListedApp(id: string | undefined): AppListItem | undefined {
+  const queryClient = useQueryClient();
+  const [listed] = useState(() =>
+    queryClient
+      .getQueryData<InfiniteData<Success<'apps.list'>>>(keys.apps)
+      ?.pages.flatMap(({ items }) => items),
+  );
+  return useMemo(() => listed?.find((app) => app.id === id), [listed, id]);
 }
 
 /** The caller's sessions, the live ones apart. */

@@ -12,6 +12,7 @@ import { ConfirmDialog } from '../components/confirm-dialog.tsx';
 import { PageError } from '../components/page-error.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 import { useLaunch } from '../library/use-launch.ts';
+import { useListedApp } from '../library/use-library.ts';
 import { EndedPage } from './ended-page.tsx';
 import { LaunchStage } from './launch-stage.tsx';
 import { advance, stepsOf } from './launch-steps.ts';
@@ -42,14 +43,16 @@ export function SessionPage({ id }: { id: string }) {
     video,
     surface,
   });
+  // Known to who comes from the library; until the picture is there, every request delays it.
+  const listed = useListedApp(session?.app_id);
   const appQuery = useQuery({
     queryKey: keys.app(session?.app_id ?? ''),
     queryFn: ({ signal }) => call('apps.read', { params: { id: session?.app_id ?? '' }, signal }),
-    enabled: session !== undefined,
+    enabled: session !== undefined && listed === undefined,
     staleTime: 60_000,
     retry: false,
   });
-  const app = appQuery.data?.app ?? { id: session?.app_id ?? id, name: 'Your app' };
+  const app = listed ?? appQuery.data?.app ?? { id: session?.app_id ?? id, name: 'Your app' };
   usePageTitle(app.name);
 
   const launch = useLaunch();

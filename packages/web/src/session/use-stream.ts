@@ -9,6 +9,7 @@ import type {
 } from '@footlight/stream-client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
+import { takeSocket } from './early-socket.ts';
 import { takeTicket } from './first-ticket.ts';
 import { loadPlayer, type Player } from './player.ts';
 
@@ -71,6 +72,7 @@ export function useStream(
           ...(created.current === undefined ? {} : { session_created_at_ms: Date.parse(created.current) }),
           client: { name: 'web', version: '1' },
           connectSignaling: () => ticketFor(id, player),
+          environment: { createWebSocket: takeSocket },
           onState: (state) => set({ state }),
           onStats: (stats) =>
             setView((before) => ({ ...before, history: [...before.history, stats].slice(-KEPT_SECONDS) })),

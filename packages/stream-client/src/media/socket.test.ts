@@ -1,0 +1,24 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { browserEnvironment } from '../environment.ts';
+import { SignalingSocket } from './socket.ts';
+
+afterEach(() => vi.unstubAllGlobals());
+
+test.each([
+  ['open already', 1],
+  ['still being dialled', 0],
+])('a socket that was dialled before, %s, is told to be open once', async (_what, readyState) => {
+  vi.stubGlobal('WebSocket', { OPEN: 1 });
+  const dialled = { readyState, onopen: () => {}, close: () => {} };
+  let opened = 0;
+  const socket = new SignalingSocket(
+    { ...browserEnvironment(), createWebSocket: () => dialled as unknown as WebSocket },
+    { onOpen: () => opened++, onMessage: () => {}, onClose: () => {} },
+  );
+  socket.open('wss://a');
+  // Not from within open(): who dials is not ready to be told.
+  expect(opened).toBe(0);
+  await Promise.resolve();
+  if (readyState === 0) dialled.onopen();
+  expect(opened).toBe(1);
+});
