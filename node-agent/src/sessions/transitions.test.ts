@@ -122,6 +122,11 @@ describe('steps of a launch', () => {
     expect(early.effects.map(({ kind }) => kind)).not.toContain('start_encoder');
   });
 
+  test('viewers may attach while the worker is still preparing', () => {
+    const { effects } = run([{ kind: 'home_free' }, { kind: 'start' }, { kind: 'stage_ready' }]);
+    expect(details(effects).at(-1)).toBe('starting encoder');
+  });
+
   test('nothing is started before it is asked for', () => {
     expect(run(PREPARED).effects.map(({ kind }) => kind)).not.toContain('launch_app');
     expect(heldState(run(PREPARED).machine)).toBe('assigned');

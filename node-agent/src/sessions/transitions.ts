@@ -174,6 +174,11 @@ function proceed(machine: Machine): Step {
       { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_app },
       { kind: 'launch_app' },
     );
+    // The worker may still be preparing. What viewers say from this report on waits for it at the relay, so
+    // that it is there when the worker is ready.
+    if (next.encodes) {
+      effects.push({ kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_encoder });
+    }
   }
   if (next.appStarted && next.workerReady && !next.encoderStarted) {
     next = { ...next, encoderStarted: true };
@@ -181,10 +186,7 @@ function proceed(machine: Machine): Step {
       const shown = encoding(next);
       return { machine: shown.machine, effects: [...effects, ...shown.effects] };
     }
-    effects.push(
-      { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_encoder },
-      { kind: 'start_encoder' },
-    );
+    effects.push({ kind: 'start_encoder' });
   }
   return { machine: next, effects };
 }
