@@ -87,15 +87,14 @@ export async function installProbe(page: Page): Promise<void> {
       video.requestVideoFrameCallback(() => watch(video));
     };
     const watched = new WeakSet<HTMLVideoElement>();
-    const find = () => {
+    // Not by animation frames: each would make the page run a whole frame, on the cores that the launch needs.
+    new MutationObserver(() => {
       for (const video of document.querySelectorAll('video')) {
         if (watched.has(video)) continue;
         watched.add(video);
         video.requestVideoFrameCallback(() => watch(video));
       }
-      requestAnimationFrame(find);
-    };
-    requestAnimationFrame(find);
+    }).observe(document, { childList: true, subtree: true });
   });
 }
 
