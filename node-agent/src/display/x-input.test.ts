@@ -6,8 +6,9 @@ import { XInput } from './x-input.ts';
 const [KEY_PRESS, KEY_RELEASE, BUTTON_PRESS, BUTTON_RELEASE, MOTION] = [2, 3, 4, 5, 6];
 const XKB_EVENT = 85;
 const CAPS_LOCK = 58;
+const SPARE_KEYS = Array.from({ length: 8 }, () => [0, 0]);
 /** The first key of the map types an a, the others nothing. */
-const MAP = [[0x61, 0x41], ...Array.from({ length: 8 }, () => [0, 0])];
+const MAP = [[0x61, 0x41], ...SPARE_KEYS];
 
 /** What was injected: kind, detail, x, y. */
 let injected: number[][];
@@ -15,9 +16,15 @@ let tell: (event: Partial<XEvent>) => void;
 /** Lets the display answer what it was asked. */
 let answer: () => void;
 let input: XInput;
+/** What the display says of its keyboard, and how often it was asked. */
+let map: readonly (readonly number[])[];
+let mapReads: number;
+/** Keys that were given another meaning. */
+let remapped: [keycode: number, keysym: number][];
 
 beforeEach(async () => {
   injected = [];
+  [map, mapReads, remapped] = [MAP, 0, []];
   const unanswered: (() => void)[] = [];
   answer = () => {
     for (const settle of unanswered.splice(0)) settle();
@@ -35,7 +42,7 @@ beforeEach(async () => {
     xkb: {
       firstEvent: XKB_EVENT,
       UseCoreKbd: 256,
-      EventType: { StateNotify: 4 },
+      EventType: { NewKeyboardNotify: 1, MapNotify: 2, StateNotify: 4 },
       SelectEvents: () => undefined,
     },
   };
@@ -45,11 +52,14 @@ beforeEach(async () => {
     },
     require: (name: keyof typeof extensions, reply: (error: null, value: unknown) => void) =>
       reply(null, extensions[name]),
-    GetKeyboardMapping: (_first: number, _count: number, reply: (error: null, value: unknown) => void) =>
-      reply(null, MAP),
+    GetKeyboardMapping: (_first: number, _count: number, reply: (error: null, value: unknown) => void) => {
+      mapReads++;
+      reply(null, map);
+    },
     QueryPointer: (_root: number, reply: (error: null, value: unknown) => void) =>
       reply(null, { keyMask: 0 }),
-    ChangeKeyboardMapping: () => undefined,
+    ChangeKeyboardMapping: (keycode: number, _columns: number, [keysym = 0]: number[]) =>
+      remapped.push([keycode, keysym]),
   };
   const ask = (request: (reply: (error: null, value: unknown) => void) => void) =>
     new Promise((resolve) => request((_error, value) => resolve(value)));
@@ -129,6 +139,46 @@ describe('behind a text that the display takes its time with', () => {
         [KEY_RELEASE, 8, 0, 0],
       ]);
     });
+  });
+});
+
+describe('an app that changes the keyboard map', () => {
+  const NEW_MAP = { type: XKB_EVENT, xkbType: 1 };
+  const typed = async (count: number) =>
+    vi.waitFor(() => {
+      answer();
+      expect(injected.filter(([kind]) => kind === KEY_PRESS)).toHaveLength(count);
+    });
+
+  test('text is typed by the keys of the new one, which is read once however often it changed', async () => {
+    map = [[0x62, 0x42], [0x61, 0x41], ...SPARE_KEYS.slice(1)];
+    for (let change = 0; change < 100; change++) tell(NEW_MAP);
+    expect(mapReads).toBe(1);
+    input.text('aa');
+    await typed(2);
+    expect(injected[0]).toEqual([KEY_PRESS, 9, 0, 0]);
+    expect(mapReads).toBe(2);
+  });
+
+  test('a key that was lent is still spare after our own change, and not after that of the app', async () => {
+    input.text('漢');
+    await typed(1);
+    expect(remapped).toHaveLength(1);
+    const [[keycode, keysym] = [0, 0]] = remapped;
+    map = MAP.map((row, index) => (8 + index === keycode ? [keysym, keysym] : row));
+    tell(NEW_MAP);
+    input.text('漢');
+    await typed(2);
+    expect(remapped).toHaveLength(1);
+    // Every spare key is used once more, this one as well.
+    input.text('一二三四五六七八');
+    await typed(10);
+    expect(new Set(remapped.slice(1).map(([code]) => code)).size).toBe(8);
+    map = MAP.map((row, index) => (8 + index === keycode ? [0x7a, 0x5a] : row));
+    tell(NEW_MAP);
+    input.text('z');
+    await typed(11);
+    expect(injected.findLast(([kind]) => kind === KEY_PRESS)).toEqual([KEY_PRESS, keycode, 0, 0]);
   });
 });
 

@@ -12,6 +12,11 @@ const WHEEL_BUTTON = { up: 4, down: 5, left: 6, right: 7 } as const;
 
 const LOCK_MASK = 0x02;
 const NUM_LOCK_MASK = 0x10;
+/** Every part of a keyboard map, of XkbMapNotify. */
+const ALL_MAP_PARTS = 0xff;
+/** Events of the keyboard extension that the library has no names for. Source: XKBproto, appendix D. */
+const NEW_KEYBOARD_NOTIFY = 0;
+const MAP_NOTIFY = 1;
 /** Detail of XkbStateNotify: the locked modifiers changed. */
 const MODIFIER_LOCK = 1 << 3;
 
@@ -51,6 +56,8 @@ export class XInput {
   readonly #x: XConnection;
   readonly #test: XTest;
   #keymap: KeyboardMap;
+  /** The display has another keyboard map than `#keymap`; it is read before the next text is typed. */
+  #keymapIsStale = false;
   /** The text that is being typed; one that is not this any more was given up. */
   #typing: { text: string } | null = null;
   #waiting: Waiting[] = [];
@@ -70,7 +77,7 @@ export class XInput {
   static async open(x: XConnection): Promise<XInput> {
     const test = await x.ask<XTest>((callback) => x.client.require('xtest', callback));
     const input = new XInput(x, test, await KeyboardMap.read(x));
-    await input.#followLocks();
+    await input.#followKeyboard();
     return input;
   }
 
@@ -79,16 +86,26 @@ export class XInput {
     return this.#locks;
   }
 
-  /** Caps and num lock are read, and followed from then on, since apps change them as well. */
-  async #followLocks(): Promise<void> {
+  /** Caps and num lock are read, and followed from then on, since apps change them as well, and the keyboard map. */
+  async #followKeyboard(): Promise<void> {
     const xkb = await this.#x.ask<XKeyboard>((callback) => this.#x.client.require('xkb', callback));
+    const { NewKeyboardNotify, MapNotify, StateNotify } = xkb.EventType;
     this.#x.client.on('event', (event: XEvent) => {
-      if (event.type === xkb.firstEvent && event.lockedMods !== undefined) this.#setLocks(event.lockedMods);
+      if (event.type !== xkb.firstEvent) return;
+      if (event.lockedMods !== undefined) this.#setLocks(event.lockedMods);
+      const { xkbType } = event;
+      if (xkbType === MAP_NOTIFY || xkbType === NEW_KEYBOARD_NOTIFY) this.#keymapIsStale = true;
     });
-    const { StateNotify } = xkb.EventType;
-    xkb.SelectEvents(xkb.UseCoreKbd, StateNotify, 0, 0, 0, 0, {
-      stateNotify: [MODIFIER_LOCK, MODIFIER_LOCK],
-    });
+    const affected = NewKeyboardNotify | MapNotify | StateNotify;
+    xkb.SelectEvents(
+      xkb.UseCoreKbd,
+      affected,
+      0,
+      NewKeyboardNotify | MapNotify,
+      ALL_MAP_PARTS,
+      ALL_MAP_PARTS,
+      { stateNotify: [MODIFIER_LOCK, MODIFIER_LOCK] },
+    );
     const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
       this.#x.client.QueryPointer(this.#x.root, callback),
     );
@@ -208,6 +225,7 @@ export class XInput {
     const keysyms = [...typing.text].map(keysymOf).filter((keysym): keysym is number => keysym !== null);
     let start = 0;
     while (start < keysyms.length && this.#typing === typing) {
+      await this.#readNewKeymap();
       // As many characters as the map holds, with as many new ones as there are spare keys.
       const { taken, changed } = this.#keymap.prepare(keysyms.slice(start));
       // What the display does not answer is reported by its own connection.
@@ -219,6 +237,13 @@ export class XInput {
       await this.#x.settle();
       start += taken;
     }
+  }
+
+  /** However often an app has changed the map, it is read once for what is typed next. */
+  async #readNewKeymap(): Promise<void> {
+    if (!this.#keymapIsStale) return;
+    this.#keymapIsStale = false;
+    this.#keymap = await KeyboardMap.read(this.#x, this.#keymap);
   }
 
   async #remap(): Promise<void> {
@@ -282,11 +307,15 @@ class KeyboardMap {
   readonly #toApply = new Map<number, number>();
   #nextSpare = 0;
 
-  private constructor(first: number, rows: readonly number[][]) {
+  /** @param before whose lent keys are spare ones still, unless the display has given them another meaning */
+  private constructor(first: number, rows: readonly number[][], before: KeyboardMap | null) {
     this.#spare = [];
     rows.forEach((row, index) => {
       const keycode = first + index;
-      if (row.every((keysym) => keysym === 0)) this.#spare.push(keycode);
+      const lent = before === null ? undefined : before.#lent.get(keycode);
+      const isLent = lent !== undefined && row.every((keysym) => keysym === 0 || keysym === lent);
+      if (isLent || row.every((keysym) => keysym === 0)) this.#spare.push(keycode);
+      if (isLent && row[0] === lent) this.#lent.set(keycode, lent);
       // The first two columns are the plain and the shifted character.
       [row[0], row[1]].forEach((keysym, column) => {
         if (keysym && !this.#keys.has(keysym)) this.#keys.set(keysym, { keycode, shift: column === 1 });
@@ -294,12 +323,13 @@ class KeyboardMap {
     });
   }
 
-  static async read(x: XConnection): Promise<KeyboardMap> {
+  /** @param before the map that was in force, whose spare keys may be lent */
+  static async read(x: XConnection, before: KeyboardMap | null = null): Promise<KeyboardMap> {
     const first = x.display.min_keycode;
     const rows = await x.ask<number[][]>((callback) =>
       x.client.GetKeyboardMapping(first, x.display.max_keycode - first + 1, callback),
     );
-    return new KeyboardMap(first, rows);
+    return new KeyboardMap(first, rows, before);
   }
 
   find(keysym: number): FoundKey | undefined {

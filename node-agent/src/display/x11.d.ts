@@ -13,10 +13,16 @@ declare module 'x11' {
     selection?: number;
     target?: number;
     property?: number;
+    /** Property that changed, of a PropertyNotify. */
+    atom?: number;
     time?: number;
     /** Modifiers that are locked, of an XkbStateNotify. */
     lockedMods?: number;
+    /** Which event of the keyboard extension it is. */
+    xkbType?: number;
     keycode: number;
+    /** Modifiers and buttons that are down, of a key or button. */
+    buttons?: number;
     x: number;
     y: number;
     width: number;
@@ -45,7 +51,7 @@ declare module 'x11' {
 
   export interface XKeyboard extends XExtension {
     UseCoreKbd: number;
-    EventType: { StateNotify: number };
+    EventType: { NewKeyboardNotify: number; MapNotify: number; StateNotify: number };
     SelectEvents(
       device: number,
       affected: number,
@@ -192,6 +198,8 @@ declare module 'x11' {
       time?: number,
     ): void;
     SendEvent(destination: number, propagate: boolean, mask: number, event: Buffer): void;
+    /** A bit for each key that is down. */
+    QueryKeymap(callback: Reply<Buffer>): void;
     GetKeyboardMapping(first: number, count: number, callback: Reply<number[][]>): void;
     ChangeKeyboardMapping(first: number, perKeycode: number, keysyms: number[]): void;
     GetInputFocus(callback: Reply<unknown>): void;
