@@ -18,10 +18,12 @@ import { type MediaSettings, readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
 import { Microphone } from './microphone.ts';
 import { Peers } from './peers.ts';
+import { holdMsFor } from './press-hold.ts';
 import { SessionDesk } from './session-desk.ts';
 import { SessionDisplay } from './session-display.ts';
 import { SessionInput } from './session-input.ts';
 import { SessionRate } from './session-rate.ts';
+import { SessionWindows } from './session-windows.ts';
 import type {
   AttachMessage,
   BrowserSignal,
@@ -88,6 +90,8 @@ export class MediaSession {
   readonly #sizes: SessionDisplay;
   #screen: XScreenSize | null = null;
   #resizing: Promise<void> = Promise.resolve();
+  /** null: the display keeps its size, as one that is plugged in does. */
+  #windows: SessionWindows | null = null;
   #desk: SessionDesk | null = null;
   #video: VideoPipeline | null = null;
   #audio: AudioPipeline | null = null;
@@ -124,7 +128,8 @@ export class MediaSession {
       onCreated: (sysname) => options.send({ type: 'input_device', sysname }),
       onProblem: (error) => this.#log('warn', 'media.gamepad_failed', { error }),
     });
-    this.#input = new SessionInput({ width: stream.width, height: stream.height }, this.#gamepads);
+    const holdMs = holdMsFor(stream.fps);
+    this.#input = new SessionInput({ width: stream.width, height: stream.height }, this.#gamepads, holdMs);
     this.#sizes = new SessionDisplay(
       { width: stream.width, height: stream.height },
       {
@@ -224,6 +229,7 @@ export class MediaSession {
       return;
     }
     if (this.#stopped) return;
+    this.#followWindows();
     this.#timers.push(setInterval(() => this.#reportMetrics(), METRICS_MS));
     this.#timers.push(setInterval(() => this.#look(), WATCH_MS));
     // Sound may fail without ending the session; the picture does not wait for it.
@@ -276,9 +282,11 @@ export class MediaSession {
     this.#rate.close();
     const said = reason === 'idle_timeout' ? 'idle_timeout' : this.#failed ? 'error' : 'session_ended';
     await this.#peers.close(said);
+    this.#input.close();
     this.#gamepads.close();
     this.#touchScreen?.close();
     this.#desk?.close();
+    this.#windows?.close();
     this.#resolver.close();
     // An encoder that hangs must not hold up the end; the process goes right after this.
     const disposed = Promise.all([this.#video?.dispose(), this.#audio?.dispose(), this.#microphone?.close()]);
@@ -302,14 +310,14 @@ export class MediaSession {
     }
   }
 
-  /** Size of the picture: as somebody asked for it, else as the rate control has it. */
+  /** Size of the picture: as somebody or a window wants it, else as the rate control has it. */
   get #picture(): { width: number; height: number } {
-    const { width, height } = this.#sizes.pinned ?? this.#rate.picture;
+    const { width, height } = this.#sizes.picture ?? this.#rate.picture;
     return { width, height };
   }
 
   #usePicture(): void {
-    this.#rate.pin(this.#sizes.pinned !== null);
+    this.#rate.pin(this.#sizes.picture !== null);
     this.#video?.setPicture({ ...this.#rate.picture, ...this.#picture });
     this.#rungStepped = true;
     this.#tellSizes();
@@ -339,6 +347,36 @@ export class MediaSession {
   /** Never throws. */
   async #undoDisplay(request: number): Promise<void> {
     if (await this.#sizes.undo(request)) this.#tellSizes();
+  }
+
+  #followWindows(): void {
+    const { prepare, clock } = this.#options;
+    if (this.#video === null || prepare.reads_devices) return;
+    this.#windows = new SessionWindows({
+      display: prepare.display,
+      monotonicMs: () => clock.monotonicMs(),
+      base: () => this.#sizes.base,
+      onCount: (count) => this.#options.send({ type: 'windows', count }),
+      onFit: (size) => {
+        this.#resizing = this.#resizing.then(() => this.#fitWindow(size));
+      },
+    });
+    this.#windows.open().catch((error: unknown) => this.#logNotFitted(error));
+  }
+
+  /** Never throws. @param size null: the display has its own */
+  async #fitWindow(size: ScreenSize | null): Promise<void> {
+    if (this.#stopped) return;
+    try {
+      if (await this.#sizes.fitTo(size)) this.#tellSizes();
+    } catch (error) {
+      this.#tellSizes();
+      this.#logNotFitted(error);
+    }
+  }
+
+  #logNotFitted(error: unknown): void {
+    this.#log('warn', 'media.window_not_fitted', { error: text(error) });
   }
 
   #watchApp(watch: number, onlyNew: boolean): void {

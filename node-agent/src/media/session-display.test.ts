@@ -23,7 +23,7 @@ function world(fails: { screen?: boolean; scale?: boolean } = {}, canResize = tr
       does(`scale ${scale}`);
       if (fails.scale && scale !== 1) throw new Error('no');
     },
-    resizePicture: canResize ? () => void done.push(`picture ${display.pinned?.width}`) : null,
+    resizePicture: canResize ? () => void done.push(`picture ${display.picture?.width}`) : null,
   });
   let request = 0;
   const change = (more: Omit<Parameters<SessionDisplay['apply']>[0], 'type' | 'request'>) =>
@@ -60,9 +60,9 @@ describe('a change of sizes', () => {
   test('the launch size releases the picture', async () => {
     const { display, change } = world();
     await change({ stream: HALF });
-    expect(display.pinned).toEqual(HALF);
+    expect(display.picture).toEqual(HALF);
     await change({ stream: LAUNCH });
-    expect(display.pinned).toBeNull();
+    expect(display.picture).toBeNull();
     expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
   });
 
@@ -87,6 +87,87 @@ describe('a change of sizes', () => {
     await expect(change({ render: HALF, stream: HALF })).rejects.toThrow('encoder');
     expect(done).toEqual([]);
     expect(display.metrics()).toMatchObject({ external_resize_supported: false });
+  });
+});
+
+describe('the display takes the size of a window', () => {
+  const WINDOW = { width: 800, height: 600 };
+
+  test('and so does the picture; viewers and metrics say so, and nobody chose it', async () => {
+    const { display, done } = world();
+    await display.fitTo(WINDOW);
+    expect(done).toEqual(['screen 800×600', 'picture 800']);
+    expect(display.picture).toEqual(WINDOW);
+    expect(display.message(WINDOW)).toMatchObject({ render_width: 800, stream_height: 600, owner: 'auto' });
+    expect(display.metrics()).toEqual({
+      external_owner: 'auto',
+      external_resize_supported: true,
+      render_width: 800,
+      render_height: 600,
+      stream_width: 800,
+      stream_height: 600,
+    });
+    await display.fitTo(null);
+    expect(done.slice(2)).toEqual(['screen 1280×720', 'picture undefined']);
+    expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
+  });
+
+  test.each([WINDOW, { width: 642, height: 482 }, { width: 160, height: 720 }])(
+    'a pointer at each of its pixels lands there: $width×$height',
+    async (size) => {
+      const { display } = world();
+      await display.fitTo(size);
+      for (let x = 0; x < size.width; x++) {
+        const onWire = Math.round((x / (size.width - 1)) * 65_535);
+        const pixel = Math.round((onWire * (LAUNCH.width - 1)) / 65_535);
+        expect(display.toDisplay(pixel, 0).x).toBe(x);
+      }
+      expect(display.toDisplay(1279, 719)).toEqual({ x: size.width - 1, y: size.height - 1 });
+    },
+  );
+
+  test('a picture that somebody asked for keeps its size, with bars', async () => {
+    const { display, change } = world();
+    await change({ stream: HALF });
+    await display.fitTo(WINDOW);
+    expect(display.picture).toEqual(HALF);
+    expect(display.message(HALF).owner).toBe('pinned');
+    expect(display.toDisplay(0, 0)).toEqual({ x: 0, y: 0 });
+    expect(display.toDisplay(160, 360).x).toBe(0);
+  });
+
+  test('an encoder that cannot change its size shows it with bars', async () => {
+    const { display, done } = world({}, false);
+    await display.fitTo(WINDOW);
+    expect(done).toEqual(['screen 800×600']);
+    expect(display.picture).toBeNull();
+    expect(display.toDisplay(160, 0)).toEqual({ x: 0, y: 0 });
+  });
+
+  test('meanwhile another display size is refused, and the one before comes back', async () => {
+    const { display, done, change } = world();
+    await change({ render: HALF });
+    await display.fitTo({ width: 320, height: 240 });
+    await expect(change({ render: LAUNCH })).rejects.toThrow('window');
+    expect(display.render).toEqual({ width: 320, height: 240 });
+    await display.fitTo(null);
+    expect(done.filter((step) => step.startsWith('screen')).at(-1)).toBe('screen 640×360');
+  });
+
+  test('a change before it that is undone meanwhile waits for its end', async () => {
+    const { display, done, change } = world();
+    await change({ render: HALF });
+    await display.fitTo({ width: 320, height: 240 });
+    expect(await display.undo(1)).toBe(true);
+    expect(display.render).toEqual({ width: 320, height: 240 });
+    await display.fitTo(null);
+    expect(done.filter((step) => step.startsWith('screen')).at(-1)).toBe('screen 1280×720');
+  });
+
+  test('where the screen does not take it, it has its own size', async () => {
+    const { display } = world({ screen: true });
+    await expect(display.fitTo(WINDOW)).rejects.toThrow('no');
+    expect(display.metrics()).toEqual({ external_owner: 'auto', external_resize_supported: true });
   });
 });
 

@@ -9,7 +9,7 @@ export interface DisplayWorld {
   /** Size of the screen; null: there is none yet. */
   screenSize(): Promise<ScreenSize | null>;
   setScale(scale: number): Promise<void>;
-  /** Makes the picture what `pinned` says now; null: this encoder cannot change its size while it runs. */
+  /** Makes the picture what `picture` says now; null: this encoder cannot change its size while it runs. */
   resizePicture: (() => void) | null;
 }
 
@@ -24,11 +24,19 @@ interface Sizes {
  *
  * The picture's size belongs to the rate control (auto) until somebody asks for another one than the launch size, which
  * pins it; the launch size gives it back.
+ *
+ * While an app shows nothing but a window of a fixed size, the display has that size (`fitTo`), and so has the picture,
+ * unless it is pinned. The display's own size waits until then.
  */
 export class SessionDisplay {
   readonly #launch: ScreenSize;
   readonly #world: DisplayWorld;
+  /** Size of the display. */
   #render: ScreenSize;
+  /** Size of the display while no window has changed it. */
+  #base: ScreenSize;
+  /** Size that the display has of a window; null: it has its own. */
+  #fit: ScreenSize | null = null;
   #scale = 1;
   /** null: auto. */
   #pinned: ScreenSize | null = null;
@@ -40,21 +48,50 @@ export class SessionDisplay {
   constructor(launch: ScreenSize, world: DisplayWorld) {
     this.#launch = launch;
     this.#render = launch;
+    this.#base = launch;
     this.#world = world;
   }
 
   /** The display may have a size of its own, as one that is plugged into the host has. */
   found(size: ScreenSize): void {
     this.#render = size;
+    this.#base = size;
+  }
+
+  /** Size of the display while no window has changed it. */
+  get base(): ScreenSize {
+    return this.#base;
   }
 
   get render(): ScreenSize {
     return this.#render;
   }
 
-  /** Size of the picture that somebody asked for; null: the rate control chooses. */
-  get pinned(): ScreenSize | null {
-    return this.#pinned;
+  /** Size of the picture that somebody asked for, or that a window's display gives it; null: the rate control chooses. */
+  get picture(): ScreenSize | null {
+    return this.#pinned ?? (this.#world.resizePicture === null ? null : this.#fit);
+  }
+
+  /**
+   * Gives the display the size of a window, or its own again; one after the other, in turn with apply().
+   * @param size null: its own
+   * @returns whether anything has changed
+   * @throws when the display does not take it; it has its own size then
+   */
+  async fitTo(size: ScreenSize | null): Promise<boolean> {
+    if (isSame(size ?? this.#base, this.#fit ?? this.#base)) return false;
+    this.#fit = size;
+    try {
+      await this.#world.resizeScreen(size ?? this.#base);
+      this.#render = size ?? this.#base;
+      return true;
+    } catch (error) {
+      this.#fit = null;
+      await this.#resizeBack(this.#base);
+      throw error;
+    } finally {
+      this.#world.resizePicture?.();
+    }
   }
 
   /** One after the other. @throws when it cannot be done or is withdrawn; everything is as it was then */
@@ -63,7 +100,9 @@ export class SessionDisplay {
     this.#refuseWithdrawn(request);
     if (stream && this.#world.resizePicture === null)
       throw new Error('this encoder cannot change its size while it runs');
-    const before: Sizes = { render: this.#render, scale: this.#scale, pinned: this.#pinned };
+    if (render && this.#fit && !isSame(render, this.#fit))
+      throw new Error('the display has the size of a window that has no other');
+    const before: Sizes = { render: this.#base, scale: this.#scale, pinned: this.#pinned };
     try {
       if (render && !isSame(render, this.#render)) await this.#world.resizeScreen(render);
       this.#refuseWithdrawn(request);
@@ -74,6 +113,7 @@ export class SessionDisplay {
       throw error;
     }
     this.#render = render ?? this.#render;
+    if (render && !this.#fit) this.#base = render;
     this.#scale = ui_scale ?? this.#scale;
     this.#made = { update, before };
     if (stream) this.#pin(isSame(stream, this.#launch) ? null : stream);
@@ -101,10 +141,17 @@ export class SessionDisplay {
   /** Never throws: where the screen does not go back, the size that it has counts. */
   async #goBack(before: Sizes, { render, ui_scale }: DisplayUpdate): Promise<void> {
     if (render) {
-      await this.#world.resizeScreen(before.render).catch(() => undefined);
-      this.#render = (await this.#world.screenSize().catch(() => null)) ?? before.render;
+      if (this.#fit) this.#base = before.render;
+      else await this.#resizeBack(before.render);
     }
     if (ui_scale !== undefined) await this.#world.setScale(before.scale).catch(() => undefined);
+  }
+
+  /** Never throws. */
+  async #resizeBack(size: ScreenSize): Promise<void> {
+    await this.#world.resizeScreen(size).catch(() => undefined);
+    this.#base = (await this.#world.screenSize().catch(() => null)) ?? size;
+    this.#render = this.#base;
   }
 
   #pin(size: ScreenSize | null): void {
@@ -141,26 +188,27 @@ export class SessionDisplay {
       metrics.render_height = this.#render.height;
     }
     if (this.#scale !== 1) metrics.ui_scale = this.#scale;
-    if (this.#pinned) {
-      metrics.stream_width = this.#pinned.width;
-      metrics.stream_height = this.#pinned.height;
+    const { picture } = this;
+    if (picture) {
+      metrics.stream_width = picture.width;
+      metrics.stream_height = picture.height;
     }
     return metrics;
   }
 
   /**
    * Where a point of the picture lies on the display. Both are counted in pixels of the launch size on the way in,
-   * which is what viewers' coordinates stand for; a display of another shape has bars beside it, and a point on a bar
-   * is the nearest point of the display.
+   * which is what viewers' coordinates stand for; a display of another shape than the picture has bars beside it, and a
+   * point on a bar is the nearest point of the display.
    */
   toDisplay(x: number, y: number): { x: number; y: number } {
-    const { width, height } = this.#launch;
-    const shown = { width: this.#render.width / width, height: this.#render.height / height };
+    const picture = this.picture ?? this.#launch;
+    const shown = { width: this.#render.width / picture.width, height: this.#render.height / picture.height };
     const scale = Math.max(shown.width, shown.height);
     if (scale === 0) return { x, y };
     return {
-      x: along(x, width, shown.width / scale, this.#render.width),
-      y: along(y, height, shown.height / scale, this.#render.height),
+      x: along(x, this.#launch.width, shown.width / scale, this.#render.width),
+      y: along(y, this.#launch.height, shown.height / scale, this.#render.height),
     };
   }
 }

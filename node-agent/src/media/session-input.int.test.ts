@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   decodeInput,
   encodeButton,
@@ -12,6 +13,10 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { NativeViewer } from './testing/native-viewer.ts';
 import { BOB, BUTTON_PRESS, BUTTON_RELEASE, KEY_PRESS, KEY_RELEASE, TestHost } from './testing/test-host.ts';
+
+const SHIFT_KEYCODE = 50;
+/** evdev code. */
+const KEY_SPACE = 57;
 
 let host: TestHost;
 
@@ -42,7 +47,68 @@ async function grabPointer(window: number): Promise<void> {
   if (status !== 0) throw new Error(`the pointer was not granted: ${status}`);
 }
 
+/** What keys mean now, as an app that follows the keyboard map sees them. */
+async function charactersOf(keycodes: readonly { keycode: number; shift: boolean }[]): Promise<string> {
+  const { desktop } = host;
+  const first = desktop.display.min_keycode;
+  const rows = await desktop.ask<number[][]>((callback) =>
+    desktop.client.GetKeyboardMapping(first, desktop.display.max_keycode - first + 1, callback),
+  );
+  return keycodes
+    .map(({ keycode, shift }) => String.fromCodePoint(rows[keycode - first]?.[shift ? 1 : 0] ?? 0))
+    .join('');
+}
+
 describe('input reaches the display', () => {
+  test.each([30, 60])('a program that looks at the keyboard %s times a second sees each tap', async (hz) => {
+    const session = await host.session();
+    await session.start({ fps: hz });
+    const alice = await session.watch();
+    await host.openWindow();
+    const space = KEY_SPACE + 8;
+    let taps = 0;
+    let wasDown = false;
+    const look = () =>
+      host.desktop.client.QueryKeymap((_error, keys) => {
+        const isDown = ((keys[space >> 3] ?? 0) & (1 << (space & 7))) !== 0;
+        if (isDown && !wasDown) taps++;
+        wasDown = isDown;
+      });
+    const program = setInterval(look, 1_000 / hz);
+    try {
+      for (let tap = 1; tap <= 10; tap++) {
+        for (const down of [true, false]) {
+          alice.send(
+            'input',
+            encodeKey({ seq: 2 * tap + (down ? 0 : 1), t: tap, code: KEY_SPACE, down, locks: 0 }),
+          );
+        }
+        await alice.until(`tap ${tap}`, () => taps === tap && !wasDown);
+      }
+    } finally {
+      clearInterval(program);
+    }
+  });
+
+  test('text is right after an app has changed the keyboard map', async () => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    const app = await host.openWindow();
+    const setMap = (layout: string) => execFileSync('setxkbmap', ['-display', host.display.name, layout]);
+    setMap('de');
+    try {
+      alice.send('input', encodeText({ seq: 1, t: 1, text: 'zy(ö)' }));
+      const characters = () =>
+        app.events
+          .filter(({ type, keycode }) => type === KEY_PRESS && keycode !== SHIFT_KEYCODE)
+          .map(({ keycode, buttons = 0 }) => ({ keycode, shift: (buttons & 1) === 1 }));
+      await alice.until('five characters', () => characters().length === 5);
+      expect(await charactersOf(characters())).toBe('zy(ö)');
+    } finally {
+      setMap('us');
+    }
+  });
+
   test('keys, clicks at their place, text beyond the keyboard', async () => {
     const session = await host.startSession();
     const alice = await session.watch();

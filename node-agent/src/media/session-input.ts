@@ -2,8 +2,7 @@ import type { XInput } from '../display/x-input.ts';
 import type { Gamepads } from '../input/gamepads.ts';
 import type { TouchScreen } from '../input/touch-screen.ts';
 import type { InputAction } from './input-state.ts';
-
-type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' | 'contact' }>;
+import { type DisplayAction, PressHold } from './press-hold.ts';
 
 /** Where the input of a session's viewers ends: its display, once that is open, its gamepads, and its touch screen. */
 export class SessionInput {
@@ -15,9 +14,14 @@ export class SessionInput {
   #device: XInput | null = null;
   #touchScreen: TouchScreen | null = null;
 
-  constructor(size: { width: number; height: number }, gamepads: Gamepads | null) {
+  readonly #presses: PressHold;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param holdMs how long a key or button is down, and up, at least */
+  constructor(size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
     this.size = size;
     this.#gamepads = gamepads;
+    this.#presses = new PressHold(holdMs);
   }
 
   /** Before the first viewer. @param touchScreen null: the display reads none */
@@ -30,9 +34,9 @@ export class SessionInput {
     return this.#touchScreen !== null;
   }
 
-  /** Lock bits of the display: 1 caps, 2 num, 4 scroll. */
+  /** Lock bits of the display, as they are once all that waits is done: 1 caps, 2 num, 4 scroll. */
   get locks(): number {
-    return this.#device?.locks ?? 0;
+    return (this.#device?.locks ?? 0) ^ this.#presses.waitingLocks;
   }
 
   get maxPads(): number {
@@ -46,7 +50,12 @@ export class SessionInput {
 
   /** Text that waits to be typed is given up; nothing waits behind it any more. */
   dropText(): void {
+    this.#presses.dropText();
     this.#device?.dropText();
+  }
+
+  close(): void {
+    if (this.#timer) clearTimeout(this.#timer);
   }
 
   perform(actions: readonly InputAction[]): void {
@@ -56,8 +65,18 @@ export class SessionInput {
       else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot);
       else if (action.do === 'contact') {
         this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
-      } else if (this.#device) this.#performOnDisplay(this.#device, action);
+      } else if (this.#device) {
+        this.#performAll(this.#device, this.#presses.add(action, performance.now()));
+      }
     }
+  }
+
+  #performAll(device: XInput, actions: readonly DisplayAction[]): void {
+    for (const action of actions) this.#performOnDisplay(device, action);
+    if (this.#timer) clearTimeout(this.#timer);
+    const atMs = this.#presses.nextAtMs;
+    const act = () => this.#performAll(device, this.#presses.due(performance.now()));
+    this.#timer = atMs === null ? null : setTimeout(act, Math.ceil(atMs - performance.now()));
   }
 
   #performOnDisplay(device: XInput, action: DisplayAction): void {

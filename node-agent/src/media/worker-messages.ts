@@ -185,6 +185,8 @@ const displayDone = z.object({
   request: z.number().int().nonnegative(),
   error: z.string().max(256).nullable(),
 });
+/** Windows of apps that the display shows (count); sent on each change. */
+const windows = z.object({ type: z.literal('windows'), count: z.number().int().nonnegative() });
 /** Whether at least one peer connection is connected; sent on each change. */
 const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
 
@@ -241,6 +243,7 @@ export const workerMessage = z.discriminatedUnion('type', [
   appPresented,
   watching,
   displayDone,
+  windows,
   viewer,
   inputDevice,
   signal,

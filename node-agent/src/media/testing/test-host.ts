@@ -25,6 +25,7 @@ const KEPT = [
   'prepared',
   'encoding',
   'app_presented',
+  'windows',
   'viewer',
   'event',
   'failure',

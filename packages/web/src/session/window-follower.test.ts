@@ -128,6 +128,20 @@ describe('a session follows its window', () => {
     expect(asked.length).toBe(2);
   });
 
+  test('what was refused while an app’s window had one size is asked again after it', async () => {
+    const fixed = { render_width: 800, render_height: 600, stream_width: 800, stream_height: 600 };
+    const { display } = facts;
+    if (display === null) throw new Error('no display');
+    answer = () => Promise.reject(new Error('display_update_rejected'));
+    update({ stage: upright(720), display: { ...display, ...fixed } });
+    await pass(10_000);
+    expect(asked).toEqual([TALL]);
+    answer = () => Promise.resolve();
+    update({ display });
+    await pass(10_000);
+    expect(asked).toEqual([TALL, TALL]);
+  });
+
   test('where the picture cannot change its size, the display does alone', async () => {
     const rungs = [
       [1280, 720],

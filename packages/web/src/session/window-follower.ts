@@ -64,6 +64,8 @@ export class WindowFollower {
     const before = this.#facts;
     this.#facts = facts;
     if (before.display !== facts.display) this.#display = facts.display;
+    // A host refuses a size while an app's window has only one; after that it takes it.
+    if (!isSameDisplay(before.display, facts.display)) this.#refused = null;
     if (before.following !== facts.following) this.#releasing = before.following;
     if (before.following !== facts.following || before.live !== facts.live) this.#refused = null;
     const rests = before.stage === null || isSameStage(before.stage, facts.stage);
@@ -146,4 +148,10 @@ export class WindowFollower {
 
 function isSameStage(a: Stage, b: Stage | null): boolean {
   return b !== null && a.width === b.width && a.height === b.height && a.dpr === b.dpr;
+}
+
+/** Whether display and picture have the same sizes. */
+function isSameDisplay(a: Display | null, b: Display | null): boolean {
+  const keys = ['render_width', 'render_height', 'stream_width', 'stream_height'] as const;
+  return keys.every((key) => a?.[key] === b?.[key]);
 }

@@ -1,0 +1,153 @@
+import x11, { type WindowAttributes, type XEvent, type XProperty } from 'x11';
+import type { XConnection } from './x-connection.ts';
+import type { ScreenSize } from './x-screen.ts';
+
+const PROPERTY_NOTIFY = 28;
+const VIEWABLE = 2;
+/** Events of one moment are one look; an app that changes its windows all the time is looked at this often. */
+const LOOK_PERIOD_MS = 100;
+/** Windows looked at (count): what an app opens beyond these is not counted. */
+const MAX_WINDOWS = 32;
+/** WM_SIZE_HINTS: flags, then 18 numbers; smallest and largest size are the 5th to 8th. Source: ICCCM, 4.1.2.3. */
+const HINT_WORDS = 9;
+const HAS_MIN_SIZE = 1 << 4;
+const HAS_MAX_SIZE = 1 << 5;
+
+/** A window that the window manager shows now. */
+export interface ShownWindow {
+  id: number;
+  width: number;
+  height: number;
+  /** An app's ordinary window, which the window manager asks to fill the display; dialogs, splashes and menus are none. */
+  isMain: boolean;
+  /** The one size that its hints allow; null: it may have several. */
+  fixed: ScreenSize | null;
+}
+
+/**
+ * Follows the windows that the window manager shows. A connection of its own: event masks belong to a connection, and
+ * others select theirs on the same windows. Where there is no window manager (_NET_CLIENT_LIST), no window is shown.
+ */
+export class XWindows {
+  readonly #x: XConnection;
+  readonly #atoms: Readonly<Record<AtomName, number>>;
+  readonly #onChange: (windows: readonly ShownWindow[]) => void;
+  readonly #followed = new Set<number>();
+  #timer: NodeJS.Timeout | null = null;
+  #looking = false;
+  #closed = false;
+  #last = '';
+
+  private constructor(
+    x: XConnection,
+    atoms: Record<AtomName, number>,
+    onChange: (windows: readonly ShownWindow[]) => void,
+  ) {
+    this.#x = x;
+    this.#atoms = atoms;
+    this.#onChange = onChange;
+    x.client.on('event', (event) => this.#handle(event));
+    x.client.ChangeWindowAttributes(x.root, { eventMask: x11.eventMask.PropertyChange });
+    this.#lookSoon();
+  }
+
+  /** @param x its owner becomes this object, which closes it */
+  static async open(x: XConnection, onChange: (windows: readonly ShownWindow[]) => void): Promise<XWindows> {
+    const atoms = await Promise.all(ATOMS.map(async (name) => [name, await x.atom(name)] as const));
+    return new XWindows(x, Object.fromEntries(atoms) as Record<AtomName, number>, onChange);
+  }
+
+  close(): void {
+    this.#closed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#x.close();
+  }
+
+  #handle(event: XEvent): void {
+    // Toolkits change other properties with every key, such as the time of the last one.
+    const isOther = event.type === PROPERTY_NOTIFY && !Object.values(this.#atoms).includes(event.atom ?? 0);
+    if (!isOther) this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    if (this.#closed || this.#timer) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      if (this.#looking) this.#lookSoon();
+      else void this.#look();
+    }, LOOK_PERIOD_MS);
+  }
+
+  /** Never throws: a display that does not answer is reported by others. */
+  async #look(): Promise<void> {
+    this.#looking = true;
+    try {
+      const shown = await this.#shown();
+      const text = JSON.stringify(shown);
+      if (text !== this.#last && !this.#closed) {
+        this.#last = text;
+        this.#onChange(shown);
+      }
+    } catch {
+      // The next event leads to another look.
+    } finally {
+      this.#looking = false;
+    }
+  }
+
+  async #shown(): Promise<ShownWindow[]> {
+    const list = words(await this.#property(this.#x.root, this.#atoms._NET_CLIENT_LIST, MAX_WINDOWS));
+    for (const id of this.#followed) if (!list.includes(id)) this.#followed.delete(id);
+    for (const id of list) {
+      if (this.#followed.has(id)) continue;
+      this.#followed.add(id);
+      const { StructureNotify, PropertyChange } = x11.eventMask;
+      this.#x.client.ChangeWindowAttributes(id, { eventMask: StructureNotify | PropertyChange });
+    }
+    // A window that went away meanwhile is not shown.
+    const shown = await Promise.all(list.map((id) => this.#window(id).catch(() => null)));
+    return shown.filter((window) => window !== null);
+  }
+
+  async #window(id: number): Promise<ShownWindow | null> {
+    const { client } = this.#x;
+    const [attributes, geometry, hints, types, owner] = await Promise.all([
+      this.#x.ask<WindowAttributes>((callback) => client.GetWindowAttributes(id, callback)),
+      this.#x.ask<ScreenSize>((callback) => client.GetGeometry(id, callback)),
+      this.#property(id, this.#atoms.WM_NORMAL_HINTS, HINT_WORDS),
+      this.#property(id, this.#atoms._NET_WM_WINDOW_TYPE, MAX_WINDOWS),
+      this.#property(id, this.#atoms.WM_TRANSIENT_FOR, 1),
+    ]);
+    if (attributes.mapState !== VIEWABLE || attributes.overrideRedirect) return null;
+    // The first type that is known counts (EWMH); a window without one is ordinary unless it belongs to another.
+    const [type = null] = words(types);
+    const isMain = type === null ? owner.type === 0 : type === this.#atoms._NET_WM_WINDOW_TYPE_NORMAL;
+    const { width, height } = geometry;
+    return { id, width, height, isMain, fixed: fixedSize(words(hints)) };
+  }
+
+  #property(window: number, name: number, length: number): Promise<XProperty> {
+    return this.#x.ask((callback) => this.#x.client.GetProperty(0, window, name, 0, 0, length, callback));
+  }
+}
+
+const ATOMS = [
+  '_NET_CLIENT_LIST',
+  '_NET_WM_WINDOW_TYPE',
+  '_NET_WM_WINDOW_TYPE_NORMAL',
+  'WM_NORMAL_HINTS',
+  'WM_TRANSIENT_FOR',
+] as const;
+type AtomName = (typeof ATOMS)[number];
+
+/** Properties of format 32. */
+function words({ data }: Pick<XProperty, 'data'>): number[] {
+  const count = Math.floor(data.length / 4);
+  return Array.from({ length: count }, (_, index) => data.readUInt32LE(4 * index));
+}
+
+function fixedSize(hints: readonly number[]): ScreenSize | null {
+  const [flags = 0, , , , , minWidth = 0, minHeight = 0, width = 0, height = 0] = hints;
+  if ((flags & HAS_MIN_SIZE) === 0 || (flags & HAS_MAX_SIZE) === 0) return null;
+  return minWidth === width && minHeight === height ? { width, height } : null;
+}
