@@ -50,6 +50,18 @@ describe.each([
     },
   );
 
+  test.skipIf(isolated && !isRoot)(
+    'a launcher that hands over is told, and the app is not over',
+    async () => {
+      const args = ['/bin/sh', '-c', '[ -e /proc/self/fd/3 ] && echo leaked; sleep 600 & exit 0'];
+      const { app } = await startRuntimeApp({ stateDir, user, args, options: { isolated } });
+      await app.handedOver;
+      expect(await Promise.race([app.exited, Promise.resolve('lives')])).toBe('lives');
+      expect(app.logTail()).toBe('');
+      await app.stop(0);
+    },
+  );
+
   test.skipIf(isolated && !isRoot)('what forked away in a session of its own counts as well', async () => {
     const daemon = 'setsid sh -c "setsid sh -c \\"sleep 0.5; echo the daemon ran\\" &" & exit 0';
     expect(await run(daemon)).toEqual({ status: 0, log: 'the daemon ran' });

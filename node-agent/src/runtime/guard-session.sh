@@ -28,5 +28,6 @@ kill_strays() {
   kill -KILL 0
 ) &
 
-"$@" 3<&-
+# Descriptor 3 is also where run-app.pl tells the agent of the app; the app itself does not get it.
+"$@"
 exit $?

@@ -59,6 +59,7 @@ export class ProcessRuntime implements Runtime {
     const input = environmentInput(appEnvironment(app, surroundings, this.#options.isolated));
     const withBus = appLine(hostProgram('dbus-daemon'), app.args);
     const log = new LogRing();
+    const handOver = new HandOver();
     if (!this.#options.isolated) {
       // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
       const command = surroundings.user === null ? withBus : appLine('', app.args);
@@ -72,8 +73,9 @@ export class ProcessRuntime implements Runtime {
         cwd: surroundings.home,
         lifeline: true,
         onOutput: (chunk) => log.add(chunk),
+        onReport: handOver.told,
       });
-      return new PlainApp(child, log, surroundings, this.#clock);
+      return new PlainApp(child, log, handOver, surroundings, this.#clock);
     }
     const cgroup = makeCgroup(surroundings.instance, {
       memoryBytes: this.#options.memoryMb * 1024 * 1024,
@@ -81,8 +83,9 @@ export class ProcessRuntime implements Runtime {
     });
     try {
       const argv = await this.#isolatedLine(surroundings, cgroup, withBus);
-      const child = await startChild(argv, { env, input, cwd: '/', onOutput: (chunk) => log.add(chunk) });
-      return new IsolatedApp(child, log, cgroup, this.#clock);
+      const onOutput = (chunk: Buffer) => log.add(chunk);
+      const child = await startChild(argv, { env, input, cwd: '/', onOutput, onReport: handOver.told });
+      return new IsolatedApp(child, log, handOver, cgroup, this.#clock);
     } catch (error) {
       removeCgroupDirs(cgroup?.dirs ?? []);
       throw error;
@@ -182,14 +185,24 @@ export function appEnvironment(
   };
 }
 
+/** That an app's first process has ended with status 0, as run-app.pl tells by anything that it writes. */
+class HandOver {
+  told: () => void = () => undefined;
+  readonly happened = new Promise<void>((resolve) => {
+    this.told = resolve;
+  });
+}
+
 /** What both kinds of app have: a child at their head, and what they last wrote. */
 abstract class ChildApp implements RunningApp {
   readonly exited: Promise<AppExit>;
+  readonly handedOver: Promise<void>;
   protected readonly child: Child;
   protected readonly clock: Clock;
   readonly #log: LogRing;
 
-  constructor(child: Child, log: LogRing, clock: Clock) {
+  constructor(child: Child, log: LogRing, handOver: HandOver, clock: Clock) {
+    this.handedOver = handOver.happened;
     this.child = child;
     this.clock = clock;
     this.#log = log;
@@ -212,8 +225,8 @@ abstract class ChildApp implements RunningApp {
 class IsolatedApp extends ChildApp {
   readonly #cgroup: SessionCgroup | null;
 
-  constructor(child: Child, log: LogRing, cgroup: SessionCgroup | null, clock: Clock) {
-    super(child, log, clock);
+  constructor(child: Child, log: LogRing, handOver: HandOver, cgroup: SessionCgroup | null, clock: Clock) {
+    super(child, log, handOver, clock);
     this.#cgroup = cgroup;
   }
 
@@ -257,8 +270,8 @@ class IsolatedApp extends ChildApp {
 class PlainApp extends ChildApp {
   readonly #surroundings: AppSurroundings;
 
-  constructor(child: Child, log: LogRing, surroundings: AppSurroundings, clock: Clock) {
-    super(child, log, clock);
+  constructor(child: Child, log: LogRing, handOver: HandOver, surroundings: AppSurroundings, clock: Clock) {
+    super(child, log, handOver, clock);
     this.#surroundings = surroundings;
   }
 

@@ -16,6 +16,7 @@
 # The keeper ends, and with it the app, when the first process fails, or when no process of the app is left. What the
 # bus activated does not keep the app alive; whoever started this ends it. Its exit status is that of the app: of the
 # first process; where that is 0, of the last one if a fault (SIGSEGV and its like) ended it. 128 + n is signal n.
+# What lives when the first process has ended with 0 is told by a line on descriptor 3, for the agent.
 use strict;
 
 local $/;
@@ -25,6 +26,7 @@ open STDIN, '<', '/dev/null';
 $^F = 1023;
 
 my $bus = shift @ARGV;
+open my $report, '>&=', 3;
 # SIGTERM goes to all processes of an app at once; these two wait for the others.
 my $ignore = sub { };
 
@@ -39,6 +41,7 @@ sub start_bus {
   my $pid = fork // return;
   if ($pid == 0) {
     close $address;
+    close $report if $report;
     open STDOUT, '>', '/dev/null';
     open STDERR, '>', '/dev/null';
     # The path of a socket has at most 107 bytes.
@@ -61,16 +64,18 @@ sub keep_app {
   adopt_orphans();
   my $app = fork // exit 127;
   if ($app == 0) {
+    close $report if $report;
     exec { $ARGV[0] } @ARGV;
     print STDERR "$ARGV[0]: $!\n";
     exit 127;
   }
-  @SIG{qw(TERM INT HUP)} = ($ignore) x 3;
+  @SIG{qw(TERM INT HUP PIPE)} = ($ignore) x 4;
   my ($first, $last) = (0, 0);
   while ((my $pid = wait) != -1) {
     if ($pid != $app) { $last = status_of($?); next }
     $first = status_of($?);
     exit $first if $first != 0;
+    syswrite $report, "left\n" if $report;
   }
   # ILL, ABRT, BUS, FPE, SEGV, SYS.
   exit((grep { $last == 128 + $_ } 4, 6, 7, 8, 11, 31) ? $last : $first);

@@ -56,6 +56,8 @@ export interface RunningApp {
    * its session bus activated is no process of the app.
    */
   readonly exited: Promise<AppExit>;
+  /** Settles when the app's first process has ended with status 0, whether others of it are left or not. */
+  readonly handedOver: Promise<void>;
   /** About the last hundred lines that it wrote, oldest first, without control characters. */
   logTail(): string;
   /**

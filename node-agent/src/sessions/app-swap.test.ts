@@ -6,6 +6,7 @@ import { type SwapStage, swapApps } from './app-swap.ts';
 /** An app that does nothing but note in the common log what is done to it. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
+  readonly handedOver = new Promise<void>(() => undefined);
   readonly #name: string;
   readonly #log: string[];
   #exit: (exit: AppExit) => void = () => undefined;

@@ -17,6 +17,7 @@ const spec = (label: string): AppSpec => ({
 /** An app that ends when it is told to. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
+  readonly handedOver = new Promise<void>(() => undefined);
   stops = 0;
   exit: (status: number) => void = () => undefined;
   stopProblem: Error | null = null;

@@ -7,6 +7,7 @@ import type { Logger } from '../platform/logger.ts';
 import { errorText } from '../platform/text.ts';
 import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { swapApps } from './app-swap.ts';
+import { LeftBehind } from './left-behind.ts';
 import { makeScratchHome } from './record.ts';
 import type { Stage } from './stage.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -61,13 +62,21 @@ export class SessionApp {
   /** Watches for an app's first window that were asked for (count); the first has the number 0. */
   #watches = 0;
   #bootTimer: Timer | null = null;
+  readonly #leftBehind: LeftBehind;
 
   constructor(appId: string, spec: AppSpec, world: AppWorld) {
     this.#world = world;
     this.#appId = appId;
     this.#spec = spec;
     this.#scratchHome = world.dirs.home;
-    world.ended.addEventListener('abort', () => this.#bootTimer?.cancel(), { once: true });
+    this.#leftBehind = new LeftBehind(world.clock, () => {
+      if (this.#swap === null) this.#exited(this.#running, 0);
+    });
+    const close = () => {
+      this.#bootTimer?.cancel();
+      this.#leftBehind.close();
+    };
+    world.ended.addEventListener('abort', close, { once: true });
   }
 
   get appId(): string {
@@ -89,6 +98,12 @@ export class SessionApp {
   drawn(): void {
     this.#hasDrawn = true;
     this.#bootTimer?.cancel();
+    this.#leftBehind.note({ drawn: true });
+  }
+
+  /** How many windows the display shows. */
+  set windows(count: number) {
+    this.#leftBehind.windows = count;
   }
 
   /** Begins to change the app of a session that runs. A repeat of the same change has no second effect. */
@@ -160,11 +175,17 @@ export class SessionApp {
   /** From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing. */
   #adopt(app: RunningApp): void {
     this.#running = app;
-    void app.exited.then(({ status }) => {
-      if (this.#running !== app || this.#world.ended.aborted) return;
-      if (this.#swap === null) this.#world.apply({ kind: 'app_exited', status });
-      else this.#world.events.send('app.exited', { status, policy: 'keep' });
+    this.#leftBehind.note({ handedOver: false });
+    void app.exited.then(({ status }) => this.#exited(app, status));
+    void app.handedOver.then(() => {
+      if (this.#running === app && !this.#world.ended.aborted) this.#leftBehind.note({ handedOver: true });
     });
+  }
+
+  #exited(app: RunningApp | null, status: number | null): void {
+    if (this.#running !== app || this.#world.ended.aborted) return;
+    if (this.#swap === null) this.#world.apply({ kind: 'app_exited', status });
+    else this.#world.events.send('app.exited', { status, policy: 'keep' });
   }
 
   async #changeOrFail(appId: string, spec: AppSpec): Promise<void> {

@@ -441,6 +441,9 @@ export class Session {
     worker.on('app_presented', ({ watch }) => {
       if (watch === 0) this.#apply({ kind: 'presented' });
     });
+    worker.on('windows', ({ count }) => {
+      this.#app.windows = count;
+    });
     worker.on('viewer', ({ connected }) => {
       this.#viewer = connected;
       this.#idle.viewer = connected;
