@@ -22,6 +22,7 @@ import { createSessions, registerSessionsRoutes, type Sessions } from './session
 import { createSecrets, createSettings, registerSettingsRoutes } from './settings/index.ts';
 import { createSignaling, createSignalingTokens, registerSignalingRoutes } from './signaling/index.ts';
 import { registerStorageRoutes } from './storage/index.ts';
+import { createTelemetry } from './telemetry/index.ts';
 
 /** What tests put in place of the machine's own, and limits that they raise. */
 export interface Overrides {
@@ -112,7 +113,8 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     });
     opened.push(() => fleet.close());
     const tokens = createSignalingTokens(platform);
-    const sessions = createSessions(platform, { fleet: fleet.links, settings, tokens });
+    const telemetry = createTelemetry(platform);
+    const sessions = createSessions(platform, { fleet: fleet.links, settings, telemetry, tokens });
     opened.push(() => sessions.close());
     const consoles = fleet.startConsoles(sessions.consoles);
     opened.push(() => consoles.close());

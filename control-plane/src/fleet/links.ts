@@ -11,6 +11,7 @@ import type { Subscription } from '../platform/bus.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
+import type { ReliableEvent } from '../telemetry/index.ts';
 import type { Admission, OpenNames } from './admission.ts';
 import { ConfigPush } from './config-push.ts';
 import { FeatureSets } from './feature-sets.ts';
@@ -32,12 +33,17 @@ const DISPLACED = 'a newer connection of this node';
 /** How long agents may take to answer the goodbye of a control plane that stops. */
 const GOODBYE_MS = SECOND_MS;
 
+/** More events of a host than this hold its further reports up until they are stored. */
+const MAX_UNSTORED_EVENTS = 64;
+
 /** What this process knows about one host beyond its record. */
 interface HostMemory {
   link: AgentLink | null;
   /** Commands that other features send over the bus arrive here while the link is up. */
   responder: Subscription | null;
   reports: ReportSequence | null;
+  /** Events that came and are not stored yet (count). */
+  unstoredEvents: number;
   gpus: readonly SampledGpu[];
   /** Whether something is set for its display; null: no capacity of this connection is stored, or the set has changed since. */
   hasConsole: boolean | null;
@@ -266,7 +272,12 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   async #reports(link: AgentLink, memory: HostMemory, run: readonly ReportMessage[]): Promise<void> {
     const hostId = link.hostId!;
     const sequence = memory.reports!;
+    const seqs = run.flatMap(({ seq }) => seq ?? []);
+    if (seqs.length > 0) sequence.sendsFrom(Math.min(...seqs));
     const fresh = sequence.unhandled(run);
+    const events = fresh.filter(isReliableEvent);
+    // Beside the states, which must not wait for events: what is stored of them may be refused on a full disk.
+    const storing = events.length === 0 ? null : this.#storeEvents(link, memory, events);
     const states = fresh.filter(
       (message): message is SessionState =>
         message.type === 'session_state' && sequence.isNewestState(message.session_id, message.seq),
@@ -277,11 +288,35 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     }
     for (const message of fresh) {
       if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
-      if (message.seq !== undefined) sequence.handled(message.seq);
+      else if (message.seq !== undefined) sequence.handled(message.seq);
     }
-    if (sequence.last === null || run.every(({ seq }) => seq === undefined)) return;
-    this.#pulse.handled(hostId, sequence.bootId, sequence.last);
-    memory.link?.send({ type: 'seen', seq: sequence.last });
+    if (memory.unstoredEvents > MAX_UNSTORED_EVENTS || events.some(isLarge)) await storing;
+    if (seqs.length > 0) this.#confirm(hostId, memory, sequence);
+  }
+
+  /** Confirms events once they are stored. While the database refuses them they wait here, or on the agent. */
+  async #storeEvents(link: AgentLink, memory: HostMemory, events: readonly ReliableEvent[]): Promise<void> {
+    const hostId = link.hostId!;
+    const sequence = memory.reports!;
+    const source = { hostId, bootId: sequence.bootId };
+    for (const { seq } of events) sequence.storing(seq);
+    memory.unstoredEvents += events.length;
+    const write = (some: readonly ReliableEvent[]) => this.handlers.storeEvents(source, some);
+    const isStored = await untilStored(this.#platform, () => link.isOpen, events, write);
+    memory.unstoredEvents -= events.length;
+    for (const { seq } of events) {
+      if (isStored) sequence.handled(seq);
+      else sequence.notStored(seq);
+    }
+    if (isStored) this.#confirm(hostId, memory, sequence);
+  }
+
+  #confirm(hostId: string, memory: HostMemory, sequence: ReportSequence): void {
+    const { last } = sequence;
+    // The agent may be another process by now, with numbers of its own.
+    if (last === null || memory.reports !== sequence) return;
+    this.#pulse.handled(hostId, sequence.bootId, last);
+    memory.link?.send({ type: 'seen', seq: last });
   }
 
   immediate(link: AgentLink, message: ImmediateMessage): void {
@@ -500,6 +535,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         link: null,
         responder: null,
         reports: null,
+        unstoredEvents: 0,
         gpus: [],
         hasConsole: null,
         pushes: 0,
@@ -524,6 +560,12 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     }
   }
 }
+
+const isReliableEvent = (message: ReportMessage): message is ReliableEvent =>
+  message.type === 'session_trace_event' && message.seq !== undefined;
+
+/** A capture's result is up to half a megabyte; one at a time waits. */
+const isLarge = ({ event }: ReliableEvent): boolean => event.startsWith('diag.');
 
 function commandSubject(hostId: string): string {
   return `agent.${hostId}.command`;

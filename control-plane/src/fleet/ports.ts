@@ -8,6 +8,7 @@ import type {
 } from '@footlight/protocol/agent';
 import type { Tx } from '../platform/database/database.ts';
 import type { RowsToLock } from '../platform/database/index.ts';
+import type { ReliableEvent } from '../telemetry/index.ts';
 
 /** The host whose agent registers, as far as the reconciliation of its sessions cares. */
 export interface RegisteringHost {
@@ -50,7 +51,13 @@ export interface AgentHandlers {
   sessionStates(hostId: string, reports: readonly SessionState[]): Promise<void>;
   /** For the drift check; ids as the agent listed them. */
   heartbeat(hostId: string, runningSessionIds: readonly string[]): void;
+  /** What an event tells about a session that lives; called once for each that is not a repeat, on either lane. */
   traceEvent(hostId: string, event: SessionTraceEvent): void;
+  /**
+   * Awaited before events of the reliable lane are confirmed; those of foreign sessions are dropped in there. Stores all
+   * of them or, when it throws, none. The same ones may come again, also while they are being stored.
+   */
+  storeEvents(source: { hostId: string; bootId: string }, events: readonly ReliableEvent[]): Promise<void>;
   metrics(hostId: string, metrics: SessionMetrics): void;
   signaling(hostId: string, signal: RelayedSignal): void;
   /** The link is gone; sessions wait for the host. */

@@ -24,6 +24,8 @@ export class ReportSequence {
   /** At or below it nothing is remembered one by one. */
   #floor: number;
   #handled: Set<number> | null = null;
+  /** Numbers of reports that came and are not stored → whether a write of them is under way. null: none, as mostly. */
+  #unstored: Map<number, boolean> | null = null;
   /** Session id → number of its newest applied state report, oldest first; null: none yet, as on most hosts. */
   #newestState: Map<string, number> | null = null;
 
@@ -34,9 +36,11 @@ export class ReportSequence {
     this.#floor = last ?? 0;
   }
 
-  /** What `registered` and `seen` say. */
+  /** What `registered` and `seen` say: everything up to it is handled, and stored where it has to be. */
   get last(): number | null {
-    return this.#last;
+    if (this.#last === null || this.#unstored === null) return this.#last;
+    const last = Math.min(this.#last, ...[...this.#unstored.keys()].map((seq) => seq - 1));
+    return last > 0 ? last : null;
   }
 
   classify(seq: number): Arrival {
@@ -56,8 +60,26 @@ export class ReportSequence {
     });
   }
 
+  /** Notes that a report came whose write takes its time; nothing from it on is confirmed until it is handled. */
+  storing(seq: number): void {
+    this.#unstored ??= new Map();
+    this.#unstored.set(seq, true);
+  }
+
+  /** Notes that a report was not stored: the agent sends it again on its next connection, unless it has dropped it. */
+  notStored(seq: number): void {
+    if (this.#unstored?.has(seq)) this.#unstored.set(seq, false);
+  }
+
+  /** Notes the lowest number of what the agent sends; it sends in order, so it has nothing below that any more. */
+  sendsFrom(seq: number): void {
+    for (const [known, isWriting] of this.#unstored ?? [])
+      if (known < seq && !isWriting) this.#forgetUnstored(known);
+  }
+
   /** Notes that a report was handled (or dropped for good). */
   handled(seq: number): void {
+    this.#forgetUnstored(seq);
     this.#handled ??= new Set();
     this.#handled.add(seq);
     if (seq > (this.#last ?? 0)) this.#last = seq;
@@ -66,6 +88,11 @@ export class ReportSequence {
       this.#handled.delete(oldest);
       this.#floor = Math.max(this.#floor, oldest);
     }
+  }
+
+  #forgetUnstored(seq: number): void {
+    this.#unstored?.delete(seq);
+    if (this.#unstored?.size === 0) this.#unstored = null;
   }
 
   /**

@@ -76,6 +76,14 @@ export const intervalMs = reading('a duration such as 15m, or 0 for never', (tex
   return value === null ? null : { everyMs: value > 0 ? value : null };
 });
 
+/** The same where a value that cannot be read is ignored with a warning: everyMs undefined. */
+export const lenientIntervalMs = z
+  .string()
+  .transform(
+    (text): { everyMs: number | null | undefined } =>
+      intervalMs.safeParse(text).data ?? { everyMs: undefined },
+  );
+
 /** A whole number within bounds (both included). */
 export const wholeNumber = (min: number, max = 2_147_483_647) =>
   reading(`a whole number, ${min} to ${max}`, (text) => {

@@ -81,6 +81,25 @@ describe('configuration from the environment', () => {
     expect(loadConfig({ SERVICE_DATA_DIR: '/srv', SERVICE_TLS_DIR: '/etc/pair' }).tls?.dir).toBe('/etc/pair');
   });
 
+  test('what hosts observe is kept as long as is said, and a sweep that cannot be read runs as it does unset', () => {
+    expect(loadConfig({}).telemetry).toEqual({
+      rollingMs: 3_600_000,
+      postmortemMs: 86_400_000,
+      retainEveryMs: 300_000,
+    });
+    const interval = (text: string) => readConfig({ SERVICE_TELEMETRY_RETAIN_INTERVAL: text });
+    expect(interval('0').config.telemetry.retainEveryMs).toBeNull();
+    expect(interval('30s').config.telemetry.retainEveryMs).toBe(30_000);
+    expect(interval('30s').warnings).toEqual([]);
+    expect(interval('often').config.telemetry.retainEveryMs).toBe(300_000);
+    expect(interval('often').warnings).toEqual([
+      'SERVICE_TELEMETRY_RETAIN_INTERVAL is ignored: expected a duration such as 5m, or 0 for never',
+    ]);
+    expect(problemsOf({ SERVICE_TELEMETRY_ROLLING_WINDOW: '25h' })).toEqual([
+      'SERVICE_TELEMETRY_POSTMORTEM_RETENTION: expected at least SERVICE_TELEMETRY_ROLLING_WINDOW',
+    ]);
+  });
+
   test('a sweep of pictures at interval 0 never runs', () => {
     for (const text of ['0', '0s'])
       expect(loadConfig({ SERVICE_ARTWORK_SWEEP_INTERVAL: text }).artwork.sweepIntervalMs).toBeNull();

@@ -75,6 +75,14 @@ export interface Config {
     graceSecs: number;
     iceServers: readonly IceServer[];
   };
+  telemetry: {
+    /** How long events of a session that lives are kept. */
+    rollingMs: number;
+    /** How long what is left is kept once it has ended; at least `rollingMs`. */
+    postmortemMs: number;
+    /** Between two sweeps; null: never. */
+    retainEveryMs: number | null;
+  };
   /** Operations that are there only on request. */
   switchedOn: ReadonlySet<OperationSwitch>;
   /** Folder of the built web app; it may not exist, then there are no pages. */
@@ -149,6 +157,10 @@ export function readConfig(environment: Environment): LoadedConfig {
     ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
       (block) => `SERVICE_TRUSTED_PROXIES: ${block} is wider than /8`,
     ),
+    ...(values.SERVICE_TELEMETRY_RETAIN_INTERVAL?.everyMs === undefined &&
+    values.SERVICE_TELEMETRY_RETAIN_INTERVAL !== undefined
+      ? ['SERVICE_TELEMETRY_RETAIN_INTERVAL is ignored: expected a duration such as 5m, or 0 for never']
+      : []),
     ...(ignored === null ? [] : [ignored]),
   ];
   const config = assemble(values);
@@ -196,7 +208,7 @@ function shown(name: VariableName, text: string | null): string | null {
 
 /** What stands in for variables that are unset, in the words in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
-  const { http, tls, accounts, artwork, settings, sessions } = config;
+  const { http, tls, accounts, artwork, settings, sessions, telemetry } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
   return {
     SERVICE_DATA_DIR: config.dataDir,
@@ -229,6 +241,10 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     SERVICE_VRAM_STALENESS_SECS: String(sessions.vramStalenessSecs),
     SERVICE_SESSION_GRACE_SECS: String(sessions.graceSecs),
     SERVICE_ICE_SERVERS: '[]',
+    SERVICE_TELEMETRY_ROLLING_WINDOW: `${telemetry.rollingMs / HOUR_MS}h`,
+    SERVICE_TELEMETRY_POSTMORTEM_RETENTION: `${telemetry.postmortemMs / HOUR_MS}h`,
+    SERVICE_TELEMETRY_RETAIN_INTERVAL:
+      telemetry.retainEveryMs === null ? '0' : `${telemetry.retainEveryMs / MINUTE_MS}m`,
   };
 }
 
@@ -260,6 +276,12 @@ function contradictions(values: Values): string[] {
       ...unset.map((name) => `${name}: expected a value, because another BOOTSTRAP_ADMIN_ variable is set`),
     );
   }
+  const { rollingMs, postmortemMs } = telemetryOf(values);
+  if (postmortemMs < rollingMs) {
+    problems.push(
+      'SERVICE_TELEMETRY_POSTMORTEM_RETENTION: expected at least SERVICE_TELEMETRY_ROLLING_WINDOW',
+    );
+  }
   if (isDevAgentAuthOn(values) && values.SERVICE_ENV?.toLowerCase() === 'production') {
     problems.push('SERVICE_DEV_AGENT_AUTH: expected unset, because SERVICE_ENV is production');
   }
@@ -268,6 +290,15 @@ function contradictions(values: Values): string[] {
 
 /** Any other value than 1 leaves it off: nobody gets this by a slip. */
 const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
+
+function telemetryOf(values: Values): Config['telemetry'] {
+  const interval = values.SERVICE_TELEMETRY_RETAIN_INTERVAL?.everyMs;
+  return {
+    rollingMs: values.SERVICE_TELEMETRY_ROLLING_WINDOW ?? HOUR_MS,
+    postmortemMs: values.SERVICE_TELEMETRY_POSTMORTEM_RETENTION ?? 24 * HOUR_MS,
+    retainEveryMs: interval === undefined ? 5 * MINUTE_MS : interval,
+  };
+}
 
 function assemble(values: Values): Config {
   const dataDir = values.SERVICE_DATA_DIR ?? DEFAULT_DATA_DIR;
@@ -339,6 +370,7 @@ function assemble(values: Values): Config {
       graceSecs: values.SERVICE_SESSION_GRACE_SECS ?? 600,
       iceServers: values.SERVICE_ICE_SERVERS ?? [],
     },
+    telemetry: telemetryOf(values),
     switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
     webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,
   };

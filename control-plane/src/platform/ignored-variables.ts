@@ -4,7 +4,6 @@ const NO_METRICS = 'no metrics are served';
 const NO_JOBS = 'no background jobs run';
 const NO_LIBRARY = 'libraries are not scanned';
 const NO_IMAGES = 'images are not managed';
-const NO_TELEMETRY = 'no telemetry is stored';
 
 /** Variables of the contract that this version does not act on; those it reads stand in VARIABLES. */
 export const IGNORED_VARIABLES: IgnoredVariables = {
@@ -23,8 +22,5 @@ export const IGNORED_VARIABLES: IgnoredVariables = {
   SERVICE_IMAGE_CATALOG_PATH: NO_IMAGES,
   SERVICE_IMAGE_CATALOG_BASE_URL: NO_IMAGES,
   SERVICE_IMAGE_REGISTRY_HOSTS: NO_IMAGES,
-  SERVICE_TELEMETRY_ROLLING_WINDOW: NO_TELEMETRY,
-  SERVICE_TELEMETRY_POSTMORTEM_RETENTION: NO_TELEMETRY,
-  SERVICE_TELEMETRY_RETAIN_INTERVAL: NO_TELEMETRY,
   SERVICE_BENCH_APP: 'encoders are not certified',
 };

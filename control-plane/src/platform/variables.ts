@@ -8,6 +8,7 @@ import {
   httpUrl,
   iceServers,
   intervalMs,
+  lenientIntervalMs,
   listenAddress,
   originList,
   port,
@@ -89,6 +90,10 @@ export const VARIABLES = {
   SERVICE_VRAM_STALENESS_SECS: wholeNumber(1),
   SERVICE_SESSION_GRACE_SECS: wholeNumber(1),
   SERVICE_ICE_SERVERS: iceServers,
+
+  SERVICE_TELEMETRY_ROLLING_WINDOW: positiveDurationMs,
+  SERVICE_TELEMETRY_POSTMORTEM_RETENTION: positiveDurationMs,
+  SERVICE_TELEMETRY_RETAIN_INTERVAL: lenientIntervalMs,
 } as const;
 
 export type VariableName = keyof typeof VARIABLES;

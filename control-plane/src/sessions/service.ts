@@ -7,6 +7,7 @@ import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
+import type { Telemetry } from '../telemetry/index.ts';
 import { createConsoleSessions } from './console.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createLauncher, type Launched, type LaunchRequest } from './launch/launch.ts';
@@ -32,6 +33,7 @@ import {
 export interface SessionsDeps {
   fleet: Fleet;
   settings: Settings;
+  telemetry: Telemetry;
   tokens: SignalingTokens;
 }
 
@@ -91,14 +93,14 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
   const { activity, clock, config, database, logger } = platform;
-  const { fleet, settings, tokens } = deps;
+  const { fleet, settings, telemetry, tokens } = deps;
   const bootAt = clock.monotonicMs();
   const live = new LiveSessions();
   const transitions = createTransitions(platform, live, (rows, work) => fleet.write(rows, work));
   const driver = createDriver(platform, { fleet, live, transitions, bootAt });
   const launcher = createLauncher(platform, { settings, tokens });
   const streams = createEventStreams(platform);
-  fleet.setHandlers(createHandlers(platform, { fleet, live, transitions, driver, bootAt }));
+  fleet.setHandlers(createHandlers(platform, { fleet, live, telemetry, transitions, driver, bootAt }));
   registerReapers(platform, { fleet, live, transitions, driver, tokens, bootAt });
 
   const record = (row: SessionRow): Session => sessionRecord(row, live.get(row.id)?.observed);

@@ -245,6 +245,21 @@ export async function settleSwap(tx: Tx, id: string, step: SwapStep, nowMs: numb
   return result.numUpdatedRows > 0n;
 }
 
+/** Those of these sessions that are on a host, whatever their state. @param ids at least one */
+export async function sessionsOnHost(
+  db: Executor,
+  hostId: string,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select('id')
+    .where('id', 'in', ids)
+    .where('host_id', '=', hostId)
+    .execute();
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Where homes lie on a host; null: its agent did not report it. */
 export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<string | null> {
   const row = await db

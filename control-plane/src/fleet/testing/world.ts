@@ -26,6 +26,7 @@ class RecordingHandlers implements AgentHandlers {
   readonly reconciled: { host: RegisteringHost; held: readonly HeldSession[] }[] = [];
   readonly states: { hostId: string; report: SessionState }[] = [];
   readonly events: { hostId: string; event: SessionTraceEvent }[] = [];
+  readonly storedEvents: number[] = [];
   readonly metricsSeen: { hostId: string; metrics: SessionMetrics }[] = [];
   readonly heartbeats: { hostId: string; running: readonly string[] }[] = [];
   readonly signals: { hostId: string; sessionId: string }[] = [];
@@ -33,6 +34,7 @@ class RecordingHandlers implements AgentHandlers {
   homes = 0;
   gpuLoads: GpuLoad[] = [];
   onReconcile: (host: RegisteringHost) => void = () => {};
+  onEvents: (seqs: readonly number[]) => Promise<void> = async () => {};
   onState: (report: SessionState) => Promise<void> = async () => {};
   onAfterCommit: (hostId: string) => void = () => {};
 
@@ -53,6 +55,11 @@ class RecordingHandlers implements AgentHandlers {
 
   traceEvent(hostId: string, event: SessionTraceEvent): void {
     this.events.push({ hostId, event });
+  }
+
+  async storeEvents(_source: unknown, events: readonly { seq: number }[]): Promise<void> {
+    await this.onEvents(events.map(({ seq }) => seq));
+    this.storedEvents.push(...events.map(({ seq }) => seq));
   }
 
   metrics(hostId: string, metrics: SessionMetrics): void {

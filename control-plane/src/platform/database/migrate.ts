@@ -15,6 +15,7 @@ import { admissionMigration } from './migrations/0011-admission.ts';
 import { sessionLifeMigration } from './migrations/0013-session-life.ts';
 import { sessionTopologyMigration } from './migrations/0014-session-topology.ts';
 import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
+import { sessionTraceMigration } from './migrations/0016-session-trace.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -34,6 +35,7 @@ const STEPS: readonly SchemaStep[] = [
   sessionLifeMigration,
   sessionTopologyMigration,
   sessionFloorMigration,
+  sessionTraceMigration,
 ];
 
 /**

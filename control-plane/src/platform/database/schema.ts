@@ -9,6 +9,7 @@ import type { PreferencesTables } from './tables/preferences.ts';
 import type { ProfilesTables } from './tables/profiles.ts';
 import type { SecretsTables } from './tables/secrets.ts';
 import type { SessionsTables } from './tables/sessions.ts';
+import type { TelemetryTables } from './tables/telemetry.ts';
 
 /** Every table of the service. Booleans are 0/1, instants epoch milliseconds, JSON text, ids uuid text: see codec.ts. */
 export interface Schema
@@ -22,4 +23,5 @@ export interface Schema
     ArtworkTables,
     PreferencesTables,
     ProfilesTables,
-    SecretsTables {}
+    SecretsTables,
+    TelemetryTables {}

@@ -34,10 +34,24 @@ describe.runIf(canMountDisks)('the disk of the control plane is full', () => {
       '30',
     ]);
     expect((await world.launch(bob, app)).status).toBe(503);
+    // Events are not confirmed, and hold up nothing.
+    agent.report({
+      type: 'session_trace_event',
+      session_id: session.id,
+      ts: 1,
+      event: 'encoder.stall',
+      payload: { phase: 'detected', reason: 'x'.repeat(8_000) },
+    });
     expect((await world.call(alice, 'GET', '/v1/apps')).status).toBe(200);
     await agent.heard();
     expect((await world.call(alice, 'DELETE', `/v1/sessions/${session.id}`)).status).toBe(202);
     await world.until(session.id, 'stopped');
     expect(await world.slotsUsed(agent)).toBe(0);
+    expect(agent.unseen).toBeGreaterThan(0);
+    const stored = await world.plane.platform.database.db
+      .selectFrom('session_trace_events')
+      .select('type')
+      .execute();
+    expect(stored).toEqual([]);
   });
 });

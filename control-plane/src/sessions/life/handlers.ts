@@ -3,6 +3,7 @@ import { nonterminalStates, reservingStates } from '@footlight/protocol';
 import pLimit from 'p-limit';
 import type { AgentHandlers, Fleet } from '../../fleet/index.ts';
 import type { Timer } from '../../platform/clock.ts';
+import { unavailable } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import {
   changedSubject,
@@ -12,6 +13,7 @@ import {
   signalSubject,
 } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
+import type { Telemetry } from '../../telemetry/index.ts';
 import { observedRecord } from '../record.ts';
 import {
   countSessionsOfHost,
@@ -20,6 +22,7 @@ import {
   loadLives,
   loadLivesOfHost,
   loadLoads,
+  sessionsOnHost,
   setDetail,
   setDetailOfHost,
   setDetails,
@@ -41,10 +44,17 @@ const MAX_REMEMBERED_STOPS = 4_096;
 
 export function createHandlers(
   platform: Platform,
-  deps: { fleet: Fleet; live: LiveSessions; transitions: Transitions; driver: Driver; bootAt: number },
+  deps: {
+    fleet: Fleet;
+    live: LiveSessions;
+    telemetry: Telemetry;
+    transitions: Transitions;
+    driver: Driver;
+    bootAt: number;
+  },
 ): AgentHandlers {
   const { bus, clock, database, logger } = platform;
-  const { fleet, live, transitions, driver, bootAt } = deps;
+  const { fleet, live, telemetry, transitions, driver, bootAt } = deps;
   const stopsSent = new Map<string, number>();
   /** Hosts whose strangers are being looked up: one look-up each, however fast heartbeats come. */
   const lookingUp = new Set<string>();
@@ -187,6 +197,28 @@ export function createHandlers(
       }
       const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;
       if (codec !== null) inBackground('session.codec_failed', noteCodec(hostId, event.session_id, codec));
+    },
+
+    async storeEvents(source, events) {
+      // What is left of the disk is for what ends sessions.
+      if (database.full) throw unavailable('The disk is full.');
+      await fleet.write(async (tx) => {
+        const unknown = events.filter(({ session_id }) => live.get(session_id)?.hostId !== source.hostId);
+        const found =
+          unknown.length === 0
+            ? new Set<string>()
+            : await sessionsOnHost(tx, source.hostId, [
+                ...new Set(unknown.map(({ session_id }) => session_id)),
+              ]);
+        const own = events.filter((event) => !unknown.includes(event) || found.has(event.session_id));
+        if (own.length > 0) await telemetry.storeEvents(tx, source, own);
+        if (own.length < events.length)
+          logger.debug({
+            event: 'session.trace_foreign',
+            host_id: source.hostId,
+            events: events.length - own.length,
+          });
+      });
     },
 
     metrics(hostId, metrics) {

@@ -1,0 +1,91 @@
+import { LRUCache } from 'lru-cache';
+import type { Tx } from '../platform/database/index.ts';
+import type { Platform } from '../platform/platform.ts';
+import {
+  deleteExpired,
+  deleteOldest,
+  type EventSource,
+  insertEvents,
+  isCapture,
+  type ReliableEvent,
+  trimSession,
+} from './store.ts';
+
+/** As many as a trace shows, and as a bundle holds captures. */
+const KEPT_EVENTS = 1_000;
+const KEPT_CAPTURES = 200;
+/** Of all sessions: about 60 MB at the usual 300 bytes. */
+const KEPT_IN_ALL = 200_000;
+/** A session's events are counted again after so many. */
+const TRIM_EVERY = 64;
+const DELETED_AT_ONCE = 5_000;
+const RETAIN = 'telemetry.retain';
+/** Sessions whose new events are counted; of others the next event counts anew. */
+const COUNTED_SESSIONS = 4_096;
+
+/** What hosts observed of sessions, kept for as long as the configuration says. */
+export interface Telemetry {
+  /**
+   * Stores events of sessions of this host, inside a transaction that may be run again. Repeats change nothing.
+   * @param events at least one
+   */
+  storeEvents(tx: Tx, source: EventSource, events: readonly ReliableEvent[]): Promise<void>;
+}
+
+export function createTelemetry({ clock, config, database, leader, logger }: Platform): Telemetry {
+  const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
+  /** Session and kind → events since they were counted last. */
+  const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
+
+  if (retainEveryMs !== null) {
+    leader.register({
+      id: RETAIN,
+      everyMs: retainEveryMs,
+      async run(fence) {
+        const nowMs = clock.nowMs();
+        const retention = { liveSince: nowMs - rollingMs, endedSince: nowMs - postmortemMs };
+        const steps = [
+          (tx: Tx) => deleteExpired(tx, retention, DELETED_AT_ONCE),
+          (tx: Tx) => deleteOldest(tx, KEPT_IN_ALL, DELETED_AT_ONCE),
+        ];
+        let events = 0;
+        for (const step of steps) {
+          for (let deleted = DELETED_AT_ONCE; deleted === DELETED_AT_ONCE; events += deleted) {
+            deleted = await database.transaction(async (tx) => {
+              await fence.check(tx);
+              return step(tx);
+            });
+          }
+        }
+        if (events > 0) logger.info({ event: 'telemetry.retained', deleted_events: events });
+      },
+    });
+  }
+
+  return {
+    async storeEvents(tx, source, events) {
+      await insertEvents(tx, source, events, clock.nowMs());
+      for (const [sessionId, captures, count] of countBySession(events)) {
+        const key = `${sessionId} ${captures}`;
+        const since = (untrimmed.get(key) ?? TRIM_EVERY) + count;
+        untrimmed.set(key, since % TRIM_EVERY);
+        if (since >= TRIM_EVERY)
+          await trimSession(tx, sessionId, captures, captures ? KEPT_CAPTURES : KEPT_EVENTS);
+      }
+    },
+  };
+}
+
+function countBySession(
+  events: readonly ReliableEvent[],
+): (readonly [sessionId: string, captures: boolean, count: number])[] {
+  const counts = new Map<string, [string, boolean, number]>();
+  for (const event of events) {
+    const captures = isCapture(event);
+    const key = `${event.session_id} ${captures}`;
+    const entry = counts.get(key) ?? [event.session_id, captures, 0];
+    entry[2] += 1;
+    counts.set(key, entry);
+  }
+  return [...counts.values()];
+}
