@@ -2,6 +2,8 @@
  * Many agents in one process: reads one job a line from standard input and answers each with one line.
  * Word: a file with the fleet as large-fleet-main prints it.
  */
+
+import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +17,7 @@ const SEEN_LIMIT_MS = 60_000;
 
 const fleet = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as Fleet;
 let agents: FakeAgent[] = [];
+let staying = new AbortController();
 
 function fresh(url: string, heartbeatMs: number): FakeAgent[] {
   return fleet.hosts.map(({ nodeName, sessions }) => {
@@ -62,11 +65,19 @@ async function answer(job: AgentsJob): Promise<AgentsFigures> {
   switch (job.kind) {
     case 'connect':
       return connect(job);
+    case 'stay': {
+      agents = fresh(job.url, job.heartbeatMs);
+      staying = new AbortController();
+      setMaxListeners(0, staying.signal);
+      for (const agent of agents) void agent.stay(staying.signal);
+      return { seconds: 0, wrong: 0 };
+    }
     case 'rest': {
       await delay(job.ms);
       return { seconds: job.ms / 1_000, wrong: agents.filter(({ isOpen }) => !isOpen).length };
     }
     case 'drop':
+      staying.abort();
       await Promise.all(agents.map((agent) => agent.drop()));
       return { seconds: 0, wrong: 0 };
   }

@@ -22,12 +22,22 @@ export interface Side {
   stop(): Promise<void>;
 }
 
+/** A control plane on a core of its own. */
+export interface ControlSide extends Side {
+  /** From its start to its first answer on /health. */
+  readonly startSeconds: number;
+  kill(): Promise<void>;
+}
+
 export interface FleetInstance {
   readonly fleet: Fleet;
   /** The process that plays the agents, on the other core; it was given the fleet in a file. */
   readonly load: Worker;
-  /** @param extra what its environment has besides */
-  startControl(extra?: Record<string, string>): Promise<Side>;
+  /**
+   * @param extra what its environment has besides
+   * @param at address of the one before, to start it there again
+   */
+  startControl(extra?: Record<string, string>, at?: string): Promise<ControlSide>;
 }
 
 /** Fills a database with hosts and sessions that run, starts the load generator, and takes all away afterwards. */
@@ -53,7 +63,7 @@ export async function withFleet(
     return await work({
       fleet,
       load,
-      startControl: (extra) => startControl({ ...env, ...extra }, directory),
+      startControl: (extra, at) => startControl({ ...env, ...extra }, directory, at),
     });
   } finally {
     await load?.stop();
@@ -85,8 +95,13 @@ export async function startReference(program: string, env: Record<string, string
   return { url: await worker.line(), pid: worker.pid, stop: () => worker.stop() };
 }
 
-async function startControl(env: Record<string, string>, directory: string): Promise<Side> {
-  const port = await freePort();
+async function startControl(
+  env: Record<string, string>,
+  directory: string,
+  at?: string,
+): Promise<ControlSide> {
+  const port = at === undefined ? await freePort() : Number(new URL(at).port);
+  const startedMs = performance.now();
   const program = startProgram(
     'control-plane',
     [],
@@ -101,8 +116,12 @@ async function startControl(env: Record<string, string>, directory: string): Pro
   return {
     url,
     pid: program.pid,
+    startSeconds: Math.round(performance.now() - startedMs) / 1_000,
     async stop() {
       await program.kill('SIGTERM');
+    },
+    async kill() {
+      await program.kill('SIGKILL');
     },
   };
 }

@@ -7,6 +7,8 @@
  *   collection, and what is kept after both were made to collect again.
  * - storm: 1,000 agents with 4 sessions each come back at once, each with a report of every session; the time until
  *   all of it was handled. Afterwards every session must be there once, in the state and with the text reported last.
+ * - reconnect: the control plane is killed and away for 30 s while one agent, and then 1,000, dial again at the pace of
+ *   the contract; the time from its first answer on /health until every host is online. There is nothing to compare with.
  */
 import { readFileSync } from 'node:fs';
 import { fetch } from 'undici';
@@ -19,6 +21,8 @@ import { alternate, exitStatus, judge, median, printLine } from './rounds.ts';
 /** detail null: no reports. */
 export type AgentsJob =
   | { kind: 'connect'; url: string; heartbeatMs: number; detail: string | null }
+  /** Answered at once; from then on the agents dial again by themselves until they are dropped. */
+  | { kind: 'stay'; url: string; heartbeatMs: number }
   | { kind: 'rest'; ms: number }
   | { kind: 'drop' };
 
@@ -36,6 +40,8 @@ const REST_LIMIT_MS = 10_000;
 const FANIN_MARKS = { memory: 1.35, cpu: 3 };
 const STORM = { agents: 1_000, sessions: 4 };
 const STORM_MARK = 1.5;
+const RECONNECT = { fleets: [1, 1_000], sessions: 4, heartbeatMs: 5_000, awayMs: 30_000, limitMs: 60_000 };
+const RECONNECT_MARK_SECS = 5;
 const PAGE = 1_000;
 const AGENTS = 'test-harness/bench/agents-main.ts';
 const BARE = 'test-harness/bench/bare-agents-main.ts';
@@ -119,6 +125,65 @@ export async function benchStorm(rounds: number): Promise<number> {
       }
     },
   );
+}
+
+/** @returns the exit status */
+export async function benchReconnect(rounds: number): Promise<number> {
+  let isMet = true;
+  for (const hosts of RECONNECT.fleets) {
+    const seconds: number[] = [];
+    await withFleet(
+      { hosts, sessionsEach: RECONNECT.sessions },
+      AGENTS,
+      async ({ fleet, load: agents, startControl }) => {
+        let side = await startControl();
+        await run(agents, { kind: 'stay', url: side.url, heartbeatMs: RECONNECT.heartbeatMs });
+        await allOnline(side.url, fleet);
+        for (let round = 1; round <= rounds; round += 1) {
+          await side.kill();
+          await new Promise((resolve) => setTimeout(resolve, RECONNECT.awayMs));
+          side = await startControl({}, side.url);
+          const answeredMs = performance.now();
+          await allOnline(side.url, fleet);
+          seconds.push(Math.round(performance.now() - answeredMs) / 1_000);
+          printLine({
+            bench: 'reconnect',
+            hosts,
+            round,
+            seconds: seconds.at(-1),
+            startSeconds: side.startSeconds,
+          });
+        }
+        await run(agents, { kind: 'drop' });
+        await side.stop();
+        return 0;
+      },
+    );
+    const worst = Math.max(...seconds);
+    isMet &&= worst <= RECONNECT_MARK_SECS;
+    printLine({
+      bench: 'reconnect',
+      hosts,
+      rounds,
+      median: median(seconds),
+      worst,
+      mark: RECONNECT_MARK_SECS,
+    });
+  }
+  return isMet ? 0 : 1;
+}
+
+/** Waits until every host of the fleet is online. @throws when one is not in time */
+async function allOnline(url: string, fleet: Fleet): Promise<void> {
+  await eventually('every host is online', RECONNECT.limitMs, async () => {
+    const answer = await fetch(`${url}/v1/hosts?limit=${PAGE}`, {
+      headers: { authorization: `Bearer ${fleet.adminToken}` },
+    });
+    const { items } = (await answer.json()) as { items: { status: string }[] };
+    return (
+      items.filter(({ status }) => status === 'online').length >= Math.min(fleet.hosts.length, PAGE) || null
+    );
+  });
 }
 
 async function run(agents: Worker, job: AgentsJob): Promise<AgentsFigures> {

@@ -2,7 +2,7 @@
 import { benchAdmission } from './admission.ts';
 import { benchApi } from './api.ts';
 import { benchDensity } from './density.ts';
-import { benchFanin, benchStorm } from './fleet.ts';
+import { benchFanin, benchReconnect, benchStorm } from './fleet.ts';
 import { benchLogin } from './login.ts';
 import { benchLoss } from './loss.ts';
 import { benchLaunch, benchMedia } from './media.ts';
@@ -11,6 +11,8 @@ import { benchStep } from './step.ts';
 
 const ROUNDS = 5;
 const STEPS = 10;
+/** Each takes half a minute, for one host and for 1,000. */
+const RECONNECTS = 3;
 const benches: Record<string, () => Promise<number>> = {
   api: () => benchApi(ROUNDS, ['sqlite', 'postgres']),
   'api-sqlite': () => benchApi(ROUNDS, ['sqlite']),
@@ -22,6 +24,7 @@ const benches: Record<string, () => Promise<number>> = {
   relay: () => benchRelay(ROUNDS),
   fanin: () => benchFanin(ROUNDS),
   storm: () => benchStorm(ROUNDS),
+  reconnect: () => benchReconnect(RECONNECTS),
   launch: () => benchLaunch(20),
   connect: () => benchMedia(['connect'], ROUNDS),
   g2g: () => benchMedia(['g2g'], ROUNDS),

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  AGENT_CLOSE,
   AGENT_FEATURES,
   type AgentMessage,
   type AgentSignal,
+  BACKOFF_MAX_MS,
+  BACKOFF_MIN_MS,
+  BACKOFF_RESET_MS,
   type Capacity,
   type ControlCommand,
   type ControlMessage,
@@ -13,6 +17,8 @@ import {
   type HeldSession,
   isCommand,
   parseControlFrame,
+  RESTART_REDIAL_MAX_MS,
+  RETRY_AFTER_MAX_MS,
   type Register,
   type Registered,
   type SessionState,
@@ -20,7 +26,7 @@ import {
 } from '@footlight/protocol/agent';
 import type { WebSocket } from 'ws';
 import { type Behaviour, honest, softwareCapacity } from './behaviour.ts';
-import { dialAgentSocket } from './dial.ts';
+import { dialAgentSocket, UpgradeRefused } from './dial.ts';
 import { type Report, UnseenReports } from './reports.ts';
 
 /** Received messages kept for `waitFor`; older ones are forgotten. */
@@ -60,7 +66,7 @@ interface Waiter {
  * A node agent without a machine under it: the real socket and the real protocol, sessions that are records.
  *
  * One object is one host. `connect` dials, enrols or authenticates, registers and reports its capacity; `drop` loses
- * the link and keeps the sessions; `crash` loses both and gets a new boot id. It never dials again by itself.
+ * the link and keeps the sessions; `crash` loses both and gets a new boot id. Only `stay` dials again by itself.
  * Light enough to have a thousand of them in one process.
  */
 export class FakeAgent {
@@ -167,6 +173,29 @@ export class FakeAgent {
       this.#startHeartbeat(this.options.heartbeatMs ?? registered.heartbeat_interval_ms);
     }
     return registered;
+  }
+
+  /** Connects, and dials again whenever the link is lost, at the pace of a real agent, until the signal comes. */
+  async stay(until: AbortSignal): Promise<void> {
+    let attempt = 0;
+    while (!until.aborted) {
+      let waitMs = 0;
+      const dialledMs = performance.now();
+      try {
+        await this.connect();
+        if ((await this.#closed).code === AGENT_CLOSE.restarting)
+          waitMs = Math.random() * RESTART_REDIAL_MAX_MS;
+      } catch (error) {
+        const asked = error instanceof UpgradeRefused ? Number(error.headers['retry-after'] ?? 0) : 0;
+        waitMs = Math.min(asked * 1_000, RETRY_AFTER_MAX_MS);
+      }
+      if (performance.now() - dialledMs >= BACKOFF_RESET_MS) attempt = 0;
+      const stepMs = Math.min(BACKOFF_MIN_MS * 2 ** Math.min(attempt, 10), BACKOFF_MAX_MS);
+      attempt += 1;
+      await delay(Math.max(waitMs, stepMs * (0.5 + 0.5 * Math.random())), undefined, { signal: until }).catch(
+        () => {},
+      );
+    }
   }
 
   /** Leaves politely. */
