@@ -1,6 +1,6 @@
 import { nonterminalStates } from '@footlight/protocol';
 import type { SessionTraceEvent } from '@footlight/protocol/agent';
-import { type RawBuilder, sql } from 'kysely';
+import { PostgresAdapter, type RawBuilder, sql } from 'kysely';
 import { flag, type Tx, toJson } from '../platform/database/index.ts';
 
 /** An event with its number, as the reliable lane carries it. */
@@ -85,20 +85,24 @@ export async function deleteExpired(tx: Tx, retention: Retention, limit: number)
   );
 }
 
-/** Deletes the oldest beyond `keep`. @returns how many (count) */
+/** Deletes the oldest beyond `keep`, `limit` at most. @returns how many (count) */
 export async function deleteOldest(tx: Tx, keep: number, limit: number): Promise<number> {
   return deleteFound(
     tx,
-    sql`select host_id, boot_id, seq from session_trace_events where received_at <
-      (select received_at from session_trace_events order by received_at desc limit 1 offset ${keep - 1})
+    sql`select events.host_id, events.boot_id, events.seq from session_trace_events as events
+      where events.received_at <
+        (select received_at from session_trace_events order by received_at desc limit 1 offset ${keep - 1})
       limit ${limit}`,
   );
 }
 
+/** Leaves out what another transaction deletes just now: two that delete the same rows in different orders deadlock. */
 async function deleteFound(tx: Tx, found: RawBuilder<unknown>): Promise<number> {
+  const isPostgres = tx.getExecutor().adapter instanceof PostgresAdapter;
+  const free = isPostgres ? sql` for update of events skip locked` : sql``;
   const result = await tx
     .deleteFrom('session_trace_events')
-    .where(sql<boolean>`(host_id, boot_id, seq) in (${found})`)
+    .where(sql<boolean>`(host_id, boot_id, seq) in (${found}${free})`)
     .executeTakeFirst();
   return Number(result.numDeletedRows);
 }
