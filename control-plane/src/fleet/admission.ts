@@ -2,7 +2,7 @@ import { NODE_NAME_PATTERN } from '@footlight/protocol/agent';
 import { sameDigest, sha256Hex } from '../platform/digest.ts';
 import { ApiError, unavailable } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { CheckNodeSecret } from './credentials.ts';
+import { type CheckNodeSecret, SECRET_PATTERN } from './credentials.ts';
 import {
   decideEnrollment,
   type EnrollmentFacts,
@@ -55,8 +55,8 @@ const MAX_HANDSHAKES = 2_000;
 const MAX_RETRY_SECS = 4;
 
 /**
- * The checks before an agent's socket opens, in their fixed order: a page's request, not an upgrade, too many wrong
- * credentials, the credential itself, the name's standing, and last the binding of the token.
+ * The checks before an agent's socket opens, in their fixed order: a page's request, not an upgrade, a right secret,
+ * too many wrong credentials, the credential itself, the name's standing, and last the binding of the token.
  * Everything wrong with a credential is one 401 with the same body, whatever it was.
  */
 export class AgentAdmission {
@@ -101,12 +101,18 @@ export class AgentAdmission {
     const claimed = request.headers['x-service-node'];
     const claimedName = typeof claimed === 'string' ? claimed : '';
     const nowMs = this.#platform.clock.monotonicMs();
+    const credential = readNodeCredential(request.headers);
     const waitMs = this.#limits.waitMs(request.addressKey, claimedName, nowMs);
-    if (waitMs > 0) throw new ApiError('rate_limited', { retryAfterSecs: Math.ceil(waitMs / 1_000) });
+    if (waitMs > 0) {
+      const known = await this.#admitHeldOff(credential);
+      if (known === null) throw new ApiError('rate_limited', { retryAfterSecs: Math.ceil(waitMs / 1_000) });
+      this.#refuseOverload();
+      return known;
+    }
 
     this.#refuseOverload();
     this.#checking += 1;
-    const admission = await this.#admit(readNodeCredential(request.headers), claimedName).finally(() => {
+    const admission = await this.#admit(credential, claimedName).finally(() => {
       this.#checking -= 1;
     });
     if (admission === null) {
@@ -114,6 +120,16 @@ export class AgentAdmission {
       throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
     }
     return admission;
+  }
+
+  /**
+   * Somebody else's failures at an address must not keep its host out, so a right secret passes the limiter.
+   * The work stays bounded: only a text of a secret's form is looked up, and look-ups that come together share one
+   * query. They do not count as handshakes either, or a flood of them would refuse the fleet.
+   */
+  async #admitHeldOff(credential: NodeCredential | null): Promise<Admission | null> {
+    if (credential?.kind !== 'secret' || !SECRET_PATTERN.test(credential.secret)) return null;
+    return this.#admit(credential, credential.nodeName);
   }
 
   /** Beyond what can be registered soon, agents come back later instead of missing a deadline of the handshake. */

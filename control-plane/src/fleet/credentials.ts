@@ -7,6 +7,8 @@ import { spendToken } from './token-store.ts';
 
 /** 32 random bytes, as agents and administrators get to see them. */
 export const SECRET_BYTES = 32;
+/** The text of a node secret: SECRET_BYTES in base64url. */
+export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 
 /** @returns the host; null for an unknown name or a wrong secret alike */
 export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<NodeCredentials | null>;

@@ -82,7 +82,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     const held = await refusal(WRONG_SECRET);
     expect([held.status, held.code]).toEqual([429, 'rate_limited']);
     expect(Number(held.headers['retry-after'])).toBeGreaterThan(50);
-    // The right credential waits too: nothing is looked at. Other names of the address are.
+    // A token waits too, even the right one. Other names of the address are looked at.
     expect((await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` })).status).toBe(429);
     expect((await refusal({ ...WRONG_SECRET, 'X-Service-Node': 'render-2' })).status).toBe(401);
     // The checks before it come before it.
@@ -95,6 +95,24 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
       expect((await refusal({ ...WRONG_SECRET, 'X-Service-Node': `guess-${attempt}` })).status).toBe(401);
     }
     expect((await refusal({ ...WRONG_SECRET, 'X-Service-Node': 'fresh' })).status).toBe(429);
+  });
+
+  test('the right secret passes while its address floods wrong ones, for its own name and others', async () => {
+    const agent = await enrol('render-1');
+    const guess = Buffer.alloc(32, 7).toString('base64url');
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      const nodeName = attempt < 10 ? 'render-1' : `guess-${attempt}`;
+      await refusal({ 'X-Service-Node': nodeName, Authorization: `Bearer ${guess}` });
+    }
+    const flood = ['render-1', 'other', 'Bad Name', ...Array.from({ length: 100 }, (_, n) => `name-${n}`)];
+    const answers = Promise.all(
+      flood.map((nodeName) => refusal({ 'X-Service-Node': nodeName, Authorization: `Bearer ${guess}` })),
+    );
+    await agent.drop();
+    await agent.connect();
+    expect((await answers).map(({ status }) => status)).toEqual(flood.map(() => 429));
+    expect((await refusal({ ...NODE, Authorization: 'Bearer short' })).status).toBe(429);
+    await agent.close();
   });
 
   test('enrolling a connected name: 409', async () => {
