@@ -16,7 +16,7 @@ import { askProgram } from './runtime/ask-program.ts';
 import { canIsolate } from './runtime/process.ts';
 
 const REACH_LIMIT_MS = 5_000;
-const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ' };
+const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
 /** What a host can do without; the other checks decide the exit code. */
 const OPTIONAL = [
   'service',

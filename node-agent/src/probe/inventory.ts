@@ -185,7 +185,10 @@ export class Inventory {
   /** Looks at everything again and logs what has begun to fail. */
   async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
-    const [mdns, firewall] = await Promise.all([mdnsProblem(), askFirewall()]);
+    const [mdns, answers] = await Promise.all([mdnsProblem(), askFirewall()]);
+    const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts));
+    if (firewall.kind === 'unanswered' && firewall.why !== null)
+      this.#logger.info({ why: firewall.why }, 'readiness.firewall_unanswered');
     const facts = await this.#facts.read();
     const limitsWanted = config.appMemoryMb > 0 || config.appCpus > 0;
     this.#readiness = readinessChecks({
@@ -212,7 +215,7 @@ export class Inventory {
       clock,
       mdnsProblem: mdns,
       mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
-      firewall: decideFirewall(firewall, viewerPorts(config.mediaPorts)),
+      firewall,
       console,
       settingsProblems: [...this.#settings.problems, ...this.#orphanProblem()],
       settingsAwaitingRestart: this.#settings.awaitingRestart,

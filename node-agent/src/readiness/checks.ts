@@ -92,10 +92,17 @@ function mediaReachability(facts: ReadinessFacts): Readiness | null {
   }
   const { firewall } = facts;
   switch (firewall.kind) {
-    case 'unasked':
+    case 'unanswered':
       return null;
     case 'unknown':
-      return skip(id, `Whether viewers get through the firewall is not known: ${firewall.why}.`);
+      return {
+        id,
+        status: 'unknown',
+        summary: `Whether the firewall lets viewers in cannot be told: ${firewall.why}.`,
+        remediation: [
+          `Look through the firewall's rules as root: they must let in UDP ports ${firewall.ports}.`,
+        ],
+      };
     case 'open':
       return pass(id, 'No firewall rule of this host keeps viewers out.');
     case 'filtered':

@@ -124,8 +124,8 @@ describe('what the firewall keeps out', () => {
 
   test.each<[string, Partial<FirewallAnswers>, string]>([
     [
-      'a tool that may not answer',
-      { nft: { kind: 'refused', why: 'nft: Operation not permitted' } },
+      'a manager that answers where the tool below it may not',
+      { nft: { kind: 'refused', why: 'nft: Operation not permitted' }, firewalld: text('running\n') },
       'not permitted',
     ],
     ['a manager without the tools below it', { ufw: text('Status: active\n') }, 'neither nft nor iptables'],
@@ -135,8 +135,10 @@ describe('what the firewall keeps out', () => {
     expect(decide(answers)).toMatchObject({ kind: 'unknown', why: expect.stringContaining(why) });
   });
 
-  test('no tool to ask', () => {
-    expect(decide({})).toEqual({ kind: 'unasked' });
+  test('no tool to ask, or none that answers', () => {
+    const refused = { kind: 'refused', why: 'nft: Operation not permitted' } as const;
+    expect(decide({})).toEqual({ kind: 'unanswered', why: null });
+    expect(decide({ nft: refused })).toEqual({ kind: 'unanswered', why: refused.why });
   });
 });
 

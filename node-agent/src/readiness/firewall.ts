@@ -26,10 +26,14 @@ export interface FirewallAnswers {
   firewalld: ToolAnswer;
 }
 
-/** Whether viewers' packets get in. unasked: no tool is there to ask. */
+/**
+ * Whether viewers' packets get in.
+ * unanswered: no tool is there (why is null), or each that is there refused to answer.
+ * unknown: a tool answered, and its answer does not tell; ports as words: those that viewers send to.
+ */
 export type Firewall =
-  | { kind: 'unasked' }
-  | { kind: 'unknown'; why: string }
+  | { kind: 'unanswered'; why: string | null }
+  | { kind: 'unknown'; why: string; ports: string }
   | { kind: 'open' }
   /** ports as words; where: the chain; remedy: the one command that lets them in. */
   | { kind: 'filtered'; ports: string; where: string; remedy: string };
@@ -91,19 +95,20 @@ async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
  * Source: docs/hosts.md, "Readiness".
  */
 export function decideFirewall(answers: FirewallAnswers, wanted: PortSet): Firewall {
+  const all = Object.values(answers);
+  if (!all.some(({ kind }) => kind === 'text')) {
+    return { kind: 'unanswered', why: all.find((answer) => answer.kind === 'refused')?.why ?? null };
+  }
+  const unknown = (why: string): Firewall => ({ kind: 'unknown', why, ports: portWords(wanted).join(', ') });
   const raw = [answers.nft, answers.iptablesSave, answers.ip6tablesSave];
-  if (Object.values(answers).every(({ kind }) => kind === 'absent')) return { kind: 'unasked' };
   if (!raw.some(({ kind }) => kind === 'text')) {
-    const refused = Object.values(answers).find((answer) => answer.kind === 'refused');
-    return {
-      kind: 'unknown',
-      why: refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in',
-    };
+    const refused = raw.find((answer) => answer.kind === 'refused');
+    return unknown(refused?.why ?? 'neither nft nor iptables is installed, and only they say what is let in');
   }
   try {
     return verdictOf(gatesOf(answers, wanted));
   } catch (error) {
-    return { kind: 'unknown', why: `the rules cannot be read: ${errorText(error, 200)}` };
+    return unknown(`the rules cannot be read: ${errorText(error, 200)}`);
   }
 }
 

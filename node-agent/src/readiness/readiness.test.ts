@@ -125,16 +125,22 @@ describe('readiness', () => {
     );
   });
 
-  test('no firewall tool to ask: not listed', () => {
-    expect(check('media_reachability', { firewall: { kind: 'unasked' } })).toBeUndefined();
+  test('no firewall tool answered, whether none is there or each refused: not listed', () => {
+    expect(check('media_reachability', { firewall: { kind: 'unanswered', why: null } })).toBeUndefined();
+    expect(check('media_reachability', { firewall: { kind: 'unanswered', why: 'nft: no' } })).toBeUndefined();
+  });
+
+  test('a firewall tool answered and its rules cannot be judged: unknown, with what to look at', () => {
+    const firewall = { kind: 'unknown', why: 'odd rules', ports: '5353, 32768-60999' } as const;
+    expect(check('media_reachability', { firewall })).toMatchObject({
+      status: 'unknown',
+      summary: 'Whether the firewall lets viewers in cannot be told: odd rules.',
+      remediation: [expect.stringContaining('UDP ports 5353, 32768-60999')],
+    });
   });
 
   test('what cannot be known is skipped, not failed', () => {
     expect(check('clock_offset', { clock: null })?.status).toBe('skip');
-    expect(check('media_reachability', { firewall: { kind: 'unknown', why: 'nft: no' } })).toMatchObject({
-      status: 'skip',
-      summary: expect.stringContaining('nft: no'),
-    });
     expect(check('storage_free', { stateDisk: null })?.status).toBe('skip');
     expect(check('app_limits', { root: false })?.status).toBe('skip');
   });

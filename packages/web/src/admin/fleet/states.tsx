@@ -35,6 +35,7 @@ export function CheckChip({ status }: { status: string }) {
     pass: ['success', 'Passed'],
     fail: ['danger', 'Failed'],
     skip: ['neutral', 'Does not apply'],
+    unknown: ['warning', 'Not known'],
   };
   const [tone, words] = known[status] ?? ['info', status];
   return <StateChip tone={tone}>{words}</StateChip>;
