@@ -29,7 +29,7 @@ import {
   type GpuFacts,
   type Placement as Judged,
   type PlacementSettings,
-  refusalCode,
+  refusalOf,
   vramVeto,
 } from './placement.ts';
 import type { Refusal } from './refusal.ts';
@@ -137,7 +137,7 @@ class Booking {
     for (const [want, judged] of unplaced)
       this.#outcomes.set(
         want,
-        isFinal ? { kind: 'refused', refusal: { code: refusalCode(judged) }, judged } : { kind: 'contended' },
+        isFinal ? { kind: 'refused', refusal: refusalOf(judged), judged } : { kind: 'contended' },
       );
     return this.#outcomes;
   }

@@ -82,10 +82,22 @@ describeDatabases('which GPU a launch may take', (databases) => {
       await refuses('no_host_available', { rule: 'capacity_detection', need: 'home_root' }, { app_id });
     });
 
-    test('an app that is a process needs the runtime, one in a container does not', async () => {
-      await hostIs({ features: '[]' });
+    test('an app that is a process needs the process runtime, one with an image a host for images', async () => {
+      const app_id = await world.app({ runtime_spec: { image: 'docker.io/library/debian:12' } });
+      await hostIs({ features: '["images"]' });
       await refuses('no_host_available', { rule: 'runtime', need: 'process_runtime' });
-      await takes({ app_id: await world.app({ runtime_spec: { image: 'docker.io/library/debian:12' } }) });
+      await takes({ app_id });
+    });
+
+    test('while no host runs images, an app with one is refused with a sentence that says so', async () => {
+      const app_id = await world.app({ runtime_spec: { image: 'docker.io/library/debian:12' } });
+      await hostIs({ features: '["process_runtime"]' });
+      await refuses('no_host_available', { rule: 'runtime', need: 'images' }, { app_id });
+      const { body } = await world.launch(player, app_id);
+      expect(body.error).toHaveProperty(
+        'message',
+        'This app is a container image, and no host runs containers yet.',
+      );
     });
   });
 

@@ -26,7 +26,7 @@ import { explain } from './explanation.ts';
 import { WHOLE_FLEET } from './fleet.ts';
 import { refuseHome } from './home-claim.ts';
 import { LaunchQueue } from './launch-queue.ts';
-import { decidePlacement, type Placement as Judged, refusalCode, refuseBareHost } from './placement.ts';
+import { decidePlacement, type Placement as Judged, refusalOf, refuseBareHost } from './placement.ts';
 import { type Refusal, refusalError } from './refusal.ts';
 
 export type { Launched } from './booking.ts';
@@ -207,7 +207,7 @@ export function createLauncher(
       if (refusal !== null) return answer(refusal.code, null, null);
       const judged = await judgeFleet(admitted, nowMs);
       const [gpu] = judged.candidates;
-      if (gpu === undefined) return answer(refusalCode(judged), judged, null);
+      if (gpu === undefined) return answer(refusalOf(judged).code, judged, null);
       const outcome = serve(admitted, (await loadServings(database.db, [gpu]))(gpu), nowMs);
       if ('refusal' in outcome) return answer(outcome.refusal.code, judged, null);
       const owner = { userId: launcher.userId, username: held.username };

@@ -6,7 +6,7 @@ import {
   type GpuFacts,
   type HostFacts,
   type PlacementSettings,
-  refusalCode,
+  refusalOf,
   refuseBareHost,
   refusesForNow,
   vramVeto,
@@ -72,7 +72,8 @@ describe('rules for a candidate', () => {
       'no home root reported',
       'home_root',
     ],
-    ['runtime', { host: host({ features: [] }) }, {}, 'container', 'process_runtime'],
+    ['runtime', { host: host({ features: ['images'] }) }, {}, 'no process_runtime', 'process_runtime'],
+    ['runtime', {}, { runtime: 'container' }, 'no images', 'images'],
     ['encoder_binding', { host: host({ encoder: 'va' }) }, {}, 'nvidia', 'va: amd or intel'],
     ['encoder_binding', { vendor: 'amd', host: host({ encoder: 'nvenc' }) }, {}, 'amd', 'nvenc: nvidia'],
     ['encoder_binding', { gpu_index: 1, host: host({ encoder: 'vulkan' }) }, {}, 1, 'vulkan: gpu_index 0'],
@@ -110,7 +111,11 @@ describe('rules for a candidate', () => {
   });
 
   test.each([
-    ['container apps need no process runtime', { host: host({ features: [] }) }, { runtime: 'container' }],
+    [
+      'container apps need no process runtime',
+      { host: host({ features: ['images'] }) },
+      { runtime: 'container' },
+    ],
     ['va on AMD', { vendor: 'amd', host: host({ encoder: 'va' }) }, {}],
     ['va on Intel', { vendor: 'intel', host: host({ encoder: 'va' }) }, {}],
     ['nvenc on NVIDIA', { host: host({ encoder: 'nvenc' }) }, {}],
@@ -188,12 +193,22 @@ test('a host without a GPU on record says so', () => {
 describe('no candidate', () => {
   test('nothing could ever fit: no_host_available', () => {
     for (const facts of [[], [gpu({ host: host({ status: 'offline' }) })], [gpu({ slots_total: 1 })]])
-      expect(refusalCode(decide(facts, demand({ encode_slots: 2 })))).toBe('no_host_available');
+      expect(refusalOf(decide(facts, demand({ encode_slots: 2 })))).toEqual({ code: 'no_host_available' });
+  });
+
+  test('a container while no host runs any: the refusal says so', () => {
+    const container = demand({ runtime: 'container' });
+    const runs = gpu({ host: host({ features: ['images'], status: 'offline' }) });
+    expect(refusalOf(decide([gpu()], container)).message).toContain('no host runs containers');
+    for (const facts of [[], [runs], [gpu(), runs]])
+      expect(refusalOf(decide(facts, container))).toEqual({ code: 'no_host_available' });
   });
 
   test('something could when idle: capacity_exhausted', () => {
-    expect(refusalCode(decide([gpu({ slots_used: 4 })]))).toBe('capacity_exhausted');
-    expect(refusalCode(decide([gpu({ vram_mb_free: 0, vram_sampled_at: NOW })]))).toBe('capacity_exhausted');
+    expect(refusalOf(decide([gpu({ slots_used: 4 })]))).toEqual({ code: 'capacity_exhausted' });
+    expect(refusalOf(decide([gpu({ vram_mb_free: 0, vram_sampled_at: NOW })]))).toEqual({
+      code: 'capacity_exhausted',
+    });
   });
 });
 

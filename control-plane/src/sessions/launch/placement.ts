@@ -5,6 +5,7 @@
  */
 import type { PlacementRefusal } from '@footlight/protocol/rest';
 import { SECOND_MS } from '../../platform/clock.ts';
+import type { Refusal } from './refusal.ts';
 
 /** A host without its GPUs, as far as a placement asks. */
 export interface HostFacts {
@@ -85,7 +86,15 @@ export interface Placement<Gpu extends GpuFacts = GpuFacts> {
   refusals: PlacementRefusal[];
   /** Some GPU would serve this launch when idle. */
   could_ever: boolean;
+  /** The launch needs a container, and there are hosts, and none of them runs containers, whatever else it lacks. */
+  needs_containers: boolean;
 }
+
+/** What a host's agent says it can do where it runs apps of this runtime. */
+const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
+  process: 'process_runtime',
+  container: 'images',
+};
 
 type Broken = Pick<PlacementRefusal, 'rule' | 'have' | 'need'>;
 
@@ -100,8 +109,8 @@ function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
   if (!gpu.reported) return { rule: 'capacity_detection', have: 'GPU not reported', need: 'reported' };
   if (demand.needs_home_root && (host.home_root === null || host.home_root === ''))
     return { rule: 'capacity_detection', have: 'no home root reported', need: 'home_root' };
-  if (demand.runtime === 'process' && !host.features.includes('process_runtime'))
-    return { rule: 'runtime', have: 'container', need: 'process_runtime' };
+  const feature = FEATURE_OF[demand.runtime];
+  if (!host.features.includes(feature)) return { rule: 'runtime', have: `no ${feature}`, need: feature };
   return refusesEncoder(gpu) ?? refusesPin(gpu, demand.pin) ?? refusesImage(host.image, demand.image_version);
 }
 
@@ -211,7 +220,11 @@ export function decidePlacement<Gpu extends GpuFacts>(
     else refusals.push({ ...base, ...now });
   }
   candidates.sort(byPlacement(demand, settings, nowMs));
-  return { candidates, refusals, could_ever };
+  const needs_containers =
+    demand.runtime === 'container' &&
+    gpus.length > 0 &&
+    gpus.every(({ host }) => !host.features.includes(FEATURE_OF.container));
+  return { candidates, refusals, could_ever, needs_containers };
 }
 
 /** Why a host without any GPU on record serves nothing. */
@@ -237,8 +250,15 @@ function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number)
     (a.gpu_id < b.gpu_id ? -1 : a.gpu_id > b.gpu_id ? 1 : 0);
 }
 
-/** The code of a launch that found no candidate. */
-export const refusalCode = (
-  placement: Pick<Placement, 'could_ever'>,
-): 'no_host_available' | 'capacity_exhausted' =>
-  placement.could_ever ? 'capacity_exhausted' : 'no_host_available';
+/** The refusal of a launch that found no candidate. */
+export function refusalOf({
+  could_ever,
+  needs_containers,
+}: Pick<Placement, 'could_ever' | 'needs_containers'>): Refusal {
+  if (could_ever) return { code: 'capacity_exhausted' };
+  if (!needs_containers) return { code: 'no_host_available' };
+  return {
+    code: 'no_host_available',
+    message: 'This app is a container image, and no host runs containers yet.',
+  };
+}

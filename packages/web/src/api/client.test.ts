@@ -1,8 +1,9 @@
 // @vitest-environment happy-dom
+import { ERRORS } from '@footlight/protocol/rest';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readToken, saveLogin } from './auth-store.ts';
 import { ApiFailure, call, onSignedOut } from './client.ts';
-import { errorText } from './error-text.ts';
+import { errorText, NO_HOST } from './error-text.ts';
 import { shouldRetry } from './query-client.ts';
 
 const user = { id: '1', email: 'a@example.net', username: 'alice', role: 'user' } as const;
@@ -119,6 +120,13 @@ describe('what is tried again', () => {
 });
 
 describe('errors in words', () => {
+  test('no host: the server’s own sentence where it says more than the code does', () => {
+    const advice = (message: string) => errorText(new ApiFailure(503, 'no_host_available', message)).advice;
+    expect(NO_HOST).toBe(ERRORS.no_host_available.message);
+    expect(advice(NO_HOST)).toContain('Ask an administrator to look at the hosts');
+    expect(advice('No host runs containers yet.')).toBe('No host runs containers yet. Ask an administrator.');
+  });
+
   test('a known code has its own, the code stands beside it to quote', () => {
     const text = errorText(new ApiFailure(503, 'capacity_exhausted', 'raw'));
     expect(text.title).toBe('Every machine is busy');

@@ -82,6 +82,15 @@ const BY_STATUS: Record<number, [title: string, advice: string]> = {
   429: ['That was too often', 'Wait a moment, then try again.'],
 };
 
+/** The sentence of the code; the table of codes itself would bring every schema into the page. */
+export const NO_HOST = 'No host can run this app.';
+
+/** A host is missing for many reasons: where the server names one, that says more than any words of ours. */
+function adviceOf({ code, message }: ApiFailure, usual: string): string {
+  if (code !== 'no_host_available' || message === '' || message === NO_HOST) return usual;
+  return `${message} Ask an administrator.`;
+}
+
 /**
  * Words for any thrown value. A known code has its own; an unknown one falls back to its status, and a 4xx then
  * shows the server's own sentence, which names the field or the conflict.
@@ -100,7 +109,7 @@ export function errorText(error: unknown): ErrorText {
     const wait = error.code === 'rate_limited' && error.retryAfterSecs !== undefined;
     return {
       title: known[0],
-      advice: wait ? `Try again in ${secondsInWords(error.retryAfterSecs ?? 0)}.` : known[1],
+      advice: wait ? `Try again in ${secondsInWords(error.retryAfterSecs ?? 0)}.` : adviceOf(error, known[1]),
       code: quoted,
     };
   }
