@@ -21,6 +21,8 @@ export interface Observed {
   display?: ObservedDisplay;
   /** What the agent's samples say of the way to the viewer. */
   network?: NetworkHealth;
+  /** When the host ends it for want of a viewer, epoch ms; null: it does not count; missing: not known. */
+  idle_ends_at?: number | null;
   /** Newest sample of the agent. */
   metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
 }
@@ -58,6 +60,8 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
     negotiated_codec: row.negotiated_codec,
     ...healthRecord(row, observed?.network),
     ...(launchState !== undefined && { app_launch_state: launchState }),
+    ...(row.state === 'running' &&
+      observed?.idle_ends_at !== undefined && { idle_ends_at: instantOrNull(observed.idle_ends_at) }),
     ...(row.video_topology !== 'stream_only' && { video_topology: row.video_topology }),
     created_at: instant(row.created_at),
     started_at: instantOrNull(row.started_at),

@@ -13,6 +13,8 @@ export class IdleTimer {
   #viewer = false;
   #linkUp = true;
   #timer: Timer | null = null;
+  /** Monotonic ms of the instant when the timer fires, while it is armed. */
+  #endsAtMs = 0;
 
   /** @param idleMs 0 = never */
   constructor(clock: Clock, idleMs: number, onIdle: () => void) {
@@ -36,10 +38,18 @@ export class IdleTimer {
     this.#rearm();
   }
 
+  /** Whole seconds until it fires; null: somebody watches, or it never does; undefined: nothing is known yet. */
+  get endsInS(): number | null | undefined {
+    if (this.#idleMs === 0 || this.#viewer) return null;
+    if (!this.#running || !this.#linkUp) return undefined;
+    return Math.max(0, Math.ceil((this.#endsAtMs - this.#clock.monotonicMs()) / 1_000));
+  }
+
   #rearm(): void {
     this.#timer?.cancel();
     this.#timer = null;
     if (this.#idleMs === 0 || !this.#running || this.#viewer || !this.#linkUp) return;
+    this.#endsAtMs = this.#clock.monotonicMs() + this.#idleMs;
     this.#timer = this.#clock.setTimeout(this.#onIdle, this.#idleMs);
   }
 }

@@ -193,9 +193,27 @@ describe('the idle time-out', () => {
     expect(fired()).toBe(1);
   });
 
+  test('tells in how many seconds it fires: null while somebody watches, nothing where that is not known', () => {
+    const { clock, idle } = timer(600_000);
+    expect(idle.endsInS).toBeUndefined();
+    idle.running = true;
+    clock.advance(1_500);
+    expect(idle.endsInS).toBe(599);
+    idle.viewer = true;
+    expect(idle.endsInS).toBeNull();
+    idle.viewer = false;
+    expect(idle.endsInS).toBe(600);
+    idle.linkUp = false;
+    expect(idle.endsInS).toBeUndefined();
+    idle.linkUp = true;
+    clock.advance(600_000);
+    expect(idle.endsInS).toBe(0);
+  });
+
   test('0 is never', () => {
     const { clock, idle, fired } = timer(0);
     idle.running = true;
+    expect(idle.endsInS).toBeNull();
     clock.advance(1e9);
     expect(fired()).toBe(0);
   });

@@ -4,6 +4,7 @@ import type {
   HeldSession,
   SessionAssign,
   SessionDisplayUpdate,
+  SessionMetrics,
   SessionState,
   SessionSwapApp,
   SessionTune,
@@ -314,6 +315,14 @@ export class Session {
   }
 
   /** Looks how far the app is, and tells when that is another thing than before. */
+  #shownWithMetrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'> {
+    const idle_ends_in_s = this.#idle.endsInS;
+    return {
+      app_launch_state: this.#noteLaunchState(),
+      ...(idle_ends_in_s !== undefined && { idle_ends_in_s }),
+    };
+  }
+
   #noteLaunchState(): AppLaunchState {
     const { appId, tile } = this.#app;
     const uid = this.#tenancy.user?.uid ?? null;
@@ -459,7 +468,7 @@ export class Session {
     void worker.exited.then(() => reports.close());
     worker.on('signal', (message) => reports.signal(message));
     worker.on('metrics', (message) => {
-      if (!this.isEnding) reports.metrics(message, () => this.#noteLaunchState());
+      if (!this.isEnding) reports.metrics(message, () => this.#shownWithMetrics());
     });
     worker.on('event', (message) => reports.event(message));
     worker.on('log', (message) => reports.log(message, worker.pid));

@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 const event = (name: string, ts = 1, payload = {}) => ({ type: 'event' as const, event: name, ts, payload });
-const starting = () => 'starting' as const;
+const starting = () => ({ app_launch_state: 'starting' as const });
 const metrics = (entries: SessionMetrics['metrics']) => ({
   type: 'metrics' as const,
   ts: 1,
@@ -77,7 +77,7 @@ test('how far the app is is looked for only where a sample is passed on', () => 
   let looks = 0;
   const look = () => {
     looks++;
-    return 'starting' as const;
+    return starting();
   };
   for (let count = 0; count < 1_000; count++) reports.metrics(metrics({ fps: 1 }), look);
   expect(looks).toBe(10);

@@ -66,8 +66,11 @@ export class WorkerReports {
     if (sessionTraceEventSchema.safeParse(head).success) events.send(event, payload, ts);
   }
 
-  /** @param look how far the app is; it may look through all processes, so only what is passed on makes it look */
-  metrics({ ts, window_ms, metrics }: Said<'metrics'>, look: () => SessionMetrics['app_launch_state']): void {
+  /** @param look what the session adds; it may look through all processes, so only what is passed on makes it look */
+  metrics(
+    { ts, window_ms, metrics }: Said<'metrics'>,
+    look: () => Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>,
+  ): void {
     if (!this.#allows('metrics')) return;
     const { sessionId: session_id, link } = this.#options;
     const parsed = sessionMetricsSchema.safeParse({
@@ -76,7 +79,7 @@ export class WorkerReports {
       ts,
       window_ms,
       metrics,
-      app_launch_state: look(),
+      ...look(),
     });
     if (parsed.success) link.metrics(parsed.data);
   }

@@ -80,7 +80,7 @@ export const KNOBS: readonly Knob[] = [
   knob('queue_buffers', 'int', 3, { min: 1 }),
   knob('zerocopy', 'bool', false),
   knob('latency_probe', 'bool', false),
-  knob('idle_timeout_secs', 'int', 120, { min: 0 }),
+  knob('idle_timeout_secs', 'int', 600, { min: 0 }),
   knob('app_boot_timeout_secs', 'int', 300, { min: 0 }),
   knob('home_root', 'string', '', { env_var: 'SERVICE_HOME_ROOT', path: true }),
   knob('nvidia_lib32_path', 'string', '', { env_var: 'SERVICE_NV_LIB32_PATH', path: true }),

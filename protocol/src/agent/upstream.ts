@@ -191,6 +191,8 @@ export const sessionMetricsSchema = z.object({
   window_ms: count,
   metrics: metricsSchema,
   app_launch_state: appLaunchState.optional(),
+  /** seconds until the host ends the session for want of a viewer; null: somebody watches, or it never does */
+  idle_ends_in_s: count.nullable().optional(),
   /** kept over an outage */
   late: z.literal(true).optional(),
 });

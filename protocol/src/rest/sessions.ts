@@ -130,6 +130,12 @@ export const session = z
     app_launch_state: appLaunchState
       .optional()
       .describe('How far the app has come, by its processes and windows; left out while nothing is known.'),
+    idle_ends_at: dateTime
+      .nullable()
+      .optional()
+      .describe(
+        'When the host ends it because nobody watches; null while somebody does, or where it is never ended so; left out while that is not known.',
+      ),
     video_topology: z
       .enum(['local_only', 'dual_output'])
       .optional()

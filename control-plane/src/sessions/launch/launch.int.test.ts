@@ -53,7 +53,7 @@ describeDatabases('launch', (databases) => {
         stream: { width: 1920, audio: true, mic: false, abr_floor_kbps: 3000, playout0_ms: 50 },
         resources: { encode_slots: 1, vram_mb: 0 },
         video_topology: 'stream_only',
-        idle_timeout_secs: 120,
+        idle_timeout_secs: 600,
         app_boot_timeout_secs: 300,
       },
       { type: 'session_start', session_id: session.id },

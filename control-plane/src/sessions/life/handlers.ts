@@ -227,7 +227,7 @@ export function createHandlers(
       if (session === undefined || session.hostId !== hostId) return;
       if (session.state !== 'running' && session.state !== 'stopping') return;
       if (metrics.late === true) return;
-      if (live.observe(session, metrics, clock.monotonicMs()))
+      if (live.observe(session, metrics, clock.monotonicMs(), clock.nowMs()))
         bus.publish(changedSubject(session.id), {
           observed: observedRecord(session.observed),
         } satisfies SessionChange);

@@ -328,6 +328,46 @@ describeDatabases('sessions', (databases) => {
       expect(item.app_launch_state).toBe('game_running');
     });
 
+    test('idle_ends_at follows what the host says, and is not served before it says anything', async () => {
+      const agent = await world.host('hosta');
+      const { id } = await world.running(world.people.alice, await world.app());
+      expect(await world.session(id)).not.toHaveProperty('idle_ends_at');
+      const says = async (idle_ends_in_s: number | null | undefined, late: boolean, ts: number) => {
+        agent.send({
+          type: 'session_metrics',
+          session_id: id,
+          ts,
+          window_ms: 5000,
+          metrics: { fps: ts },
+          ...(idle_ends_in_s !== undefined && { idle_ends_in_s }),
+          ...(late && { late: true }),
+        });
+        if (!late)
+          await eventually(async () => {
+            const [item] = await world.list();
+            return item?.latest_metrics.agent?.ts_unix_ms === ts ? true : undefined;
+          }, 'the sample is listed');
+        return world.session(id);
+      };
+      const inSeconds = (seconds: number) => new Date(world.clock.nowMs() + seconds * 1000).toISOString();
+      expect((await says(480, false, 1)).idle_ends_at).toBe(inSeconds(480));
+      expect((await says(3, true, 2)).idle_ends_at).toBe(inSeconds(480));
+      expect((await says(null, false, 3)).idle_ends_at).toBeNull();
+      expect(await says(undefined, false, 4)).not.toHaveProperty('idle_ends_at');
+      await says(1e9, false, 5);
+      agent.send({
+        type: 'session_trace_event',
+        session_id: id,
+        ts: 6,
+        event: 'webrtc.state_changed',
+        payload: { kind: 'connection', from: 'new', to: 'connected', pc: 'a' },
+      });
+      await eventually(
+        async () => ((await world.session(id)).idle_ends_at === null ? true : undefined),
+        'a viewer came',
+      );
+    });
+
     test('negotiated_codec is what the viewer answered, from the first answer on', async () => {
       const agent = await world.host('hosta');
       const app = await world.app();

@@ -4,7 +4,7 @@
  */
 import type { AppLaunchState, JsonObject } from '@footlight/protocol';
 import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
-import type { Timer } from '../../platform/clock.ts';
+import { SECOND_MS, type Timer } from '../../platform/clock.ts';
 import type { Observed, SessionRow } from '../record.ts';
 import { displayOf } from './display.ts';
 import { judgeSample, NOTHING_KNOWN, type RateSample } from './network-health.ts';
@@ -35,6 +35,9 @@ interface Viewer {
 /** What a row says that a live session is kept by. */
 type TrackedRow = Pick<SessionRow, 'id' | 'host_id' | 'state'> &
   Partial<Pick<SessionRow, 'stream_bitrate_kbps' | 'stream_launch_floor_kbps'>>;
+
+/** An agent may say any number; this one still makes a date. */
+const MAX_IDLE_SECS = 2 ** 31;
 
 /** Ids of peer connections are the agent's, and it is not to fill the memory with one. */
 const MAX_PC_CHARS = 64;
@@ -103,8 +106,12 @@ export class LiveSessions {
     return session;
   }
 
-  /** @returns whether something changed that those who follow the session are told */
-  observe(session: LiveSession, sample: SessionMetrics, now: number): boolean {
+  /**
+   * @param now monotonic ms
+   * @param nowMs epoch ms
+   * @returns whether something changed that those who follow the session are told
+   */
+  observe(session: LiveSession, sample: SessionMetrics, now: number, nowMs: number): boolean {
     const before = session.observed;
     const launchState: AppLaunchState | undefined = sample.app_launch_state ?? before.app_launch_state;
     const network = judgeSample(before.network ?? NOTHING_KNOWN, rateSample(session, sample.metrics), now);
@@ -112,6 +119,7 @@ export class LiveSessions {
       display: displayOf(sample.metrics),
       metrics: { ts: sample.ts, metrics: sample.metrics },
       network,
+      ...(sample.idle_ends_in_s !== undefined && { idle_ends_at: idleEndsAt(sample.idle_ends_in_s, nowMs) }),
       ...(launchState !== undefined && { app_launch_state: launchState }),
     };
     return (
@@ -133,7 +141,12 @@ export class LiveSessions {
     if (kind !== 'connection' || typeof to !== 'string') return;
     const named = typeof pc === 'string' && pc.length <= MAX_PC_CHARS ? pc : null;
     const { viewer } = session;
-    if (to === 'connected' || to === 'completed') session.viewer = { pc: named, since: viewer?.since ?? now };
+    if (to === 'connected' || to === 'completed') {
+      session.viewer = { pc: named, since: viewer?.since ?? now };
+      // The next sample says so too, seconds later.
+      if (session.observed.idle_ends_at !== undefined)
+        session.observed = { ...session.observed, idle_ends_at: null };
+    }
     // An older one that goes after a newer one came takes nothing with it.
     else if (viewer !== null && (viewer.pc === null || named === null || viewer.pc === named))
       session.viewer = null;
@@ -154,6 +167,11 @@ export class LiveSessions {
     ids?.delete(id);
     if (ids?.size === 0) this.#byHost.delete(known.hostId);
   }
+}
+
+/** Epoch ms; null: the host does not count. */
+function idleEndsAt(inSeconds: number | null, nowMs: number): number | null {
+  return inSeconds === null ? null : nowMs + Math.min(inSeconds, MAX_IDLE_SECS) * SECOND_MS;
 }
 
 function ratesOf(row: TrackedRow): LiveSession['rates'] {

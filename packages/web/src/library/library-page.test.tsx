@@ -97,6 +97,15 @@ describe('the library', () => {
     expect(asked).toEqual(['POST /v1/sessions']);
   });
 
+  test('says when the host will end a session that nobody watches, and nothing while somebody does', async () => {
+    const idle_ends_at = new Date(Date.now() + 8 * 60_000).toISOString();
+    const items = [session(0, { idle_ends_at }), session(1, { idle_ends_at: null }), session(2)];
+    answers['GET /v1/sessions'] = () => Response.json({ items, next_cursor: null });
+    open();
+    expect(await screen.findAllByText(/unless you return/)).toHaveLength(1);
+    expect(screen.getByText(/unless you return/).textContent).toBe('Ends in 8 minutes unless you return');
+  });
+
   test('says why a launch was refused, and leads back or to the session in the way', async () => {
     answers['POST /v1/sessions'] = () =>
       Response.json(

@@ -71,6 +71,11 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
           <RelativeTime at={session.created_at} />
           {!watchable && <span>on the display beside its host</span>}
         </p>
+        {session.idle_ends_at && (
+          <p className={styles.liveIdle}>
+            Ends <RelativeTime at={session.idle_ends_at} /> unless you return
+          </p>
+        )}
         <div className={styles.liveActs}>
           {watchable && (
             <Button
