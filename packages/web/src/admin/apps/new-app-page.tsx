@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
+import { useUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { usePageTitle } from '../../components/use-page-title.ts';
@@ -10,17 +11,43 @@ import { PageHead } from '../frame/parts.tsx';
 import { AppFields } from './app-form.tsx';
 import { type AppForm, bodyOf, NEW_APP } from './app-form-model.ts';
 
+type Audience = 'me' | 'all' | 'none';
+
+const AUDIENCES: { value: Audience; label: string }[] = [
+  { value: 'me', label: 'Only me' },
+  { value: 'all', label: 'Everybody' },
+  { value: 'none', label: 'Nobody yet; I choose afterwards' },
+];
+
+/** @returns false where it did not work: the app is there all the same, and its page offers to grant it */
+async function grantTo(id: string, userId: string | undefined): Promise<boolean> {
+  if (userId === undefined) return false;
+  const body = { subject_type: 'user', subject_id: userId } as const;
+  return call('entitlements.grant', { params: { id }, body }).then(
+    () => true,
+    () => false,
+  );
+}
+
 /** Adds an app to the instance. */
 export function NewAppPage() {
   usePageTitle('Add an app');
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const [entitle, setEntitle] = useState<'all' | 'none'>('none');
+  const me = useUser();
+  const [audience, setAudience] = useState<Audience>('me');
   const create = useMutation({
-    mutationFn: (form: AppForm) =>
-      call('apps.create', { body: { ...bodyOf(form, undefined, false), entitle } }),
-    onSuccess: async ({ app }) => {
-      notifications.show({ message: `${app.name} was added`, autoClose: 4000 });
+    mutationFn: async (form: AppForm) => {
+      const entitle = audience === 'all' ? 'all' : 'none';
+      const { app } = await call('apps.create', { body: { ...bodyOf(form, undefined, false), entitle } });
+      return { app, granted: audience !== 'me' || (await grantTo(app.id, me?.id)) };
+    },
+    onSuccess: async ({ app, granted }) => {
+      notifications.show(
+        granted
+          ? { message: `${app.name} was added`, autoClose: 4000 }
+          : { message: `${app.name} was added, and nobody has it yet`, color: 'yellow' },
+      );
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: keys.adminApps }),
         queryClient.invalidateQueries({ queryKey: keys.presets }),
@@ -40,14 +67,11 @@ export function NewAppPage() {
         onSubmit={(form) => create.mutate(form)}
       >
         <NativeSelect
-          label="Who may use it"
-          description="An app that gives a shell is better given to single people."
-          data={[
-            { value: 'none', label: 'Nobody yet; I choose afterwards' },
-            { value: 'all', label: 'Everybody' },
-          ]}
-          value={entitle}
-          onChange={(event) => setEntitle(event.currentTarget.value === 'all' ? 'all' : 'none')}
+          label="Who gets it"
+          description="You can change this later. An app that gives a shell is better given to single people."
+          data={AUDIENCES}
+          value={audience}
+          onChange={(event) => setAudience(event.currentTarget.value as Audience)}
         />
       </AppFields>
     </>

@@ -1,0 +1,93 @@
+// @vitest-environment happy-dom
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import {
+  createMemoryHistory,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Outlet,
+  RouterProvider,
+} from '@tanstack/react-router';
+import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { saveLogin } from '../../api/auth-store.ts';
+import { NewAppPage } from './new-app-page.tsx';
+
+const ME = '00000000-0000-4000-8000-000000000001';
+const APP = '00000000-0000-4000-8000-000000000002';
+let writes: { url: string; body: { entitle?: string } }[];
+let grantStatus: number;
+
+beforeEach(() => {
+  localStorage.clear();
+  saveLogin({ access_token: 't', user: { id: ME, email: 'a@b', username: 'alice', role: 'admin' } });
+  writes = [];
+  grantStatus = 201;
+  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
+    if (init.method !== 'POST')
+      return Response.json({ items: [], global_default_profile_id: null, user_overrides_allowed: true });
+    writes.push({ url, body: JSON.parse(String(init.body)) as { entitle?: string } });
+    if (url.endsWith('/entitlements'))
+      return Response.json({ error: { code: 'internal', message: '' } }, { status: grantStatus });
+    return Response.json({ app: { id: APP, name: 'Paint' } }, { status: 201 });
+  });
+});
+afterEach(() => {
+  cleanup();
+  vi.unstubAllGlobals();
+});
+
+async function fillIn(): Promise<HTMLSelectElement> {
+  const root = createRootRoute({ component: Outlet });
+  const page = createRoute({ getParentRoute: () => root, path: '/admin/apps/new', component: NewAppPage });
+  const apps = createRoute({ getParentRoute: () => root, path: '/admin/apps', component: () => 'apps' });
+  const app = createRoute({
+    getParentRoute: () => root,
+    path: '/admin/apps/$id',
+    component: () => 'the app',
+  });
+  const router = createRouter({
+    routeTree: root.addChildren([page, apps, app]),
+    history: createMemoryHistory({ initialEntries: ['/admin/apps/new'] }),
+  });
+  render(
+    <MantineProvider>
+      <QueryClientProvider client={new QueryClient({ defaultOptions: { queries: { retry: false } } })}>
+        <RouterProvider router={router as never} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  fireEvent.change(await screen.findByLabelText('Name'), { target: { value: 'Paint' } });
+  fireEvent.change(screen.getByLabelText(/^Command/), { target: { value: 'paint' } });
+  return screen.getByLabelText('Who gets it');
+}
+// By its text: looking for a role computes the name of every control of this long form, which takes seconds.
+const add = () => fireEvent.click(screen.getByText('Add app').closest('button') as HTMLElement);
+
+test('a new app starts at "only me": nobody else gets it, and it is granted to the administrator', async () => {
+  expect((await fillIn()).value).toBe('me');
+  add();
+  await screen.findByText('the app');
+  expect(writes.map(({ url }) => url)).toEqual(['/v1/apps', `/v1/admin/apps/${APP}/entitlements`]);
+  expect(writes[0]?.body.entitle).toBe('none');
+  expect(writes[1]?.body).toEqual({ subject_type: 'user', subject_id: ME });
+});
+
+test.each([
+  ['all', 'all'],
+  ['none', 'none'],
+])('"%s" grants nothing besides', async (choice, entitle) => {
+  fireEvent.change(await fillIn(), { target: { value: choice } });
+  add();
+  await screen.findByText('the app');
+  expect(writes.map(({ body }) => body.entitle)).toEqual([entitle]);
+});
+
+test('an app whose grant failed is there: its page opens, where it can be granted', async () => {
+  grantStatus = 500;
+  await fillIn();
+  add();
+  await screen.findByText('the app');
+  expect(writes.filter(({ url }) => url === '/v1/apps')).toHaveLength(1);
+});
