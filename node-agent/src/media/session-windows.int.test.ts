@@ -96,7 +96,7 @@ describe('an app whose only window has a fixed size', () => {
       );
     await expect.poll(pointer).toMatchObject({ rootX: 123, rootY: 456 });
     expect(session.heard('failure')).toEqual([]);
-    expect(session.heard('windows').map(({ count }) => count)).toEqual([0, 1]);
+    expect(session.heard('windows').at(-1)?.count).toBe(1);
   });
 
   test.each([
