@@ -92,6 +92,37 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
   });
 });
 
+describe.runIf(root)('what a session leaves in open directories of others', () => {
+  test('goes with its user, however deep; what is not its own stays, and so do its homes', async () => {
+    const other = UID + 1;
+    const open = `/var/tmp/footlight-open-${process.pid}`;
+    const scratch = join(dir, 'scratch');
+    const home = join(scratch, 'home [of] *');
+    const inside = (place: string) => join(place, 'theirs', 'deeper');
+    const make = (path: string, uid: number) => {
+      mkdirSync(path, { recursive: true });
+      chownSync(path, uid, uid);
+    };
+    try {
+      for (const place of [open, scratch]) {
+        make(inside(place), other);
+        make(join(inside(place), 'left'), UID);
+        writeFileSync(join(inside(place), 'left', 'secret'), '');
+        writeFileSync(join(inside(place), 'secret'), '', { mode: 0o600 });
+        chownSync(join(inside(place), 'secret'), UID, UID);
+        writeFileSync(join(inside(place), 'not its own'), '');
+      }
+      make(join(home, 'files'), UID);
+      const isClean = await removeBelongings(UID, [home], [scratch]);
+      for (const place of [open, scratch]) expect(readdirSync(inside(place))).toEqual(['not its own']);
+      expect(readdirSync(home)).toEqual(['files']);
+      expect(isClean).toBe(true);
+    } finally {
+      rmSync(open, { recursive: true, force: true });
+    }
+  });
+});
+
 function objectsOf(uid: number): number {
   const tables = [
     ['shm', 'shmid'],

@@ -5,6 +5,8 @@ import { baseEnvironment } from './launch-line.ts';
 
 /** Directories of a Linux host in which any user may leave files. */
 const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/tmp/.X11-unix', '/var/tmp', '/run/lock'];
+/** How long the search for files in directories of others may take. */
+const SEARCH_LIMIT_SECS = 10;
 /** rm(1) gives a directory up that becomes a link under its hands; whoever swaps them all the time wins some rounds, not all. */
 const REMOVAL_ATTEMPTS = 25;
 
@@ -17,10 +19,17 @@ const SYSTEM_V = [
 
 /**
  * Removes what a session's user left outside the session's directories: System V objects, and files where anybody
- * may put some. Otherwise whoever gets the uid next could read them. Call it when the user has no process any more.
+ * may put some, or where another session's user opened a directory. Otherwise whoever gets the uid next could read
+ * them. Call it when the user has no process any more.
  * @param keep paths that stay whatever they lie in: the session's homes
+ * @param others directories of other sessions
+ * @returns whether everything was searched: after 10 s the search ends, and the uid must not be given out again
  */
-export async function removeBelongings(uid: number, keep: readonly string[]): Promise<void> {
+export async function removeBelongings(
+  uid: number,
+  keep: readonly string[],
+  others: readonly string[] = [],
+): Promise<boolean> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
   );
@@ -33,6 +42,33 @@ export async function removeBelongings(uid: number, keep: readonly string[]): Pr
       ),
   );
   for (const file of files) await removeTree(file);
+  return removeFromOthers(uid, keep, [...OPEN_TO_ALL, ...others]);
+}
+
+/**
+ * Removes what a uid left anywhere below these directories. find(1) and rm(1) walk by descriptors, so no directory
+ * that is swapped for a link leads them elsewhere.
+ */
+async function removeFromOthers(
+  uid: number,
+  keep: readonly string[],
+  places: readonly string[],
+): Promise<boolean> {
+  const there = places.filter((place) => lstatSync(place, { throwIfNoEntry: false })?.isDirectory());
+  if (there.length === 0) return true;
+  const kept = keep.flatMap((path) => ['-path', literal(path), '-prune', '-o']);
+  const code = await run([
+    ...['timeout', '--kill-after=1', String(SEARCH_LIMIT_SECS), 'nice', '-n', '10'],
+    ...['find', ...there, '-xdev', ...kept, '-uid', String(uid), '-prune'],
+    ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+'],
+  ]);
+  // 124 and 137: out of time. A directory that went meanwhile makes it 1.
+  return code !== 124 && code !== 137;
+}
+
+/** A path as a pattern of find(1) that matches nothing else. */
+function literal(path: string): string {
+  return path.replace(/[\\*?[\]]/g, '\\$&');
 }
 
 /**
@@ -63,9 +99,10 @@ export function ownedIds(uid: number, table: string, idColumnName: string): stri
     .filter((id) => /^\d+$/.test(id));
 }
 
-async function run(argv: readonly string[]): Promise<void> {
+/** @returns the exit status; null when a signal ended it */
+async function run(argv: readonly string[]): Promise<number | null> {
   const child = await startChild(argv, { env: baseEnvironment(process.env), cwd: '/' });
-  await child.exited;
+  return (await child.exited).code;
 }
 
 function names(directory: string): string[] {

@@ -20,6 +20,11 @@ export class HomeLocks {
     return this.#waiting.has(ref);
   }
 
+  /** The homes that sessions hold now. */
+  get taken(): string[] {
+    return [...this.#waiting.keys()];
+  }
+
   /** @returns the release function, or null when somebody holds it */
   tryTake(ref: string): (() => void) | null {
     if (this.#waiting.has(ref)) return null;

@@ -44,7 +44,7 @@ export async function removeLeftovers(
         await endProcesses({ sessionId, uid: null, homes: [] }, clock);
         deps.reclaimConsole();
       }
-      if (ownUid !== null) await removeBelongings(ownUid, homes);
+      if (ownUid !== null) await removeBelongings(ownUid, homes, [join(stateDir, 'sessions')]);
       if (record?.display) await removeDisplayFiles(record.display);
       if (uid !== null) {
         for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);

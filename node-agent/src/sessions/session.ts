@@ -33,6 +33,7 @@ import {
   removeSessionDirs,
   type SessionRecord,
   sessionDirs,
+  sessionsDir,
   writeRecord,
 } from './record.ts';
 import { Relay } from './relay.ts';
@@ -562,12 +563,17 @@ export class Session {
   /** Call it when no process of the session is left. */
   async #giveBack(): Promise<void> {
     const { uid, homes } = this.#tenancy;
+    let isClean = uid === null;
     try {
-      if (uid !== null) await removeBelongings(uid, homes);
+      if (uid !== null) {
+        const others = [sessionsDir(this.#deps.stateDir), ...this.#deps.homes.taken];
+        isClean = await removeBelongings(uid, homes, others);
+        if (!isClean) this.#logger.error({ uid }, 'session.uid_kept');
+      }
       removeSessionCgroups(this.id);
       await removeSessionDirs(this.#dirs);
     } finally {
-      await this.#tenancy.giveBack();
+      await this.#tenancy.giveBack(!isClean);
     }
   }
 

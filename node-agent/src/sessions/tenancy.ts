@@ -126,8 +126,11 @@ export class Tenancy {
     return ref === null ? null : homeBytes(ref, clock, HOME_SIZE_MS).catch(() => null);
   }
 
-  /** Call it when no process of the session is left: the next holder starts at once. */
-  async giveBack(): Promise<void> {
+  /**
+   * Call it when no process of the session is left: the next holder starts at once.
+   * @param keepUid files of the uid may be left in directories of others: nobody gets it while this process lives
+   */
+  async giveBack(keepUid = false): Promise<void> {
     const held = [this.#current, this.#next];
     this.#current = null;
     this.#next = null;
@@ -135,7 +138,7 @@ export class Tenancy {
       for (const home of held) if (home?.open) await closeHome(home.ref, this.user);
     } finally {
       // The uid before the homes: whoever waits for a home wants the uid that owns its files.
-      if (this.#uid !== null) this.#uids?.release(this.#uid);
+      if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
       for (const home of held) home?.release();
     }
   }
