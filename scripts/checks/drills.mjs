@@ -115,6 +115,12 @@ export const drills = [
     short: '4 s each',
   },
   {
+    name: 'hostile-neighbour',
+    file: 'test-harness/e2e/hostile-neighbour.e2e.ts',
+    whole: 'an app attacks the session of another person for a minute, while that one is used',
+    short: '6 s',
+  },
+  {
     name: 'viewer-garbage',
     file: 'node-agent/src/media/hostile-viewer.int.test.ts',
     whole: '200,000 messages of garbage on each data channel',

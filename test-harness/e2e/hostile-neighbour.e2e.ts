@@ -1,0 +1,143 @@
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FakeViewer } from '../src/fake-viewer/index.ts';
+import { descendants } from '../src/stack/host-traces.ts';
+import { PersonSessions } from '../src/stack/sessions.ts';
+import { type Stack, startStack } from '../src/stack/stack.ts';
+
+const PYTHON = '/usr/bin/python3';
+const STORM_SECS = process.env.FOOTLIGHT_LONG === '1' ? 60 : 6;
+const HEALTH_LIMIT_MS = 1_000;
+const GRACE = { email: 'grace@example.org', username: 'grace', password: 'a-long-enough-pass-phrase' };
+
+// Two sessions of different people on one host: one is used, the other attacks it.
+describe.runIf(process.getuid?.() === 0)('an app that attacks the session of another person', () => {
+  let stack: Stack;
+  /** The administrator's, who is attacked. */
+  let own: PersonSessions;
+  /** The attacker's. */
+  let others: PersonSessions;
+  let victim: { id: string; viewer: FakeViewer };
+  const fixture = (name: string) => path.join(stack.directory, 'apps', name);
+
+  beforeAll(async () => {
+    stack = await startStack({ agentEnv: { SERVICE_ENCODE_SLOTS: '4', SERVICE_APP_PIDS: '300' } });
+    for (const name of ['storm.py', 'all-names.py'])
+      copyFileSync(path.join(import.meta.dirname, 'hostile', name), fixture(name));
+    const { token } = await stack.claim();
+    own = new PersonSessions(stack, token);
+    await own.call('PATCH', '/v1/admin/settings', { registration_mode: 'invite_only' });
+    const { body } = await own.call('POST', '/v1/admin/invites', { note: 'a hostile person', max_uses: 1 });
+    const registered = await stack.call('POST', '/v1/auth/register', {
+      body: { ...GRACE, invite_code: body.invite.code },
+    });
+    expect(registered.status).toBe(201);
+    const signedIn = await stack.call('POST', '/v1/auth/login', {
+      body: { email: GRACE.email, password: GRACE.password },
+    });
+    others = new PersonSessions(stack, signedIn.body.access_token);
+    const { id } = await own.launch(await own.app('Victim', null));
+    await own.reaches(id, 'app presented');
+    victim = { id, viewer: await own.watch(id, { decode: true }) };
+  });
+
+  afterAll(async () => {
+    await others?.close();
+    await own?.close();
+    await stack?.stop();
+  });
+
+  function environmentOfVictim(): Map<string, string> {
+    const [pid = 0] =
+      descendants(stack.agent.pid).find(([, command]) => /^\S*node \S*diagnostics.mjs/.test(command)) ?? [];
+    const entries = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+    return new Map(entries.map((entry) => [entry.split('=')[0] ?? '', entry.slice(entry.indexOf('=') + 1)]));
+  }
+
+  /** Presses a key until the field that answers keys shows another colour. */
+  async function keyArrives(): Promise<void> {
+    const before = fieldColour(await victim.viewer.picture());
+    victim.viewer.input.press('KeyA');
+    await victim.viewer.picture((picture) => fieldColour(picture) !== before);
+  }
+
+  test(`for ${STORM_SECS} s: gets nothing, while the picture, the input and the sound of the other go on`, {
+    timeout: 240_000,
+  }, async () => {
+    const theirs = environmentOfVictim();
+    const sessions = path.join(stack.directory, 'agent', 'sessions');
+    const targets = {
+      display: (theirs.get('DISPLAY') ?? '').slice(1),
+      sound: (theirs.get('PULSE_SERVER') ?? '').replace('unix:', ''),
+      bus: /unix:path=([^,]+)/.exec(theirs.get('DBUS_SESSION_BUS_ADDRESS') ?? '')?.[1] ?? '/none',
+      ports: [stack.httpUrl, stack.httpsUrl, stack.healthUrl].map((url) => Number(new URL(url).port)),
+      secrets: [
+        theirs.get('XAUTHORITY') ?? '',
+        path.join(stack.directory, 'agent', 'node.json'),
+        ...readdirSync(sessions).map((name) => path.join(sessions, name, 'record.json')),
+      ],
+    };
+    const app = await own.app('Storm', [PYTHON, fixture('storm.py')], {
+      TARGETS: JSON.stringify(targets),
+      SECONDS: String(STORM_SECS),
+    });
+    const { id } = await others.launch(app);
+    await others.reaches(id, 'starting app').catch(() => undefined);
+    let rounds = 0;
+    let end = await others.read(id);
+    while (end.state !== 'failed' && end.state !== 'stopped') {
+      const [frames, packets] = [victim.viewer.video.counters.frames, victim.viewer.audio.packets];
+      await keyArrives();
+      await expect.poll(() => victim.viewer.audio.packets, { timeout: 5_000 }).toBeGreaterThan(packets);
+      expect(victim.viewer.video.counters.frames).toBeGreaterThan(frames);
+      expect(await slowHealthMs(stack.healthUrl), '/health, ms').toBeLessThan(HEALTH_LIMIT_MS);
+      rounds += 1;
+      end = await others.read(id);
+    }
+    expect(rounds).toBeGreaterThan(1);
+    expect(end).toMatchObject({ state: 'failed', failure_code: 'app_exited_early' });
+    const told = (end.app_log_tail as string).split('\n').filter((line) => !line.startsWith('spew'));
+    expect(told.filter((line) => line.startsWith('GOT'))).toEqual([]);
+    expect(told.at(-1)).toMatch(/^attempts \d{2,}$/);
+    // One of both holds, whatever network this host gives its apps.
+    expect(told.filter((line) => line.startsWith('MET'))).toBeOneOf([
+      ['MET loopback is that of the host', 'MET the name of the display is held'],
+      ['MET loopback is its own', 'MET the name of the display is free here'],
+    ]);
+    expect(await own.read(victim.id)).toMatchObject({ state: 'running' });
+    const next = await others.launch(await own.app('After the storm', null));
+    await others.reaches(next.id, 'app presented');
+    await others.stop(next.id);
+  });
+
+  test('by taking all thousand names: gets no client, and the next launch works', async () => {
+    const loot = path.join(stack.directory, 'loot');
+    mkdirSync(loot);
+    chmodSync(loot, 0o1777);
+    const app = await own.app('All names', [PYTHON, fixture('all-names.py')], { LOOT: loot });
+    const hostile = await others.launch(app);
+    await others.reaches(hostile.id, 'app presented').catch(() => undefined);
+    const next = await own.launch(await own.app('Next', null));
+    await own.reaches(next.id, 'app presented');
+    await keyArrives();
+    expect(existsSync(path.join(loot, 'clients'))).toBe(false);
+    // With the host's network it is ended; with one of its own it took names that nobody else sees.
+    const end = await others.read(hostile.id);
+    if (end.state === 'failed') expect(end.failure_code).toBe('display_name_taken');
+    else await others.stop(hostile.id);
+    await own.stop(next.id);
+  });
+});
+
+/** Colour in the middle of the field that answers keys, coarsely. */
+function fieldColour({ width, height, rgb }: { width: number; height: number; rgb: Buffer }): string {
+  const at = (Math.floor(height * 0.85) * width + Math.floor(width * 0.25)) * 3;
+  return [rgb[at], rgb[at + 1], rgb[at + 2]].map((value) => Math.round((value ?? 0) / 64)).join();
+}
+
+async function slowHealthMs(url: string): Promise<number> {
+  const askedMs = performance.now();
+  await (await fetch(url, { signal: AbortSignal.timeout(10_000) })).arrayBuffer();
+  return performance.now() - askedMs;
+}

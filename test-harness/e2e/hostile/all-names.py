@@ -1,0 +1,23 @@
+"""Shows a window, takes every name of a display that is free, and keeps them. It tells whoever came there."""
+import os, resource, selectors, socket, subprocess
+
+subprocess.Popen(["xterm"])
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+waiting = selectors.DefaultSelector()
+for number in range(1000):
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.bind("\0/tmp/.X11-unix/X%d" % number)
+    except OSError:
+        continue
+    s.listen()
+    waiting.register(s, selectors.EVENT_READ, number)
+own = os.environ["DISPLAY"].lstrip(":")
+while True:
+    for key, _ in waiting.select():
+        client, _ = key.fileobj.accept()
+        # In a network of its own, its own window comes here.
+        if str(key.data) != own:
+            open(os.path.join(os.environ["LOOT"], "clients"), "a").write("%d\n" % key.data)
+        client.close()
