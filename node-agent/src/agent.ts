@@ -18,6 +18,7 @@ import { errorText } from './platform/text.ts';
 import { storageMoved } from './probe/host-facts.ts';
 import { Inventory } from './probe/inventory.ts';
 import { closedAncestor } from './readiness/facts.ts';
+import { networkNamespaceProblem } from './runtime/app-network.ts';
 import { enterServiceGroup } from './runtime/cgroups.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
 import { HomeLocks } from './sessions/home-locks.ts';
@@ -76,6 +77,7 @@ export class Agent {
     deps: AgentDeps,
     found: {
       isolated: boolean;
+      networks: boolean;
       workers: MediaWorkerPool;
       settings: HostSettings;
       screens: ConsoleScreens;
@@ -84,13 +86,13 @@ export class Agent {
       quarantine: Quarantine;
     },
   ) {
-    const { isolated, workers, settings, screens, homes, uids, quarantine } = found;
+    const { isolated, networks, workers, settings, screens, homes, uids, quarantine } = found;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
     this.#quarantine = quarantine;
     this.#settings = settings;
-    this.#inventory = new Inventory(config, { ...deps, isolated, settings });
+    this.#inventory = new Inventory(config, { ...deps, isolated, networks, settings });
     this.restartAsked = new Promise((resolve) => {
       this.#askRestart = resolve;
     });
@@ -112,7 +114,7 @@ export class Agent {
         link: this.#link,
         workers,
         runtime: new ProcessRuntime(
-          { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
+          { isolated, networks, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
           deps.clock,
         ),
         homes,
@@ -144,6 +146,7 @@ export class Agent {
     // Before the first child, so that every one of them is born below it.
     enterServiceGroup();
     const isolated = await canIsolate();
+    const networks = isolated && (await networkNamespaceProblem(deps.clock)) === null;
     const range = new UidPool(config.processUids);
     const uids = process.getuid?.() === 0 ? range : null;
     const homes = new HomeLocks(deps.clock);
@@ -163,7 +166,7 @@ export class Agent {
     });
     const settings = await HostSettings.open(config.stateDir, config.knobs, deps.logger);
     const agent = new Agent(config, deps, {
-      ...{ isolated, workers, settings, screens },
+      ...{ isolated, networks, workers, settings, screens },
       ...{ homes, uids, quarantine },
     });
     try {

@@ -12,6 +12,7 @@ import { errorText } from './platform/text.ts';
 import { Inventory } from './probe/inventory.ts';
 import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
+import { networkNamespaceProblem } from './runtime/app-network.ts';
 import { askProgram } from './runtime/ask-program.ts';
 import { canIsolate } from './runtime/process.ts';
 
@@ -24,6 +25,7 @@ const OPTIONAL = [
   'console_display',
   'mdns_resolution',
   'app_limits',
+  'app_network',
   'storage_free',
   'clock_offset',
 ];
@@ -34,10 +36,12 @@ const OPTIONAL = [
  */
 export async function doctor(config: AgentConfig, print: (line: string) => void): Promise<number> {
   const logger = silentLogger();
+  const isolated = await canIsolate();
   const inventory = new Inventory(config, {
     clock: systemClock,
     logger,
-    isolated: await canIsolate(),
+    isolated,
+    networks: isolated && (await networkNamespaceProblem(systemClock)) === null,
     settings: await HostSettings.open(config.stateDir, config.knobs, logger),
   });
   await inventory.probe();

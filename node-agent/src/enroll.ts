@@ -30,6 +30,7 @@ export async function enroll(
   const inventory = new Inventory(config, {
     ...deps,
     isolated: false,
+    networks: false,
     settings: await HostSettings.open(config.stateDir, config.knobs, deps.logger),
   });
   await inventory.probe();

@@ -52,7 +52,12 @@ const bundles = [
       'worker-main.js': 'media/worker-main.ts',
       'probe-main.js': 'media/probe-main.ts',
     },
-    copies: ['runtime/enter-session.sh', 'runtime/guard-session.sh', 'runtime/run-app.pl'],
+    copies: [
+      'runtime/enter-session.sh',
+      'runtime/guard-session.sh',
+      'runtime/hold-network.sh',
+      'runtime/run-app.pl',
+    ],
     external: OUTSIDE,
   },
   {

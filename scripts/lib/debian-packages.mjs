@@ -30,7 +30,8 @@ export const hostPackages = [
   { name: 'gstreamer1.0-pulseaudio', why: 'audio capture' },
   { name: 'gstreamer1.0-tools', why: 'gst-inspect, for reading what a host can encode' },
   { name: 'util-linux', why: 'confines the processes of a session' },
-  { name: 'iproute2', why: 'names the program that holds a port' },
+  { name: 'iproute2', why: 'names the program that holds a port; closes parts of an app’s network' },
+  { name: 'passt', why: 'connects the network of an app with the host’s, without the host itself' },
   { name: 'vainfo', why: 'reads what an Intel or AMD GPU can encode' },
 ];
 

@@ -30,8 +30,9 @@ Description=Footlight node agent
 Documentation=man:systemd.exec(5)
 After=network-online.target
 # Gamepads are made through /dev/uinput; the agent itself may not load modules.
-Wants=network-online.target modprobe@uinput.service
-After=modprobe@uinput.service
+# /dev/net/tun is how pasta gives apps a network.
+Wants=network-online.target modprobe@uinput.service modprobe@tun.service
+After=modprobe@uinput.service modprobe@tun.service
 # However often it ended, it is started again.
 StartLimitIntervalSec=0
 
@@ -83,21 +84,24 @@ SystemCallErrorNumber=EPERM
 User=root
 # SETUID, SETGID: to become that user. CHOWN, FOWNER, DAC_*: to make and remove homes that belong to it. KILL: to
 # end its processes. SYS_PTRACE: to read whose process one is (/proc/…/environ, ns). SYS_ADMIN: mounts, process
-# namespaces and control groups of sessions. NET_ADMIN: to read the firewall for the readiness check. SYS_TTY_CONFIG: to
-# take the terminal of a display beside the host. Nothing else.
-CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
-# Sessions have a process tree and mounts of their own. Apps with a sandbox of their own (browsers, Flatpak, Steam)
-# want user namespaces too: those run as containers, or with RestrictNamespaces=no in a drop-in.
-RestrictNamespaces=pid mnt
+# namespaces, networks and control groups of sessions. NET_ADMIN: to set those networks up, and to read the firewall for
+# the readiness check. SETPCAP: to take every capability from apps for good. SYS_TTY_CONFIG: to take the terminal of a
+# display beside the host. Nothing else.
+CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
+# Sessions have a process tree, mounts and a network of their own; ipc and uts: pasta, which serves that network, locks
+# itself in. Apps with a sandbox of their own (Chromium, Flatpak, Steam) want user namespaces too: those run as
+# containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the app.
+RestrictNamespaces=pid mnt net ipc uts
 # Memory and processor limits of sessions are control groups below the unit's own, which Delegate hands over;
 # so ProtectControlGroups stays off, and ending the unit ends every session in it.
 Delegate=yes
-# GPUs for encoding and rendering, uinput for gamepads, and the devices that uinput makes; so PrivateDevices stays off.
+# GPUs for encoding and rendering, uinput for gamepads, the devices that uinput makes, and tun for apps' networks; so PrivateDevices stays off.
 DevicePolicy=closed
 DeviceAllow=char-drm rw
 DeviceAllow=char-nvidia* rw
 DeviceAllow=char-kfd rw
 DeviceAllow=/dev/uinput rw
+DeviceAllow=/dev/net/tun rw
 DeviceAllow=char-input rw
 # The terminal that weston draws on where a display beside the host shows sessions; no other one.
 DeviceAllow=/dev/tty7 rw

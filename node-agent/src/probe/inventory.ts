@@ -10,7 +10,7 @@ import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
-import { type ConsoleFacts, readinessChecks } from '../readiness/checks.ts';
+import { type AppNetworkFact, type ConsoleFacts, readinessChecks } from '../readiness/checks.ts';
 import {
   areLimitsEnforceable,
   diskOf,
@@ -21,6 +21,7 @@ import {
   reachableAddresses,
 } from '../readiness/facts.ts';
 import { askFirewall, decideFirewall, viewerPorts } from '../readiness/firewall.ts';
+import { isPastaInstalled, pastaProblem } from '../runtime/app-network.ts';
 import { deviceGroup } from '../runtime/process.ts';
 import { type FoundGpu, type GpuProbe, probeGpus } from './gpus.ts';
 import { type HostFacts, HostFactsProbe } from './host-facts.ts';
@@ -43,6 +44,7 @@ export class Inventory {
   readonly #facts: HostFactsProbe;
   readonly #settings: HostSettings;
   readonly #isolated: boolean;
+  readonly #networks: boolean;
   #probe: GpuProbe = { detection: 'failed', reason: 'not probed yet', gpus: [] };
   #encoders: EncoderProbeResult = { encoders: [], throughput: {} };
   #graceSecs = 0;
@@ -53,12 +55,13 @@ export class Inventory {
 
   constructor(
     config: AgentConfig,
-    deps: { clock: Clock; logger: Logger; isolated: boolean; settings: HostSettings },
+    deps: { clock: Clock; logger: Logger; isolated: boolean; networks: boolean; settings: HostSettings },
   ) {
     this.#config = config;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
     this.#isolated = deps.isolated;
+    this.#networks = deps.networks;
     this.#facts = new HostFactsProbe(deps.clock);
     this.#settings = deps.settings;
   }
@@ -185,7 +188,7 @@ export class Inventory {
   /** Looks at everything again and logs what has begun to fail. */
   async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
-    const [mdns, answers] = await Promise.all([mdnsProblem(), askFirewall()]);
+    const [mdns, answers, appNetwork] = await Promise.all([mdnsProblem(), askFirewall(), this.#appNetwork()]);
     const firewall = decideFirewall(answers, viewerPorts(config.mediaPorts));
     if (firewall.kind === 'unanswered' && firewall.why !== null)
       this.#logger.info({ why: firewall.why }, 'readiness.firewall_unanswered');
@@ -212,6 +215,7 @@ export class Inventory {
         this.#isolated && limitsWanted && areLimitsEnforceable(config.appMemoryMb, config.appCpus),
       limitsWanted,
       isolated: this.#isolated,
+      appNetwork,
       clock,
       mdnsProblem: mdns,
       mediaAddresses: config.mediaAddresses ?? reachableAddresses(),
@@ -222,6 +226,13 @@ export class Inventory {
     });
     this.#logFailures();
     return this.#readiness;
+  }
+
+  async #appNetwork(): Promise<AppNetworkFact> {
+    if (!this.#networks) return { kind: 'no_namespaces' };
+    if (!isPastaInstalled()) return { kind: 'not_installed' };
+    const why = this.#config.processRuntime ? await pastaProblem(this.#clock) : null;
+    return why === null ? { kind: 'own' } : { kind: 'fails', why };
   }
 
   #logFailures(): void {

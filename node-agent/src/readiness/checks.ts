@@ -12,6 +12,16 @@ export interface ConsoleFacts {
   lacks: ScreenNeed | null;
 }
 
+/** Whether apps get a network of their own. */
+export type AppNetworkFact =
+  | { kind: 'own' }
+  /** None can be made: apps have the host's. */
+  | { kind: 'no_namespaces' }
+  /** pasta is not installed: apps have the host's. */
+  | { kind: 'not_installed' }
+  /** pasta does not work: apps have their loopback alone. */
+  | { kind: 'fails'; why: string };
+
 /** What the checks look at; gathered by facts.ts, null = could not be found out. */
 export interface ReadinessFacts {
   root: boolean;
@@ -37,6 +47,7 @@ export interface ReadinessFacts {
   cgroupsWritable: boolean;
   limitsWanted: boolean;
   isolated: boolean;
+  appNetwork: AppNetworkFact;
   clock: ClockPair | null;
   mdnsProblem: string | null;
   /** Addresses besides loopback that media can use. */
@@ -62,6 +73,7 @@ export function readinessChecks(facts: ReadinessFacts): Readiness[] {
     audioServer(facts),
     storageFree(facts),
     appLimits(facts),
+    appNetwork(facts),
     clockOffset(facts),
     mdnsResolution(facts),
     settings(facts),
@@ -291,6 +303,36 @@ function appLimits(facts: ReadinessFacts): Readiness {
     'The control group file system cannot be written: SERVICE_APP_MEMORY_MB and SERVICE_APP_CPUS have no effect.',
     'Mount /sys/fs/cgroup writable for the agent, or run it under systemd with Delegate=yes.',
   );
+}
+
+function appNetwork({ processRuntime, root, appNetwork: found }: ReadinessFacts): Readiness {
+  const id = 'app_network';
+  if (!processRuntime) return skip(id, 'Processes are not allowed on this host.');
+  if (!root) {
+    return skip(id, "The agent is not root: apps have this host's network, as docs/limits.md says.");
+  }
+  const exposed =
+    "apps have this host's network: they reach its loopback, the sessions next to them and a cloud's metadata address";
+  switch (found.kind) {
+    case 'no_namespaces':
+      return fail(
+        id,
+        `This machine does not let the agent make network namespaces, so ${exposed}.`,
+        'Run the agent outside a container, or give it the capabilities SYS_ADMIN and NET_ADMIN.',
+      );
+    case 'own':
+      return pass(id, 'Each app has a network of its own, which leads out and not to this host.');
+    case 'not_installed':
+      return fail(id, `pasta is not installed, so ${exposed}.`, 'apt-get install passt');
+    case 'fails':
+      return fail(
+        id,
+        `Apps have no network but their own loopback: ${found.why}`.slice(0, 500),
+        'modprobe tun && echo tun > /etc/modules-load.d/tun.conf',
+        'Where this host has no default route, give it one.',
+        'Where the agent runs in a container, pass it /dev/net/tun and the capability NET_ADMIN.',
+      );
+  }
 }
 
 function clockOffset(facts: ReadinessFacts): Readiness {

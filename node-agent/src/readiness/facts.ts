@@ -17,6 +17,8 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   unshare: 'util-linux',
   prlimit: 'util-linux',
   ipcrm: 'util-linux',
+  nsenter: 'util-linux',
+  ip: 'iproute2',
   du: 'coreutils',
 };
 

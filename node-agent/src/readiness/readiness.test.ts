@@ -32,6 +32,7 @@ const HEALTHY: ReadinessFacts = {
   cgroupsWritable: true,
   limitsWanted: true,
   isolated: true,
+  appNetwork: { kind: 'own' },
   clock: { offset_ms: 3, rtt_ms: 1 },
   mdnsProblem: null,
   mediaAddresses: ['10.0.0.2'],
@@ -72,6 +73,20 @@ describe('the display beside the host', () => {
   });
 });
 
+describe('the network of apps', () => {
+  test.each<[Partial<ReadinessFacts>, string, RegExp]>([
+    [{}, 'pass', /of its own/],
+    [{ appNetwork: { kind: 'not_installed' } }, 'fail', /reach its loopback, .* metadata/],
+    [{ appNetwork: { kind: 'no_namespaces' } }, 'fail', /reach its loopback, .* metadata/],
+    [{ appNetwork: { kind: 'fails', why: 'no tun' } }, 'fail', /no network but their own loopback: no tun/],
+    [{ root: false, appNetwork: { kind: 'no_namespaces' } }, 'skip', /this host's network/],
+    [{ processRuntime: false }, 'skip', /not allowed/],
+  ])('%j: %s', (facts, status, words) => {
+    const row = check('app_network', facts);
+    expect(row).toMatchObject({ status, summary: expect.stringMatching(words) });
+  });
+});
+
 describe('readiness', () => {
   test('a healthy host fails nothing', () => {
     expect(readinessChecks(HEALTHY).filter(({ status }) => status === 'fail')).toEqual([]);
@@ -100,6 +115,9 @@ describe('readiness', () => {
     ['storage_free', { unwritable: ['/srv/homes'] }],
     ['app_limits', { cgroupsWritable: false }],
     ['app_limits', { isolated: false }],
+    ['app_network', { appNetwork: { kind: 'no_namespaces' } }],
+    ['app_network', { appNetwork: { kind: 'not_installed' } }],
+    ['app_network', { appNetwork: { kind: 'fails', why: 'no /dev/net/tun' } }],
     ['clock_offset', { clock: { offset_ms: -501, rtt_ms: 1 } }],
     ['mdns_resolution', { mdnsProblem: 'no multicast' }],
     ['settings', { settingsAwaitingRestart: ['encoder'] }],

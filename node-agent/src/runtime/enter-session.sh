@@ -1,7 +1,8 @@
 #!/bin/sh
 # Process 1 of a session's own process and mount namespaces, run as root by `unshare`.
 #
-# usage: enter-session.sh STAGING TMP_BYTES PASSWD GROUP [--join CGROUP_PROCS]... [--keep PATH]... -- COMMAND...
+# usage: enter-session.sh STAGING TMP_BYTES PASSWD GROUP [--join CGROUP_PROCS]... [--keep PATH]...
+#                         [--resolver RESOLV_CONF] -- COMMAND...
 #
 # It gives the session a /tmp and a /dev/shm of its own, keeps the paths that the session needs although they lie
 # below /tmp, and lets the session's user have a name. The command gets its arguments as they are: no word of it
@@ -27,6 +28,10 @@ while [ "$1" != -- ]; do
         : >"$below"
       fi
       mount --bind "$2" "$below"
+      ;;
+    --resolver)
+      # A host without the file, or with a link to nowhere, has no resolver to hide.
+      [ ! -e /etc/resolv.conf ] || mount --bind "$2" /etc/resolv.conf
       ;;
   esac
   shift 2

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APP_VARIABLE, SESSION_VARIABLE } from './proc-table.ts';
 import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
+import { userNamespaceFilter } from './seccomp.ts';
 
 /**
  * Command line for a helper of a session: it takes the session's user and dies with this agent.
@@ -17,11 +18,23 @@ export function asSessionUser(user: SessionUser | null, argv: readonly string[])
 export function userOptions(user: SessionUser | null): string[] {
   if (user === null) return [];
   const groups = user.groups.length > 0 ? ['--groups', user.groups.join(',')] : ['--clear-groups'];
-  // Programs with the setuid bit stay what their caller is: prctl(2), PR_SET_NO_NEW_PRIVS.
-  return ['--reuid', String(user.uid), '--regid', String(user.gid), ...groups, '--no-new-privs'];
+  // Programs with the setuid bit stay what their caller is: prctl(2), PR_SET_NO_NEW_PRIVS. No program of the session
+  // can get a capability back either, as far as this agent may forbid it: that takes SETPCAP.
+  const noCapabilities = mayDropBounds() ? ['--bounding-set=-all'] : [];
+  return [
+    ...['--reuid', String(user.uid), '--regid', String(user.gid), ...groups],
+    ...['--inh-caps=-all', ...noCapabilities, '--no-new-privs'],
+  ];
 }
 
-const PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games';
+const CAP_SETPCAP = 8n;
+
+function mayDropBounds(): boolean {
+  const effective = /^CapEff:\s+([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+  return ((BigInt(`0x${effective}`) >> CAP_SETPCAP) & 1n) === 1n;
+}
+
+export const PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games';
 
 /** The environment that every process of a session starts from; nothing of the agent's own gets in. */
 export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, string> {
@@ -39,11 +52,16 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
  * agent's files.
  * @param bus path of dbus-daemon; "" = without a bus
  */
-export function appLine(bus: string, argv: readonly string[]): string[] {
+export function appLine(bus: string, confinement: Confinement, argv: readonly string[]): string[] {
   runApp ??= readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
-  return ['perl', '-e', runApp, '--', bus, ...argv];
+  const filter = confinement === 'no_user_namespaces' ? FILTER : '';
+  return ['perl', '-e', runApp, '--', bus, filter, ...argv];
 }
 
+/** What an app and everything that it starts is forbidden besides. */
+export type Confinement = 'none' | 'no_user_namespaces';
+
+const FILTER = userNamespaceFilter().toString('hex');
 let runApp: string | null = null;
 
 /**

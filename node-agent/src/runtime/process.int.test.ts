@@ -17,7 +17,7 @@ import { APP_TMP_BYTES, canIsolate } from './process.ts';
 const USER = { uid: 70_250, gid: 70_250, groups: [] };
 const isRoot = process.getuid?.() === 0;
 const WHO_AM_I = [
-  'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|CapEff" /proc/self/status',
+  'id -u; id -g; id -G; grep "Max processes" /proc/self/limits; grep -E "NoNewPrivs|Cap|Seccomp" /proc/self/status',
   'df --block-size=1 --output=target,size /tmp /dev/shm',
   // tail keeps what it may have to print.
   'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
@@ -72,7 +72,9 @@ describe.each([
           '70250',
           expect.stringMatching(/^Max processes +321 /),
           'NoNewPrivs:	1',
-          'CapEff:	0000000000000000',
+          ...['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:	0000000000000000`),
+          // SECCOMP_MODE_FILTER.
+          'Seccomp:	2',
         ]),
       );
       expect(lines.filter((line) => line === '0')).toEqual([]);

@@ -5,11 +5,13 @@ import { fileURLToPath } from 'node:url';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { type Clock, delay, within } from '../platform/clock.ts';
+import { type AppNetwork, endNamespace, openAppNetwork } from './app-network.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
 import { type Child, sendSignal, startChild } from './child.ts';
 import {
   appLine,
   baseEnvironment,
+  type Confinement,
   environmentInput,
   hostProgram,
   launchEnvironment,
@@ -31,14 +33,16 @@ export interface ProcessRuntimeOptions {
   memoryMb: number;
   pids: number;
   cpus: number;
+  /** A network namespace for each isolated app; false = the host's network. */
+  networks: boolean;
 }
 
 /**
  * Runs an app as a process of this host.
  *
- * Isolated (the agent is root): agent → setpriv (parent-death signal) → unshare → enter-session.sh as process 1 of
- * a process namespace → prlimit → setpriv (the session's user) → run-app.pl → app and session bus. Killing process 1
- * ends the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
+ * Isolated (the agent is root): agent → nsenter (the app's network) → setpriv (parent-death signal) → unshare →
+ * enter-session.sh as process 1 of a process namespace → prlimit → setpriv (the session's user, no capability) →
+ * run-app.pl → app and session bus. Killing process 1 ends the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
  * unshare's death kills process 1.
  *
  * Plain: agent → guard-session.sh at the head of a process group → (as root: prlimit → setpriv, the session's user)
@@ -54,15 +58,21 @@ export class ProcessRuntime implements Runtime {
     this.#clock = clock;
   }
 
+  async openNetwork({ network }: AppSpec, sessionId: string): Promise<AppNetwork | null> {
+    if (!this.#options.isolated || !this.#options.networks) return null;
+    return openAppNetwork({ sessionId, network, clock: this.#clock });
+  }
+
   async start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp> {
+    const confinement = confinementOf(app, surroundings.user);
     const env = launchEnvironment(surroundings);
     const input = environmentInput(appEnvironment(app, surroundings, this.#options.isolated));
-    const withBus = appLine(hostProgram('dbus-daemon'), app.args);
+    const withBus = appLine(hostProgram('dbus-daemon'), confinement, app.args);
     const log = new LogRing();
     const handOver = new HandOver();
     if (!this.#options.isolated) {
       // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
-      const command = surroundings.user === null ? withBus : appLine('', app.args);
+      const command = surroundings.user === null ? withBus : appLine('', confinement, app.args);
       const argv = [
         ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.instance],
         ...this.#asUser(surroundings.user, command),
@@ -85,9 +95,11 @@ export class ProcessRuntime implements Runtime {
       const argv = await this.#isolatedLine(surroundings, cgroup, withBus);
       const onOutput = (chunk: Buffer) => log.add(chunk);
       const child = await startChild(argv, { env, input, cwd: '/', onOutput, onReport: handOver.told });
-      return new IsolatedApp(child, log, handOver, cgroup, this.#clock);
+      const { network } = surroundings;
+      return new IsolatedApp(child, log, handOver, { cgroup, network }, this.#clock);
     } catch (error) {
       removeCgroupDirs(cgroup?.dirs ?? []);
+      await surroundings.network?.close();
       throw error;
     }
   }
@@ -97,23 +109,28 @@ export class ProcessRuntime implements Runtime {
     cgroup: SessionCgroup | null,
     command: readonly string[],
   ): Promise<string[]> {
-    const { dirs, user, instance } = surroundings;
+    const { dirs, user, instance, network } = surroundings;
     const staging = join(dirs.mounts, 'tmp');
     // A former app may still have its own mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
     const group = join(dirs.mounts, `group-${instance}`);
+    const resolver = join(dirs.mounts, `resolv-${instance}`);
+    const resolvConf = network?.resolvConf ?? null;
     await mkdir(staging, { recursive: true });
     await Promise.all([
       writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${surroundings.home}:/bin/sh`)),
       writeFile(group, withSessionUser('/etc/group', user?.gid ?? 0, '')),
+      resolvConf === null ? null : writeFile(resolver, resolvConf),
     ]);
     const keep = keptBelowTmp([surroundings.displaySocket, dirs.scratch, surroundings.home, PRODUCT_ROOT]);
     return [
+      ...(network?.enter ?? []),
       ...['setpriv', '--pdeathsig', 'KILL', '--'],
       ...['unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--'],
       ...['/bin/sh', scriptPath('enter-session.sh'), staging, String(APP_TMP_BYTES), passwd, group],
       ...(cgroup?.procsFiles ?? []).flatMap((file) => ['--join', file]),
       ...keep.flatMap((path) => ['--keep', path]),
+      ...(resolvConf === null ? [] : ['--resolver', resolver]),
       '--',
       // In the home, which the session's user may enter and the agent's root need not.
       ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...command]),
@@ -129,6 +146,14 @@ export class ProcessRuntime implements Runtime {
     const limits = this.#options.pids > 0 ? ['prlimit', `--nproc=${this.#options.pids}`, '--'] : [];
     return [...limits, 'setpriv', ...userOptions(user), '--', ...command];
   }
+}
+
+/**
+ * An app with a user of its own makes no user namespaces, in which it would have every capability again. One with
+ * `systempaths_unconfined` brings a sandbox that is made of them, as Chromium does.
+ */
+function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
+  return user === null || app.systempaths_unconfined === true ? 'none' : 'no_user_namespaces';
 }
 
 function scriptPath(name: string): string {
@@ -224,10 +249,18 @@ abstract class ChildApp implements RunningApp {
 /** An app in a process namespace of its own. */
 class IsolatedApp extends ChildApp {
   readonly #cgroup: SessionCgroup | null;
+  readonly #network: AppNetwork | null;
 
-  constructor(child: Child, log: LogRing, handOver: HandOver, cgroup: SessionCgroup | null, clock: Clock) {
+  constructor(
+    child: Child,
+    log: LogRing,
+    handOver: HandOver,
+    { cgroup, network }: { cgroup: SessionCgroup | null; network: AppNetwork | null },
+    clock: Clock,
+  ) {
     super(child, log, handOver, clock);
     this.#cgroup = cgroup;
+    this.#network = network;
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -235,13 +268,10 @@ class IsolatedApp extends ChildApp {
       for (const pid of this.#members()) sendSignal(pid, 'SIGTERM');
       await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
     }
-    for (let attempt = 0; this.child.alive; attempt++) {
-      if (attempt === KILL_ATTEMPTS) throw new Error('the app does not end');
-      // Process 1 alone: it is reaped only when its whole namespace is empty, and unshare waits for it.
-      const first = listProcesses().filter((row) => row.ppid === this.child.pid);
-      for (const row of first) sendSignal(row.pid, 'SIGKILL');
-      if (first.length === 0) this.child.signal('SIGKILL');
-      await Promise.race([this.child.exited, delay(this.clock, KILL_PERIOD_MS)]);
+    try {
+      await endNamespace(this.child, this.clock);
+    } finally {
+      await this.#network?.close();
     }
     await Promise.all([this.#removeCgroup(), this.readToEnd()]);
   }

@@ -1,4 +1,5 @@
 import type { AppSpec } from '@footlight/protocol/agent';
+import type { AppNetwork } from './app-network.ts';
 
 /** The user that a session's processes run as; null = the agent's own. */
 export interface SessionUser {
@@ -42,6 +43,8 @@ export interface AppSurroundings {
   displaySocket: string;
   /** PulseAudio server string; null = a session without sound. */
   pulseServer: string | null;
+  /** From openNetwork(); null: the app has the host's network. start() owns it from here on. */
+  network: AppNetwork | null;
 }
 
 export interface AppExit {
@@ -69,6 +72,13 @@ export interface RunningApp {
 
 /** A way to run an app: as a process of this host, or as a container. */
 export interface Runtime {
+  /**
+   * Makes the network of an app that is to start, which may be done while its display starts. The caller closes it, or
+   * gives it to start().
+   * @returns null: the app has the host's network
+   * @throws when it cannot be made
+   */
+  openNetwork(app: AppSpec, sessionId: string): Promise<AppNetwork | null>;
   /** @throws when the app cannot be started at all; an app that ends at once is not an error here */
   start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp>;
 }

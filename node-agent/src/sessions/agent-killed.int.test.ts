@@ -70,6 +70,9 @@ test.each(USERS)(
       );
       expect(shown.state).toBe('running');
       expect(processesOf(body.session_id).length).toBeGreaterThan(4);
+      // What serves the app's network has the agent's user.
+      const serves = processesOf(body.session_id).some(({ command }) => command.startsWith('/usr/bin/pasta'));
+      expect(serves).toBe(process.getuid?.() === 0 && uid === null);
       const workers = listProcesses().filter(
         (row) => row.ppid === first.pid && commandOf(row.pid).includes('worker-main'),
       );

@@ -320,6 +320,7 @@ describe('what a host takes', () => {
     ['a NUL in a variable', (a) => Object.assign(a.app, { env: { A: '1\0B=2' } }), {}, 'policy'],
     ['a NUL in its name', (a) => Object.assign(a.app, { env: { 'A\0B': '1' } }), {}, 'policy'],
     ['network none', (a) => Object.assign(a.app, { network: 'none' }), {}, null],
+    ['network bridge', (a) => Object.assign(a.app, { network: 'bridge' }), {}, null],
     [
       'an engine, but no digest',
       (a) => Object.assign(a.app, { image: 'game:latest' }),

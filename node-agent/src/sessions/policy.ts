@@ -66,7 +66,6 @@ function appRefusal(app: AppSpec, host: HostFacts): Refusal | null {
   if (Object.entries(app.env).some((entry) => entry.join().includes('\0')))
     return refuse('policy', 'a variable of env holds a NUL character');
   if (app.mounts.length > 0) return refuse('policy', `a process takes no mounts: ${app.mounts[0]}`);
-  if (app.network === 'bridge') return refuse('policy', 'a process takes no network setting: bridge');
   return null;
 }
 

@@ -56,6 +56,7 @@ function session() {
     clock: new ManualClock(),
     logger: silentLogger(),
     runtime: {
+      openNetwork: async () => null,
       start: ({ label }) => new Promise((answer) => asked.push({ label, answer })),
     },
     dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
@@ -74,6 +75,8 @@ function session() {
     const index = asked.findIndex((start) => start.label === label);
     const running = new FakeApp();
     asked.splice(index, 1)[0]?.answer(running);
+    // Until the session has taken it.
+    await new Promise(setImmediate);
     return running;
   };
   const waitsFor = (label: string) =>

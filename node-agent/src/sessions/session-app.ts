@@ -5,6 +5,7 @@ import type { MediaWorker } from '../media/worker-pool.ts';
 import type { Clock, Timer } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { errorText } from '../platform/text.ts';
+import type { AppNetwork } from '../runtime/app-network.ts';
 import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { swapApps } from './app-swap.ts';
 import { LeftBehind } from './left-behind.ts';
@@ -55,6 +56,8 @@ export class SessionApp {
   #hasDrawn = false;
   /** Apps that were started here (count); it names each of them. */
   #starts = 0;
+  /** Network of the first app, until that app has it. */
+  #network: Promise<AppNetwork | null> | null = null;
   /** The change of app under way. */
   #swap: { appId: string; over: Promise<void> } | null = null;
   /** Changes of app that were begun (count). */
@@ -86,6 +89,13 @@ export class SessionApp {
   /** The title that the app is a tile of, where it is one. */
   get tile(): AppSpec['tile'] {
     return this.#spec.tile;
+  }
+
+  /** Makes what the first app needs besides a stage, while that opens; comes back at once. */
+  prepare(): void {
+    this.#network = this.#openNetwork(this.#spec);
+    // The launch, or the end, finds out.
+    this.#network.catch(() => undefined);
   }
 
   /** Starts the first app; comes back at once. */
@@ -121,6 +131,9 @@ export class SessionApp {
     await Promise.all([this.#stopRunning(graceMs), this.#swap?.over]);
     // A change of app that was just over may have left another one.
     await this.#stopRunning(graceMs);
+    const unused = await this.#network?.catch(() => null);
+    this.#network = null;
+    await unused?.close();
   }
 
   /** The last lines that the app wrote; "" when there are none. */
@@ -156,11 +169,22 @@ export class SessionApp {
     );
   }
 
+  async #openNetwork(spec: AppSpec): Promise<AppNetwork | null> {
+    const { logger, runtime, sessionId } = this.#world;
+    const network = await runtime.openNetwork(spec, sessionId);
+    if (network === null) return null;
+    if (network.problem !== null) logger.warn({ error: network.problem }, 'app.network_closed');
+    return network;
+  }
+
   /** @throws when it cannot be started at all */
-  #start(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
+  async #start(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
     const { sessionId, runtime, tenancy, dirs } = this.#world;
+    const prepared = this.#network;
+    this.#network = null;
+    const network = await (prepared ?? this.#openNetwork(spec));
     this.#starts += 1;
-    return runtime.start(spec, {
+    const app = await runtime.start(spec, {
       sessionId,
       instance: this.#starts === 1 ? sessionId : `${this.#starts}-${sessionId}`,
       user: tenancy.user,
@@ -169,6 +193,20 @@ export class SessionApp {
       display: stage.display.name,
       displaySocket: stage.display.socket,
       pulseServer: stage.audio?.server ?? null,
+      network,
+    });
+    if (network !== null) this.#reportLostNetwork(network, app);
+    return app;
+  }
+
+  /** A network that ends before its app does leaves the app without one. */
+  #reportLostNetwork(network: AppNetwork, app: RunningApp): void {
+    let isOver = false;
+    void app.exited.then(() => {
+      isOver = true;
+    });
+    void network.exited.then(() => {
+      if (!isOver && !this.#world.ended.aborted) this.#world.logger.error({}, 'app.network_lost');
     });
   }
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -562,6 +562,31 @@ describe('a change of app', () => {
     await stop(body);
   });
 
+  test.skipIf(!root)('each app has a network of its own, by its own setting', async () => {
+    const body = await running(titled('before'), { network: 'none' });
+    const pastas = () =>
+      processesOf(body.session_id).filter(({ command }) => command.startsWith('/usr/bin/pasta'));
+    const network = (title: string) => {
+      const app = processesOf(body.session_id).find(({ command }) => command.startsWith(`xterm -T ${title}`));
+      return readlinkSync(`/proc/${app?.pid}/ns/net`);
+    };
+    const host = readlinkSync('/proc/self/ns/net');
+    const first = network('before');
+    expect([first === host, pastas().length]).toEqual([false, 0]);
+    const { outcome } = await swap(body, spec(titled('after'), { network: 'bridge' }));
+    expect(await outcome()).toMatchObject({ swap: { result: 'complete' } });
+    expect([network('after') === host, network('after') === first, pastas().length]).toEqual([
+      false,
+      false,
+      1,
+    ]);
+    const failing = await swap(body, spec(['/bin/sh', '-c', 'exit 4']));
+    expect(await failing.outcome()).toMatchObject({ swap: { result: 'rolled_back' } });
+    expect(pastas()).toHaveLength(1);
+    await stop(body);
+    expect(processesOf(body.session_id)).toEqual([]);
+  });
+
   test('an app that this host may not run is refused, and changes nothing', async () => {
     const body = await running(titled('before'));
     const { ack } = await swap(body, spec(titled('after'), { mounts: ['/etc:/x'] }));
@@ -575,7 +600,6 @@ describe('what the agent refuses by itself', () => {
     ['an image without an engine', { image: 'docker.io/library/x@sha256:'.padEnd(91, '0') }, 'image_missing'],
     ['no command', { args: [] }, 'policy'],
     ['mounts', { mounts: ['/etc:/x'] }, 'policy'],
-    ['a network', { network: 'bridge' as const }, 'policy'],
     [
       'a home outside the root',
       { home: { provider: 'local' as const, ref: '/etc/x', container_path: '/h' } },

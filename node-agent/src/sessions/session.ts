@@ -386,6 +386,7 @@ export class Session {
       return;
     }
     if (this.#abort.signal.aborted) return;
+    this.#app.prepare();
     const home = this.#tenancy.open().catch((error) => this.#fail('home_unavailable', error));
     this.#apply({ kind: 'display_begun' });
     const worker = this.#deps.workers.acquire().then(

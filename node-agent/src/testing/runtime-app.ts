@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import type { AppSpec } from '@footlight/protocol/agent';
 import { systemClock } from '../platform/clock.ts';
 import { ProcessRuntime, type ProcessRuntimeOptions } from '../runtime/process.ts';
 import type { RunningApp, SessionUser } from '../runtime/runtime.ts';
@@ -13,26 +14,25 @@ export interface RuntimeApp {
   args: string[];
   env?: Record<string, string>;
   options?: Partial<ProcessRuntimeOptions>;
+  /** Left out: RUNTIME_SESSION. */
+  sessionId?: string;
+  spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
 }
 
 /** Starts an app by the process runtime alone, in new session directories: no display, no sound. */
 export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningApp; home: string }> {
-  const dirs = sessionDirs(app.stateDir, RUNTIME_SESSION);
+  const sessionId = app.sessionId ?? RUNTIME_SESSION;
+  const dirs = sessionDirs(app.stateDir, sessionId);
   rmSync(dirs.root, { recursive: true, force: true });
   await makeSessionDirs(dirs, app.user);
-  const options = { isolated: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
-  const running = await new ProcessRuntime(options, systemClock).start(
-    { image: '', args: app.args, env: app.env ?? {}, mounts: [], gpu: false, label: 'a test' },
-    {
-      sessionId: RUNTIME_SESSION,
-      instance: RUNTIME_SESSION,
-      user: app.user,
-      dirs,
-      home: dirs.home,
-      display: ':0',
-      displaySocket: `${app.stateDir}/X0`,
-      pulseServer: null,
-    },
-  );
+  const options = { isolated: true, networks: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
+  const runtime = new ProcessRuntime(options, systemClock);
+  const { args, env = {} } = app;
+  const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
+  const running = await runtime.start(spec, {
+    ...{ sessionId, instance: sessionId, user: app.user, dirs, home: dirs.home },
+    ...{ display: ':0', displaySocket: `${app.stateDir}/X0`, pulseServer: null },
+    network: await runtime.openNetwork(spec, sessionId),
+  });
   return { app: running, home: dirs.home };
 }

@@ -28,7 +28,8 @@ export interface DisplayTrace {
 /**
  * @param uids the range that the agent under test gives its sessions
  * @param displays the displays that its sessions had; a number that somebody else took since is not theirs
- * @param sessionIds its sessions; control groups of others are somebody else's
+ * @param sessionIds its sessions; control groups of others are somebody else's, and not all of their processes have a uid
+ * of that range
  */
 export async function tracesOf(
   stateDir: string,
@@ -40,7 +41,7 @@ export async function tracesOf(
   const isOurs = (uid: number) => uid >= uids[0] && uid <= uids[1];
   return {
     processes: listProcesses()
-      .filter((row) => isOurs(row.uid))
+      .filter((row) => isOurs(row.uid) || sessionIds.includes(startVariable(row.pid, SESSION_VARIABLE) ?? ''))
       .map((row) => `${row.pid} ${commandOf(row.pid)}`),
     displays: [
       ...displays.flatMap(({ number, socket }, index) =>

@@ -53,7 +53,7 @@ const about = {
   default_encode_slots:
     "Encode slots that a session of this app takes from its GPU. A tile takes its parent's number.",
   runtime_spec:
-    'How the app is started, kept exactly as sent. Recognised keys: image ("" or absent runs a process on the host, whose command line is args), args, env, mounts (`src:dst` or `src:dst:opts`), gpu, network ("", none, bridge), no_new_privileges, systempaths_unconfined.',
+    'How the app is started, kept exactly as sent. Recognised keys: image ("" or absent runs a process on the host, whose command line is args), args, env, mounts (`src:dst` or `src:dst:opts`), gpu, network (none, bridge; "" is bridge for a process, else what the host does), no_new_privileges, systempaths_unconfined (a process that brings its own sandbox may make user namespaces).',
   managed_home: 'Each account has a home of its own for this app, kept between sessions.',
   home_container_path: 'Where the home appears inside the app, absolute. Written "" counts as /home/service.',
   default_profile_id: 'The launch profile that profile_policy speaks of; null is none.',

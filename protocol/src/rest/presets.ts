@@ -18,7 +18,8 @@ const about = {
     'Mounts `src:dst` or `src:dst:opts` that come before those of the app. The host has the last word on each.',
   managed_home: 'Each account has a home of its own for an app with this preset, kept between sessions.',
   home_container_path: 'Where that home appears inside an app that keeps the default path. Absolute.',
-  network: 'Network of apps that name none of their own; "" leaves it to the host.',
+  network:
+    'Network of apps that name none of their own; "" is bridge for processes and leaves it to the host for containers.',
 } as const;
 
 /** What several apps start with; each app's own runtime_spec is laid over it at launch. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isJsonObject, isShallow } from '../common.ts';
 import { string } from './atoms.ts';
 
-/** `""` leaves the choice to the host. A network of the host itself is never given to an app. */
+/** `""`: bridge for a process; for a container the host chooses. A network of the host itself is never given to an app. */
 export const networks = ['', 'none', 'bridge'] as const;
 export const network = z.enum(networks);
 

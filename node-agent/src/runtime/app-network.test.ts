@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { appResolvConf, networkSetup } from './app-network.ts';
+
+test('the addresses of the host are closed, each once', () => {
+  const { setup4, setup6 } = networkSetup(['192.0.2.1', '192.0.2.1', '2001:db8::1', '169.254.169.254']);
+  const lines = setup4.split('\n');
+  expect(lines[0]).toBe('link set lo up');
+  expect(lines.filter((line) => line.includes(' 192.0.2.1/32 '))).toEqual([
+    'rule add pref 1 to 192.0.2.1/32 prohibit',
+  ]);
+  expect(lines).toContain('rule add pref 1 to 169.254.0.0/16 prohibit');
+  expect(setup6.split('\n')).toEqual(
+    expect.arrayContaining([
+      'rule add pref 1 to fe80::/10 prohibit',
+      'rule add pref 1 to fd00:ec2::/32 prohibit',
+      'rule add pref 1 to 2001:db8::1/128 prohibit',
+    ]),
+  );
+});
+
+test('a host with more addresses than anybody counts makes no endless command line', () => {
+  const many = Array.from({ length: 5_000 }, (_, index) => `10.1.${index >> 8}.${index & 255}`);
+  expect(networkSetup(many).setup4.length).toBeLessThan(20_000);
+});
+
+test.each([
+  [
+    'a resolver on the loopback',
+    'nameserver 127.0.0.53\noptions edns0\nsearch lan\n',
+    ['192.0.0.8'],
+    ['options edns0', 'search lan'],
+  ],
+  ['resolvers of both families', 'nameserver 9.9.9.9\nnameserver 2620:fe::fe', ['192.0.0.8', '100::8'], []],
+  ['IPv6 alone', '# none\nnameserver fd00::1', ['100::8'], []],
+  ['no resolver', '', ['192.0.0.8'], []],
+])('%s: pasta stands for it, and how names are searched stays', (_words, host, servers, kept) => {
+  const expected = [...servers.map((server) => `nameserver ${server}`), ...kept, ''];
+  expect(appResolvConf(host).split('\n')).toEqual(expected);
+});

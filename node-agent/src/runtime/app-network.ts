@@ -1,0 +1,224 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import type { AppSpec } from '@footlight/protocol/agent';
+import { type Clock, delay, within } from '../platform/clock.ts';
+import { errorText } from '../platform/text.ts';
+import { type Child, type ChildExit, sendSignal, startChild } from './child.ts';
+import { hostProgram, PATH } from './launch-line.ts';
+import { listProcesses, SESSION_VARIABLE } from './proc-table.ts';
+
+/** Ten times the slowest of 30 starts on a machine with a load of ten (docs/hosts.md, "As root, or not"). */
+const OPEN_LIMIT_MS = 5_000;
+/** SIGKILL ends a process at once, unless the kernel has it: after these rounds something else has to be done. */
+const KILL_ATTEMPTS = 100;
+const KILL_PERIOD_MS = 10;
+/** Of the host's own addresses; a machine with more has them from a container engine or a router's software. */
+const MAX_OWN_ADDRESSES = 256;
+
+/**
+ * Where the resolver of an app's resolv.conf is: pasta sends what comes to port 53 there to the host's own resolver,
+ * which may listen on the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64,
+ * discard only): no network has a machine with one of them.
+ */
+const RESOLVER4 = '192.0.0.8';
+const RESOLVER6 = '100::8';
+
+/** Where clouds tell a machine its credentials, and every other address that counts on one link only. */
+const CLOSED4 = [
+  // Multicast and broadcast would come to services of the host, too.
+  ...['169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
+  // Alibaba Cloud, Azure (its DNS is reached through the host's resolver), Oracle Cloud.
+  ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
+];
+const CLOSED6 = [
+  // Multicast has a route before these rules.
+  'fe80::/10',
+  // AWS (fd00:ec2::254 and its neighbours), Google Cloud.
+  ...['fd00:ec2::/32', 'fd20:ce::254/128'],
+  // 169.254.0.0/16 behind a translator (RFC 6052).
+  '64:ff9b::a9fe:0/112',
+];
+
+/** A network namespace for one app. */
+export interface AppNetwork {
+  /** Words before a command line that run it in there. */
+  readonly enter: readonly string[];
+  /** Text of /etc/resolv.conf in there; null: the host's. */
+  readonly resolvConf: string | null;
+  /** Why it leads nowhere although the app may use the network; null: nothing is wrong. */
+  readonly problem: string | null;
+  /** Settles when nothing carries its traffic any more: after close(), or when pasta ended. */
+  readonly exited: Promise<ChildExit>;
+  /** Ends what holds and serves it; comes back when that is gone. An app in there keeps the bare namespace. Repeatable. */
+  close(): Promise<void>;
+}
+
+export interface AppNetworkOptions {
+  sessionId: string;
+  network: AppSpec['network'];
+  clock: Clock;
+}
+
+/** Whether pasta is installed, without which apps that may use the network keep the host's. */
+export function isPastaInstalled(): boolean {
+  return existsSync(hostProgram('pasta'));
+}
+
+/**
+ * Makes the network of an app: its own loopback for `none`, and for everything else the networks of the host besides,
+ * without the host itself. Where pasta does not come up the app gets `none`: a closed network rather than the host's.
+ * @returns null where the app keeps the host's network: pasta is not installed
+ * @throws when not even a namespace can be made
+ */
+export async function openAppNetwork(options: AppNetworkOptions): Promise<AppNetwork | null> {
+  if (options.network === 'none') return holdNetwork(options, [], null);
+  if (!isPastaInstalled()) return null;
+  const resolvConf = appResolvConf(hostResolvConf());
+  try {
+    return await holdNetwork(options, pastaLine(), null, resolvConf);
+  } catch (error) {
+    return holdNetwork(options, [], errorText(error));
+  }
+}
+
+/** Why apps cannot have a network namespace on this host; null: they can. Leaves nothing behind. */
+export function networkNamespaceProblem(clock: Clock): Promise<string | null> {
+  return problemOf(clock, []);
+}
+
+/** Why pasta cannot serve an app on this host; null: it can. Leaves nothing behind. */
+export function pastaProblem(clock: Clock): Promise<string | null> {
+  return problemOf(clock, pastaLine());
+}
+
+async function problemOf(clock: Clock, pasta: readonly string[]): Promise<string | null> {
+  try {
+    const options = { sessionId: '', network: 'bridge' as const, clock };
+    const network = await holdNetwork(options, pasta, null);
+    await network.close();
+    return null;
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+/** `ip -batch` commands that open an app's loopback, and close what it must not reach through its network. Pure. */
+export function networkSetup(ownAddresses: readonly string[]): { setup4: string; setup6: string } {
+  // Before every route, and after the app's own loopback, whose table has the priority 0.
+  const prohibit = (addresses: readonly string[]) =>
+    // A second rule of the same words is refused.
+    [...new Set(addresses)].map((address) => `rule add pref 1 to ${address} prohibit`);
+  const own = ownAddresses.slice(0, MAX_OWN_ADDRESSES);
+  const own4 = own.filter((address) => !address.includes(':')).map((address) => `${address}/32`);
+  const own6 = own.filter((address) => address.includes(':')).map((address) => `${address}/128`);
+  return {
+    setup4: ['link set lo up', ...prohibit([...CLOSED4, ...own4])].join('\n'),
+    setup6: prohibit([...CLOSED6, ...own6]).join('\n'),
+  };
+}
+
+/** The host's resolv.conf with pasta in the place of its resolvers. Pure. */
+export function appResolvConf(host: string): string {
+  const lines = host.split('\n').map((line) => line.trim());
+  const kept = lines.filter((line) => /^(search|domain|options|sortlist)\s/.test(line));
+  const servers = lines.flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? []);
+  const has4 = servers.some((server) => !server.includes(':'));
+  const has6 = servers.some((server) => server.includes(':'));
+  const own = [...(has4 || !has6 ? [RESOLVER4] : []), ...(has6 ? [RESOLVER6] : [])];
+  return [...own.map((server) => `nameserver ${server}`), ...kept, ''].join('\n');
+}
+
+/** Source: pasta(1) of Debian 12 (passt 0.0~git20230309). */
+function pastaLine(): string[] {
+  return [
+    ...[hostProgram('pasta'), '--quiet', '--foreground', '--netns-only', '--config-net'],
+    // The gateway's address would lead to the host's loopback.
+    '--no-map-gw',
+    // No port is forwarded, neither to the app nor, which is the default, from its loopback to the host's.
+    ...['-t', 'none', '-u', 'none', '-T', 'none', '-U', 'none'],
+    ...['--dns-forward', RESOLVER4, '--dns-forward', RESOLVER6],
+    // Its default is the user nobody, who may not enter the namespace. It keeps SYS_ADMIN and NET_BIND_SERVICE alone
+    // and confines itself: no files, few system calls.
+    ...['--runas', '0'],
+  ];
+}
+
+async function holdNetwork(
+  { sessionId, clock }: AppNetworkOptions,
+  pasta: readonly string[],
+  problem: string | null,
+  resolvConf: string | null = null,
+): Promise<AppNetwork> {
+  const { setup4, setup6 } = networkSetup(ownAddresses());
+  let said = '';
+  let settleReady: () => void = () => undefined;
+  const ready = new Promise<'ready'>((resolve) => {
+    settleReady = () => resolve('ready');
+  });
+  const child = await startChild(
+    [
+      ...['setpriv', '--pdeathsig', 'KILL', '--'],
+      ...['unshare', '--net', '--mount', '--pid', '--fork', '--kill-child', '--'],
+      ...['/bin/sh', fileURLToPath(new URL('hold-network.sh', import.meta.url))],
+      ...[`/proc/${process.pid}/ns/net`, setup4, setup6, ...pasta],
+    ],
+    {
+      env: { PATH, [SESSION_VARIABLE]: sessionId },
+      cwd: '/',
+      onOutput: (chunk) => {
+        said = `${said}${chunk.toString('utf8')}`.slice(-2_000);
+      },
+      onReport: () => settleReady(),
+    },
+  );
+  const close = () => endNamespace(child, clock);
+  const ended = child.exited.then(() => 'ended' as const);
+  const outcome = await within(clock, OPEN_LIMIT_MS, Promise.race([ready, ended]), 'late' as const);
+  if (outcome !== 'ready') {
+    await close();
+    await child.drained;
+    const why = outcome === 'late' ? `not ready within ${OPEN_LIMIT_MS} ms` : 'it ended before it was ready';
+    const words = said.split('\n').filter((line) => line.trim() !== '' && !line.includes('to syslog'));
+    throw new Error(words.length === 0 ? `the network of the app: ${why}` : words.join('; '));
+  }
+  return {
+    enter: ['nsenter', `--net=/proc/${child.pid}/ns/net`, '--'],
+    resolvConf,
+    problem,
+    exited: child.exited,
+    close,
+  };
+}
+
+/**
+ * Ends the process namespace of an app, or of its network: `child` is `unshare --fork`, and its one child is process 1.
+ * @throws when it does not end
+ */
+export async function endNamespace(child: Child, clock: Clock): Promise<void> {
+  for (let attempt = 0; child.alive; attempt++) {
+    if (attempt === KILL_ATTEMPTS) throw new Error('the app does not end');
+    // Process 1 alone: it is reaped only when its whole namespace is empty, and unshare waits for it.
+    const first = listProcesses().filter((row) => row.ppid === child.pid);
+    for (const row of first) sendSignal(row.pid, 'SIGKILL');
+    if (first.length === 0) child.signal('SIGKILL');
+    await Promise.race([child.exited, delay(clock, KILL_PERIOD_MS)]);
+  }
+}
+
+/** Addresses at which services of this host listen, besides its loopback. */
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter(({ internal }) => !internal)
+    .map(({ address }) => address.split('%')[0] ?? '')
+    .filter((address) => address !== '' && !address.startsWith('fe80:'));
+}
+
+function hostResolvConf(): string {
+  try {
+    return readFileSync('/etc/resolv.conf', 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { userNamespaceFilter } from './seccomp.ts';
+
+const NEWUSER = 0x1000_0000;
+const SIGCHLD = 17;
+const X64 = 0xc000_003e;
+const I386 = 0x4000_0003;
+const ARM64 = 0xc000_00b7;
+
+/** Runs a filter as the kernel does, for the instructions that it uses. Source: linux/filter.h. */
+function verdict(program: Buffer, arch: number, nr: number, args: number[]): string {
+  const data = Buffer.alloc(64);
+  data.writeUInt32LE(nr, 0);
+  data.writeUInt32LE(arch, 4);
+  args.forEach((value, index) => {
+    data.writeUInt32LE(value, 16 + 8 * index);
+  });
+  let accumulator = 0;
+  for (let at = 0; at < program.length / 8; at++) {
+    const code = program.readUInt16LE(at * 8);
+    const k = program.readUInt32LE(at * 8 + 4);
+    const skip = (taken: boolean) => program.readUInt8(at * 8 + (taken ? 2 : 3));
+    if (code === 0x20) accumulator = data.readUInt32LE(k);
+    else if (code === 0x54) accumulator = (accumulator & k) >>> 0;
+    else if (code === 0x15) at += skip(accumulator === k);
+    else if (code === 0x45) at += skip((accumulator & k) !== 0);
+    else if (code === 0x06)
+      return k === 0x7fff_0000 ? 'allow' : k === 0x0005_0001 ? 'EPERM' : `errno ${k & 0xffff}`;
+    else throw new Error(`instruction ${code}`);
+  }
+  throw new Error('the program has no end');
+}
+
+describe('the filter against user namespaces', () => {
+  test.each([
+    [X64, 272, [NEWUSER], 'EPERM', 'unshare -U'],
+    [X64, 272, [NEWUSER | 0x0002_0000], 'EPERM', 'unshare -U -m'],
+    [X64, 272, [0x0002_0000], 'allow', 'unshare -m, which wants a capability'],
+    [X64, 56, [NEWUSER | SIGCHLD], 'EPERM', 'clone with a user namespace'],
+    [X64, 56, [SIGCHLD], 'allow', 'fork'],
+    [X64, 57, [], 'allow', 'the old fork'],
+    [X64, 435, [], 'errno 38', 'clone3, whose flags lie in memory'],
+    [X64, 308, [3, 0], 'EPERM', 'setns to any kind'],
+    [X64, 308, [3, NEWUSER], 'EPERM', 'setns to a user namespace'],
+    [X64, 308, [3, 0x4000_0000], 'allow', 'setns to a network, which wants a capability'],
+    [X64, 0x4000_0000 + 272, [NEWUSER], 'EPERM', 'unshare of the x32 ABI'],
+    [X64, 0x4000_0000 + 56, [NEWUSER], 'EPERM', 'clone of the x32 ABI'],
+    [X64, 0x4000_0000 + 435, [], 'errno 38', 'clone3 of the x32 ABI'],
+    [I386, 310, [NEWUSER], 'EPERM', 'unshare of a 32-bit program'],
+    [I386, 120, [NEWUSER | SIGCHLD], 'EPERM', 'clone of a 32-bit program'],
+    [I386, 120, [SIGCHLD], 'allow', 'fork of a 32-bit program'],
+    [I386, 435, [], 'errno 38', 'clone3 of a 32-bit program'],
+    [I386, 346, [3, 0], 'EPERM', 'setns of a 32-bit program'],
+    [I386, 4, [NEWUSER], 'allow', 'any other call'],
+    [ARM64, 97, [NEWUSER], 'EPERM', 'a call of another machine'],
+  ] as const)('call %#: %s', (arch, nr, args, expected, words) => {
+    expect({ words, verdict: verdict(userNamespaceFilter(), arch, nr, [...args]) }).toEqual({
+      words,
+      verdict: expected,
+    });
+  });
+});

@@ -1,0 +1,83 @@
+/** Instructions of classic BPF as seccomp(2) runs them. Source: linux/bpf_common.h, linux/filter.h. */
+const LOAD_WORD = 0x20;
+const JUMP_IF_EQUAL = 0x15;
+const JUMP_IF_ANY_BIT = 0x45;
+const AND = 0x54;
+const RETURN = 0x06;
+
+/** Offsets in struct seccomp_data; of the arguments, 64 bits each, the low half on a little-endian machine. */
+const NUMBER = 0;
+const ARCHITECTURE = 4;
+const ARGUMENT = (index: number) => 16 + 8 * index;
+
+const ALLOW = 0x7fff0000;
+const REFUSE = 0x00050000;
+const EPERM = 1;
+const ENOSYS = 38;
+const CLONE_NEWUSER = 0x1000_0000;
+/** Marks a call of the x32 ABI, whose numbers for these calls are those of x86-64. */
+const X32_BIT = 0x4000_0000;
+
+interface Abi {
+  /** AUDIT_ARCH_* of linux/audit.h. */
+  audit: number;
+  unshare: number;
+  clone: number;
+  setns: number;
+}
+
+/** What a program of an x86-64 machine can make calls of. */
+const X86_64: Abi = { audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308 };
+const I386: Abi = { audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346 };
+/** The same on both. */
+const CLONE3 = 435;
+
+/**
+ * A seccomp filter that refuses user namespaces, in which a process would have every capability again: unshare and
+ * clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
+ * (ENOSYS: the C library then uses clone). For x86-64, which hosts are.
+ */
+export function userNamespaceFilter(): Buffer {
+  // The last one: calls of no ABI that the machine has.
+  return Buffer.concat([...[X86_64, I386].flatMap(abiSection), statement(RETURN, REFUSE | EPERM)]);
+}
+
+function abiSection({ audit, unshare, clone, setns }: Abi): Buffer[] {
+  const refuse = statement(RETURN, REFUSE | EPERM);
+  const allow = statement(RETURN, ALLOW);
+  const body = [
+    statement(LOAD_WORD, NUMBER),
+    ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : []),
+    // Jumps count the instructions that are left out.
+    jump(JUMP_IF_EQUAL, CLONE3, 3, 0),
+    jump(JUMP_IF_EQUAL, unshare, 3, 0),
+    jump(JUMP_IF_EQUAL, clone, 2, 0),
+    jump(JUMP_IF_EQUAL, setns, 5, 4),
+    statement(RETURN, REFUSE | ENOSYS),
+    statement(LOAD_WORD, ARGUMENT(0)),
+    jump(JUMP_IF_ANY_BIT, CLONE_NEWUSER, 0, 1),
+    refuse,
+    allow,
+    statement(LOAD_WORD, ARGUMENT(1)),
+    // 0: a namespace of any kind.
+    jump(JUMP_IF_EQUAL, 0, 1, 0),
+    jump(JUMP_IF_ANY_BIT, CLONE_NEWUSER, 0, 1),
+    refuse,
+    allow,
+  ];
+  return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
+}
+
+function statement(code: number, k: number): Buffer {
+  return jump(code, k, 0, 0);
+}
+
+/** One struct sock_filter. */
+function jump(code: number, k: number, ifTrue: number, ifFalse: number): Buffer {
+  const buffer = Buffer.alloc(8);
+  buffer.writeUInt16LE(code, 0);
+  buffer.writeUInt8(ifTrue, 2);
+  buffer.writeUInt8(ifFalse, 3);
+  buffer.writeUInt32LE(k >>> 0, 4);
+  return buffer;
+}
