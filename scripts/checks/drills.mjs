@@ -43,6 +43,12 @@ export const drills = [
     short: 'twice',
   },
   {
+    name: 'start-together',
+    file: 'control-plane/src/start-together.int.test.ts',
+    whole: 'three control planes that start at the same moment on one Postgres, 50 times',
+    short: 'three times',
+  },
+  {
     name: 'login-timing',
     file: 'control-plane/src/accounts/login-timing.int.test.ts',
     whole: '200 pairs of logins, known and unknown',
