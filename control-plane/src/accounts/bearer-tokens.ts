@@ -7,7 +7,9 @@ import type { Caller } from '../platform/http/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import { normaliseEmail } from './account-fields.ts';
 import type { VersionGate } from './client-version.ts';
+import { isSignedInDevice } from './devices/store.ts';
 import type { PasswordHasher } from './password-hasher.ts';
+import type { LoginGuesses } from './rate-limits.ts';
 import type { SignedIn, SignIn } from './sign-in.ts';
 import {
   deleteDeadTokens,
@@ -30,6 +32,12 @@ const JANITOR_BATCH = 1_000;
 /** How long expired tokens stay, for people who look into what happened. */
 const KEEP_EXPIRED_MS = 7 * DAY_MS;
 
+/** Where a login comes from. */
+export interface LoginOrigin {
+  addressKey: string;
+  userAgent: string | undefined;
+}
+
 /** Bearer tokens: who they speak for, and how they come and go. */
 export interface BearerTokens {
   /** Who a bearer token speaks for; null for one that is not in force, whatever the reason. */
@@ -38,8 +46,8 @@ export interface BearerTokens {
   isTokenLive(tokenId: string): Promise<boolean>;
   /** Whether a Cookie header opens the administrators' pages. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
-  /** @throws ApiError client_too_old, rate_limited (hash queue), invalid_credentials; in this order */
-  login(fields: Body<'auth.login'>, userAgent: string | undefined): Promise<SignedIn>;
+  /** @throws ApiError client_too_old, rate_limited (name, hash queue), invalid_credentials; in this order */
+  login(fields: Body<'auth.login'>, origin: LoginOrigin): Promise<SignedIn>;
   logout(caller: Caller): Promise<void>;
   /** @returns the account and, for an administrator, the expiry of the presented token (epoch milliseconds) */
   readSelf(caller: Caller): Promise<{ user: User; expiresAtMs: number | null }>;
@@ -47,10 +55,10 @@ export interface BearerTokens {
 
 export function createBearerTokens(
   platform: Platform,
-  parts: { hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
+  parts: { guesses: LoginGuesses; hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
 ): BearerTokens {
   const { clock, database, leader, logger } = platform;
-  const { hasher, signIn, versionGate } = parts;
+  const { guesses, hasher, signIn, versionGate } = parts;
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
   // A commit for each token would hold up everybody when many come back at once.
   const touch = readTogether(async (tokenIds: readonly string[]) => {
@@ -103,15 +111,25 @@ export function createBearerTokens(
       return value !== null && isAdminPage(database.db, sha256Hex(value), clock.nowMs());
     },
 
-    async login(fields, userAgent) {
+    async login(fields, { addressKey, userAgent }) {
       versionGate.checkLogin(fields.client_version);
       const email = normaliseEmail(fields.email ?? '');
+      const deviceKey = fields.device_key ?? '';
       const account = await findAccountByEmail(database.db, email);
+      // Asked for unknown accounts too, so that both kinds take the same time.
+      const knownDevice = deviceKey !== '' && (await isSignedInDevice(database.db, email, deviceKey));
+      const attempt = guesses.admit(sha256Hex(email), knownDevice);
       // Every way to fail pays for one verification, so that the time tells nothing about the account.
       const mayLogIn = account !== undefined && account.disabled_at === null && account.internal === 0;
       const hash = account !== undefined && account.internal === 0 ? account.password_hash : null;
-      const matches = await hasher.verify(hash, fields.password ?? '');
+      const matches = await hasher
+        .verify(hash, fields.password ?? '', { addressKey, knownDevice })
+        .catch((error: unknown) => {
+          attempt.spare();
+          throw error;
+        });
       if (!mayLogIn || !matches) throw new ApiError('invalid_credentials');
+      attempt.spare();
       return database.transaction(async (tx) => {
         if (!(await holdVerifiedAccount(database, tx, account))) throw new ApiError('invalid_credentials');
         return signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent });

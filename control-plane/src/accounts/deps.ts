@@ -27,6 +27,7 @@ export interface AccountsDeps {
   /** Left out: what people meet. Tests that are not about limits raise them, and hash at less cost. */
   limits?: {
     signIn?: BucketShape;
+    failedLogins?: BucketShape;
     /** Of each route that is limited per user. */
     perUser?: BucketShape;
     claim?: ClaimLimits;

@@ -16,7 +16,11 @@ describeDatabases('the time that a failed login takes', (databases) => {
   ): Promise<void> {
     const world = await openAccountsWorld(await databases.fresh(), {
       env: { REGISTRATION_MODE: 'open' },
-      limits: { signIn: { capacity: 10_000, refillEveryMs: 1 }, ...limits },
+      limits: {
+        signIn: { capacity: 10_000, refillEveryMs: 1 },
+        failedLogins: { capacity: 10_000, refillEveryMs: 1 },
+        ...limits,
+      },
     });
     try {
       await world.register('alice');

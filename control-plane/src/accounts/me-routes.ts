@@ -9,8 +9,8 @@ export function registerMeRoutes(server: Server, accounts: Accounts): void {
 
   server.handle(
     'me.password',
-    async ({ caller, body }) => {
-      await passwordChange.change(caller, body);
+    async ({ addressKey, caller, body }) => {
+      await passwordChange.change(caller, body, addressKey);
       return { status: 204 };
     },
     { early: perUser(passwordBuckets) },

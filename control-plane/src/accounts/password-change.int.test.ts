@@ -100,7 +100,11 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
         env: OPEN_REGISTRATION,
         overrides: {
           // Hashes at their full price: those that cost nothing make no queue.
-          accountLimits: { ...FREE_SIGN_IN, hashCost: HASH_COST, hashQueue: { parallel: 1, waiting: 1 } },
+          accountLimits: {
+            ...FREE_SIGN_IN,
+            hashCost: HASH_COST,
+            hashQueue: { parallel: 1, waiting: 1, knownOnly: 0, perAddress: 1 },
+          },
         },
       });
       try {

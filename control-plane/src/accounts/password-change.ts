@@ -12,19 +12,22 @@ export interface PasswordChange {
    * Replaces the password and signs the account out everywhere, the calling token included. Live sessions go on.
    * @throws ApiError validation_failed, rate_limited (hash queue), invalid_credentials; in this order
    */
-  change(caller: Caller, body: Body<'me.password'>): Promise<void>;
+  change(caller: Caller, body: Body<'me.password'>, addressKey: string): Promise<void>;
 }
 
 export function createPasswordChange(platform: Platform, hasher: PasswordHasher): PasswordChange {
   const { clock, database } = platform;
   return {
-    async change(caller, body) {
+    async change(caller, body, addressKey) {
       const breach = passwordBreach(body.new_password, caller);
       if (breach !== null) throw invalid(`new_${breach}`);
       const account = await findAccount(database.db, caller.userId);
-      if (!(await hasher.verify(account?.password_hash ?? null, body.current_password ?? ''))) throw wrong();
+      // The token of the request is in force, so the device that it is bound to is not signed out.
+      const request = { addressKey, knownDevice: caller.deviceId !== null };
+      const stored = account?.password_hash ?? null;
+      if (!(await hasher.verify(stored, body.current_password ?? '', request))) throw wrong();
       const verifiedHash = account?.password_hash ?? '';
-      const newHash = await hasher.hash(body.new_password);
+      const newHash = await hasher.hash(body.new_password, request);
       await database.transaction(async (tx) => {
         const nowMs = clock.nowMs();
         // Of two changes at once the second has verified a password that is none any more.

@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
-import { ApiError } from '../platform/errors.ts';
+import { rateLimited } from '../platform/limits.ts';
 import type { Random } from '../platform/random.ts';
+import { createTally } from '../platform/tally.ts';
 
 /** What one new hash costs: memory in KiB, passes over it, and lanes. */
 export interface HashCost {
@@ -37,20 +38,41 @@ export interface HashQueueShape {
   parallel: number;
   /** Those that may wait; one more is refused. */
   waiting: number;
+  /** Of the waiting places, those that only requests of known devices get. */
+  knownOnly: number;
+  /** How many requests of one address may wait. */
+  perAddress: number;
 }
 
-/** As many at once as there are cores, and a bounded line behind them. */
-const HASH_QUEUE: HashQueueShape = { parallel: availableParallelism(), waiting: 64 };
+/**
+ * As many at once as there are cores, and a bounded queue behind them. One address gets two places, so that a few
+ * addresses cannot fill it. Many addresses can, and leave 16 places to people who come from a device of theirs.
+ */
+const HASH_QUEUE: HashQueueShape = {
+  parallel: availableParallelism(),
+  waiting: 64,
+  knownOnly: 16,
+  perAddress: 2,
+};
+
+/** Who waits for a hash. */
+export interface HashRequest {
+  addressKey: string;
+  /** The request comes from a device of the account that it is about, and that device is not signed out. */
+  knownDevice: boolean;
+}
 
 /** Hashes and verifies passwords through one bounded queue. */
 export interface PasswordHasher {
-  /** @returns a PHC string; @throws ApiError rate_limited when the queue is full */
-  hash(password: string): Promise<string>;
+  /** @returns a PHC string; @throws ApiError rate_limited when there is no place for the request */
+  hash(password: string, request: HashRequest): Promise<string>;
+  /** The same for the service itself, which waits for nobody and is not refused. */
+  hashOwn(password: string): Promise<string>;
   /**
    * @param storedHash null: verifies against the dummy, and answers false whatever came out
-   * @throws ApiError rate_limited when the queue is full
+   * @throws ApiError rate_limited when there is no place for the request
    */
-  verify(storedHash: string | null, password: string): Promise<boolean>;
+  verify(storedHash: string | null, password: string, request: HashRequest): Promise<boolean>;
 }
 
 export function createPasswordHasher(
@@ -59,20 +81,37 @@ export function createPasswordHasher(
   cost: HashCost = HASH_COST,
 ): PasswordHasher {
   const slots = pLimit(shape.parallel);
+  /** Waiting requests by address. Bounded by the queue. */
+  const waiting = createTally();
+  let strangers = 0;
 
-  function enqueue<T>(work: () => Promise<T>): Promise<T> {
-    // Both counts only change in turns of the event loop, so no two callers can take the same last place.
-    if (slots.activeCount + slots.pendingCount >= shape.parallel + shape.waiting) {
-      throw new ApiError('rate_limited', { retryAfterSecs: 1 });
+  async function enqueue<T>(work: () => Promise<T>, { addressKey, knownDevice }: HashRequest): Promise<T> {
+    // The counts only change in turns of the event loop, so no two callers can take the same last place.
+    if (slots.activeCount + slots.pendingCount < shape.parallel) return slots(work);
+    if (
+      waiting.total >= shape.waiting ||
+      waiting.of(addressKey) >= shape.perAddress ||
+      (!knownDevice && strangers >= shape.waiting - shape.knownOnly)
+    ) {
+      throw rateLimited(1_000);
     }
-    return slots(work);
+    const leave = waiting.begin(addressKey);
+    if (!knownDevice) strangers += 1;
+    return slots(() => {
+      leave();
+      if (!knownDevice) strangers -= 1;
+      return work();
+    });
   }
 
+  const makeHash = (password: string): Promise<string> =>
+    hash(password, { ...cost, outputLen: KEY_BYTES, salt: random.bytes(SALT_BYTES) });
+
   return {
-    hash: async (password) =>
-      enqueue(() => hash(password, { ...cost, outputLen: KEY_BYTES, salt: random.bytes(SALT_BYTES) })),
-    verify: async (storedHash, password) => {
-      const matches = await enqueue(() => verify(storedHash ?? DUMMY_HASH, password));
+    hash: (password, request) => enqueue(() => makeHash(password), request),
+    hashOwn: makeHash,
+    verify: async (storedHash, password, request) => {
+      const matches = await enqueue(() => verify(storedHash ?? DUMMY_HASH, password), request);
       return storedHash !== null && matches;
     },
   };

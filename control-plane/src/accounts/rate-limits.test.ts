@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../platform/clock.ts';
 import { ApiError } from '../platform/errors.ts';
-import { CLAIM_LIMITS, createClaimLimiter, createTokenBuckets, SIGN_IN_BUCKET } from './rate-limits.ts';
+import { LimiterKeys } from '../platform/limits.ts';
+import {
+  CLAIM_LIMITS,
+  createClaimLimiter,
+  createLoginGuesses,
+  createTokenBuckets,
+  FAILED_LOGIN_BUCKET,
+  SIGN_IN_BUCKET,
+} from './rate-limits.ts';
 
 /** A clock that only moves when told to; limits use nothing but its monotonic side. */
 function handClock() {
@@ -70,14 +78,76 @@ describe('register and login share one bucket per client address', () => {
     );
   });
 
-  it('forgets the least recently used of 4096 addresses, and only that one', () => {
+  it('forgets the least recently used of 4096 addresses that is not refused, and only that one', () => {
     const { clock } = handClock();
-    const buckets = createTokenBuckets({ capacity: 1, refillEveryMs: 5_000 }, clock);
-    for (let i = 0; i < 4_096; i += 1) buckets.take(`a${i}`);
-    expect(refusal(() => buckets.take('a0'))).toBe(5);
+    const buckets = createTokenBuckets({ capacity: 2, refillEveryMs: 5_000 }, clock);
+    for (let i = 0; i < 2; i += 1) buckets.take('refused');
+    for (let i = 0; i < 4_095; i += 1) buckets.take(`a${i}`);
     buckets.take('one more');
-    expect(refusal(() => buckets.take('a1'))).toBe(0);
+    // a0 was forgotten and is known again, which evicted a1.
+    for (const key of ['a0', 'a0', 'a2']) expect(refusal(() => buckets.take(key))).toBe(0);
+    for (const key of ['a0', 'a2', 'refused']) expect(refusal(() => buckets.take(key))).toBe(5);
+  });
+
+  it('keeps refusing an address, whatever 10,000 others do', () => {
+    const { clock } = handClock();
+    const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
+    for (let i = 0; i < 10; i += 1) buckets.take('a');
+    for (let i = 0; i < 10_000; i += 1) buckets.take(`b${i}`);
+    expect(refusal(() => buckets.take('a'))).toBe(5);
+  });
+
+  it('gives new addresses one bucket together while all 4096 are refused', () => {
+    const { clock, advance } = handClock();
+    const buckets = createTokenBuckets({ capacity: 2, refillEveryMs: 5_000 }, clock);
+    for (let i = 0; i < 4_096; i += 1) for (let taken = 0; taken < 2; taken += 1) buckets.take(`a${i}`);
+    expect(['x', 'y', 'z'].map((key) => refusal(() => buckets.take(key)))).toEqual([0, 0, 5]);
     expect(refusal(() => buckets.take('a0'))).toBe(5);
+    advance(5_000);
+    expect(['x', 'y', 'z'].map((key) => refusal(() => buckets.take(key)))).toEqual([0, 0, 0]);
+  });
+
+  it('never remembers more than 4096, and frees no refused address, whatever the order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(20), fc.nat(4_000)), { maxLength: 300 }), (requests) => {
+        const { clock, advance } = handClock();
+        const keys = new LimiterKeys<number>((untilMs, nowMs) => untilMs > nowMs, 5);
+        const until = new Map<number, number>();
+        for (const [key, pauseMs] of requests) {
+          advance(pauseMs);
+          const nowMs = clock.monotonicMs();
+          const known = keys.get(String(key), nowMs);
+          if ((until.get(key) ?? 0) > nowMs) expect(known).toBeGreaterThan(nowMs);
+          // Every other request ends in a refusal of ten seconds.
+          const untilMs = pauseMs % 2 === 0 ? nowMs + 10_000 : 0;
+          if (known !== undefined && known > nowMs) continue;
+          keys.set(String(key), untilMs, nowMs);
+          until.set(key, untilMs);
+        }
+      }),
+    );
+  });
+});
+
+describe('failed logins are limited per account name', () => {
+  it('passes 20 at once and then one a minute, and counts none that did not fail', () => {
+    const { clock, advance } = handClock();
+    const guesses = createLoginGuesses(FAILED_LOGIN_BUCKET, clock);
+    for (let i = 0; i < 50; i += 1) guesses.admit('a', false).spare();
+    for (let i = 0; i < 20; i += 1) guesses.admit('a', false);
+    expect(refusal(() => guesses.admit('a', false))).toBe(60);
+    expect(refusal(() => guesses.admit('b', false))).toBe(0);
+    advance(60_000);
+    expect(refusal(() => guesses.admit('a', false))).toBe(0);
+    expect(refusal(() => guesses.admit('a', false))).toBe(60);
+  });
+
+  it('passes known devices always, and what they do frees nothing for others', () => {
+    const { clock } = handClock();
+    const guesses = createLoginGuesses(FAILED_LOGIN_BUCKET, clock);
+    for (let i = 0; i < 20; i += 1) guesses.admit('a', true);
+    for (let i = 0; i < 20; i += 1) guesses.admit('a', true).spare();
+    expect(refusal(() => guesses.admit('a', false))).toBe(60);
   });
 });
 

@@ -1,10 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../platform/clock.ts';
-import { ApiError } from '../platform/errors.ts';
+import { type Limiter, LimiterKeys, rateLimited } from '../platform/limits.ts';
 import { createTally } from '../platform/tally.ts';
-
-/** Keys that one limiter remembers; the least recently used is forgotten first. */
-const MAX_KEYS = 4096;
 
 export interface BucketShape {
   /** Requests that may come at once. */
@@ -19,26 +15,75 @@ export const SIGN_IN_BUCKET: BucketShape = { capacity: 10, refillEveryMs: 5_000 
 /** Posting a measurement and changing the password: each a bucket per user. */
 export const PER_USER_BUCKET: BucketShape = { capacity: 5, refillEveryMs: 10_000 };
 
-/** Takes one request for a key, or refuses it. */
-export interface TokenBuckets {
-  /** @throws ApiError rate_limited with the whole seconds until the next request passes */
-  take(key: string): void;
+/** Failed logins of one account name, from wherever they come. */
+export const FAILED_LOGIN_BUCKET: BucketShape = { capacity: 20, refillEveryMs: 60_000 };
+
+/** The log says of one address once a minute that it tries to claim the instance. */
+export const CLAIM_LOG_BUCKET: BucketShape = { capacity: 1, refillEveryMs: 60_000 };
+
+export interface TokenBuckets extends Limiter {
+  /** Takes one request. @returns milliseconds until the next one passes, and takes nothing then; 0: taken */
+  tryTake(key: string): number;
+  /** Gives back what was taken: the request does not count after all. */
+  giveBack(key: string): void;
 }
 
 /**
  * Exact token buckets. A bucket is remembered as the instant at which it will be full again, which needs no rounding
  * and no timer; a key that was forgotten has a full bucket.
  */
-export function createTokenBuckets(shape: BucketShape, clock: Clock): TokenBuckets {
+export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): TokenBuckets {
   const { capacity, refillEveryMs } = shape;
-  const fullAtMs = new LRUCache<string, number>({ max: MAX_KEYS });
+  /** Milliseconds until one more request passes. */
+  const waitMs = (fullAtMs: number, nowMs: number): number =>
+    Math.max(fullAtMs, nowMs) - nowMs - (capacity - 1) * refillEveryMs;
+  const fullAt = new LimiterKeys<number>((fullAtMs, nowMs) => waitMs(fullAtMs, nowMs) > 0);
+
+  function tryTake(key: string): number {
+    const nowMs = clock.monotonicMs();
+    const fullAtMs = fullAt.get(key, nowMs) ?? nowMs;
+    const refusedForMs = waitMs(fullAtMs, nowMs);
+    if (refusedForMs > 0) return refusedForMs;
+    fullAt.set(key, Math.max(nowMs, fullAtMs) + refillEveryMs, nowMs);
+    return 0;
+  }
+
   return {
+    tryTake,
     take(key) {
+      const refusedForMs = tryTake(key);
+      if (refusedForMs > 0) throw rateLimited(refusedForMs);
+    },
+    giveBack(key) {
       const nowMs = clock.monotonicMs();
-      const nextFullAtMs = Math.max(nowMs, fullAtMs.get(key) ?? nowMs) + refillEveryMs;
-      const waitMs = nextFullAtMs - nowMs - capacity * refillEveryMs;
-      if (waitMs > 0) throw limited(waitMs);
-      fullAtMs.set(key, nextFullAtMs);
+      const fullAtMs = fullAt.get(key, nowMs);
+      if (fullAtMs !== undefined) fullAt.set(key, fullAtMs - refillEveryMs, nowMs);
+    },
+  };
+}
+
+/** One login whose password will be compared. */
+interface LoginAttempt {
+  /** It did not fail: the password was right, or it was not compared at all. */
+  spare(): void;
+}
+
+export interface LoginGuesses {
+  /** @throws ApiError rate_limited, unless the login comes from a device that the account knows */
+  admit(accountName: string, knownDevice: boolean): LoginAttempt;
+}
+
+/**
+ * Slows down guessing of one password from many addresses. Every login counts as failed until it is known to be right,
+ * so that logins running at once cannot exceed the limit together. Names that have no account are counted alike.
+ */
+export function createLoginGuesses(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): LoginGuesses {
+  const buckets = createTokenBuckets(shape, clock);
+  return {
+    admit(accountName, knownDevice) {
+      const refusedForMs = buckets.tryTake(accountName);
+      if (refusedForMs > 0 && !knownDevice) throw rateLimited(refusedForMs);
+      return { spare: () => refusedForMs === 0 && buckets.giveBack(accountName) };
     },
   };
 }
@@ -59,6 +104,13 @@ export const CLAIM_LIMITS: ClaimLimits = {
   inFlightTotal: 256,
 };
 
+/** What is remembered of an address. */
+interface Rejected {
+  count: number;
+  /** Of its last admitted attempt. */
+  lastMs: number;
+}
+
 /** One admitted attempt to claim the instance. */
 interface ClaimAttempt {
   /** The token was right: the address starts afresh. */
@@ -76,8 +128,10 @@ export interface ClaimLimiter {
  * Slows down guessing of the setup token. Every admitted attempt counts as rejected until it is known to be right, so
  * that attempts running beside each other cannot exceed the limit together.
  */
-export function createClaimLimiter(limits: ClaimLimits, clock: Clock): ClaimLimiter {
-  const rejected = new LRUCache<string, { count: number; lastMs: number }>({ max: MAX_KEYS });
+export function createClaimLimiter(limits: ClaimLimits, clock: Pick<Clock, 'monotonicMs'>): ClaimLimiter {
+  const pauseLeftMs = ({ count, lastMs }: Rejected, nowMs: number): number =>
+    count < limits.maxRejected ? 0 : Math.max(0, lastMs + limits.pauseMs - nowMs);
+  const rejected = new LimiterKeys<Rejected>((entry, nowMs) => pauseLeftMs(entry, nowMs) > 0);
   // Bounded by inFlightTotal.
   const inFlight = createTally();
 
@@ -85,12 +139,13 @@ export function createClaimLimiter(limits: ClaimLimits, clock: Clock): ClaimLimi
     admit(addressKey) {
       const nowMs = clock.monotonicMs();
       const running = inFlight.of(addressKey);
-      if (running >= limits.inFlightPerAddress || inFlight.total >= limits.inFlightTotal) throw limited(1);
-      const known = rejected.get(addressKey);
+      if (running >= limits.inFlightPerAddress || inFlight.total >= limits.inFlightTotal)
+        throw rateLimited(1);
+      const known = rejected.get(addressKey, nowMs);
+      const refusedForMs = known === undefined ? 0 : pauseLeftMs(known, nowMs);
+      if (refusedForMs > 0) throw rateLimited(refusedForMs);
       const expired = known === undefined || nowMs - known.lastMs >= limits.pauseMs;
-      const count = expired ? 0 : known.count;
-      if (!expired && count >= limits.maxRejected) throw limited(known.lastMs + limits.pauseMs - nowMs);
-      rejected.set(addressKey, { count: count + 1, lastMs: nowMs });
+      rejected.set(addressKey, { count: expired ? 1 : known.count + 1, lastMs: nowMs }, nowMs);
       return {
         accepted() {
           rejected.delete(addressKey);
@@ -99,8 +154,4 @@ export function createClaimLimiter(limits: ClaimLimits, clock: Clock): ClaimLimi
       };
     },
   };
-}
-
-function limited(waitMs: number): ApiError {
-  return new ApiError('rate_limited', { retryAfterSecs: Math.max(1, Math.ceil(waitMs / 1000)) });
 }

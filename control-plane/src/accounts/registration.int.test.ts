@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeDatabases, PASSWORD } from '../testing/index.ts';
+import { describeDatabases, PASSWORD, ROOMY_QUEUE } from '../testing/index.ts';
 import { HASH_COST } from './password-hasher.ts';
 import { type AccountsWorld, addInvite, openAccountsWorld, worldsOn } from './testing/world.ts';
 
@@ -97,7 +97,10 @@ describeDatabases('registration', ({ fresh: database }) => {
 
   it('uses an invite once however many come at once, and gives it back on a conflict', () =>
     withWorld(
-      { env: { REGISTRATION_MODE: 'invite_only' }, limits: { signIn: { capacity: 200, refillEveryMs: 1 } } },
+      {
+        env: { REGISTRATION_MODE: 'invite_only' },
+        limits: { signIn: { capacity: 200, refillEveryMs: 1 }, hashQueue: ROOMY_QUEUE },
+      },
       async (world) => {
         await addInvite(world, 'first');
         await register(world, { ...alice, invite_code: 'first' });
@@ -122,7 +125,7 @@ describeDatabases('registration', ({ fresh: database }) => {
     withWorld(
       {
         limits: {
-          hashQueue: { parallel: 1, waiting: 0 },
+          hashQueue: { parallel: 1, waiting: 0, knownOnly: 0, perAddress: 1 },
           hashCost: HASH_COST,
           signIn: { capacity: 200, refillEveryMs: 1 },
         },

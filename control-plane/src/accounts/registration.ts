@@ -15,13 +15,13 @@ export interface Registration {
    * @throws ApiError validation_failed, registration_closed, invalid_invite, rate_limited (hash queue), conflict; in
    * this order
    */
-  register(fields: Body<'auth.register'>): Promise<User>;
+  register(fields: Body<'auth.register'>, addressKey: string): Promise<User>;
 }
 
 export function createRegistration(platform: Platform, hasher: PasswordHasher): Registration {
   const { clock, database, random } = platform;
   return {
-    async register(fields) {
+    async register(fields, addressKey) {
       const account = checkNewAccount(fields);
       const mode = await loadRegistrationMode(database.db);
       if (mode === 'closed') throw new ApiError('registration_closed');
@@ -30,7 +30,7 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
       if (codeHash !== null && !(await isInviteRedeemable(database.db, codeHash, clock.nowMs()))) {
         throw new ApiError('invalid_invite');
       }
-      const passwordHash = await hasher.hash(account.password);
+      const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
       const userId = random.uuid();
       // Where it is refused, the rollback gives the invite its use back.
       return refusingTaken(

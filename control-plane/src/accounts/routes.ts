@@ -6,6 +6,7 @@ import type { EarlyRequest } from '../platform/http/contract.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { describeAccess } from './access-check.ts';
+import type { LoginOrigin } from './bearer-tokens.ts';
 import type { AccountsDeps } from './deps.ts';
 import { registerDevSessionRoutes } from './dev-session/routes.ts';
 import { registerInviteRoutes } from './invites/routes.ts';
@@ -35,14 +36,17 @@ export function registerAccountsRoutes(
 
   server.handle(
     'auth.register',
-    async ({ body }) => ({ status: 201, body: { user: await registration.register(body) } }),
+    async ({ addressKey, body }) => ({
+      status: 201,
+      body: { user: await registration.register(body, addressKey) },
+    }),
     limitSignIn,
   );
 
   server.handle(
     'auth.login',
     async (request) => {
-      const signedIn = await tokens.login(request.body, request.headers['user-agent']);
+      const signedIn = await tokens.login(request.body, originOf(request));
       return { status: 200, body: signedIn.response, headers: signInHeaders(signedIn, request) };
     },
     limitSignIn,
@@ -84,7 +88,7 @@ export function registerAccountsRoutes(
   server.handle(
     'setup.claim',
     async (request) => {
-      const signedIn = await setup.claim(request.body, request.headers['user-agent']);
+      const signedIn = await setup.claim(request.body, originOf(request));
       return { status: 201, body: signedIn.response, headers: signInHeaders(signedIn, request) };
     },
     { early: authorizeClaim },
@@ -125,6 +129,11 @@ export function registerAccountsRoutes(
     };
   });
 }
+
+const originOf = ({ addressKey, headers }: EarlyRequest<'auth.login' | 'setup.claim'>): LoginOrigin => ({
+  addressKey,
+  userAgent: headers['user-agent'],
+});
 
 function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;

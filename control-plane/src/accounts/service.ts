@@ -13,7 +13,9 @@ import {
   CLAIM_LIMITS,
   type ClaimLimiter,
   createClaimLimiter,
+  createLoginGuesses,
   createTokenBuckets,
+  FAILED_LOGIN_BUCKET,
   PER_USER_BUCKET,
   SIGN_IN_BUCKET,
   type TokenBuckets,
@@ -67,12 +69,13 @@ interface AccountsParts {
 export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts {
   const { clock, config, logger, random } = platform;
   const hasher = createPasswordHasher(random, deps.limits?.hashQueue, deps.limits?.hashCost);
+  const guesses = createLoginGuesses(deps.limits?.failedLogins ?? FAILED_LOGIN_BUCKET, clock);
   const versionGate = createVersionGate(config.accounts, logger);
   const signIn = createSignIn(platform, versionGate);
   const setupToken = createSetupToken(platform);
   const setup = createSetup(platform, deps, { hasher, signIn, setupToken });
   const devSessions = createDevSessions(platform, signIn);
-  const tokens = createBearerTokens(platform, { hasher, signIn, versionGate });
+  const tokens = createBearerTokens(platform, { guesses, hasher, signIn, versionGate });
 
   const perUser = deps.limits?.perUser ?? PER_USER_BUCKET;
 

@@ -4,6 +4,7 @@ import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { completeSetup, loadSetupCompletedAt } from '../settings/index.ts';
 import { checkNewAccount } from './account-fields.ts';
+import type { LoginOrigin } from './bearer-tokens.ts';
 import type { AccountsDeps } from './deps.ts';
 import type { PasswordHasher } from './password-hasher.ts';
 import { duplicateAccount } from './registration.ts';
@@ -25,7 +26,7 @@ export interface Setup {
    * Creates the first administrator, signed in. The token was checked before.
    * @throws ApiError validation_failed, setup_already_complete, rate_limited (hash queue), conflict; in this order
    */
-  claim(fields: Body<'setup.claim'>, userAgent: string | undefined): Promise<SignedIn>;
+  claim(fields: Body<'setup.claim'>, origin: LoginOrigin): Promise<SignedIn>;
   /** Notes that the wizard was finished or skipped; the first time counts. */
   complete(): Promise<SetupStatus>;
   /**
@@ -54,10 +55,10 @@ export function createSetup(
   return {
     status,
 
-    async claim(fields, userAgent) {
+    async claim(fields, { addressKey, userAgent }) {
       const account = checkNewAccount(fields);
       if (await adminExists(database.db)) throw new ApiError('setup_already_complete');
-      const passwordHash = await hasher.hash(account.password);
+      const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
       if (await isAccountTaken(database.db, account.email, account.username)) throw duplicateAccount();
       const userId = random.uuid();
       const signedIn = await refusingTaken(
@@ -85,7 +86,7 @@ export function createSetup(
       if (config.accounts.bootstrap === null) return;
       const account = checkBootstrap(config.accounts.bootstrap);
       if (await adminExists(database.db)) return;
-      const passwordHash = await hasher.hash(account.password);
+      const passwordHash = await hasher.hashOwn(account.password);
       const userId = random.uuid();
       const outcome = await database.transaction(async (tx) => {
         await database.advisoryLock(tx, 'admin_claim');

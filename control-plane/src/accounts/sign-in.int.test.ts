@@ -116,7 +116,10 @@ describeDatabases('signing in', ({ fresh: database }) => {
 
   it('answers 429 when the hash queue is full, for known and unknown emails alike', () =>
     withWorld(
-      { env: OPEN, limits: { hashQueue: { parallel: 1, waiting: 1 }, hashCost: HASH_COST } },
+      {
+        env: OPEN,
+        limits: { hashQueue: { parallel: 1, waiting: 1, knownOnly: 0, perAddress: 1 }, hashCost: HASH_COST },
+      },
       async (world) => {
         await world.register('alice');
         const emails = ['alice@example.org', 'nobody@example.org', 'alice@example.org', 'nobody@example.org'];

@@ -8,6 +8,7 @@ import { type Config, loadConfig } from '../platform/config.ts';
 import type { DatabaseTarget } from '../platform/database/index.ts';
 import { createLogger } from '../platform/logger.ts';
 import { ManualClock } from './manual-clock.ts';
+import { ROOMY_QUEUE } from './sign-in.ts';
 
 /** A seeded account with a token that never has to be logged in for. */
 export interface Person {
@@ -87,6 +88,8 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
     accountLimits: {
       signIn: { capacity: 10_000, refillEveryMs: 1 },
       perUser: { capacity: 10_000, refillEveryMs: 1 },
+      failedLogins: { capacity: 10_000, refillEveryMs: 1 },
+      hashQueue: ROOMY_QUEUE,
     },
     ...options.overrides,
   });

@@ -13,4 +13,12 @@ export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large-fleet.ts';
 export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
 export { addHost, addSession, type SessionFacts } from './sessions.ts';
-export { CHEAP_HASHES, FREE_SIGN_IN, OPEN_REGISTRATION, PASSWORD, signIn, signUp } from './sign-in.ts';
+export {
+  CHEAP_HASHES,
+  FREE_SIGN_IN,
+  OPEN_REGISTRATION,
+  PASSWORD,
+  ROOMY_QUEUE,
+  signIn,
+  signUp,
+} from './sign-in.ts';

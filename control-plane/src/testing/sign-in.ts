@@ -7,7 +7,15 @@ export const OPEN_REGISTRATION = { REGISTRATION_MODE: 'open' };
 export const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 const BOTTOMLESS = { capacity: 1_000_000, refillEveryMs: 1 };
 /** Account limits under which signing in and changing passwords is never slowed down. */
-export const FREE_SIGN_IN = { signIn: BOTTOMLESS, perUser: BOTTOMLESS, hashCost: CHEAP_HASHES };
+/** Many requests of one address may wait. */
+export const ROOMY_QUEUE = { parallel: 2, waiting: 1_000, knownOnly: 0, perAddress: 1_000 };
+export const FREE_SIGN_IN = {
+  signIn: BOTTOMLESS,
+  perUser: BOTTOMLESS,
+  failedLogins: BOTTOMLESS,
+  hashCost: CHEAP_HASHES,
+  hashQueue: ROOMY_QUEUE,
+};
 
 /** Makes an account with a password, and signs it in. */
 export async function signUp(app: TestApp, username: string, device_key?: string): Promise<Person> {

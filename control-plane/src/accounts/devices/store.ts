@@ -110,6 +110,25 @@ async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Prom
     .execute();
 }
 
+/**
+ * Whether an account has a device of this key that is not signed out: a token of it was not revoked. One that expired
+ * counts for as long as it is kept, since people sign in again because their token expired.
+ * @param email trimmed and lowercased
+ */
+export async function isSignedInDevice(db: Executor, email: string, deviceKey: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('users')
+    .innerJoin('devices', 'devices.user_id', 'users.id')
+    .innerJoin('auth_tokens', 'auth_tokens.device_id', 'devices.id')
+    .select('auth_tokens.id')
+    .where('users.email', '=', email)
+    .where('devices.device_key', '=', deviceKey)
+    .where('auth_tokens.revoked_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 const devicesOf = (db: Executor, userId: string) =>
   db
     .selectFrom('devices')

@@ -23,7 +23,7 @@ describeDatabases('invites', ({ fresh }) => {
     app = await createTestApp(await fresh(), {
       env: { REGISTRATION_MODE: 'invite_only', PUBLIC_BASE_URL: 'https://play.example.org/base//' },
       overrides: {
-        accountLimits: { ...FREE_SIGN_IN, hashQueue: { parallel: 2, waiting: 1_000 } },
+        accountLimits: FREE_SIGN_IN,
       },
     });
     admin = app.people.admin;

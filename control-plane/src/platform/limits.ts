@@ -1,0 +1,94 @@
+import type { Clock } from './clock.ts';
+import { ApiError } from './errors.ts';
+
+/** Keys that one limiter remembers. */
+const MAX_KEYS = 4096;
+
+/** @returns the refusal of a request that may come again after this time (milliseconds) */
+export function rateLimited(waitMs: number): ApiError {
+  return new ApiError('rate_limited', { retryAfterSecs: Math.max(1, Math.ceil(waitMs / 1000)) });
+}
+
+/**
+ * What a limiter remembers of its keys, bounded. A new key evicts the least recently used one that is not refused at
+ * present, so nobody clears a refusal by using thousands of other keys. Where all keys are refused, new ones share one
+ * entry. Source: docs/accounts.md, "Rate limits".
+ */
+export class LimiterKeys<Entry> {
+  readonly #isRefused: (entry: Entry, nowMs: number) => boolean;
+  readonly #max: number;
+  /** The least recently used key first. */
+  readonly #entries = new Map<string, Entry>();
+  #shared: Entry | undefined;
+
+  constructor(isRefused: (entry: Entry, nowMs: number) => boolean, max = MAX_KEYS) {
+    this.#isRefused = isRefused;
+    this.#max = max;
+  }
+
+  /** The entry that counts for the key; undefined for one that nothing is known of. Counts as a use of the key. */
+  get(key: string, nowMs: number): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return this.#evictable(nowMs) === null ? this.#shared : undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  set(key: string, entry: Entry, nowMs: number): void {
+    if (!this.#entries.has(key) && this.#entries.size >= this.#max) {
+      const evicted = this.#evictable(nowMs);
+      if (evicted === null || evicted === undefined) {
+        this.#shared = entry;
+        return;
+      }
+      this.#entries.delete(evicted);
+    }
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+  }
+
+  delete(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  /** The key that makes room for a new one; undefined: there is room; null: all keys are refused. */
+  #evictable(nowMs: number): string | undefined | null {
+    if (this.#entries.size < this.#max) return undefined;
+    for (const [key, entry] of this.#entries) if (!this.#isRefused(entry, nowMs)) return key;
+    return null;
+  }
+}
+
+/** Lets through at most `limit` requests of a key in any window of `windowMs`. */
+export interface WindowLimit {
+  limit: number;
+  windowMs: number;
+}
+
+/** Takes one request for a key, or refuses it. */
+export interface Limiter {
+  /** @throws ApiError rate_limited with the whole seconds until the next request passes */
+  take(key: string): void;
+}
+
+/** Remembers the instant of every request in the window, so that no window whatever has one too many. */
+export function createWindowLimiter(
+  { limit, windowMs }: WindowLimit,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Limiter {
+  const waitMs = (instants: readonly number[], nowMs: number): number =>
+    instants.length < limit ? 0 : Math.max(0, instants[0]! + windowMs - nowMs);
+  const keys = new LimiterKeys<number[]>((instants, nowMs) => waitMs(instants, nowMs) > 0);
+  return {
+    take(key) {
+      const nowMs = clock.monotonicMs();
+      const instants = keys.get(key, nowMs) ?? [];
+      const refusedForMs = waitMs(instants, nowMs);
+      if (refusedForMs > 0) throw rateLimited(refusedForMs);
+      instants.push(nowMs);
+      if (instants.length > limit) instants.shift();
+      keys.set(key, instants, nowMs);
+    },
+  };
+}
