@@ -4,6 +4,8 @@ import { passwordBreach } from './password-rule.ts';
 
 const MAX_EMAIL_CHARACTERS = 320;
 const MAX_USERNAME_CHARACTERS = 64;
+/** Control, format and line-separator characters: they are invisible, or change how a name around them is drawn. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /** What a new account is made of, in the form in which it is stored. */
 export interface NewAccount {
@@ -19,7 +21,7 @@ export function normaliseEmail(email: string): string {
 
 /**
  * Checks the fields of a new account in the order email, username, password.
- * @returns email trimmed and lowercased, username trimmed, password as it came
+ * @returns email trimmed and lowercased, username trimmed with single spaces, password as it came
  * @throws ApiError validation_failed at the first breach; the message names the field and holds no value
  */
 export function checkNewAccount(fields: NewAccount): NewAccount {
@@ -27,7 +29,10 @@ export function checkNewAccount(fields: NewAccount): NewAccount {
   if (!hasCodePoints(email, 1, MAX_EMAIL_CHARACTERS) || !email.includes('@')) {
     throw invalid(`email must contain @ and have at most ${MAX_EMAIL_CHARACTERS} characters`);
   }
-  const username = fields.username.trim();
+  if (INVISIBLE.test(fields.username)) {
+    throw invalid('username must hold no control, format or line-separator characters');
+  }
+  const username = fields.username.trim().replace(/\s+/gu, ' ');
   if (!hasCodePoints(username, 1, MAX_USERNAME_CHARACTERS)) {
     throw invalid(`username must have 1 to ${MAX_USERNAME_CHARACTERS} characters`);
   }

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { describeDatabases, PASSWORD, ROOMY_QUEUE } from '../testing/index.ts';
 import { HASH_COST } from './password-hasher.ts';
 import { type AccountsWorld, addInvite, openAccountsWorld, worldsOn } from './testing/world.ts';
@@ -65,6 +65,64 @@ describeDatabases('registration', ({ fresh: database }) => {
         (await register(world, { ...alice, email: 'x@example.org', username: 'Alice1' })).statusCode,
       ).toBe(201);
     }));
+
+  describe('usernames', () => {
+    const named = (world: AccountsWorld, username: string, email = `${crypto.randomUUID()}@example.org`) =>
+      register(world, { ...alice, email, username });
+
+    it.each([
+      ['a control character', 'ali\u0007ce'],
+      ['a line break', 'ali\nce'],
+      ['a tab', 'ali\tce'],
+      ['a zero-width space', 'ali\u200bce'],
+      ['a right-to-left override', 'ali\u202ece'],
+      ['a soft hyphen', 'ali\u00adce'],
+      ['a byte order mark', 'ali\ufeffce'],
+      ['a line separator', 'ali\u2028ce'],
+      ['a paragraph separator', 'ali\u2029ce'],
+      ['nothing but spaces', ' \u00a0 '],
+    ])('may not hold %s', (_, username) =>
+      withWorld({ env: OPEN }, async (world) => {
+        const answer = await named(world, username);
+        expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'validation_failed']);
+        expect(answer.json().error.message).toContain('username');
+      }),
+    );
+
+    it('have one space for each run of white space', () =>
+      withWorld({ env: OPEN }, async (world) => {
+        const answer = await named(world, '  Alice  \u00a0\u3000 Smith ');
+        expect(answer.json().user?.username).toBe('Alice Smith');
+      }));
+
+    it.each([
+      ['alice', 'Alice'],
+      ['alice', '\uff41lice'],
+      ['\u2167', 'viii'],
+      ['Stra\u00dfe', 'STRASSE'],
+      ['\u039f\u03b4\u03cc\u03c2', '\u039f\u0394\u038c\u03a3'],
+      ['caf\u00e9', 'cafe\u0301'],
+      ['Al  ice', 'al ice'],
+    ])('look equal, and the second is refused: %j and %j', (first, second) =>
+      withWorld({ env: OPEN }, async (world) => {
+        expect((await named(world, first)).statusCode).toBe(201);
+        const answer = await named(world, second);
+        expect([answer.statusCode, answer.json().error.code]).toEqual([409, 'conflict']);
+      }),
+    );
+
+    it('of twenty that look equal and come at once one gets the name', () =>
+      withWorld(
+        { env: OPEN, limits: { signIn: { capacity: 200, refillEveryMs: 1 }, hashQueue: ROOMY_QUEUE } },
+        async (world) => {
+          const forms = Array.from({ length: 20 }, (_, bits) =>
+            [...'alice'].map((sign, n) => ((bits >> n) & 1 ? sign.toUpperCase() : sign)).join(''),
+          );
+          const answers = await Promise.all(forms.map((form) => named(world, form)));
+          expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([201, ...Array(19).fill(409)]);
+        },
+      ));
+  });
 
   it('takes no role, and nothing else that is not declared', () =>
     withWorld({ env: OPEN }, async (world) => {

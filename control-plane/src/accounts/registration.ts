@@ -7,7 +7,7 @@ import { loadRegistrationMode } from '../settings/index.ts';
 import { checkNewAccount } from './account-fields.ts';
 import { isInviteRedeemable, redeemInvite } from './invites/store.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { insertAccount } from './store.ts';
+import { duplicateAccount, insertAccount } from './store.ts';
 
 /** Creates accounts for people who ask for one. */
 export interface Registration {
@@ -48,9 +48,4 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
       );
     },
   };
-}
-
-/** One answer for both, so that it does not say which of them is known. */
-export function duplicateAccount(): ApiError {
-  return new ApiError('conflict', { message: 'An account with this email or username exists.' });
 }

@@ -7,11 +7,11 @@ import { checkNewAccount } from './account-fields.ts';
 import type { LoginOrigin } from './bearer-tokens.ts';
 import type { AccountsDeps } from './deps.ts';
 import type { PasswordHasher } from './password-hasher.ts';
-import { duplicateAccount } from './registration.ts';
 import type { SetupToken } from './setup-token.ts';
 import type { SignedIn, SignIn } from './sign-in.ts';
 import {
   adminExists,
+  duplicateAccount,
   findAccountByEmail,
   insertAccount,
   isAccountTaken,

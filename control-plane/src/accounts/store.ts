@@ -1,11 +1,18 @@
 import {
   type Database,
   type Executor,
+  foldUsername,
   prepareForKeys,
   readTogether,
   type Tx,
 } from '../platform/database/index.ts';
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
+import { ApiError } from '../platform/errors.ts';
+
+/** One answer for both, so that it does not say which of them is known. */
+export function duplicateAccount(): ApiError {
+  return new ApiError('conflict', { message: 'An account with this email or username exists.' });
+}
 
 /** An account as sign-in needs it. */
 export type AccountRow = Pick<
@@ -65,23 +72,25 @@ export async function replacePassword(
   return result.numUpdatedRows > 0n;
 }
 
-/** Whether another account than the one with this email has the username. */
+/** Whether another account than the one with this email has the username, or one that looks equal. */
 export async function isUsernameTaken(db: Executor, username: string, email: string): Promise<boolean> {
   const row = await db
     .selectFrom('users')
     .select('id')
-    .where('username', '=', username)
+    .where('username_folded', '=', foldUsername(username))
     .where('email', '!=', email)
     .executeTakeFirst();
   return row !== undefined;
 }
 
-/** Whether an account has this email or this username. */
+/** Whether an account has this email, this username or one that looks equal. */
 export async function isAccountTaken(db: Executor, email: string, username: string): Promise<boolean> {
   const row = await db
     .selectFrom('users')
     .select('id')
-    .where((where) => where.or([where('email', '=', email), where('username', '=', username)]))
+    .where((where) =>
+      where.or([where('email', '=', email), where('username_folded', '=', foldUsername(username))]),
+    )
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -97,13 +106,25 @@ export async function adminExists(db: Executor): Promise<boolean> {
   return row !== undefined;
 }
 
-/** @throws on a duplicate email or username; the transaction is then over */
+/**
+ * The index over the folded names decides between accounts made at once. It lets pass a name that only accounts of
+ * earlier releases share, the first of which is gone; nobody makes such names any more, so looking is enough.
+ * @throws ApiError conflict, or on a duplicate email or username; the transaction is then over
+ */
 export async function insertAccount(
   tx: Tx,
   account: Pick<UsersTable, 'id' | 'email' | 'username' | 'password_hash' | 'role'> &
     Partial<Pick<UsersTable, 'ephemeral_expires_at'>>,
   nowMs: number,
 ): Promise<void> {
+  const username_folded = foldUsername(account.username);
+  const twin = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('username_folded', '=', username_folded)
+    .limit(1)
+    .executeTakeFirst();
+  if (twin !== undefined) throw duplicateAccount();
   await tx
     .insertInto('users')
     .values({
@@ -111,6 +132,7 @@ export async function insertAccount(
       max_concurrent_sessions: 3,
       ephemeral_expires_at: null,
       ...account,
+      username_folded,
       internal: 0,
       created_at: nowMs,
       updated_at: nowMs,

@@ -9,3 +9,4 @@ export { lockForRemoval, lockRows, type RowsToLock } from './row-locks.ts';
 export type { Schema } from './schema.ts';
 export { DamagedDatabase } from './sqlite-file.ts';
 export { insertStatement, statement } from './statements.ts';
+export { foldUsername } from './username-fold.ts';

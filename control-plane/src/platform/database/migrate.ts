@@ -16,6 +16,7 @@ import { sessionLifeMigration } from './migrations/0013-session-life.ts';
 import { sessionTopologyMigration } from './migrations/0014-session-topology.ts';
 import { sessionFloorMigration } from './migrations/0015-session-floor.ts';
 import { sessionTraceMigration } from './migrations/0016-session-trace.ts';
+import { usernamesMigration } from './migrations/0017-usernames.ts';
 import type { Schema } from './schema.ts';
 import type { SchemaStep } from './schema-step.ts';
 
@@ -36,6 +37,7 @@ const STEPS: readonly SchemaStep[] = [
   sessionTopologyMigration,
   sessionFloorMigration,
   sessionTraceMigration,
+  usernamesMigration,
 ];
 
 /**

@@ -1,3 +1,4 @@
+import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
 /** People, their devices and tokens, and what the instance as a whole remembers. */
@@ -15,6 +16,10 @@ export interface UsersTable {
   email: string;
   /** Trimmed; unique, case-sensitive. */
   username: string;
+  /** The username as its look-alikes have it too; unique together with `username_twin`. */
+  username_folded: string | null;
+  /** 0; above that for accounts of earlier releases, which let look-alikes be made. */
+  username_twin: Generated<number>;
   /** argon2id PHC string. */
   password_hash: string;
   role: 'user' | 'admin';
