@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type Sharp from 'sharp';
 
 /** An 8K picture and a little more. What claims to be larger is not decoded: a few bytes may claim anything. */
-const MAX_PIXELS = 8192 * 4608;
+export const MAX_PIXELS = 8192 * 4608;
 /** A picture thinner than this would grow past what WebP holds. */
 const MAX_HEIGHT_PER_WIDTH = 4;
 /** For one picture. Honest ones take a tenth of a second. */
@@ -29,6 +29,8 @@ function loadSharp(): Promise<typeof Sharp> {
 
 /** Makes small pictures of sniffed ones. */
 export interface Decoder {
+  /** Whether the picture's header claims more pixels than are decoded. Reads the header alone, and decodes nothing. */
+  isTooLarge(bytes: Uint8Array): Promise<boolean>;
   /**
    * @returns a WebP of exactly this width (pixels), upright and without metadata; null when the bytes cannot be decoded,
    * claim too many pixels, or are far too tall
@@ -56,5 +58,19 @@ export function createDecoder(): Decoder {
     }
   }
 
-  return { toWebp: (bytes, width, quality) => limit(toWebp, bytes, width, quality) };
+  async function isTooLarge(bytes: Uint8Array): Promise<boolean> {
+    const sharp = await loadSharp();
+    try {
+      const { width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata();
+      return width * height * pages > MAX_PIXELS;
+    } catch {
+      // A header that cannot be read claims nothing, and such a picture is never decoded.
+      return false;
+    }
+  }
+
+  return {
+    isTooLarge: (bytes) => limit(isTooLarge, bytes),
+    toWebp: (bytes, width, quality) => limit(toWebp, bytes, width, quality),
+  };
 }

@@ -9,7 +9,7 @@ import type { Secrets } from '../settings/index.ts';
 import { agrees, sniffPicture } from './asset.ts';
 import { createAvailability, requireProvider } from './availability.ts';
 import { createBlobStore } from './blobs.ts';
-import { createDecoder } from './decoder.ts';
+import { createDecoder, MAX_PIXELS } from './decoder.ts';
 import { type FetchedPicture, fetchPicture } from './fetch-picture.ts';
 import { createFetcher, type FetchPolicy, FetchRefused, PUBLIC_INTERNET } from './guarded-fetch.ts';
 import { createMatcher, type FoundArt } from './matching.ts';
@@ -100,7 +100,11 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
     const address = body[field]?.trim() ?? '';
     if (address === '') return null;
     try {
-      return await fetchPicture(fetcher, address, maxBytes);
+      const picture = await fetchPicture(fetcher, address, maxBytes);
+      if (await decoder.isTooLarge(picture.bytes)) {
+        throw new FetchRefused(`it has more than the ${MAX_PIXELS} pixels that are taken`);
+      }
+      return picture;
     } catch (error) {
       if (error instanceof FetchRefused)
         throw invalid(`${field}: the picture cannot be fetched: ${error.message}`);
@@ -223,6 +227,9 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
       if (sniffed === null) throw invalid('The body is no JPEG, PNG or WebP.');
       if (!agrees(mediaType, sniffed)) {
         throw invalid(`Content-Type: the body is ${sniffed.type}, and something else is declared`);
+      }
+      if (await decoder.isTooLarge(bytes)) {
+        throw invalid(`The picture has more than the ${MAX_PIXELS} pixels that are taken.`);
       }
       await requireApp(appId);
       const row = await recorder.write(appId, { [crop]: { bytes, sniffed } }, ownRecord);

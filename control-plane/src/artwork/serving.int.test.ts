@@ -181,6 +181,7 @@ describe('sizes', () => {
     waiting = [];
     decoded = 0;
     return {
+      isTooLarge: async () => false,
       toWebp: (bytes, width) =>
         new Promise((resolve) => {
           decoded += 1;

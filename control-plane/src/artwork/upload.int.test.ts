@@ -50,6 +50,24 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   const blobFile = (asset: string) => join(app.dir, 'artwork', asset.slice(0, 2), asset);
 
   describe('upload', () => {
+    it.each([
+      ['20,000 × 20,000', claimingPng(20_000, 20_000)],
+      ['one pixel more than is decoded', claimingPng(8192, 4609)],
+      ['as many as a PNG can', claimingPng(0x7fffffff, 0x7fffffff)],
+    ])('refuses a PNG that claims %s, and stores nothing', async (_, bytes) => {
+      const other = await addApp(`Bomb ${_}`);
+      const answer = await upload(bytes, 'image/png', { id: other });
+      expect([answer.status, answer.body.error?.code]).toEqual([400, 'validation_failed']);
+      expect(answer.body.error.message).toMatch(/pixels/);
+      const { body } = await admin('GET', `/v1/admin/apps/${other}/artwork`);
+      expect(body.artwork).toBeNull();
+    });
+
+    it('takes a PNG with as many pixels as are decoded', async () => {
+      const other = await addApp('Largest');
+      expect((await upload(png(8192, 4608), 'image/png', { id: other })).status).toBe(200);
+    });
+
     it('stores the bytes as they are, locks the record and shows the picture in the app list', async () => {
       const bytes = png(20, 30, 1);
       const asset = nameOf(bytes, 'png');
