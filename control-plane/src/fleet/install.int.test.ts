@@ -182,6 +182,34 @@ describe('what the line fetches', () => {
     ]).toEqual([200, 'application/gzip', '10', 'an archive']);
   });
 
+  test('an address gets ten archives an hour, and the script however often it asks', async () => {
+    const target = { dialect: 'sqlite' as const, file: path.join(folder, 'hour.db') };
+    const shop = await createTestApp(target, {
+      env: { SERVICE_TRUSTED_PROXIES: '127.0.0.1' },
+      overrides: { installDir: path.join(folder, 'install') },
+    });
+    const get = (file: string, from = '192.0.2.1', method = 'GET') =>
+      shop.call(null, method, `/install/${file}`, { headers: { 'x-forwarded-for': from } });
+    try {
+      for (let n = 0; n < 20; n += 1) {
+        expect((await get('agent.sh')).status).toBe(200);
+        expect((await get('agent-linux-x64.tgz', '192.0.2.1', 'HEAD')).status).toBe(200);
+      }
+      for (let n = 0; n < 10; n += 1) expect((await get('agent-linux-x64.tgz')).status).toBe(200);
+      const refused = await get('agent-linux-x64.tgz');
+      expect([refused.status, refused.body?.error.code, refused.headers['retry-after']]).toEqual([
+        429,
+        'rate_limited',
+        '3600',
+      ]);
+      expect((await get('agent-linux-x64.tgz', '192.0.2.2')).status).toBe(200);
+      await shop.clock.advance(3_600_000);
+      expect((await get('agent-linux-x64.tgz')).status).toBe(200);
+    } finally {
+      await shop.close();
+    }
+  });
+
   test('a HEAD tells the same without the bytes', async () => {
     const answer = await ask('HEAD', '/install/agent-linux-x64.tgz');
     expect([answer.status, answer.headers['content-length'], answer.text]).toEqual([200, '10', '']);

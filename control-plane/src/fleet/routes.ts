@@ -90,14 +90,22 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
   });
 
   for (const [id, name] of INSTALL_FILES) {
-    server.handle(id, async () => {
-      const { content, bytes } = await fleet.installFile(name);
-      return {
-        status: 200,
-        raw: content,
-        headers: { 'content-length': String(bytes), 'cache-control': 'no-cache' },
-      };
-    });
+    server.handle(
+      id,
+      async ({ raw }) => {
+        const { content, bytes } = await fleet.installFile(name, raw.method !== 'HEAD');
+        return {
+          status: 200,
+          raw: content,
+          headers: { 'content-length': String(bytes), 'cache-control': 'no-cache' },
+        };
+      },
+      {
+        early({ addressKey, raw }) {
+          if (id === 'install.archive' && raw.method !== 'HEAD') fleet.archiveLimiter.take(addressKey);
+        },
+      },
+    );
   }
 
   const admissions = new WeakMap<FastifyRequest, Admission>();

@@ -1,4 +1,5 @@
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
+import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';
 import { ConsoleAdmin } from './console/admin.ts';
@@ -6,7 +7,7 @@ import { type ConsoleSessions, ConsoleStarter } from './console/starter.ts';
 import { authenticateNode, type NodeCaller, nodeSecretCheck } from './credentials.ts';
 import { HostAdmin } from './host-admin.ts';
 import type { PinnedCertificate } from './install-command.ts';
-import { type InstallFile, openInstallFile } from './install-files.ts';
+import { ARCHIVE_LIMIT, type InstallFile, openInstallFile } from './install-files.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './limits.ts';
 import { AgentLinks } from './links.ts';
 import { SettingsAdmin } from './settings-admin.ts';
@@ -31,7 +32,9 @@ export interface FleetService {
   readonly settings: SettingsAdmin;
   readonly console: ConsoleAdmin;
   readonly tokens: TokenAdmin;
-  installFile(name: InstallFile): ReturnType<typeof openInstallFile>;
+  installFile(name: InstallFile, withContent: boolean): ReturnType<typeof openInstallFile>;
+  /** Takes one download of the archive by an address, or refuses it. */
+  readonly archiveLimiter: Limiter;
   /** Starts what displays beside hosts show, until it is closed: before the sessions are. */
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
   /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
@@ -59,7 +62,9 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     settings: new SettingsAdmin(platform, links),
     console: new ConsoleAdmin(platform, links),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
-    installFile: (name) => openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name),
+    installFile: (name, withContent) =>
+      openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, platform.clock),
+    archiveLimiter: createWindowLimiter(ARCHIVE_LIMIT, platform.clock),
     authenticateNode: (headers) => authenticateNode(checkSecret, headers),
     start: () => links.start(),
     startConsoles: (sessions) => new ConsoleStarter(platform, links, sessions),

@@ -340,9 +340,10 @@ export const fleetOperations = {
     path: '/install/agent-linux-x64.tgz',
     auth: 'public',
     summary: 'The agent, packed for other hosts',
-    description: 'Node, the agent and its native modules for Linux on x86-64. It holds no secret.',
+    description:
+      'Node, the agent and its native modules for Linux on x86-64. It holds no secret. It is sent at 8 MiB a second at most.',
     responses: { 200: z.string().describe('The archive.') },
-    refusals: { not_found: NO_AGENT },
+    refusals: { rate_limited: 'This address fetched it ten times within an hour.', not_found: NO_AGENT },
     contentType: 'application/gzip',
     example: {},
   }),
