@@ -130,7 +130,11 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     registerSettingsRoutes(server, { settings, secrets });
     registerFleetRoutes(server, fleet);
     registerActivityRoutes(server, activity);
-    registerSessionsRoutes(server, sessions, { config, authenticate: accounts.authenticate });
+    registerSessionsRoutes(server, sessions, {
+      config,
+      clock,
+      authenticate: accounts.authenticate,
+    });
     registerSignalingRoutes(server, signaling);
     registerStorageRoutes(server, platform);
     await registerReference(server);

@@ -21,7 +21,7 @@ export interface AccountsDeps {
   /** What an account may use by rows of its own, by app name. */
   listEntitlementsOfUser(userId: string): Promise<Entitlement[]>;
   /** Asks for the end of sessions, for a reason that they keep. Best effort: what fails is logged. */
-  stopSessions(ids: readonly string[], reason: 'device_revoked'): Promise<void>;
+  stopSessions(ids: readonly string[], reason: 'device_revoked' | 'account_disabled'): Promise<void>;
   /** null: TLS is off. */
   certificate(): CertificateInForce | null;
   /** Left out: what people meet. Tests that are not about limits raise them, and hash at less cost. */

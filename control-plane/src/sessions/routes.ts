@@ -1,18 +1,23 @@
 import type { Signaling } from '@footlight/protocol/rest';
+import { type Clock, MINUTE_MS } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { instant } from '../platform/database/index.ts';
 import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';
 import { bearerToken, takeOver } from '../platform/http/request.ts';
 import type { Server } from '../platform/http/server.ts';
+import { createWindowLimiter, type WindowLimit } from '../platform/limits.ts';
 import type { MintedToken } from '../signaling/index.ts';
 import type { Sessions } from './service.ts';
 import { signalingUrl } from './signaling-url.ts';
+
+/** A page asks for one each time it connects; each costs a row until it expires. */
+const TICKETS_PER_USER: WindowLimit = { limit: 300, windowMs: MINUTE_MS };
 
 /** @param authenticate looks a bearer token up again, for streams that outlive their request */
 export function registerSessionsRoutes(
   server: Server,
   sessions: Sessions,
-  deps: { config: Config; authenticate: Authenticate },
+  deps: { config: Config; clock: Clock; authenticate: Authenticate },
 ): void {
   const signaling = (
     request: Pick<EarlyRequest<'sessions.launch'>, 'headers' | 'overTls'>,
@@ -44,10 +49,15 @@ export function registerSessionsRoutes(
     return { status: ended ? 200 : 202, body: { session } };
   });
 
-  server.handle('sessions.signalingToken', async (request) => {
-    const token = await sessions.mintToken(request.caller, request.params.id);
-    return { status: 201, body: { signaling: signaling(request, token) } };
-  });
+  const tickets = createWindowLimiter(TICKETS_PER_USER, deps.clock);
+  server.handle(
+    'sessions.signalingToken',
+    async (request) => {
+      const token = await sessions.mintToken(request.caller, request.params.id);
+      return { status: 201, body: { signaling: signaling(request, token) } };
+    },
+    { early: ({ caller }) => tickets.take(caller.userId) },
+  );
 
   server.handle('sessions.events', async ({ caller, params, headers, reply }) => {
     await sessions.read(caller, params.id);

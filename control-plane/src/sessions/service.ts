@@ -81,7 +81,7 @@ export interface Sessions extends SessionDirectory {
 }
 
 /** Why the control plane asks for the end of a session. */
-type StopReason = 'user_requested' | 'device_revoked';
+type StopReason = 'user_requested' | 'device_revoked' | 'account_disabled';
 
 const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
 const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([

@@ -363,6 +363,7 @@ export const sessionOperations = {
     params: idParams,
     responses: { 201: z.object({ signaling }) },
     refusals: {
+      rate_limited: 'The caller asked for 300 tokens within a minute.',
       forbidden:
         'There is no such session among those of the caller; administrators join their own only, too.',
       not_found: GONE,

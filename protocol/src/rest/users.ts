@@ -38,7 +38,15 @@ const updateBody = tolerantBody({
   disabled: z
     .boolean()
     .nullish()
-    .describe('Whether the account is shut; null leaves it. Running sessions go on either way.'),
+    .describe(
+      'Whether the account is shut; null leaves it. Running sessions go on unless `end_sessions` is true.',
+    ),
+  end_sessions: z
+    .boolean()
+    .nullish()
+    .describe(
+      'With `disabled` true: the sessions of the account are asked to stop after the change, best effort. Elsewhere it says nothing.',
+    ),
   max_concurrent_sessions: int32(0)
     .nullish()
     .describe('The new number of sessions at once; null leaves it. What runs above it goes on.'),

@@ -7,12 +7,12 @@ import type { AccountsDeps } from '../deps.ts';
 import { takesLastAdmin } from './last-admin.ts';
 import { toAdminUser } from './record.ts';
 import { removeUser } from './removal.ts';
-import { countOtherAdmins, findUser, listUsers, lockUser, updateUser } from './store.ts';
+import { countOtherAdmins, findUser, listActiveSessions, listUsers, lockUser, updateUser } from './store.ts';
 
 /** What administrators do with accounts. */
 export interface Users {
   list(query: Query<'users.list'>): Promise<{ items: AdminUser[]; next_cursor: string | null }>;
-  /** All fields or none. @throws ApiError 404; 409 when no enabled administrator would be left */
+  /** All fields or none; what `end_sessions` asks for follows, best effort. @throws ApiError 404; 409 when no enabled administrator would be left */
   update(actor: Caller, id: string, body: Body<'users.update'>): Promise<AdminUser>;
   /** @throws ApiError 409 own account, 404, 409 last enabled administrator, 409 a session has not ended; in this order */
   remove(actor: Caller, id: string): Promise<void>;
@@ -20,7 +20,10 @@ export interface Users {
   entitlements(id: string): Promise<Entitlement[]>;
 }
 
-export function createUsers(platform: Platform, deps: Pick<AccountsDeps, 'listEntitlementsOfUser'>): Users {
+export function createUsers(
+  platform: Platform,
+  deps: Pick<AccountsDeps, 'listEntitlementsOfUser' | 'stopSessions'>,
+): Users {
   const { activity, clock, database } = platform;
 
   const audit = (actor: Caller, targetId: string, action: string, details: Record<string, unknown> = {}) =>
@@ -33,8 +36,8 @@ export function createUsers(platform: Platform, deps: Pick<AccountsDeps, 'listEn
     },
 
     async update(actor, id, body) {
-      const { role, disabled, max_concurrent_sessions } = body;
-      const user = await database.transaction(async (tx) => {
+      const { role, disabled, end_sessions, max_concurrent_sessions } = body;
+      const { user, ending } = await database.transaction(async (tx) => {
         await database.advisoryLock(tx, 'last_admin');
         const before = await lockUser(database, tx, id);
         if (before === undefined) throw unknownUser();
@@ -52,13 +55,15 @@ export function createUsers(platform: Platform, deps: Pick<AccountsDeps, 'listEn
         if (Object.keys(columns).length > 0) await updateUser(tx, id, { ...columns, updated_at: nowMs });
         const row = await findUser(tx, id);
         if (row === undefined) throw unknownUser();
-        return toAdminUser(row);
+        const ending = disabled && end_sessions ? await listActiveSessions(tx, id) : [];
+        return { user: toAdminUser(row), ending };
       });
       if (role) await audit(actor, id, 'user.role_changed', { role });
       if (typeof disabled === 'boolean') await audit(actor, id, disabled ? 'user.disabled' : 'user.enabled');
       if (typeof max_concurrent_sessions === 'number') {
         await audit(actor, id, 'user.quota_changed', { max_concurrent_sessions });
       }
+      if (ending.length > 0) await deps.stopSessions(ending, 'account_disabled');
       return user;
     },
 

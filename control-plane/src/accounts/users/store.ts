@@ -99,6 +99,19 @@ export async function countOtherAdmins(tx: Tx, id: string): Promise<number> {
   return row.count;
 }
 
+/** Sessions of the account that have not ended. */
+export async function listActiveSessions(tx: Tx, userId: string): Promise<string[]> {
+  const rows = await tx
+    .selectFrom('sessions')
+    .select('id')
+    .where('user_id', '=', userId)
+    .where('state', 'in', ACTIVE)
+    .orderBy('created_at')
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 export async function hasActiveSession(tx: Tx, userId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('sessions')

@@ -140,6 +140,62 @@ describeDatabases('sessions', (databases) => {
     expect((await world.session(other.id)).state).toBe('running');
   });
 
+  describe('of an account that is disabled', () => {
+    test('are stopped with end_sessions, whatever their state, and other people’s are not', async () => {
+      const agent = await world.host('hosta');
+      const { admin, alice, bob } = world.people;
+      const mine = [
+        await world.running(alice, await world.app()),
+        await world.running(alice, await world.app()),
+      ];
+      const others = await world.running(bob, await world.app());
+      const answer = await world.call(admin, 'PATCH', `/v1/users/${alice.id}`, {
+        body: { disabled: true, end_sessions: true },
+      });
+      expect([answer.status, answer.body.user?.disabled]).toEqual([200, true]);
+      for (const session of mine)
+        expect(await world.until(session.id, 'stopped')).toMatchObject({ end_reason: 'account_disabled' });
+      const stops = agent.commands.filter((command) => command.type === 'session_stop');
+      expect(stops.map((command) => command.reason)).toEqual(['account_disabled', 'account_disabled']);
+      expect((await world.session(others.id)).state).toBe('running');
+    });
+
+    test.each([
+      ['without end_sessions', { disabled: true }],
+      ['with end_sessions: false', { disabled: true, end_sessions: false }],
+      ['with end_sessions: null', { disabled: true, end_sessions: null }],
+      ['where it is not disabled by the same request', { end_sessions: true }],
+      ['where it is enabled', { disabled: false, end_sessions: true }],
+    ])('go on %s', async (_, body) => {
+      await world.host('hosta');
+      const { admin, alice } = world.people;
+      const session = await world.running(alice, await world.app());
+      const answer = await world.call(admin, 'PATCH', `/v1/users/${alice.id}`, { body });
+      expect(answer.status).toBe(200);
+      expect((await world.session(session.id)).state).toBe('running');
+    });
+
+    test('end_sessions is true or false', async () => {
+      const { admin, alice } = world.people;
+      const answer = await world.call(admin, 'PATCH', `/v1/users/${alice.id}`, {
+        body: { disabled: true, end_sessions: 'yes' },
+      });
+      expect([answer.status, answer.body.error?.code]).toEqual([400, 'validation_failed']);
+    });
+
+    test('is disabled although a host cannot be told to stop', async () => {
+      const agent = await world.host('hosta');
+      const { admin, alice } = world.people;
+      const session = await world.running(alice, await world.app());
+      await agent.drop();
+      const answer = await world.call(admin, 'PATCH', `/v1/users/${alice.id}`, {
+        body: { disabled: true, end_sessions: true },
+      });
+      expect([answer.status, answer.body.user?.disabled]).toEqual([200, true]);
+      expect((await world.session(session.id)).state).toBe('stopping');
+    });
+  });
+
   describe('who may', () => {
     const operations = [
       ['GET', ''],
@@ -190,6 +246,31 @@ describeDatabases('sessions', (databases) => {
       expect(first.body.signaling.token).not.toBe(body.signaling.token);
       const expires = Date.parse(first.body.signaling.expires_at);
       expect(expires).toBe(world.clock.nowMs() + 60_000);
+    });
+
+    test('300 a minute to one person, and another is not slowed', async () => {
+      await world.host('hosta');
+      const { body } = await world.launch(world.people.alice, await world.app());
+      const path = `/v1/sessions/${body.session.id}/signaling-token`;
+      const ask = async (count: number) => {
+        const statuses: number[] = [];
+        for (let n = 0; n < count; n += 1)
+          statuses.push((await world.call(world.people.alice, 'POST', path)).status);
+        return statuses;
+      };
+      expect(new Set(await ask(300))).toEqual(new Set([201]));
+      const refused = await world.call(world.people.alice, 'POST', path);
+      expect([refused.status, refused.body.error?.code, refused.headers['retry-after']]).toEqual([
+        429,
+        'rate_limited',
+        '60',
+      ]);
+      expect((await world.call(world.people.bob, 'POST', path)).status).toBe(403);
+      await world.clock.advance(59_999);
+      expect(await ask(1)).toEqual([429]);
+      await world.clock.advance(1);
+      expect(new Set(await ask(300))).toEqual(new Set([201]));
+      expect(await ask(1)).toEqual([429]);
     });
 
     test('409 once it is stopping', async () => {

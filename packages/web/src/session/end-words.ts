@@ -21,6 +21,7 @@ const BY_REASON: Record<string, EndWords> = {
   host_draining: { sentence: 'An administrator took the machine out of service.', calm: true },
   agent_shutdown: { sentence: 'The machine was shut down.', calm: true },
   orphaned: { sentence: 'The machine lost touch with the server for too long.', calm: false },
+  account_disabled: { sentence: 'Your account was disabled.', calm: true },
   device_revoked: { sentence: 'This device was signed out.', calm: true },
   peer_gone: { sentence: 'The connection to this browser was lost for too long.', calm: false },
   start_timed_out: { sentence: 'The app took too long to start.', calm: false },

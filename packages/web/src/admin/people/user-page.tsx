@@ -1,11 +1,13 @@
 import type { AdminUser } from '@footlight/protocol/rest';
-import { Button, NativeSelect, NumberInput, Switch } from '@mantine/core';
+import { Button, Checkbox, NativeSelect, NumberInput, Switch } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
 import { readUser } from '../../api/auth-store.ts';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
@@ -77,14 +79,22 @@ function LoadedUser({ user }: { user: AdminUser }) {
   );
 }
 
+interface RightsValues {
+  role: string;
+  enabled: boolean;
+  max_concurrent_sessions: number | string;
+}
+
 function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   const queryClient = useQueryClient();
-  const form = useForm({
+  /** What is to be saved once the person has confirmed that it disables the account; null: nothing is asked. */
+  const [asked, setAsked] = useState<RightsValues | null>(null);
+  const form = useForm<RightsValues>({
     mode: 'uncontrolled',
     initialValues: {
-      role: user.role as string,
+      role: user.role,
       enabled: !user.disabled,
-      max_concurrent_sessions: user.max_concurrent_sessions as number | string,
+      max_concurrent_sessions: user.max_concurrent_sessions,
     },
     validate: {
       max_concurrent_sessions: (value) =>
@@ -94,7 +104,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
     },
   });
   const save = useMutation({
-    mutationFn: (values: { role: string; enabled: boolean; max_concurrent_sessions: number | string }) => {
+    mutationFn: ({ values, endSessions }: { values: RightsValues; endSessions: boolean }) => {
       const wanted = {
         role: values.role as AdminUser['role'],
         disabled: !values.enabled,
@@ -104,17 +114,36 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
       const changes = Object.fromEntries(
         Object.entries(wanted).filter(([key, value]) => user[key as keyof typeof wanted] !== value),
       );
-      return call('users.update', { params: { id: user.id }, body: changes });
+      return call('users.update', {
+        params: { id: user.id },
+        body: endSessions ? { ...changes, end_sessions: true } : changes,
+      });
     },
     onSuccess: (answer) => {
+      setAsked(null);
       queryClient.setQueryData(keys.user(user.id), answer.user);
       notifications.show({ message: `${answer.user.username} was saved`, autoClose: 4000 });
       return queryClient.invalidateQueries({ queryKey: keys.users });
     },
   });
+  const submit = (values: RightsValues) => {
+    if (!values.enabled && !user.disabled) setAsked(values);
+    else save.mutate({ values, endSessions: false });
+  };
   return (
-    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-      {save.isError && <Problem error={save.error} />}
+    <form className={styles.form} onSubmit={form.onSubmit(submit)} noValidate>
+      {save.isError && asked === null && <Problem error={save.error} />}
+      <DisableUser
+        user={user}
+        opened={asked !== null}
+        pending={save.isPending}
+        error={save.error}
+        onConfirm={(endSessions) => asked !== null && save.mutate({ values: asked, endSessions })}
+        onClose={() => {
+          setAsked(null);
+          save.reset();
+        }}
+      />
       <div className={styles.pair}>
         <NativeSelect
           label="Role"
@@ -133,7 +162,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         />
       </div>
       <Switch
-        label="Enabled: may sign in. Sessions that run go on when this is switched off"
+        label="Enabled: may sign in"
         key={form.key('enabled')}
         {...form.getInputProps('enabled', { type: 'checkbox' })}
       />
@@ -143,6 +172,43 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** Asks before an account is disabled, and whether what it runs ends as well. */
+export function DisableUser(props: {
+  user: AdminUser;
+  opened: boolean;
+  pending: boolean;
+  error: unknown;
+  onConfirm: (endSessions: boolean) => void;
+  onClose: () => void;
+}) {
+  const { user } = props;
+  const count = user.active_session_count;
+  const [endSessions, setEndSessions] = useState(false);
+  return (
+    <ConfirmDialog
+      opened={props.opened}
+      title={`Disable ${user.username}?`}
+      act={
+        endSessions && count > 0 ? `Disable and end ${countWords(count, 'session')}` : 'Disable the account'
+      }
+      pending={props.pending}
+      error={props.error}
+      onConfirm={() => props.onConfirm(endSessions && count > 0)}
+      onClose={props.onClose}
+    >
+      <p>They are signed out everywhere and cannot sign in until the account is enabled again.</p>
+      {count > 0 && (
+        <Checkbox
+          label={`End ${count === 1 ? 'the session that runs' : `the ${countWords(count, 'session')} that run`} now`}
+          description="Left unchecked, what runs goes on until it is stopped."
+          checked={endSessions}
+          onChange={(event) => setEndSessions(event.currentTarget.checked)}
+        />
+      )}
+    </ConfirmDialog>
   );
 }
 
