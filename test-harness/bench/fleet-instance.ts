@@ -105,7 +105,13 @@ async function startControl(
   const program = startProgram(
     'control-plane',
     [],
-    { ...env, CONTROL_PORT: String(port), LISTEN_ADDR: `127.0.0.1:${port}` },
+    {
+      ...env,
+      CONTROL_PORT: String(port),
+      LISTEN_ADDR: `127.0.0.1:${port}`,
+      // All hosts of the bench dial from one address.
+      SERVICE_CONNECTIONS_PER_ADDRESS: '0',
+    },
     path.join(directory, 'log'),
     CORES.server,
   );

@@ -20,6 +20,7 @@ const overTls: RequestFacts = {
   overTls: true,
   forwardedProtoHeader: undefined,
   forwardedHeader: undefined,
+  proxyAdvice: undefined,
 };
 
 async function certify(options: { fromMs: number; toMs: number; cn?: string }): Promise<CertificateInForce> {

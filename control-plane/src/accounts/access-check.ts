@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import type { AccessCheck, CertificateInfo } from '@footlight/protocol/rest';
 import ipaddr from 'ipaddr.js';
 import { DAY_MS } from '../platform/clock.ts';
+import { trustLine } from '../platform/http/client-address.ts';
 import { forwardedProtoOf } from '../platform/http/forwarded.ts';
 import { isLoopbackHost, judgeOrigin, normaliseOrigin } from '../platform/http/origins.ts';
 import type { OriginsInForce } from '../settings/index.ts';
@@ -19,6 +20,8 @@ export interface RequestFacts {
   overTls: boolean;
   forwardedProtoHeader: string | undefined;
   forwardedHeader: string | undefined;
+  /** What to set where the request came through a proxy that is not trusted. */
+  proxyAdvice: string | undefined;
 }
 
 /**
@@ -40,10 +43,19 @@ export function describeAccess(
       ...(forwardedProto !== undefined && { forwarded_proto: shown(forwardedProto) }),
       tls_terminated_upstream: forwardedProto !== undefined,
       secure_context: isSecureContext(request, forwardedProto),
+      ...(request.proxyAdvice !== undefined && { advice: request.proxyAdvice }),
     },
     certificate: describeCertificate(request, forwardedProto !== undefined, certificate, nowMs),
     origins: describeOrigins(request, origins),
   };
+}
+
+/**
+ * What to do about a proxy whose X-Forwarded-For is not read. Pure.
+ * @param peer the address that the proxy dials from
+ */
+export function trustAdvice(trustedProxies: readonly string[], peer: string): string {
+  return `This request came through ${peer}, which names its clients in X-Forwarded-For and is no trusted proxy. Everybody behind it shares one limit for signing in. If it is your proxy, set ${trustLine(trustedProxies, peer)} and restart the service.`;
 }
 
 function shown(text: string): string {

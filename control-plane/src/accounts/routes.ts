@@ -5,7 +5,7 @@ import { ApiError } from '../platform/errors.ts';
 import type { EarlyRequest } from '../platform/http/contract.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
-import { describeAccess } from './access-check.ts';
+import { describeAccess, trustAdvice } from './access-check.ts';
 import type { LoginOrigin } from './bearer-tokens.ts';
 import type { AccountsDeps } from './deps.ts';
 import { registerDevSessionRoutes } from './dev-session/routes.ts';
@@ -16,6 +16,8 @@ import { createSignInHeaders, isSecure } from './sign-in-headers.ts';
 import { clearedPageCookie, pageCookie } from './tokens.ts';
 import { registerUserRoutes } from './users/routes.ts';
 
+const CLAIMED = 201;
+
 /** Registers the operations of sign-in, set-up and access, and those of the parts with folders of their own. */
 export function registerAccountsRoutes(
   server: Server,
@@ -24,7 +26,7 @@ export function registerAccountsRoutes(
   deps: Pick<AccountsDeps, 'settings' | 'certificate'>,
 ): void {
   const { clock, logger } = platform;
-  const { claimLimiter, registration, setup, setupToken, signInBuckets, tokens } = accounts.parts;
+  const { claimLimiter, claimLog, registration, setup, setupToken, signInBuckets, tokens } = accounts.parts;
 
   const signInHeaders = createSignInHeaders(clock);
   registerMeRoutes(server, accounts);
@@ -69,11 +71,20 @@ export function registerAccountsRoutes(
 
   server.handle('setup.complete', async () => ({ status: 200, body: await setup.complete() }));
 
+  /** The claim itself always; other attempts once a minute and address, and only while there is something to claim. */
+  async function logClaimAttempt(address: string, addressKey: string, status: number): Promise<void> {
+    const claimed = status === CLAIMED;
+    if (!claimed && (claimLog.tryTake(addressKey) > 0 || (await setup.status()).admin_exists)) return;
+    logger.warn({ event: 'accounts.claim_attempt', address, status });
+  }
+
   /** Admits the attempt, then judges the token; nothing of the body has been read yet. */
   async function authorizeClaim(request: EarlyRequest<'setup.claim'>): Promise<void> {
     const { address, addressKey, headers, reply } = request;
     reply.raw.once('close', () => {
-      logger.warn({ event: 'accounts.claim_attempt', address, status: reply.statusCode });
+      logClaimAttempt(address, addressKey, reply.statusCode).catch((error: unknown) => {
+        logger.debug({ event: 'accounts.claim_log_failed', err: error });
+      });
     });
     const attempt = claimLimiter.admit(addressKey);
     reply.raw.once('close', attempt.done);
@@ -89,13 +100,13 @@ export function registerAccountsRoutes(
     'setup.claim',
     async (request) => {
       const signedIn = await setup.claim(request.body, originOf(request));
-      return { status: 201, body: signedIn.response, headers: signInHeaders(signedIn, request) };
+      return { status: CLAIMED, body: signedIn.response, headers: signInHeaders(signedIn, request) };
     },
     { early: authorizeClaim },
   );
 
   server.handle('access.check', async (request) => {
-    const { headers, overTls } = request;
+    const { headers, overTls, untrustedForwarder } = request;
     const origins = await deps.settings.originsInForce();
     const facts = {
       host: headers.host,
@@ -103,6 +114,10 @@ export function registerAccountsRoutes(
       overTls,
       forwardedProtoHeader: single(headers['x-forwarded-proto']),
       forwardedHeader: headers.forwarded,
+      proxyAdvice:
+        untrustedForwarder === null
+          ? undefined
+          : trustAdvice(platform.config.http.trustedProxies, untrustedForwarder),
     };
     return { status: 200, body: describeAccess(facts, deps.certificate(), origins, clock.nowMs()) };
   });

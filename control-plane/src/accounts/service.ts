@@ -11,6 +11,7 @@ import { createPasswordHasher } from './password-hasher.ts';
 import { createPreferences, type Preferences } from './preferences/service.ts';
 import {
   CLAIM_LIMITS,
+  CLAIM_LOG_BUCKET,
   type ClaimLimiter,
   createClaimLimiter,
   createLoginGuesses,
@@ -61,6 +62,7 @@ interface AccountsParts {
   deviceBuckets: TokenBuckets;
   passwordBuckets: TokenBuckets;
   claimLimiter: ClaimLimiter;
+  claimLog: TokenBuckets;
   users: Users;
   invites: Invites;
   devSessions: DevSessions;
@@ -103,6 +105,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       signInBuckets: createTokenBuckets(deps.limits?.signIn ?? SIGN_IN_BUCKET, clock),
       deviceBuckets: createTokenBuckets(perUser, clock),
       passwordBuckets: createTokenBuckets(perUser, clock),
+      claimLog: createTokenBuckets(CLAIM_LOG_BUCKET, clock),
       claimLimiter: createClaimLimiter(deps.limits?.claim ?? CLAIM_LIMITS, clock),
       users: createUsers(platform, deps),
       invites: createInvites(platform),

@@ -23,6 +23,8 @@ export interface Config {
     publicBaseUrl: URL | null;
     /** CIDR blocks whose X-Forwarded-For is believed. */
     trustedProxies: readonly string[];
+    /** Open connections of one client address, both listeners together; 0: no cap. */
+    connectionsPerAddress: number;
   };
   /** null when SERVICE_TLS is off. */
   tls: {
@@ -225,6 +227,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
     }),
     SERVICE_HTTP_REDIRECT: http.redirect ? 'auto' : 'off',
     SERVICE_TLS_REDIRECT_PORT: String(http.redirectPort),
+    SERVICE_CONNECTIONS_PER_ADDRESS: String(http.connectionsPerAddress),
     AUTH_TOKEN_TTL: `${accounts.tokenTtlMs / HOUR_MS}h`,
     REGISTRATION_MODE: accounts.registrationMode,
     SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
@@ -321,6 +324,7 @@ function assemble(values: Values): Config {
         values.SERVICE_TLS_REDIRECT_PORT ?? values.SERVICE_TLS_PORT ?? values.SERVICE_TLS_ADDR?.port ?? 8443,
       publicBaseUrl: values.PUBLIC_BASE_URL ?? null,
       trustedProxies: values.SERVICE_TRUSTED_PROXIES ?? [],
+      connectionsPerAddress: values.SERVICE_CONNECTIONS_PER_ADDRESS ?? 1_000,
     },
     tls:
       values.SERVICE_TLS === 'off'

@@ -20,6 +20,8 @@ export class LimiterKeys<Entry> {
   /** The least recently used key first. */
   readonly #entries = new Map<string, Entry>();
   #shared: Entry | undefined;
+  /** What the last search for room found, so that reading and writing a new key search once. */
+  #found: { atMs: number; key: string } | null = null;
 
   constructor(isRefused: (entry: Entry, nowMs: number) => boolean, max = MAX_KEYS) {
     this.#isRefused = isRefused;
@@ -30,6 +32,7 @@ export class LimiterKeys<Entry> {
   get(key: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return this.#evictable(nowMs) === null ? this.#shared : undefined;
+    this.#forgetFound(key);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry;
@@ -42,20 +45,33 @@ export class LimiterKeys<Entry> {
         this.#shared = entry;
         return;
       }
+      this.#forgetFound(evicted);
       this.#entries.delete(evicted);
     }
+    this.#forgetFound(key);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
   }
 
   delete(key: string): void {
+    this.#forgetFound(key);
     this.#entries.delete(key);
+  }
+
+  /** A key that is used or gone is no longer the one to evict. */
+  #forgetFound(key: string): void {
+    if (this.#found?.key === key) this.#found = null;
   }
 
   /** The key that makes room for a new one; undefined: there is room; null: all keys are refused. */
   #evictable(nowMs: number): string | undefined | null {
     if (this.#entries.size < this.#max) return undefined;
-    for (const [key, entry] of this.#entries) if (!this.#isRefused(entry, nowMs)) return key;
+    if (this.#found?.atMs === nowMs) return this.#found.key;
+    for (const [key, entry] of this.#entries) {
+      if (this.#isRefused(entry, nowMs)) continue;
+      this.#found = { atMs: nowMs, key };
+      return key;
+    }
     return null;
   }
 }

@@ -57,6 +57,7 @@ export const VARIABLES = {
   SERVICE_TLS_REDIRECT_PORT: port,
   PUBLIC_BASE_URL: httpUrl,
   SERVICE_TRUSTED_PROXIES: proxyList,
+  SERVICE_CONNECTIONS_PER_ADDRESS: wholeNumber(0),
   SERVICE_ALLOWED_ORIGINS: originList,
 
   AUTH_TOKEN_TTL: positiveDurationMs,

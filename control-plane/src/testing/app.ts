@@ -78,6 +78,7 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
       LISTEN_ADDR: '127.0.0.1:0',
       SERVICE_TLS_ADDR: '127.0.0.1:0',
       SERVICE_WEB_DIR: join(dir, 'web'),
+      SERVICE_CONNECTIONS_PER_ADDRESS: '0',
       ...options.env,
     }),
     database: target,

@@ -40,6 +40,7 @@ export async function startOwnProcess(
       SERVICE_SETUP_TOKEN_PATH: join(folder, 'setup-token'),
       SERVICE_TLS: 'off',
       LISTEN_ADDR: '127.0.0.1:0',
+      SERVICE_CONNECTIONS_PER_ADDRESS: '0',
       ...(speed !== 1 && { NODE_OPTIONS: `--import ${FAST_TIME}`, FOOTLIGHT_TIME_SPEED: String(speed) }),
       ...env,
     },

@@ -125,6 +125,12 @@ export const accessCheck = z
         secure_context: z
           .boolean()
           .describe('A browser at this address treats the page as secure, which streaming needs.'),
+        advice: z
+          .string()
+          .optional()
+          .describe(
+            'What to set where the request came through a proxy that is not trusted; left out elsewhere.',
+          ),
       })
       .describe('The request as it arrived.'),
     certificate: z
@@ -220,7 +226,7 @@ export const accountOperations = {
     responses: { 200: loginResponse },
     refusals: {
       rate_limited:
-        'This address has signed in or registered too often, or too many passwords are waiting to be hashed.',
+        'This address has signed in or registered too often; or, after the client version, too many logins by this name failed, or too many passwords are waiting to be hashed. A device that the account knows passes the limit by name.',
       client_too_old: 'The client says its version, and it is below the oldest that this server takes.',
       invalid_credentials:
         'There is no such account, it is disabled, or the password is wrong or missing; the answer does not say which.',

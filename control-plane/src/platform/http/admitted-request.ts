@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationId } from '@footlight/protocol/rest';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ClientAddress } from './client-address.ts';
+import type { ClientAddress, ClientAddresses } from './client-address.ts';
 import type { Caller, OperationRequest } from './contract.ts';
 import { isOverTls } from './request.ts';
 
@@ -17,21 +17,16 @@ export class AdmittedRequest {
   params: object = NOTHING;
   query: object = NOTHING;
   body: unknown = undefined;
-  readonly #readAddress: (request: IncomingMessage) => ClientAddress;
+  readonly #addresses: ClientAddresses;
   #client: ClientAddress | null = null;
 
-  constructor(
-    raw: FastifyRequest,
-    reply: FastifyReply,
-    caller: Caller | null,
-    readAddress: (request: IncomingMessage) => ClientAddress,
-  ) {
+  constructor(raw: FastifyRequest, reply: FastifyReply, caller: Caller | null, addresses: ClientAddresses) {
     this.raw = raw;
     this.reply = reply;
     this.caller = caller;
     this.headers = raw.raw.headers;
     this.overTls = isOverTls(raw.raw);
-    this.#readAddress = readAddress;
+    this.#addresses = addresses;
   }
 
   get address(): string {
@@ -42,13 +37,17 @@ export class AdmittedRequest {
     return this.#from().addressKey;
   }
 
+  get untrustedForwarder(): string | null {
+    return this.#from().untrustedForwarder;
+  }
+
   /** The same, in the types of the operation by whose schemas it was parsed. */
   as<Id extends OperationId>(): OperationRequest<Id> {
     return this as unknown as OperationRequest<Id>;
   }
 
   #from(): ClientAddress {
-    this.#client ??= this.#readAddress(this.raw.raw);
+    this.#client ??= this.#addresses.of(this.raw.raw);
     return this.#client;
   }
 }

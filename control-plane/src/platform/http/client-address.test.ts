@@ -8,7 +8,7 @@ function ask(trusted: string[], peer: string, forwarded?: string) {
     socket: { remoteAddress: peer },
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   } as unknown as IncomingMessage;
-  return createClientAddresses(trusted)(request);
+  return createClientAddresses(trusted).of(request);
 }
 
 describe('the client address', () => {

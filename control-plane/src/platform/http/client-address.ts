@@ -7,6 +7,20 @@ export interface ClientAddress {
   address: string;
   /** What limits are kept by: the address itself, for IPv6 its /64, since a household has at least that many. */
   addressKey: string;
+  /** The peer, where it sent X-Forwarded-For and is no trusted proxy: the header was not read. */
+  untrustedForwarder: string | null;
+}
+
+/** Who is at the other end of a connection, whatever requests on it will say. */
+export interface Peer {
+  addressKey: string;
+  trustedProxy: boolean;
+}
+
+export interface ClientAddresses {
+  of(request: IncomingMessage): ClientAddress;
+  /** @param remoteAddress of the socket. @returns null where it has none any more */
+  peer(remoteAddress: string | undefined): Peer | null;
 }
 
 /** More hops than any real chain of proxies has; a longer header is not walked. */
@@ -26,16 +40,34 @@ type Block = [Address, number];
  * @param trustedProxies CIDR blocks or bare addresses
  * @throws when one of them is malformed
  */
-export function createClientAddresses(
-  trustedProxies: readonly string[],
-): (request: IncomingMessage) => ClientAddress {
+export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const trusted = trustedProxies.map(parseBlock);
-  return (request) => {
-    const peer = parseAddress(request.socket.remoteAddress ?? '');
-    // A connection that is already gone has no peer; it is limited together with others of its kind.
-    if (peer === null) return { address: 'unknown', addressKey: 'unknown' };
-    return describe(clientOf(peer, request.headers['x-forwarded-for'], trusted));
+  return {
+    of(request) {
+      const peer = parseAddress(request.socket.remoteAddress ?? '');
+      // A connection that is already gone has no peer; it is limited together with others of its kind.
+      if (peer === null) return { address: 'unknown', addressKey: 'unknown', untrustedForwarder: null };
+      const header = request.headers['x-forwarded-for'];
+      const believed = header !== undefined && isTrusted(peer, trusted);
+      const client = believed ? clientOf(peer, header, trusted) : peer;
+      return {
+        address: client.toString(),
+        addressKey: keyOf(client),
+        untrustedForwarder: header === undefined || believed ? null : peer.toString(),
+      };
+    },
+    peer(remoteAddress) {
+      const peer = parseAddress(remoteAddress ?? '');
+      return peer === null
+        ? null
+        : { addressKey: keyOf(peer), trustedProxy: trusted.length > 0 && isTrusted(peer, trusted) };
+    },
   };
+}
+
+/** The line of the environment with which a peer is trusted next to those that are trusted already. */
+export function trustLine(trustedProxies: readonly string[], peer: string): string {
+  return `SERVICE_TRUSTED_PROXIES=${[...trustedProxies, peer].join(',')}`;
 }
 
 /**
@@ -52,8 +84,7 @@ export function parseBlock(text: string): Block {
   return [address, bits];
 }
 
-function clientOf(peer: Address, header: string | string[] | undefined, trusted: readonly Block[]): Address {
-  if (header === undefined || !isTrusted(peer, trusted)) return peer;
+function clientOf(peer: Address, header: string | string[], trusted: readonly Block[]): Address {
   const hops = (Array.isArray(header) ? header.join(',') : header).split(',');
   if (hops.length > MAX_HOPS) return peer;
   for (const hop of hops.reverse()) {
@@ -81,9 +112,8 @@ function parseAddress(text: string): Address | null {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-function describe(address: Address): ClientAddress {
-  const text = address.toString();
-  if (address instanceof ipaddr.IPv4) return { address: text, addressKey: text };
+function keyOf(address: Address): string {
+  if (address instanceof ipaddr.IPv4) return address.toString();
   const network = new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]);
-  return { address: text, addressKey: `${network.toString()}/64` };
+  return `${network.toString()}/64`;
 }

@@ -34,6 +34,8 @@ export interface EarlyRequest<Id extends OperationId> {
   address: string;
   /** Key of the address for limits: IPv6 by its /64. */
   addressKey: string;
+  /** The peer, where it sent X-Forwarded-For and is no trusted proxy: the header was not read. */
+  untrustedForwarder: string | null;
   overTls: boolean;
   headers: IncomingHttpHeaders;
   raw: FastifyRequest;

@@ -6,6 +6,8 @@ import type { Duplex } from 'node:stream';
 import { SECOND_MS, systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../logger.ts';
+import { createClientAddresses } from './client-address.ts';
+import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 
 /** How long clients may take, and how many there may be. */
 export interface ListenerLimits {
@@ -33,6 +35,11 @@ const LIMITS: ListenerLimits = {
   connections: 20_000,
 };
 
+/** For answers that are written to a socket by hand. */
+const RAW_SECURITY_HEADERS = Object.entries(BARE_SECURITY_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
+
 /** How long answers and goodbyes under way may take once the service stops. */
 const CLOSE_LIMIT_MS = 2 * SECOND_MS;
 
@@ -55,10 +62,19 @@ export interface Listeners {
   close(): Promise<void>;
 }
 
+/** Open connections of one address key. The object is shared by all of them. */
+interface AddressCount {
+  readonly key: string;
+  open: number;
+}
+
 interface Bound {
   server: http.Server | https.Server;
-  /** Every connection there is: the server itself loses sight of handshakes and of what was upgraded. */
-  sockets: Set<Socket>;
+  /**
+   * Every connection there is, with the count of its address: the server itself loses sight of handshakes and of what
+   * was upgraded. null: its address has no cap.
+   */
+  sockets: Map<Socket, AddressCount | null>;
   listen: { host: string | null; port: number };
   variable: string;
   scheme: 'http' | 'https';
@@ -74,6 +90,27 @@ export function createListeners(options: {
   const { config, logger } = options;
   const limits = { ...LIMITS, ...options.limits };
   const bound: Bound[] = [];
+  const perAddress = config.http.connectionsPerAddress;
+  const addresses = createClientAddresses(config.http.trustedProxies);
+  /** Of both listeners. An entry lives as long as a connection of its address. */
+  const counts = new Map<string, AddressCount>();
+
+  /** Counts a new connection. @returns null: it is not counted; 'over': its address has as many as it may have */
+  function admit(remoteAddress: string | undefined): AddressCount | null | 'over' {
+    const peer = perAddress === 0 ? null : addresses.peer(remoteAddress);
+    if (peer === null || peer.trustedProxy) return null;
+    const count = counts.get(peer.addressKey) ?? { key: peer.addressKey, open: 0 };
+    if (count.open >= perAddress) return 'over';
+    count.open += 1;
+    counts.set(count.key, count);
+    return count;
+  }
+
+  function release(count: AddressCount | null): void {
+    if (count === null) return;
+    count.open -= 1;
+    if (count.open === 0) counts.delete(count.key);
+  }
 
   const listeners: Listeners = {
     attach(handler) {
@@ -82,11 +119,13 @@ export function createListeners(options: {
         requestTimeout: limits.requestMs,
         keepAliveTimeout: limits.keepAliveMs,
         connectionsCheckingInterval: limits.checkEveryMs,
+        // Judged with the other checks, so that the refusal is an answer like every other.
+        requireHostHeader: false,
       };
       const plain = http.createServer(timeouts, handler);
       bound.push({
         server: plain,
-        sockets: new Set(),
+        sockets: new Map(),
         listen: config.http.listen,
         variable: 'LISTEN_ADDR or CONTROL_PORT',
         scheme: 'http',
@@ -109,7 +148,7 @@ export function createListeners(options: {
         secure.on('tlsClientError', (_error, socket) => socket.destroy());
         bound.push({
           server: secure,
-          sockets: new Set(),
+          sockets: new Map(),
           listen: config.tls.listen,
           variable: 'SERVICE_TLS_ADDR or SERVICE_TLS_PORT',
           scheme: 'https',
@@ -118,12 +157,20 @@ export function createListeners(options: {
       for (const { server, sockets } of bound) {
         // One function for all sockets: ten thousand of them would keep as many.
         const forget = function (this: Socket): void {
+          release(sockets.get(this) ?? null);
           sockets.delete(this);
         };
         server.on('connection', (socket: Socket) => {
-          sockets.add(socket);
+          const count = admit(socket.remoteAddress);
+          if (count === 'over') {
+            // In the turn in which it came: not one byte of it was read.
+            socket.destroy();
+            return;
+          }
+          sockets.set(socket, count);
           socket.on('close', forget);
         });
+        server.on('checkExpectation', handler);
         server.maxConnections = limits.connections;
         server.setTimeout(limits.idleMs);
         server.on('clientError', listeners.refuseBroken);
@@ -159,10 +206,8 @@ export function createListeners(options: {
             ? '408 Request Timeout'
             : '400 Bad Request';
       const body = '{"error":{"code":"validation_failed","message":"The request cannot be read."}}';
-      socket.end(
-        `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-        () => socket.destroy(),
-      );
+      const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${RAW_SECURITY_HEADERS}Connection: close\r\n\r\n`;
+      socket.end(head + body, () => socket.destroy());
     },
 
     async close() {
@@ -208,7 +253,7 @@ function closeServer({ server, sockets }: Bound): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
     const deadline = systemClock.setTimeout(() => {
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.keys()) socket.destroy();
     }, CLOSE_LIMIT_MS);
     server.close(() => {
       deadline.cancel();

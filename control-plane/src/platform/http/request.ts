@@ -36,6 +36,19 @@ export function isOverTls(request: IncomingMessage): boolean {
   return (request.socket as Partial<TLSSocket> | undefined)?.encrypted === true;
 }
 
+/**
+ * Whether a request names one Host: of several, proxies and servers may read different ones. HTTP/1.0 needs none.
+ * Source: RFC 9112, section 3.2.
+ */
+export function hasOneHost({ httpVersionMinor, rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const name = rawHeaders[n]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersionMinor === 0);
+}
+
 /** Path of a request without its query, which may hold a token. */
 export function pathOf(request: IncomingMessage): string {
   const url = request.url ?? '/';

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import compress from '@fastify/compress';
 import websocket, { type WebsocketPluginOptions } from '@fastify/websocket';
 import { type Operation, type OperationId, operations } from '@footlight/protocol/rest';
@@ -15,7 +16,7 @@ import type { Logger } from '../logger.ts';
 import type { Random } from '../random.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { readBody, readUpload } from './body.ts';
-import { createClientAddresses } from './client-address.ts';
+import { type ClientAddresses, createClientAddresses, trustLine } from './client-address.ts';
 import type {
   Authenticate,
   Caller,
@@ -29,7 +30,7 @@ import { COMPRESS_FROM_BYTES, sendKept } from './kept-body.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './listeners.ts';
 import { MethodTable } from './methods.ts';
 import { decidePlainRequest } from './redirect.ts';
-import { bearerToken, decodedPathOf, isOverTls, parsePart, pathOf } from './request.ts';
+import { bearerToken, decodedPathOf, hasOneHost, isOverTls, parsePart, pathOf } from './request.ts';
 import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
 import { limitPayload, SizedWebSocket } from './sized-socket.ts';
 
@@ -134,7 +135,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
   });
   fastify.decorateRequest(ADMITTED, null);
-  const clientAddress = createClientAddresses(config.http.trustedProxies);
+  const clientAddresses = createClientAddresses(config.http.trustedProxies);
+  const warnOfUntrustedProxy = untrustedProxyWarning(config, logger, clientAddresses);
   const methods = new MethodTable();
   const handled = new Set<OperationId>();
   let checks: CallerChecks | null = null;
@@ -172,6 +174,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       socket.terminate();
     },
   });
+  // In place of the bare text that the library writes.
+  fastify.websocketServer.on('wsClientError', (error, socket) => listeners.refuseBroken(error, socket));
   await fastify.register(compress, {
     threshold: COMPRESS_FROM_BYTES,
     encodings: ['gzip'],
@@ -184,6 +188,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // Hooks that every request passes are plain functions: a promise for each would cost more than what they do.
   fastify.addHook('onRequest', (request, reply, done) => {
     const { headers, url = '/' } = request.raw;
+    if (!hasOneHost(request.raw)) return done(invalid('A request names exactly one Host.'));
+    if (headers['x-forwarded-for'] !== undefined) warnOfUntrustedProxy(request.raw);
     // The framework refuses odd types with 415; here the type has a meaning for uploads only.
     request.sentContentType = headers['content-type'];
     if (request.sentContentType !== undefined) headers['content-type'] = 'application/octet-stream';
@@ -247,7 +253,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         message: 'The disk of the server is full.',
       });
     }
-    const admitted = new AdmittedRequest(request, reply, caller, clientAddress);
+    const admitted = new AdmittedRequest(request, reply, caller, clientAddresses);
     if (operation.params) admitted.params = parsePart(operation.params, request.params) as object;
     const querySchema = operation.query;
     if (querySchema && operation.websocket) {
@@ -367,6 +373,34 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     unhandled: () => (Object.keys(operations) as OperationId[]).filter((id) => !handled.has(id)),
   };
   return server;
+}
+
+/**
+ * Says once per start that a proxy is in front which is not trusted: everybody behind it shares one address then, and
+ * one bucket of each limit.
+ */
+function untrustedProxyWarning(
+  config: Config,
+  logger: Logger,
+  addresses: ClientAddresses,
+): (request: IncomingMessage) => void {
+  let warned = false;
+  /** The trusted peer that was looked at last; one proxy sends most requests. */
+  let trustedPeer: string | undefined;
+  return (request) => {
+    const { remoteAddress } = request.socket;
+    if (warned || (remoteAddress !== undefined && remoteAddress === trustedPeer)) return;
+    const { untrustedForwarder: peer } = addresses.of(request);
+    if (peer === null) {
+      trustedPeer = remoteAddress;
+      return;
+    }
+    warned = true;
+    logger.warn(
+      { event: 'http.untrusted_proxy', peer },
+      `${peer} sends X-Forwarded-For and is no trusted proxy, so everybody behind it counts as one client. If it is your proxy, set ${trustLine(config.http.trustedProxies, peer)}`,
+    );
+  };
 }
 
 /** Listeners of features say what went wrong; a socket in error carries nothing any more. */

@@ -151,6 +151,16 @@ describe('the access step', () => {
     ]);
   });
 
+  test('shows the line that a proxy in front needs', () => {
+    const advice = 'If it is your proxy, set SERVICE_TRUSTED_PROXIES=10.0.0.0/8,172.17.0.1 and restart.';
+    const verdicts = verdictsOf({ ...accessCheck, request: { ...accessCheck.request, advice } });
+    expect(verdicts.find(({ key }) => key === 'proxy')).toMatchObject({
+      good: false,
+      text: advice,
+      copy: 'SERVICE_TRUSTED_PROXIES=10.0.0.0/8,172.17.0.1',
+    });
+  });
+
   test('offers the entry that a refused origin needs', () => {
     const refused = verdictsOf({
       ...accessCheck,

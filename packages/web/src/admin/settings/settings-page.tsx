@@ -110,6 +110,9 @@ function Form({ settings }: { settings: InstanceSettings }) {
             that variable is gone.
           </p>
         )}
+        {access.data?.request.advice !== undefined && (
+          <p className={styles.note}>{access.data.request.advice}</p>
+        )}
         {suggested !== undefined && (
           <p className={styles.note}>
             This page was opened as <span className={styles.mono}>{suggested}</span>, which is not allowed

@@ -17,6 +17,13 @@ interface Verdict {
   copy?: string;
 }
 
+const COPIED: Record<string, string> = {
+  certificate: 'certificate fingerprint',
+  proxy: 'line of the environment',
+};
+
+const copyOf = (copy: string | undefined): Pick<Verdict, 'copy'> => (copy === undefined ? {} : { copy });
+
 /** What the access check means for the people who will come the same way. Pure. */
 export function verdictsOf(check: AccessCheck): Verdict[] {
   const { request, certificate, origins } = check;
@@ -30,6 +37,17 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
         ? `You came by ${address}. Browsers allow sound, full screen and the clipboard here.`
         : 'Browsers withhold the clipboard, the keyboard lock and the microphone on such an address. Use https.',
     },
+    ...(request.advice === undefined
+      ? []
+      : [
+          {
+            key: 'proxy',
+            good: false,
+            title: 'A proxy that is not trusted is in front',
+            text: request.advice,
+            ...copyOf(/SERVICE_TRUSTED_PROXIES=\S+/.exec(request.advice)?.[0]),
+          },
+        ]),
     {
       key: 'certificate',
       good: certificate.advice === undefined,
@@ -42,7 +60,7 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
         certificate.advice ??
         certificate.not_in_use_reason ??
         `It is good for another ${certificate.info?.days_until_expiry ?? 0} days.`,
-      ...(certificate.info === undefined ? {} : { copy: certificate.info.fingerprint_sha256 }),
+      ...copyOf(certificate.info?.fingerprint_sha256),
     },
     {
       key: 'origin',
@@ -56,7 +74,7 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
         (origins.same_origin_exemption
           ? 'It is the server’s own address, which is always allowed.'
           : 'It stands in the list of allowed origins.'),
-      ...(origins.suggested_entry === undefined ? {} : { copy: origins.suggested_entry }),
+      ...copyOf(origins.suggested_entry),
     },
   ];
 }
@@ -84,10 +102,7 @@ export function AccessStep() {
               <p className={styles.findingTitle}>{verdict.title}</p>
               <p>{verdict.text}</p>
               {verdict.copy !== undefined && (
-                <CopyLine
-                  value={verdict.copy}
-                  label={verdict.key === 'certificate' ? 'certificate fingerprint' : 'origin'}
-                />
+                <CopyLine value={verdict.copy} label={COPIED[verdict.key] ?? 'origin'} />
               )}
             </div>
           </li>
