@@ -27,10 +27,19 @@ describe('failed tokens', () => {
   });
 
   test('no more addresses are remembered than agreed', () => {
-    const { limiter } = world({ ...SIGNALING_LIMITS, maxAddresses: 2, failuresPerMinute: 1 });
-    for (const address of ['a', 'b', 'c']) limiter.failed(address);
-    expect(limiter.admits('a')).toBe(true);
+    const { limiter } = world({ ...SIGNALING_LIMITS, maxAddresses: 2, failuresPerMinute: 2 });
+    for (const address of ['a', 'b', 'b', 'c', 'c']) limiter.failed(address);
+    // a was evicted, and one more failure does not block it.
+    limiter.failed('a');
+    expect(limiter.admits('b')).toBe(false);
     expect(limiter.admits('c')).toBe(false);
+  });
+
+  test('a blocked address stays blocked, whatever 10,000 others do', () => {
+    const { limiter } = world();
+    for (let count = 0; count < 10; count += 1) limiter.failed('a');
+    for (let other = 0; other < 10_000; other += 1) limiter.failed(`b${other}`);
+    expect(limiter.admits('a')).toBe(false);
   });
 });
 

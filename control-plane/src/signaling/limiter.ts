@@ -1,13 +1,13 @@
 /** Who may knock at the signaling socket how often. In memory, per process. */
-import { LRUCache } from 'lru-cache';
 import { type Clock, MINUTE_MS } from '../platform/clock.ts';
+import { LimiterKeys } from '../platform/limits.ts';
 import { createTally } from '../platform/tally.ts';
 
 export interface LimiterSettings {
   failuresPerMinute: number;
   handshakesPerAddress: number;
   handshakesInAll: number;
-  /** Addresses remembered; the least recently used one is forgotten. */
+  /** Addresses remembered; the least recently used one that is not refused is evicted. */
   maxAddresses: number;
 }
 
@@ -32,15 +32,16 @@ export function createHandshakeLimiter(
   settings: LimiterSettings = SIGNALING_LIMITS,
 ): HandshakeLimiter {
   /** Instants of the latest failures, at most as many as matter. */
-  const failures = new LRUCache<string, number[]>({ max: settings.maxAddresses });
+  const isFull = (instants: readonly number[], nowMs: number): boolean =>
+    instants.filter((at) => at > nowMs - MINUTE_MS).length >= settings.failuresPerMinute;
+  const failures = new LimiterKeys<number[]>(isFull, settings.maxAddresses);
   /** Bounded by the handshakes in all. */
   const inFlight = createTally();
 
   return {
     admits(address) {
-      const since = clock.monotonicMs() - MINUTE_MS;
-      const recent = failures.get(address)?.filter((at) => at > since).length ?? 0;
-      if (recent >= settings.failuresPerMinute) return false;
+      const nowMs = clock.monotonicMs();
+      if (isFull(failures.get(address, nowMs) ?? [], nowMs)) return false;
       return (
         inFlight.total < settings.handshakesInAll && inFlight.of(address) < settings.handshakesPerAddress
       );
@@ -49,8 +50,9 @@ export function createHandshakeLimiter(
     begin: (address) => ({ release: inFlight.begin(address) }),
 
     failed(address) {
-      const latest = [...(failures.get(address) ?? []), clock.monotonicMs()];
-      failures.set(address, latest.slice(-settings.failuresPerMinute));
+      const nowMs = clock.monotonicMs();
+      const latest = [...(failures.get(address, nowMs) ?? []), nowMs];
+      failures.set(address, latest.slice(-settings.failuresPerMinute), nowMs);
     },
   };
 }
