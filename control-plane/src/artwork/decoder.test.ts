@@ -13,6 +13,17 @@ test.each([
   expect(made?.subarray(8, 12).toString('latin1')).toBe('WEBP');
 });
 
+test.each([
+  ['a PNG with as many as are decoded', png(8192, 4608), false],
+  ['a PNG with one row more', claimingPng(8192, 4609), true],
+  ['a PNG whose header no library reads', claimingPng(0xffffffff, 0xffffffff), true],
+  ['a PNG that is cut off', png(4, 4).subarray(0, 20), false],
+  ['a JPEG', JPEG, false],
+  ['a WebP', WEBP, false],
+])('%s has too many pixels: %s', async (_, bytes, expected) => {
+  expect(await decoder.isTooLarge(bytes)).toBe(expected);
+});
+
 // Should one of these ever get past the sniffing, no loader of its kind may run.
 test.each([
   ['an SVG', SVG],

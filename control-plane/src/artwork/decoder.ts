@@ -38,6 +38,15 @@ export interface Decoder {
   toWebp(bytes: Uint8Array, width: number, quality: number): Promise<Buffer | null>;
 }
 
+/** What the first chunk of a PNG claims; null for anything else. Source: PNG, section 11.2.1. */
+function pixelsOfPng(bytes: Uint8Array): number | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.byteLength < 24 || view.getUint32(0) !== 0x89504e47 || view.getUint32(12) !== 0x49484452) {
+    return null;
+  }
+  return view.getUint32(16) * view.getUint32(20);
+}
+
 export function createDecoder(): Decoder {
   const limit = pLimit(MAX_AT_ONCE);
 
@@ -59,6 +68,9 @@ export function createDecoder(): Decoder {
   }
 
   async function isTooLarge(bytes: Uint8Array): Promise<boolean> {
+    // The library refuses to read the headers of the largest ones.
+    const claimed = pixelsOfPng(bytes);
+    if (claimed !== null) return claimed > MAX_PIXELS;
     const sharp = await loadSharp();
     try {
       const { width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata();

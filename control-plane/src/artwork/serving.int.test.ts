@@ -11,7 +11,7 @@ import { sniffPicture } from './asset.ts';
 import { type BlobStore, createBlobStore } from './blobs.ts';
 import type { Decoder } from './decoder.ts';
 import { createSizes } from './sizes.ts';
-import { claimingPng, JPEG, png, WEBP } from './testing/pictures.ts';
+import { JPEG, png, WEBP } from './testing/pictures.ts';
 
 /** Width and height of a lossy or lossless WebP, from its header. Source: RFC 9649. */
 function webpSize(bytes: Buffer): [number, number] {
@@ -144,21 +144,16 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
   });
 
   test.each([
-    ['claims 400 million pixels', claimingPng(20_000, 20_000)],
-    ['has 400 million pixels', png(20_000, 20_000)],
     ['is cut off', png(400, 600, 6).subarray(0, 70)],
     ['is a thread', png(1, 5_000)],
   ])('a picture that %s is given as it is, and not tried again', async (_, bytes) => {
     const path = await stored(bytes, 'image/png');
-    const rss = process.memoryUsage().rss;
     for (let round = 0; round < 2; round += 1) {
       const answer = await get(`${path}?w=300`);
       expect(answer.statusCode).toBe(200);
       expect(answer.rawPayload.equals(bytes)).toBe(true);
       expect(answer.headers['content-type']).toBe('image/png');
     }
-    // 400 MB of pixels would show.
-    expect(process.memoryUsage().rss - rss).toBeLessThan(200 * 1024 * 1024);
     expect(sizesKept()).toContain(`${path.split('/').pop()}.300`);
   });
 });

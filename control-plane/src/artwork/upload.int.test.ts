@@ -54,6 +54,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       ['20,000 × 20,000', claimingPng(20_000, 20_000)],
       ['one pixel more than is decoded', claimingPng(8192, 4609)],
       ['as many as a PNG can', claimingPng(0x7fffffff, 0x7fffffff)],
+      ['a row of four billion', claimingPng(0xffffffff, 1)],
     ])('refuses a PNG that claims %s, and stores nothing', async (_, bytes) => {
       const other = await addApp(`Bomb ${_}`);
       const answer = await upload(bytes, 'image/png', { id: other });
@@ -128,7 +129,6 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       ['a PNG', png(4, 4), 'image/png'],
       ['a WebP', WEBP, 'image/webp'],
       ['a picture that is also a page', POLYGLOT, 'image/jpeg'],
-      ['a PNG that claims 400 million pixels', claimingPng(20_000, 20_000), 'image/png'],
     ])('takes %s', async (_, bytes, type) => {
       expect((await upload(bytes, type)).status).toBe(200);
     });
