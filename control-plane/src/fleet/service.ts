@@ -1,4 +1,5 @@
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
+import { systemClock } from '../platform/clock.ts';
 import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';
@@ -63,7 +64,8 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     console: new ConsoleAdmin(platform, links),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
     installFile: (name, withContent) =>
-      openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, platform.clock),
+      // This is about real sockets, whatever time the service lives in.
+      openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, systemClock),
     archiveLimiter: createWindowLimiter(ARCHIVE_LIMIT, platform.clock),
     authenticateNode: (headers) => authenticateNode(checkSecret, headers),
     start: () => links.start(),
