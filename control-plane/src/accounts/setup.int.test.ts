@@ -166,7 +166,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       expect(lines.map(({ level, address, status }) => [level, address, status])).toEqual([
         ['warn', '192.0.2.1', 401],
         ['warn', '192.0.2.2', 401],
-        ['warn', '192.0.2.1', 429],
+        ['warn', '192.0.2.1', 401],
         ['warn', '127.0.0.1', 201],
       ]);
     }));
