@@ -23,6 +23,7 @@ describeDatabases('the step to names that do not look equal', ({ fresh }) => {
 
     const app = await createTestApp(target, {
       env: { REGISTRATION_MODE: 'open' },
+      seedPeople: false,
       overrides: { accountLimits: FREE_SIGN_IN },
     });
     try {
