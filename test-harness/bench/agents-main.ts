@@ -72,6 +72,8 @@ async function answer(job: AgentsJob): Promise<AgentsFigures> {
       for (const agent of agents) void agent.stay(staying.signal);
       return { seconds: 0, wrong: 0 };
     }
+    case 'open':
+      return { seconds: 0, wrong: 0, open: agents.filter(({ isOpen }) => isOpen).length };
     case 'rest': {
       await delay(job.ms);
       return { seconds: job.ms / 1_000, wrong: agents.filter(({ isOpen }) => !isOpen).length };
