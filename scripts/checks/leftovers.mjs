@@ -1,12 +1,13 @@
-// What of ours a machine shows before and after a test run, so that nothing is there that was not there before.
-// Other programs come and go meanwhile: only what carries our marks, or belongs to this user or to a session's, counts.
+// What a test run leaves on a machine: what is there after it and was not there before.
+// Other programs come and go meanwhile, also those of the same user. So a run has a temporary folder of its own, in
+// which every file counts; elsewhere only what carries a mark of Footlight or belongs to a user of sessions.
 // Listening sockets and audio servers are not looked for: each is there as long as its process is.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Places in which programs leave files, displays their locks and sockets, and apps their shared memory. */
-const PLACES = [
+/** Places that all programs of a machine share. */
+const SHARED_PLACES = [
   ...new Set([os.tmpdir(), '/tmp']),
   '/tmp/.X11-unix',
   '/var/tmp',
@@ -15,8 +16,8 @@ const PLACES = [
   '/run/netns',
 ];
 
-/** Caches of Node and of the tools that run the tests, and where displays meet: any X server of root's makes it, once. */
-const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*|\.X11-unix)$/;
+/** Caches of Node and of the tools that run the tests. */
+const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
 
 /** Every process of a session has this variable; its environment has nothing else of whoever started the agent. */
 const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
@@ -57,33 +58,56 @@ function processes(mark) {
     .map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()}`);
 }
 
-function files() {
-  return PLACES.flatMap((dir) =>
-    names(dir)
-      .filter((name) => !STAYS.test(name))
-      .map((name) => path.join(dir, name))
-      .filter((file) => {
-        const uid = lstatSync(file, { throwIfNoEntry: false })?.uid;
-        return uid !== undefined && isOurs(uid);
-      }),
-  );
+/** @param {string} file */
+const ownerOf = (file) => lstatSync(file, { throwIfNoEntry: false })?.uid;
+
+/** A lock or socket of a display whose server is gone: other programs of this user have displays too. @param {string} file */
+function isDeadDisplay(file) {
+  if (/^\/tmp\/\.X[^/]*-lock$/.test(file)) {
+    // An X lock holds a pid of a few bytes; anything else at that name is no file of a server.
+    if (!lstatSync(file, { throwIfNoEntry: false })?.isFile()) return true;
+    const pid = Number(read(file).trim());
+    return !(pid > 0) || read(`/proc/${pid}/cmdline`) === '';
+  }
+  return file.startsWith('/tmp/.X11-unix/') && !read('/proc/net/unix').includes(` ${file}\n`);
+}
+
+/** @param {string} dir */
+const entries = (dir) =>
+  names(dir)
+    .filter((name) => !STAYS.test(name))
+    .map((name) => path.join(dir, name));
+
+/** @param {string} ownFolder */
+function files(ownFolder) {
+  const shared = SHARED_PLACES.flatMap(entries).filter((file) => {
+    const uid = ownerOf(file);
+    if (uid === undefined || file === ownFolder) return false;
+    if (isSessionUser(uid)) return true;
+    return isOurs(uid) && (path.basename(file).startsWith('footlight-') || isDeadDisplay(file));
+  });
+  return [...entries(ownFolder), ...shared];
 }
 
 /** System V segments, by id. Columns: key, shmid, perms, size, cpid, lpid, nattch, uid, … */
 function sharedMemory() {
-  return read('/proc/sysvipc/shm')
-    .split('\n')
-    .slice(1)
-    .map((line) => line.trim().split(/\s+/))
-    .filter((columns) => columns.length > 7 && isOurs(Number(columns[7])))
-    .map((columns) => String(columns[1]));
+  return (
+    read('/proc/sysvipc/shm')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .filter((columns) => columns.length > 7 && isOurs(Number(columns[7])))
+      // A segment whose maker lives is in use; other programs of this user have some too.
+      .filter((columns) => isSessionUser(Number(columns[7])) || read(`/proc/${columns[4]}/cmdline`) === '')
+      .map((columns) => String(columns[1]))
+  );
 }
 
 function mounts() {
   return read('/proc/self/mounts')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '')
-    .filter((target) => PLACES.some((place) => target.startsWith(`${place}/`)));
+    .filter((target) => SHARED_PLACES.some((place) => target.startsWith(`${place}/`)));
 }
 
 /** Groups that the agent makes for sessions: below one of its own in version 2, beside this process's in version 1. */
@@ -106,12 +130,13 @@ function controlGroups() {
 
 /**
  * @param {string} mark an environment entry that every process of the run carries, `NAME=value`
+ * @param {string} ownFolder the temporary folder of the run (TMPDIR), where every file counts
  * @returns {Record<string, string[]>} by kind
  */
-export function lookAround(mark) {
+export function lookAround(mark, ownFolder) {
   return {
     process: processes(mark),
-    file: files(),
+    file: files(ownFolder),
     'shared memory': sharedMemory(),
     mount: mounts(),
     'control group': controlGroups(),

@@ -1,7 +1,7 @@
 // scripts/test: one command that checks everything.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { checkPackages } from '../lib/debian-packages.mjs';
@@ -124,14 +124,18 @@ async function main() {
   const runId = randomBytes(8).toString('hex');
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
   const deadlocks = path.join(scratch, 'deadlocks');
+  const ownFolder = mkdtempSync(path.join(os.tmpdir(), 'footlight-run-'));
+  // The users of Postgres and of sessions work in it too, as in /tmp.
+  chmodSync(ownFolder, 0o1777);
   const env = {
     ...process.env,
+    TMPDIR: ownFolder,
     FOOTLIGHT_TEST_RUN: runId,
     FOOTLIGHT_TEST_DEADLOCKS: deadlocks,
     CI: '1',
     ...(long ? { FOOTLIGHT_LONG: '1' } : {}),
   };
-  const look = () => lookAround(`FOOTLIGHT_TEST_RUN=${runId}`);
+  const look = () => lookAround(`FOOTLIGHT_TEST_RUN=${runId}`, ownFolder);
   const before = look();
   let logged = '';
   try {
@@ -171,6 +175,7 @@ async function main() {
   if (logged !== '') problems.push('the log of Postgres shows deadlocks');
 
   const left = whatIsLeft(before, look());
+  rmSync(ownFolder, { recursive: true, force: true });
   total[left.length === 0 ? 'passed' : 'failed']++;
   say(
     left.length === 0
