@@ -145,6 +145,12 @@ export const drills = [
     short: '20 races',
   },
   {
+    name: 'real-apps',
+    file: 'test-harness/e2e/real-apps.e2e.ts',
+    whole: 'ten programs of Debian, used and left twice each: picture, keys, pointer, sound, exit, home',
+    short: 'a terminal, and one behind a launcher',
+  },
+  {
     name: 'add-host',
     file: 'test-harness/e2e/add-host.e2e.ts',
     whole: 'the copied line on a bare Debian of its own, which fetches every package',

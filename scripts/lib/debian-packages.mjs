@@ -60,6 +60,18 @@ const testPackages = [
   { name: 'gstreamer1.0-nice', why: 'the webrtcbin peer of the benches' },
 ];
 
+/** Programs that the drill `real-apps` streams; it installs them itself. */
+export const realAppPackages = [
+  { name: 'mousepad', why: 'a GTK editor' },
+  { name: 'featherpad', why: 'a Qt editor' },
+  { name: 'neverball', why: 'a game in a window of a fixed size' },
+  { name: 'mpv', why: 'a player with sound' },
+  { name: 'galculator', why: 'a GTK calculator' },
+  { name: 'xdg-desktop-portal', why: 'the desktop portal' },
+  { name: 'xdg-desktop-portal-gtk', why: 'draws the portal’s dialogs' },
+  { name: 'libglib2.0-bin', why: 'asks that portal' },
+];
+
 /** What `scripts/up` needs. */
 export const upPackages = [...buildPackages, ...hostPackages, ...demoPackages];
 

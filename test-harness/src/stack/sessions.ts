@@ -51,9 +51,17 @@ export class PersonSessions {
     return this.#stack.call(method, path, { token: this.#token, ...(body === undefined ? {} : { body }) });
   }
 
-  /** Creates an app with a small picture. @param args null = the Diagnostics pattern @returns its id */
-  async app(name: string, args: readonly string[] | null, env: Record<string, string> = {}): Promise<string> {
-    const base = diagnosticsApp(this.#stack.directory, name, SMALL);
+  /**
+   * Creates an app with a small picture.
+   * @param args null = the Diagnostics pattern @param fields more of the app @returns its id
+   */
+  async app(
+    name: string,
+    args: readonly string[] | null,
+    env: Record<string, string> = {},
+    fields: object = {},
+  ): Promise<string> {
+    const base = { ...diagnosticsApp(this.#stack.directory, name, SMALL), ...fields };
     const body = args === null ? base : { ...base, runtime_spec: { args, env } };
     const answer = await this.call('POST', '/v1/apps', body);
     if (answer.status !== 201) throw new Error(`the app: ${answer.status} ${JSON.stringify(answer.body)}`);
