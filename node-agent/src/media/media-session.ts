@@ -24,6 +24,7 @@ import { SessionDisplay } from './session-display.ts';
 import { SessionInput } from './session-input.ts';
 import { SessionRate } from './session-rate.ts';
 import { SessionWindows } from './session-windows.ts';
+import type { ViewerChannels } from './viewer-channels.ts';
 import type {
   AttachMessage,
   BrowserSignal,
@@ -37,7 +38,7 @@ import type {
 /**
  * Everything of one session that runs in its media worker: display connection, pipelines, peer connections.
  *
- * States: prepared → started → stopped. prepare() opens the display and builds the pipelines, start() lets them
+ * States: new → prepared → started → stopped; viewers are handled in each but the last. prepare() opens the display and builds the pipelines, start() lets them
  * run, stop() takes everything down in the order viewers, input devices, pipelines, display. A failure is reported once; what
  * still works goes on until stop().
  */
@@ -99,6 +100,13 @@ export class MediaSession {
   #microphone: Microphone | null = null;
   #watch: EncoderWatch | null = null;
   #timers: NodeJS.Timeout[] = [];
+  #prepared = false;
+  /** Whether a viewer was given an offer. */
+  #offered = false;
+  /** The newest viewer that was connected before the display was open. */
+  #early: ViewerChannels | null = null;
+  /** Whether the viewer draws the pointer itself; null: none has said. */
+  #pointerDrawn: boolean | null = null;
   #encoding = false;
   /** Whether the next keyframe is the first of another picture. */
   #rungStepped = false;
@@ -168,11 +176,17 @@ export class MediaSession {
         onKeyframeWanted: () => this.#forceKeyframe(),
         onClipboard: (text) => this.#desk?.setClipboard(text),
         onViewerReady: (channels) => {
-          channels.control(this.#sizes.message(this.#picture));
-          this.#desk?.greet(channels);
+          if (this.#prepared) this.#greet(channels);
+          else this.#early = channels;
         },
-        onPointerDrawn: (drawn) => this.#video?.setPointerShown(!drawn),
-        onFirstOffer: () => this.#reportEffectiveMedia(),
+        onPointerDrawn: (drawn) => {
+          this.#pointerDrawn = drawn;
+          this.#video?.setPointerShown(!drawn);
+        },
+        onFirstOffer: () => {
+          this.#offered = true;
+          if (this.#prepared) this.#reportEffectiveMedia();
+        },
         onPathChanged: () => this.#rate.pathChanged(),
         path: this.#rate,
         onMicPacket: (pcId, packet) => this.#microphone?.packet(pcId, packet),
@@ -180,8 +194,22 @@ export class MediaSession {
     });
   }
 
-  /** @throws MediaFailure */
+  /**
+   * Opens the display and builds the pipelines. Viewers may be handled meanwhile: an offer needs neither, and its
+   * answer is under way while they are made.
+   * @throws MediaFailure
+   */
   async prepare(): Promise<void> {
+    await this.#openDisplay();
+    this.#build();
+    this.#prepared = true;
+    if (this.#pointerDrawn !== null) this.#video?.setPointerShown(!this.#pointerDrawn);
+    if (this.#offered) this.#reportEffectiveMedia();
+    if (this.#early) this.#greet(this.#early);
+    this.#early = null;
+  }
+
+  async #openDisplay(): Promise<void> {
     const { prepare } = this.#options;
     try {
       this.#display = await XConnection.open(prepare.display, () =>
@@ -200,6 +228,10 @@ export class MediaSession {
     } catch (error) {
       throw new MediaFailure('display_failed', text(error));
     }
+  }
+
+  #build(): void {
+    const { prepare } = this.#options;
     if (prepare.encodes === false) return;
     try {
       this.#video = this.#buildVideo();
@@ -293,6 +325,12 @@ export class MediaSession {
     const limit = new Promise((resolve) => setTimeout(resolve, DISPOSE_LIMIT_MS));
     await Promise.race([disposed.catch(() => undefined), limit]);
     this.#display?.close();
+  }
+
+  /** Tells a viewer that has just connected how things stand. */
+  #greet(channels: ViewerChannels): void {
+    channels.control(this.#sizes.message(this.#picture));
+    this.#desk?.greet(channels);
   }
 
   #attach(message: AttachMessage): void {

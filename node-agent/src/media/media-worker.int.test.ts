@@ -1,13 +1,17 @@
 import { spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { displaySocket } from '../display/display-number.ts';
 import { isKeyframe } from './keyframe.ts';
 import { writePictureLoss } from './testing/feedback.ts';
 import { BOB, TestHost } from './testing/test-host.ts';
 
 const SOUND_SERVER = 'pulseaudio';
+/** Numbers above all that display servers take. */
+const SILENT_DISPLAYS = 50_000;
 
 let host: TestHost;
 
@@ -27,6 +31,24 @@ function oddNack(ssrc: number): Buffer {
   packet.writeUInt32BE(0xffff_ffff, 12);
   return packet;
 }
+
+test('a viewer is given an offer while the display has not answered yet', async () => {
+  const number = SILENT_DISPLAYS + (process.pid % 10_000);
+  const silent = createServer((client) => client.resume());
+  await new Promise<void>((resolve) => silent.listen(displaySocket(number), resolve));
+  try {
+    const session = await host.session();
+    const offered = new Promise((resolve) => session.worker.on('signal', ({ msg }) => resolve(msg)));
+    session.prepare({}, { display: `:${number}` });
+    session.viewer().attach();
+    expect(await offered).toMatchObject({ type: 'offer', reason: 'first' });
+    expect(session.heard('prepared')).toEqual([]);
+    expect(session.heard('failure')).toEqual([]);
+  } finally {
+    await host.clear();
+    await new Promise((resolve) => silent.close(resolve));
+  }
+});
 
 describe('a picture reaches a viewer', () => {
   test('keyframe first, contiguous packets at the session’s rate, and events say what was agreed', async () => {

@@ -30,6 +30,11 @@ const parentPid = Number(process.env[PARENT_PID_VARIABLE]);
 let session: MediaSession | null = null;
 /** Messages are taken one after the other, because prepare takes time. */
 let work: Promise<void> = Promise.resolve();
+let tellSession: () => void = () => undefined;
+/** What viewers say, which does not wait for the preparation to end; settles first when the session is there. */
+let talk = new Promise<void>((resolve) => {
+  tellSession = resolve;
+});
 
 function send(message: WorkerMessage): void {
   // The callback keeps a channel that closes meanwhile from throwing.
@@ -63,6 +68,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
         random32: () => randomBytes(4).readUInt32LE(),
         send,
       });
+      tellSession();
       await session.prepare();
       send({ type: 'prepared' });
       setInterval(() => send({ type: 'pulse' }), PULSE_MS).unref();
@@ -124,6 +130,8 @@ process.on('message', (raw) => {
   // back may have come with it, and should not even begin.
   const { type } = parsed.data;
   if (type === 'stop' || type === 'withdraw_display') void onMessage(parsed.data).catch(fail);
+  else if (type === 'attach' || type === 'detach' || type === 'signal')
+    talk = talk.then(() => onMessage(parsed.data)).catch(fail);
   else work = work.then(() => onMessage(parsed.data)).catch(fail);
 });
 

@@ -14,8 +14,8 @@ import { z } from 'zod';
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
  * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0.
- * attach, detach, signal, tune and watch_app are legal from `prepared` on, so that ICE and DTLS run beside the app's
- * start. A `failure` is final: the worker stops its pipeline, waits for `stop`, and exits 1 when the channel
+ * attach, detach and signal are legal right after prepare, tune and watch_app from `prepared` on, so that ICE and DTLS
+ * run beside the preparation and the app's start. A `failure` is final: the worker stops its pipeline, waits for `stop`, and exits 1 when the channel
  * goes away. Both directions are validated, because the worker runs with the session's uid and speaks to the
  * network: the agent trusts nothing that comes out of it.
  */

@@ -1,12 +1,12 @@
 import type { ControlSignaling } from '@footlight/protocol/agent';
 import type { ParentMessage } from '../media/worker-messages.ts';
 
-/** Messages kept for a worker that is not prepared yet (count). */
+/** Messages kept for a worker that knows nothing of its session yet (count). */
 const HELD_LIMIT = 80;
 
 /**
  * Signaling on its way from the link to a session's worker. It knows the newest attached browser socket: what comes
- * from an older one is dropped, and an attach that comes before the worker is prepared waits for it.
+ * from an older one is dropped, and an attach that comes before the worker is told of its session waits for it.
  */
 export class Relay {
   readonly #send: (message: ParentMessage) => void;

@@ -444,10 +444,7 @@ export class Session {
     const gone = Promise.race([worker.exited, aborted(this.#abort.signal)]);
     this.#displayChanges = new DisplayChanges(worker, this.#deps.clock, gone);
     void worker.exited.then((exit) => this.#workerGone(exit));
-    worker.on('prepared', () => {
-      this.#relay.open();
-      this.#apply({ kind: 'worker_ready' });
-    });
+    worker.on('prepared', () => this.#apply({ kind: 'worker_ready' }));
     worker.on('encoding', () => this.#apply({ kind: 'encoding' }));
     worker.on('app_presented', ({ watch }) => {
       if (watch === 0) this.#apply({ kind: 'presented' });
@@ -522,6 +519,8 @@ export class Session {
       settings,
       media,
     });
+    // Viewers get their offer while the worker prepares the rest.
+    this.#relay.open();
   }
 
   /** @param error null: the session has that app now */
