@@ -1,4 +1,5 @@
-import { chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chown, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { removeTree } from '../runtime/belongings.ts';
@@ -82,10 +83,21 @@ export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | nul
   if (user) await Promise.all([dirs.scratch, ...inner].map((dir) => chown(dir, user.uid, user.gid)));
 }
 
-/** An empty home for one app of a session, in the scratch directory. */
+/**
+ * An empty home for one app of a session, in the scratch directory. That belongs to the session's user, and another app
+ * of it runs already: what is given away is opened first, and is a directory that only this process can have made there.
+ * @throws when something else lies there
+ */
 export async function makeScratchHome(path: string, user: SessionUser | null): Promise<void> {
   await mkdir(path, { mode: 0o700 });
-  if (user) await chown(path, user.uid, user.gid);
+  if (!user) return;
+  const handle = await open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    if ((await handle.stat()).uid !== process.getuid?.()) throw new Error(`${path} was replaced`);
+    await handle.chown(user.uid, user.gid);
+  } finally {
+    await handle.close();
+  }
 }
 
 export async function removeSessionDirs(dirs: SessionDirs): Promise<void> {
