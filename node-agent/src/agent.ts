@@ -161,6 +161,7 @@ export class Agent {
     });
     const workers = createMediaWorkerPool({
       size: 1,
+      ownIpc: isolated,
       onOutput: (pid, line) => deps.logger.debug({ worker: pid, line: errorText(line) }, 'worker.output'),
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });

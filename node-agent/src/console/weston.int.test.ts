@@ -51,7 +51,8 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     const cookie = systemRandom.bytes(COOKIE_BYTES);
     await writeCookie(dirs.xauthority, cookie);
     process.env.XAUTHORITY = dirs.xauthority;
-    const options = { sessionId: SESSION, user: null, dirs, ended: new AbortController().signal };
+    const { signal } = new AbortController();
+    const options = { sessionId: SESSION, user: null, dirs, enter: [], ended: signal };
     return with_.open(OUTPUT, options, cookie, {
       clock: systemClock,
       random: systemRandom,

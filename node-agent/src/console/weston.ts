@@ -124,7 +124,7 @@ async function startWeston(
   await writeFile(config, westonConfig(output), { mode: 0o600 });
   const log = new LogRing(64 * 1024);
   const child = await startChild(
-    asSessionUser(null, [
+    asSessionUser({ user: null, enter: [] }, [
       'weston',
       ...canvas.words(output),
       ...['--shell=kiosk-shell.so', `--config=${config}`, `--socket=${SOCKET}`],

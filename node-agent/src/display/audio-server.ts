@@ -47,10 +47,10 @@ export interface AudioServerOptions extends HelperOptions {
  * @throws when its socket is not there within 5 s
  */
 export async function startAudioServer(options: AudioServerOptions, deps: HelperDeps): Promise<AudioServer> {
-  const { user, dirs } = options;
+  const { dirs } = options;
   const socket = join(dirs.run, 'pulse.sock');
   const log = new LogRing(64 * 1024);
-  const argv = asSessionUser(user, [
+  const argv = asSessionUser(options, [
     'pulseaudio',
     ...['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disable-shm=yes'],
     ...['--realtime=no', '--high-priority=no', '--disallow-exit=yes', '--disallow-module-loading=yes'],

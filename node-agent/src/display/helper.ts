@@ -7,6 +7,8 @@ export interface HelperOptions {
   sessionId: string;
   user: SessionUser | null;
   dirs: SessionDirs;
+  /** Words before a command line that run it in the session's IPC namespace; none = the session has the agent's. */
+  enter: readonly string[];
   /** Fires when the session ends: a start that is under way is cut short. */
   ended: AbortSignal;
 }

@@ -18,7 +18,7 @@ test('a window manager that died and cannot be started again is tried twice more
     return { pid: 1, exited, drained: exited, alive: false, signal: () => undefined } as unknown as Child;
   };
   const options = {
-    ...{ sessionId: 'the-session', user: null, dirs: {} as SessionDirs, display: ':1' },
+    ...{ sessionId: 'the-session', user: null, dirs: {} as SessionDirs, enter: [], display: ':1' },
     ended: new AbortController().signal,
   };
   const manager = await startWindowManager(options, { clock, random: systemRandom, env: {} }, run);

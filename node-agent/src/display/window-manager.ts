@@ -21,13 +21,19 @@ export async function startWindowManager(
   deps: HelperDeps,
   run: typeof startChild = startChild,
 ): Promise<WindowManager> {
-  const { display, user, dirs } = options;
+  const { display, dirs } = options;
   let closing = false;
   let restartsLeft = RESTARTS;
   let child: Child;
   const start = async (): Promise<void> => {
     child = await run(
-      asSessionUser(user, ['matchbox-window-manager', '-use_titlebar', 'no', '-use_desktop_mode', 'plain']),
+      asSessionUser(options, [
+        'matchbox-window-manager',
+        '-use_titlebar',
+        'no',
+        '-use_desktop_mode',
+        'plain',
+      ]),
       {
         env: { ...helperEnvironment(deps.env, options.sessionId, dirs), DISPLAY: display },
         cwd: '/',

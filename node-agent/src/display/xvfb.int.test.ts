@@ -61,7 +61,7 @@ async function start(
   const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
   const dirs = sessionDirs(dir, sessionId);
   await makeSessionDirs(dirs, user);
-  const options = { sessionId, user, dirs, ended, width: 64, height: 64 };
+  const options = { sessionId, user, dirs, enter: [], ended, width: 64, height: 64 };
   const cookie = systemRandom.bytes(COOKIE_BYTES);
   await writeCookie(dirs.xauthority, cookie);
   if (user) chownSync(dirs.xauthority, user.uid, user.gid);

@@ -114,7 +114,7 @@ async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
 
 async function startOn(reserved: ReservedDisplay, ...server: XServerOptions): Promise<Display> {
   const [[program, ...words], env, options, cookie, deps] = server;
-  const { dirs, user } = options;
+  const { dirs } = options;
   const { number } = reserved;
   const log = new LogRing(64 * 1024);
   let numberText = '';
@@ -122,7 +122,7 @@ async function startOn(reserved: ReservedDisplay, ...server: XServerOptions): Pr
   const ready = new Promise<number>((resolve) => {
     tellNumber = resolve;
   });
-  const argv = asSessionUser(user, [
+  const argv = asSessionUser(options, [
     program,
     ...[`:${number}`, '-displayfd', '3', '-auth', dirs.xauthority],
     ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0'],

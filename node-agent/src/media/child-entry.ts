@@ -13,6 +13,8 @@ export interface ChildEntryOptions {
   args?: string[];
   /** On top of what is passed on of the agent's own environment. */
   env?: Record<string, string>;
+  /** Gives it an IPC namespace of its own, and it writes an empty line when it has it; this process must be root. */
+  ownIpc?: boolean;
   /** Called with each line that the child writes to stdout or stderr. */
   onOutput?: (line: string) => void;
 }
@@ -30,7 +32,12 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
   const forkOptions: ForkOptions = {
     // A child that starts up when its parent is gone already could not tell by its own ppid.
     env: { ...passedOn(process.env), ...options.env, [PARENT_PID_VARIABLE]: String(process.pid) },
-    execArgv: fromSource ? loaderArguments() : [],
+    // unshare and sh become node: the process id and the channel stay.
+    ...(options.ownIpc ? { execPath: 'unshare' } : {}),
+    execArgv: [
+      ...(options.ownIpc ? ['--ipc', '--', '/bin/sh', '-c', 'echo; exec "$@"', 'sh', process.execPath] : []),
+      ...(fromSource ? loaderArguments() : []),
+    ],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // A worker becomes a session's user: it must not share the terminal that the agent was started in.
     detached: true,

@@ -53,7 +53,7 @@ async function startSession(mic: boolean): Promise<AudioServer> {
     console: join(scratch, 'console'),
   };
   const ended = new AbortController().signal;
-  const options = { sessionId: SESSION, user: null, dirs, ended, microphone: mic };
+  const options = { sessionId: SESSION, user: null, dirs, enter: [], ended, microphone: mic };
   server = await startAudioServer(options, { clock: systemClock, random: systemRandom, env: process.env });
   await session.start({ audio: true, mic }, { session_id: SESSION, pulse_server: server.server });
   return server;

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { systemClock } from '../platform/clock.ts';
 import { SilenceWatch } from '../platform/silence-watch.ts';
 import { forkEntry } from './child-entry.ts';
+import { IpcNamespace } from './ipc-namespace.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
 /**
@@ -29,10 +30,14 @@ type MessageOf<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type:
 
 export interface MediaWorker {
   readonly pid: number;
+  /** Settles when it can be used. Rejects when it dies, or is not warm within 10 s: it is killed then. */
+  readonly warm: Promise<void>;
   /** Queues a message; after the worker's exit it is dropped, and `exited` says so. */
   send(message: ParentMessage): void;
   /** @returns a function that takes the listener off again */
   on<T extends WorkerMessage['type']>(type: T, listener: (message: MessageOf<T>) => void): () => void;
+  /** Its IPC namespace, for the rest of its session; null = the agent's. Owner: the holder of the worker. @throws when it is gone */
+  openIpcNamespace(): IpcNamespace | null;
   /** Settles exactly once; code is null when a signal ended it. */
   readonly exited: Promise<WorkerExit>;
   /** Closes the channel; the worker then ends by itself within 2 s. */
@@ -42,7 +47,10 @@ export interface MediaWorker {
 }
 
 export interface MediaWorkerPool {
-  /** @throws when the pool is closed, or when the worker dies or is not warm within 10 s */
+  /**
+   * A worker that has its IPC namespace, and may still be warming up.
+   * @throws when the pool is closed, or when the worker dies
+   */
   acquire(): Promise<MediaWorker>;
   /** Ends the idle workers and waits for them; acquired ones belong to their holders. */
   close(): Promise<void>;
@@ -51,6 +59,8 @@ export interface MediaWorkerPool {
 export interface MediaWorkerPoolOptions {
   /** Workers kept warm (count). */
   size: number;
+  /** Gives each worker an IPC namespace of its own; this process must be root. */
+  ownIpc: boolean;
   /** Added to the inherited environment, for example GST_REGISTRY. */
   env?: Record<string, string>;
   /** Worker output that is not a message (complaints of native libraries), line by line. */
@@ -83,12 +93,7 @@ class ForkingPool implements MediaWorkerPool {
     if (this.#refillTimer) clearTimeout(this.#refillTimer);
     this.#refillTimer = setTimeout(() => this.#refill(), REFILL_AFTER_MS);
     void worker.exited.then(() => this.#refill());
-    try {
-      await worker.warm;
-    } catch (error) {
-      worker.kill();
-      throw error;
-    }
+    await Promise.race([worker.entered, worker.warm]);
     return worker;
   }
 
@@ -112,18 +117,30 @@ class ForkingPool implements MediaWorkerPool {
 class ForkedWorker implements MediaWorker {
   readonly pid: number;
   readonly exited: Promise<WorkerExit>;
-  /** Settles when the worker said `warm`; rejects when it cannot. */
   readonly warm: Promise<void>;
+  /** Settles when it has its IPC namespace. */
+  readonly entered: Promise<void>;
   readonly #child: ChildProcess;
+  readonly #ownIpc: boolean;
   readonly #listeners = new Map<WorkerMessage['type'], Set<(message: WorkerMessage) => void>>();
   #ended = false;
   #silence: SilenceWatch | null = null;
 
   constructor(options: MediaWorkerPoolOptions) {
     let pid = 0;
+    let enter: () => void = () => undefined;
+    this.entered = new Promise((resolve) => {
+      enter = resolve;
+    });
+    if (!options.ownIpc) enter();
+    this.#ownIpc = options.ownIpc;
     this.#child = forkEntry('worker-main', {
       ...(options.env ? { env: options.env } : {}),
-      onOutput: (line) => options.onOutput?.(pid, line),
+      ownIpc: options.ownIpc,
+      onOutput: (line) => {
+        enter();
+        if (line !== '') options.onOutput?.(pid, line);
+      },
     });
     pid = this.#child.pid ?? 0;
     this.pid = pid;
@@ -167,12 +184,17 @@ class ForkedWorker implements MediaWorker {
         reject(new Error(`media worker ${pid} ended before it was warm (${signal ?? code})`));
       });
     });
-    // The rejection is for acquire(); an idle worker that dies must not become an unhandled rejection.
-    this.warm.catch(() => undefined);
+    // The rejection is for the holder; an idle worker that dies must not become an unhandled rejection.
+    this.warm.catch(() => this.kill());
   }
 
   get alive(): boolean {
     return !this.#ended;
+  }
+
+  openIpcNamespace(): IpcNamespace | null {
+    if (this.#ended) throw new Error(`media worker ${this.pid} is gone`);
+    return this.#ownIpc ? new IpcNamespace(this.pid) : null;
   }
 
   send(message: ParentMessage): void {

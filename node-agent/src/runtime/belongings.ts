@@ -10,7 +10,9 @@ const SEARCH_LIMIT_SECS = 10;
 /** rm(1) gives a directory up that becomes a link under its hands; whoever swaps them all the time wins some rounds, not all. */
 const REMOVAL_ATTEMPTS = 25;
 
-/** System V objects, which outlive the processes that made them: table of /proc/sysvipc, its id column, ipcrm's option. */
+/**
+ * System V objects, which outlive the processes that made them where the session has no IPC namespace of its own: table of /proc/sysvipc, its id column, ipcrm's option.
+ */
 const SYSTEM_V = [
   { table: 'shm', idColumn: 'shmid', option: '-m' },
   { table: 'sem', idColumn: 'semid', option: '-s' },

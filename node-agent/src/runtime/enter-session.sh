@@ -41,6 +41,8 @@ shift
 mount --bind "$passwd" /etc/passwd
 mount --bind "$group" /etc/group
 mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-shm /dev/shm
+# The queues of this IPC namespace instead of the host's.
+[ ! -d /dev/mqueue ] || mount -t mqueue -o nosuid,nodev,noexec footlight-mqueue /dev/mqueue
 # Last, because what was named above may lie below /tmp.
 mount --move "$staging" /tmp
 

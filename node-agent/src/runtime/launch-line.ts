@@ -6,12 +6,16 @@ import { userNamespaceFilter } from './seccomp.ts';
 
 /**
  * Command line for a helper of a session: it takes the session's user and dies with this agent.
+ * @param enter words that take it into the session's namespaces; they need the agent's user
  *
  * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one setpriv does both: it sets
  * the signal after the user.
  */
-export function asSessionUser(user: SessionUser | null, argv: readonly string[]): string[] {
-  return ['setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...argv];
+export function asSessionUser(
+  { user, enter }: { user: SessionUser | null; enter: readonly string[] },
+  argv: readonly string[],
+): string[] {
+  return [...enter, 'setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...argv];
 }
 
 /** setpriv options that take a user; none when the agent's own is kept. */

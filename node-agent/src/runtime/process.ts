@@ -40,9 +40,10 @@ export interface ProcessRuntimeOptions {
 /**
  * Runs an app as a process of this host.
  *
- * Isolated (the agent is root): agent → nsenter (the app's network) → setpriv (parent-death signal) → unshare →
- * enter-session.sh as process 1 of a process namespace → prlimit → setpriv (the session's user, no capability) →
- * run-app.pl → app and session bus. Killing process 1 ends the namespace: the kernel kills everything in it, daemons included. The agent's own death kills unshare, and
+ * Isolated (the agent is root): agent → nsenter (the app's network) → nsenter (the session's IPC) → setpriv
+ * (parent-death signal) → unshare → enter-session.sh as process 1 of a process namespace → prlimit → setpriv (the
+ * session's user, no capability) → run-app.pl → app and session bus. Killing process 1 ends the namespace: the kernel
+ * kills everything in it, daemons included. The agent's own death kills unshare, and
  * unshare's death kills process 1.
  *
  * Plain: agent → guard-session.sh at the head of a process group → (as root: prlimit → setpriv, the session's user)
@@ -109,7 +110,7 @@ export class ProcessRuntime implements Runtime {
     cgroup: SessionCgroup | null,
     command: readonly string[],
   ): Promise<string[]> {
-    const { dirs, user, instance, network } = surroundings;
+    const { dirs, user, instance, enter, network } = surroundings;
     const staging = join(dirs.mounts, 'tmp');
     // A former app may still have its own mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
@@ -125,6 +126,7 @@ export class ProcessRuntime implements Runtime {
     const keep = keptBelowTmp([surroundings.displaySocket, dirs.scratch, surroundings.home, PRODUCT_ROOT]);
     return [
       ...(network?.enter ?? []),
+      ...enter,
       ...['setpriv', '--pdeathsig', 'KILL', '--'],
       ...['unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--'],
       ...['/bin/sh', scriptPath('enter-session.sh'), staging, String(APP_TMP_BYTES), passwd, group],
@@ -343,7 +345,7 @@ export async function canIsolate(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   try {
     const child = await startChild(
-      ['unshare', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--', 'true'],
+      ['unshare', '--ipc', '--pid', '--fork', '--kill-child', '--mount', '--mount-proc', '--', 'true'],
       { env: baseEnvironment(process.env) },
     );
     return (await child.exited).code === 0;

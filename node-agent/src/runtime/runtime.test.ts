@@ -73,6 +73,7 @@ const SURROUNDINGS: AppSurroundings = {
     mounts: '/s/mounts',
     console: '/s/console',
   },
+  enter: [],
   home: '/homes/alice',
   display: ':7',
   displaySocket: '/tmp/.X11-unix/X7',
@@ -108,12 +109,15 @@ describe("an app's environment", () => {
 });
 
 test('the parent-death signal is set by the setpriv that changes the user, since the change clears it', () => {
-  expect(asSessionUser({ uid: 5, gid: 6, groups: [44] }, ['Xvfb', ':1']).join(' ')).toEqual(
+  const user = { uid: 5, gid: 6, groups: [44] };
+  expect(asSessionUser({ user, enter: ['nsenter', '--'] }, ['Xvfb', ':1']).join(' ')).toEqual(
     expect.stringMatching(
-      /^setpriv --reuid 5 --regid 6 --groups 44 --inh-caps=-all (--bounding-set=-all )?--no-new-privs --pdeathsig KILL -- Xvfb :1$/,
+      /^nsenter -- setpriv --reuid 5 --regid 6 --groups 44 --inh-caps=-all (--bounding-set=-all )?--no-new-privs --pdeathsig KILL -- Xvfb :1$/,
     ),
   );
-  expect(asSessionUser(null, ['Xvfb']).join(' ')).toBe('setpriv --pdeathsig KILL -- Xvfb');
+  expect(asSessionUser({ user: null, enter: [] }, ['Xvfb']).join(' ')).toBe(
+    'setpriv --pdeathsig KILL -- Xvfb',
+  );
 });
 
 test('only what lies below /tmp has to be kept, and nothing twice', () => {

@@ -35,6 +35,8 @@ export interface AppSurroundings {
   instance: string;
   user: SessionUser | null;
   dirs: SessionDirs;
+  /** Words before a command line that run it in the session's IPC namespace; none = the session has the agent's. */
+  enter: readonly string[];
   /** HOME of the app. */
   home: string;
   /** ":N". */

@@ -65,6 +65,7 @@ function session() {
     ended: end.signal,
     bootTimeoutSecs: 0,
     worker: () => worker as unknown as MediaWorker,
+    enter: () => [],
     writeRecord: async () => undefined,
     apply: (input) => applied.push(input.kind),
     reportSwap: () => undefined,

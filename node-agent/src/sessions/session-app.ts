@@ -30,6 +30,8 @@ export interface AppWorld {
   bootTimeoutSecs: number;
   /** null: it has not come yet. */
   worker(): MediaWorker | null;
+  /** Words before a command line that run it in the session's IPC namespace. */
+  enter(): readonly string[];
   /** Writes down what the session holds, for a successor of this process. */
   writeRecord(): Promise<void>;
   apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
@@ -189,6 +191,7 @@ export class SessionApp {
       instance: this.#starts === 1 ? sessionId : `${this.#starts}-${sessionId}`,
       user: tenancy.user,
       dirs,
+      enter: this.#world.enter(),
       home,
       display: stage.display.name,
       displaySocket: stage.display.socket,

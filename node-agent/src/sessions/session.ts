@@ -13,6 +13,7 @@ import type { DisplayRecord } from '../display/display-number.ts';
 import type { StartDisplay } from '../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { Verdict } from '../link/ack-store.ts';
+import type { IpcNamespace } from '../media/ipc-namespace.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
 import { type Clock, delay, within } from '../platform/clock.ts';
@@ -120,6 +121,8 @@ export class Session {
   #screen: Screen | null = null;
   #stage: Stage | null = null;
   #worker: MediaWorker | null = null;
+  /** null: it has not come yet, or the session has the agent's. */
+  #ipc: IpcNamespace | null = null;
   #displayChanges: DisplayChanges | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;
@@ -155,6 +158,7 @@ export class Session {
       ended: this.#abort.signal,
       bootTimeoutSecs: assign.app_boot_timeout_secs,
       worker: () => this.#worker,
+      enter: () => this.#ipc?.enter ?? [],
       writeRecord: () => this.#writeRecord(),
       apply: (input) => this.#apply(input),
       reportSwap: (appId, error) => this.#reportSwap(appId, error),
@@ -389,12 +393,14 @@ export class Session {
     this.#app.prepare();
     const home = this.#tenancy.open().catch((error) => this.#fail('home_unavailable', error));
     this.#apply({ kind: 'display_begun' });
-    const worker = this.#deps.workers.acquire().then(
-      (acquired) => this.#adopt(acquired),
-      (error) => this.#fail('media_worker_crashed', error),
-    );
+    const crashed = (error: unknown) => this.#fail('media_worker_crashed', error);
+    const acquired = this.#deps.workers.acquire();
+    const entered = acquired.then((worker) => this.#shareMemory(worker)).catch(crashed);
+    const adopted = acquired.then((worker) => worker.warm.then(() => this.#adopt(worker))).catch(crashed);
     // A worker that is slow to come must not hold the end up.
-    await Promise.all([Promise.race([worker, aborted(this.#abort.signal)]), this.#openStage(home)]);
+    const ended = aborted(this.#abort.signal);
+    await Promise.race([entered, ended]);
+    await Promise.all([Promise.race([adopted, ended]), this.isEnding ? home : this.#openStage(home)]);
   }
 
   /** @param home settles when the home is open, or has failed the session */
@@ -404,6 +410,7 @@ export class Session {
       sessionId: this.id,
       user: this.#tenancy.user,
       dirs: this.#dirs,
+      enter: this.#ipc?.enter ?? [],
       ended: this.#abort.signal,
       startDisplay: this.#plan.startDisplay,
       width: stream.width,
@@ -433,6 +440,11 @@ export class Session {
     display.onSilent(() => this.#fail('display_failed', 'the display server did not answer for 5 s'));
     await home;
     this.#apply({ kind: 'stage_ready' });
+  }
+
+  /** Display and app get what System V objects they share with the worker from the worker's namespace. */
+  #shareMemory(worker: MediaWorker): void {
+    if (!this.isEnding) this.#ipc = worker.openIpcNamespace();
   }
 
   #adopt(worker: MediaWorker): void {
@@ -554,6 +566,8 @@ export class Session {
       const [bytes] = await Promise.all([this.#tenancy.bytes(this.#deps.clock), this.#stage?.close()]);
       this.#homeBytes = bytes;
     } finally {
+      this.#ipc?.close();
+      this.#ipc = null;
       // Whatever could not be ended or removed: the next session of this home must not wait for ever.
       const { uid, homes } = this.#tenancy;
       await this.#deps.quarantine.release({ sessionId: this.id, uid, homes }, () => this.#giveBack());

@@ -30,7 +30,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   const { args, env = {} } = app;
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
   const running = await runtime.start(spec, {
-    ...{ sessionId, instance: sessionId, user: app.user, dirs, home: dirs.home },
+    ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: dirs.home },
     ...{ display: ':0', displaySocket: `${app.stateDir}/X0`, pulseServer: null },
     network: await runtime.openNetwork(spec, sessionId),
   });

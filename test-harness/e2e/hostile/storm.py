@@ -6,6 +6,7 @@ targets = json.loads(os.environ["TARGETS"])
 until = time.monotonic() + float(os.environ["SECONDS"])
 number = targets["display"]
 libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_ssize_t
 attempts = 0
 got = set()
 met = set()
@@ -81,6 +82,16 @@ def shared_files():
             path = os.path.join(place, name)
             if os.stat(path).st_uid != os.getuid():
                 refused(path, lambda: open(path, "rb").read(1) is not None)
+
+
+def segments_of_others():
+    with open("/proc/sysvipc/shm") as f:
+        names, *rows = (line.split() for line in f)
+    for row in rows:
+        segment = dict(zip(names, row))
+        if int(segment["uid"]) != os.getuid():
+            number = int(segment["shmid"])
+            refused("shared memory of " + segment["uid"], lambda: libc.shmat(number, None, 0) != -1)
 
 
 def processes_of_others():
@@ -166,6 +177,7 @@ while time.monotonic() < until:
     for path in targets["secrets"]:
         refused(path, lambda: open(path, "rb").read(1) is not None)
     shared_files()
+    segments_of_others()
     processes_of_others()
     plant()
     greed()

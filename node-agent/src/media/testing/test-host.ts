@@ -68,7 +68,7 @@ export class TestHost {
     this.desktop = desktop;
     this.size = size;
     this.scratch = mkdtempSync(join(tmpdir(), 'test-host-'));
-    this.#pool = createMediaWorkerPool({ size: 1, env });
+    this.#pool = createMediaWorkerPool({ size: 1, ownIpc: false, env });
   }
 
   /** @param env for the workers */
@@ -80,7 +80,9 @@ export class TestHost {
 
   /** A session whose worker was told nothing yet. */
   async session(): Promise<TestSession> {
-    const session = new TestSession(this, await this.#pool.acquire());
+    const worker = await this.#pool.acquire();
+    await worker.warm;
+    const session = new TestSession(this, worker);
     this.#sessions.push(session);
     return session;
   }
