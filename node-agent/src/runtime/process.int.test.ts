@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -24,6 +25,7 @@ const WHO_AM_I = [
 ].join('; ');
 /** Every program that is run on the way to an app, or could be. */
 const ON_THE_WAY = [
+  'nsenter',
   'setpriv',
   'unshare',
   'sh',
@@ -58,6 +60,32 @@ describe.each([
     const options = { isolated, memoryMb: 64, pids: 321 };
     return startRuntimeApp({ stateDir, user: USER, args, env, options });
   }
+
+  test.skipIf(!isRoot)(
+    'with a link in the place of its home: it starts in no directory of others',
+    async () => {
+      // Its user may read there, and cannot come there.
+      const inside = join(stateDir, 'closed', 'inside');
+      const options = { isolated, memoryMb: 64, pids: 321 };
+      const arrange = (home: string) => {
+        mkdirSync(inside, { recursive: true });
+        chmodSync(join(stateDir, 'closed'), 0o700);
+        writeFileSync(join(inside, 'file'), 'GOT', { mode: 0o644 });
+        rmSync(home, { recursive: true });
+        symlinkSync(inside, home);
+      };
+      const { app } = await startRuntimeApp({
+        stateDir,
+        user: USER,
+        args: ['cat', 'file'],
+        options,
+        arrange,
+      });
+      await app.exited;
+      await app.stop(0);
+      expect(app.logTail()).not.toContain('GOT');
+    },
+  );
 
   test.skipIf(!isRoot)(
     'as the session’s user, with its limits and without new rights, never as root',

@@ -76,12 +76,12 @@ export class ProcessRuntime implements Runtime {
       const command = surroundings.user === null ? withBus : appLine('', confinement, app.args);
       const argv = [
         ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.instance],
-        ...this.#asUser(surroundings.user, command),
+        ...this.#asUser(surroundings.user, inHome(surroundings, command)),
       ];
       const child = await startChild(argv, {
         env,
         input,
-        cwd: surroundings.home,
+        cwd: '/',
         lifeline: true,
         onOutput: (chunk) => log.add(chunk),
         onReport: handOver.told,
@@ -134,8 +134,7 @@ export class ProcessRuntime implements Runtime {
       ...keep.flatMap((path) => ['--keep', path]),
       ...(resolvConf === null ? [] : ['--resolver', resolver]),
       '--',
-      // In the home, which the session's user may enter and the agent's root need not.
-      ...this.#asUser(user, ['env', '--chdir', surroundings.home, ...command]),
+      ...this.#asUser(user, inHome(surroundings, command)),
     ];
   }
 
@@ -156,6 +155,14 @@ export class ProcessRuntime implements Runtime {
  */
 function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
   return user === null || app.systempaths_unconfined === true ? 'none' : 'no_user_namespaces';
+}
+
+/**
+ * The command in its home, which the session's user enters: the agent's root need not be able to, and a former app of
+ * the session may have put a link there.
+ */
+function inHome({ home }: AppSurroundings, command: readonly string[]): string[] {
+  return ['env', '--chdir', home, ...command];
 }
 
 function scriptPath(name: string): string {

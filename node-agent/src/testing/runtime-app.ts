@@ -17,6 +17,8 @@ export interface RuntimeApp {
   /** Left out: RUNTIME_SESSION. */
   sessionId?: string;
   spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
+  /** Called with the home before the app starts. */
+  arrange?: (home: string) => void;
 }
 
 /** Starts an app by the process runtime alone, in new session directories: no display, no sound. */
@@ -25,6 +27,7 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   const dirs = sessionDirs(app.stateDir, sessionId);
   rmSync(dirs.root, { recursive: true, force: true });
   await makeSessionDirs(dirs, app.user);
+  app.arrange?.(dirs.home);
   const options = { isolated: true, networks: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
   const runtime = new ProcessRuntime(options, systemClock);
   const { args, env = {} } = app;
