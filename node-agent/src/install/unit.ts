@@ -89,8 +89,9 @@ User=root
 # display beside the host. Nothing else.
 CapabilityBoundingSet=CAP_SETUID CAP_SETGID CAP_SETPCAP CAP_CHOWN CAP_FOWNER CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_KILL CAP_SYS_PTRACE CAP_SYS_ADMIN CAP_NET_ADMIN CAP_SYS_TTY_CONFIG
 # Sessions have a process tree, mounts, shared memory and a network of their own; ipc and uts are also what pasta, which
-# serves that network, locks itself in with. Apps with a sandbox of their own (Chromium, Flatpak, Steam) want user namespaces too: those run as
-# containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the app.
+# serves that network, locks itself in with. Apps with a sandbox of their own (Chromium, Flatpak, Steam) want user
+# namespaces too: those run as containers, or with RestrictNamespaces=no in a drop-in and systempaths_unconfined in the
+# app.
 RestrictNamespaces=pid mnt net ipc uts
 # Memory and processor limits of sessions are control groups below the unit's own, which Delegate hands over;
 # so ProtectControlGroups stays off, and ending the unit ends every session in it.
