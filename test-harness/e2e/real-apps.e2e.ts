@@ -34,6 +34,8 @@ interface RealApp {
   /** Size that its display takes; left out: that of the stream. */
   display?: { width: number; height: number };
   sound?: true;
+  /** It brings a sandbox of its own, which is made of user namespaces. */
+  ownSandbox?: true;
 }
 
 /** A GTK program remembers its files, a Qt one its window. */
@@ -105,6 +107,7 @@ const LONG: RealApp[] = [
     pointer: (viewer) => viewer.input.click(0.5, 0.6),
     exit: (viewer) => viewer.input.press('ControlLeft', 'ShiftLeft', 'KeyW'),
     kept: '.config/chromium',
+    ownSandbox: true,
   },
   {
     name: 'a game in a window of a fixed size',
@@ -207,8 +210,11 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
     );
 
   test.each(long ? [...SHORT, ...LONG] : SHORT)('$name', { timeout: 300_000 }, async (app) => {
-    const args = app.args(path.join(stack.directory, 'apps'));
-    const id = await sessions.app(app.name, args, {}, { managed_home: true });
+    const runtime_spec = {
+      args: app.args(path.join(stack.directory, 'apps')),
+      ...(app.ownSandbox ? { systempaths_unconfined: true } : {}),
+    };
+    const id = await sessions.app(app.name, null, {}, { managed_home: true, runtime_spec });
     for (const launch of ['first', 'second']) {
       if (launch === 'second' && app.kept !== null) expect(isKept(app.kept)).toBe(true);
       const session = await sessions.launch(id, STREAM);
