@@ -36,6 +36,7 @@ export function supervise(program, say) {
   let restartMs = FIRST_RESTART_MS;
   let stopping = false;
   let missedAnswers = 0;
+  let hasAnswered = false;
   /** @type {import('node:child_process').ChildProcess | null} */
   let child = null;
   /** @type {NodeJS.Timeout | undefined} */
@@ -60,18 +61,19 @@ export function supervise(program, say) {
    * @param {Health} health
    */
   const watch = async (running, { url, everyMs = HEALTH_EVERY_MS }) => {
-    let limit = MISSED_AT_START;
     missedAnswers = 0;
-    while (missedAnswers < limit) {
+    hasAnswered = false;
+    const limit = () => (hasAnswered ? MISSED_ANSWERS : MISSED_AT_START);
+    while (missedAnswers < limit()) {
       const [answered] = await Promise.all([
         answers(url, everyMs),
         sleep(everyMs, undefined, { ref: false }),
       ]);
       if (child !== running || stopping) return;
       missedAnswers = answered ? 0 : missedAnswers + 1;
-      if (answered) limit = MISSED_ANSWERS;
+      hasAnswered ||= answered;
     }
-    say(`The ${program.name} has not answered for ${(limit * everyMs) / 1000} s; it is ended.`);
+    say(`The ${program.name} has not answered for ${(limit() * everyMs) / 1000} s; it is ended.`);
     // Its whole group: a program that is stopped does not hear that its wrapper is gone.
     if (running.pid !== undefined) process.kill(-running.pid, 'SIGKILL');
   };
@@ -111,6 +113,10 @@ export function supervise(program, say) {
   return {
     /** The first exit, for a start that has to be judged. */
     exitedOnce,
+    /** Whether the program that runs now has answered once; until then it is starting. */
+    get hasAnswered() {
+      return hasAnswered;
+    },
     /** Answers that the program has missed in a row (count). */
     get missedAnswers() {
       return missedAnswers;

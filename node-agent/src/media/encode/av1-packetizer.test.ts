@@ -24,6 +24,7 @@ function obu(type: number, payload: readonly number[] | Buffer): Buffer {
 const unit = (...obus: Buffer[]) => Buffer.concat([obu(DELIMITER, []), ...obus]);
 const sequence = obu(SEQUENCE, [1, 2, 3]);
 const frame = (first: number, bytes: number) => obu(FRAME, [first, ...Buffer.alloc(bytes - 1, 7)]);
+const hexOf = (buffers: readonly Buffer[]) => buffers.map((buffer) => buffer.toString('hex'));
 const payloadOf = (packet: Buffer | undefined) => packet?.subarray(12) ?? Buffer.alloc(0);
 
 describe('a temporal unit becomes packets', () => {
@@ -114,7 +115,8 @@ test('what was cut comes together again, and no packet is larger than allowed', 
       fc.integer({ min: 64, max: 1200 }),
       (obus, mtu) => {
         const packets = new Av1Packetizer(mtu, 96).packets(unit(...obus), 0);
-        expect(depacketizeAv1(packets)).toEqual(readObus(unit(...obus)).slice(1));
+        // As texts: comparing buffers element by element takes most of the time of 300 runs.
+        expect(hexOf(depacketizeAv1(packets))).toEqual(hexOf(readObus(unit(...obus)).slice(1)));
         for (const packet of packets) expect(packet.length).toBeLessThanOrEqual(mtu);
         expect(packets.filter((packet) => readRtpHeader(packet)?.marker)).toHaveLength(1);
       },
