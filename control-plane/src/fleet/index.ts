@@ -1,4 +1,5 @@
 export type { ConsoleSession, ConsoleSessions } from './console/starter.ts';
+export { encoderBudgetReader } from './encoder-budget.ts';
 export { type SettingValues, settingsInForce } from './host-settings.ts';
 export type {
   AgentHandlers,

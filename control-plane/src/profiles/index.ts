@@ -10,7 +10,7 @@ export {
   judgeRung,
   type Verdict,
 } from './eligibility.ts';
-export { recommend } from './recommendation.ts';
+export { nominalOf, numbersSetFor, recommend } from './recommendation.ts';
 export type { Chained } from './record.ts';
 export { registerProfilesRoutes } from './routes.ts';
 export { createProfiles } from './service.ts';

@@ -14,6 +14,7 @@ import {
   loadClientFailures,
   loadPolicy,
   loadPreferences,
+  nominalOf,
   permits,
   profileWithoutChoice,
   recommend,
@@ -60,13 +61,21 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
       .filter(({ profile }) => permits(APP, ['4k60', '720p60'], profile.id))
       .map(({ profile, rungs }) => {
         const chain = rungs.map((rung) => ({ ...rung, ...judgeRung(rung, { probe: PROBE, failures: [] }) }));
-        return { id: profile.id, ...judgeLaunchProfile(profile.id, chain, []) };
+        return {
+          id: profile.id,
+          nominal: nominalOf(chain),
+          ...judgeLaunchProfile(profile.id, chain, []),
+        };
       });
     expect(judged.map(({ id, eligibility }) => [id, eligibility])).toEqual([
       ['4k60', 'risky'],
       ['720p60', 'eligible'],
     ]);
-    expect(recommend(judged, true)).toEqual({ recommended_id: '720p60', confidence: 'high' });
+    expect(recommend(judged, true, { encoderMpixelS: null, app: null })).toEqual({
+      recommended_id: '720p60',
+      confidence: 'high',
+      limitedBy: [],
+    });
   });
 
   it('walks a chain by the client, its failures and the host, down to the floor', async () => {

@@ -4,6 +4,7 @@ import { DAY_MS } from '../platform/clock.ts';
 import { instant } from '../platform/database/index.ts';
 import type { ClientFailuresTable } from '../platform/database/tables/profiles.ts';
 import {
+  addHost,
   createTestApp,
   describeDatabases,
   type Person,
@@ -215,6 +216,75 @@ describeDatabases('what a person is offered', (databases) => {
     });
   });
 
+  describe('within what the hosts encode for one session', () => {
+    /** Puts one host there that encodes so with two slots, for the time of `work`. */
+    async function withHost(
+      fields: { codec_throughput: string | null; encoder: string },
+      work: () => Promise<void>,
+    ) {
+      const { db } = app.plane.platform.database;
+      const id = await addHost(app, `host-${app.plane.platform.random.uuid()}`);
+      const effective_settings = JSON.stringify({ encoder: fields.encoder });
+      await db
+        .updateTable('hosts')
+        .set({
+          status: 'online',
+          capacity_detection: 'ok',
+          codec_throughput: fields.codec_throughput,
+          effective_settings,
+        })
+        .where('id', '=', id)
+        .execute();
+      await db
+        .insertInto('gpus')
+        .values({
+          id: app.plane.platform.random.uuid(),
+          host_id: id,
+          gpu_index: 0,
+          vendor: 'software',
+          model: 'CPU',
+          vram_mb_total: 0,
+          slots_total: 2,
+          slots_used: 0,
+          slots_guard: 2,
+          reported: 1,
+          created_at: app.clock.nowMs(),
+        })
+        .execute();
+      await app.clock.advance(5_000);
+      try {
+        await work();
+      } finally {
+        await db.deleteFrom('gpus').where('host_id', '=', id).execute();
+        await db.deleteFrom('hosts').where('id', '=', id).execute();
+        await app.clock.advance(5_000);
+      }
+    }
+    const mpixelS = (figure: number) => JSON.stringify({ h264: { max_pixel_rate_mpix_s: figure } });
+
+    test.each([
+      ['software: half of a slot', { encoder: 'openh264', codec_throughput: mpixelS(240) }, '720p60', true],
+      ['hardware: all of it', { encoder: 'nvenc', codec_throughput: mpixelS(480) }, '1440p60', true],
+      ['hardware with room for all', { encoder: 'nvenc', codec_throughput: mpixelS(900) }, '1440p120', false],
+      ['not measured: no limit', { encoder: 'openh264', codec_throughput: null }, '1440p120', false],
+    ] as const)('%s', async (_what, fields, id, limited) => {
+      await device(GOOD);
+      await withHost(fields, async () => {
+        const all = await offer();
+        expect([all.recommended_id, all.confidence]).toEqual([id, 'high']);
+        expect(all.notes.map(({ code }) => code)).toEqual(limited ? ['host_encoder_limited'] : []);
+      });
+    });
+
+    it('is 720p60 without a probe, where a host encodes and draws with its CPU', async () => {
+      await withHost({ encoder: 'openh264', codec_throughput: mpixelS(240) }, async () => {
+        const all = await offer();
+        expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
+        expect(all.notes.map(({ code }) => code)).toEqual(['probe_missing', 'host_encoder_limited']);
+      });
+    });
+  });
+
   describe('for an app', () => {
     const limited = async (fields: object) => {
       const record = await world.app(fields);
@@ -251,6 +321,15 @@ describeDatabases('what a person is offered', (databases) => {
       await device(GOOD);
       const measured = await limited({ launchable_profile_ids: ['4k60', '720p60'] });
       expect([measured.all.recommended_id, measured.all.confidence]).toEqual(['720p60', 'high']);
+    });
+
+    it("recommends no more than the app's own numbers, where they are not the defaults", async () => {
+      const small = { default_width: 1280, default_height: 720, default_fps: 30 };
+      const { all } = await limited(small);
+      expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
+      expect(all.notes.map(({ code }) => code)).toEqual(['probe_missing', 'app_size_limited']);
+      const unset = await limited({ default_width: 1920, default_height: 1080, default_fps: 60 });
+      expect(unset.all.recommended_id).toBe('1080p60');
     });
 
     it('leaves out what people may no longer choose, down to nothing', async () => {

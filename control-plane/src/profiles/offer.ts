@@ -1,11 +1,12 @@
 import type { ProfileOffer, RatedLaunchProfile, Reason } from '@footlight/protocol/rest';
 import { loadLatestProbe, type Probe } from '../accounts/index.ts';
 import { findEntitledApp, loadAllowLists } from '../catalog/index.ts';
+import { encoderBudgetReader } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { permits } from './app-choice.ts';
 import { type ClientFacts, FAILURE_COUNTS_MS, judgeLaunchProfile, judgeRung } from './eligibility.ts';
-import { recommend } from './recommendation.ts';
+import { nominalOf, noteOn, numbersSetFor, recommend, type StreamLimits } from './recommendation.ts';
 import type { Chained } from './record.ts';
 import * as store from './store.ts';
 
@@ -19,20 +20,29 @@ export interface Offers {
   offer(userId: string, appId: string | undefined): Promise<ProfileOffer>;
 }
 
-export function createOffers({ database, clock }: Platform): Offers {
-  const { db } = database;
+export function createOffers(platform: Platform): Offers {
+  const { clock } = platform;
+  const { db } = platform.database;
+  const loadEncoderBudget = encoderBudgetReader(platform);
 
-  /** Which launch profiles the app admits. @throws 404 */
-  async function loadFilter(userId: string, appId: string): Promise<(profileId: string) => boolean> {
+  /** Which launch profiles the app admits, and its own numbers. @throws 404 */
+  async function loadFilter(
+    userId: string,
+    appId: string,
+  ): Promise<{ admits(profileId: string): boolean; numbers: StreamLimits['app'] }> {
     const app = await findEntitledApp(db, userId, appId);
     if (!app) throw new ApiError('not_found');
     const allowList = (await loadAllowLists(db, [appId])).get(appId) ?? [];
-    return (profileId) => permits(app, allowList, profileId);
+    return {
+      admits: (profileId) => permits(app, allowList, profileId),
+      numbers: numbersSetFor(app),
+    };
   }
 
   return {
     async offer(userId, appId) {
-      const admits = appId === undefined ? () => true : await loadFilter(userId, appId);
+      const { admits, numbers } =
+        appId === undefined ? { admits: () => true, numbers: null } : await loadFilter(userId, appId);
       const { deviceId, probe } = await loadLatestProbe(db, userId, clock.nowMs());
       const facts: ClientFacts = {
         probe: probe.kind === 'fresh' ? probe.facts : null,
@@ -44,24 +54,22 @@ export function createOffers({ database, clock }: Platform): Offers {
       const profiles = (await store.listLaunchProfiles(db))
         .filter(({ profile }) => profile.visibility === 'user' && admits(profile.id))
         .map((chained) => rate(chained, facts));
-      return { ...recommend(profiles, facts.probe !== null), notes: notesOn(probe), profiles };
+      const { limitedBy, ...recommended } = recommend(profiles, facts.probe !== null, {
+        encoderMpixelS: await loadEncoderBudget(),
+        app: numbers,
+      });
+      return { ...recommended, notes: [...notesOn(probe), ...limitedBy.map(noteOn)], profiles };
     },
   };
 }
 
 function rate({ profile, rungs }: Chained, facts: ClientFacts): RatedLaunchProfile {
   const chain = rungs.map((rung, index) => ({ ...rung, position: index + 1, ...judgeRung(rung, facts) }));
-  const first = chain[0];
   return {
     id: profile.id,
     display_name: profile.display_name,
     description: profile.description,
-    nominal: {
-      width: first?.width ?? 0,
-      height: first?.height ?? 0,
-      fps: first?.fps ?? 0,
-      bitrate_kbps: first?.nominal_bitrate_kbps ?? 0,
-    },
+    nominal: nominalOf(chain),
     ...judgeLaunchProfile(profile.id, chain, facts.failures),
     rungs: chain,
   };

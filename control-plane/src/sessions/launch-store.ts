@@ -130,7 +130,7 @@ export interface Asked {
 
 /** A snapshot but for what is the same for everybody. */
 type OwnFacts = Omit<Snapshot, 'settings' | 'choice'> & {
-  choice: Omit<Snapshot['choice'], keyof CatalogFacts>;
+  choice: Omit<Snapshot['choice'], keyof CatalogFacts | 'encoderMpixelS'>;
 };
 
 /**

@@ -192,6 +192,8 @@ export const reasonCode = z.enum([
   'display_refresh_too_low',
   'probe_missing',
   'probe_stale',
+  'host_encoder_limited',
+  'app_size_limited',
 ]);
 
 const reason = z.object({
@@ -239,7 +241,9 @@ const profileOffer = z.object({
   confidence: z.enum(['high', 'low']).describe('low: guessed without a measurement, or nothing fits well.'),
   notes: z
     .array(reason)
-    .describe('probe_missing or probe_stale when the verdicts rest on no measurement, else [].'),
+    .describe(
+      'probe_missing or probe_stale when the verdicts rest on no measurement. host_encoder_limited: a better profile is more than the hosts encode for one session while an app draws. app_size_limited: a better profile is more than the size, frame rate or bitrate set for the app.',
+    ),
   profiles: z.array(ratedLaunchProfile).describe('Launch profiles for people, by sort_order, then id.'),
 });
 export type ProfileOffer = z.output<typeof profileOffer>;

@@ -7,6 +7,9 @@ import { addHost, addSession, describeDatabases, type Person } from '../../testi
 import { beforeTransactionOf } from '../testing/before-transaction.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
+/** Of software with 64 slots: a session gets the 128th part, which is enough for 1080p60. */
+const ROOMY_MPIXEL_S = 128 * 125;
+
 describeDatabases('admission', (databases) => {
   let world: SessionsWorld;
   let catalog: ProfileWorld;
@@ -17,7 +20,10 @@ describeDatabases('admission', (databases) => {
   beforeAll(async () => {
     world = await openSessionsWorld(await databases.fresh());
     catalog = profileWorld(world);
-    const capacity = softwareCapacity({ codecs: ['h264', 'av1'] }, { encode_slots_total: 64 });
+    const capacity = softwareCapacity(
+      { codecs: ['h264', 'av1'], codec_throughput: { h264: { max_pixel_rate_mpix_s: ROOMY_MPIXEL_S } } },
+      { encode_slots_total: 64 },
+    );
     hostA = await world.host('hosta', { capacity });
     admin = world.people.admin;
     app = await world.app();
@@ -97,6 +103,28 @@ describeDatabases('admission', (databases) => {
       await as(alice, 'PATCH', '/v1/me/profile-preferences', { default_profile_id: '720p60' });
       const limited = await world.app({ launchable_profile_ids: ['alpha'] });
       expect((await launch({}, limited)).body.session.profile_id).toBe('alpha');
+    });
+
+    test('7: the recommended one, within what the hosts encode and the numbers of the app', async () => {
+      // Each by a person of its own, below the quota.
+      const profileOf = async (id: string) => {
+        const answer = await launch({}, id, await world.addPerson(`player${randomUUID()}`));
+        return answer.body.session.profile_id;
+      };
+      const launchable_profile_ids = ['1080p60', '720p60'];
+      const plain = await world.app({ launchable_profile_ids });
+      const size = { default_width: 1280, default_height: 720, default_fps: 30 };
+      const small = await world.app({ launchable_profile_ids, ...size });
+      const encodes = async (figure: number) => {
+        const codec_throughput = JSON.stringify({ h264: { max_pixel_rate_mpix_s: figure } });
+        await db().updateTable('hosts').set({ codec_throughput }).execute();
+        await world.pass(5_000, hostA);
+      };
+      expect([await profileOf(plain), await profileOf(small)]).toEqual(['1080p60', '720p60']);
+      await encodes(ROOMY_MPIXEL_S - 128);
+      expect([await profileOf(plain), await profileOf(small)]).toEqual(['720p60', '720p60']);
+      await encodes(ROOMY_MPIXEL_S);
+      expect(await profileOf(plain)).toBe('1080p60');
     });
 
     test("7: the person's default, then the instance's, then the recommended one", async () => {

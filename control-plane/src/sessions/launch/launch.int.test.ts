@@ -4,6 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
+/** Encodes 1080p60 for each of its four slots while apps draw. */
+const FAST = { capacity: softwareCapacity({ codec_throughput: { h264: { max_pixel_rate_mpix_s: 1_000 } } }) };
+
 describeDatabases('launch', (databases) => {
   let world: SessionsWorld;
   beforeEach(async () => {
@@ -12,7 +15,7 @@ describeDatabases('launch', (databases) => {
   afterEach(() => world.close());
 
   test('201 with the session and a signaling token; then assign and start reach the host, and it runs', async () => {
-    const agent = await world.host('hosta');
+    const agent = await world.host('hosta', FAST);
     const app = await world.app();
     const { status, body } = await world.launch(world.people.alice, app);
     expect(status).toBe(201);
@@ -253,7 +256,7 @@ describeDatabases('launch', (databases) => {
     });
 
     test('17: a codec that the placed host cannot encode is 409, and nothing is left', async () => {
-      const agent = await world.host('hosta');
+      const agent = await world.host('hosta', FAST);
       const answer = await world.launch(world.people.alice, await world.app({ managed_home: true }), {
         stream: { codec: 'av1' },
       });

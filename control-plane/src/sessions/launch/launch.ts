@@ -4,6 +4,7 @@
  * happens off the request.
  */
 import type { Body, Placement } from '@footlight/protocol/rest';
+import { encoderBudgetReader } from '../../fleet/index.ts';
 import { isDown, transactionLookedUp } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
@@ -79,20 +80,26 @@ export function createLauncher(
   const booking = { database, random, tokens: deps.tokens, placement };
 
   const readCatalog = catalogReader(database);
+  const loadEncoderBudget = encoderBudgetReader(platform);
   const queue = new LaunchQueue<Job>(settle);
 
   /** Rows 2 to 10. */
   async function look(asks: readonly Ask[]): Promise<Looked[]> {
     const asked = asks.map(({ launcher, request }) => ({ launcher, appId: request.app_id }));
     const prefersHomeHost = config.sessions.placementPolicy === 'locality';
-    const [catalog, settings, facts] = await Promise.all([
+    const [catalog, settings, encoderMpixelS, facts] = await Promise.all([
       readCatalog(),
       deps.settings.current(),
+      loadEncoderBudget(),
       database.together((db) => loadOwnFacts(db, asked, prefersHomeHost, clock.nowMs())),
     ]);
     return facts.map((own, n) => {
       const { request, terms } = asks[n] as Ask;
-      return admit({ ...own, settings, choice: { ...own.choice, ...catalog } }, request, terms);
+      return admit(
+        { ...own, settings, choice: { ...own.choice, ...catalog, encoderMpixelS } },
+        request,
+        terms,
+      );
     });
   }
 

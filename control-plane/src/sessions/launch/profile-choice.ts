@@ -8,6 +8,8 @@ import {
   type ClientFacts,
   judgeLaunchProfile,
   judgeRung,
+  nominalOf,
+  numbersSetFor,
   type Policy,
   permits,
   recommend,
@@ -18,7 +20,7 @@ import type { Refusal } from './refusal.ts';
 
 export interface ChoiceFacts {
   isAdmin: boolean;
-  app: AppChoice & { name: string };
+  app: AppChoice & Parameters<typeof numbersSetFor>[0] & { name: string };
   /** Launch profiles that the app is limited to; empty: no limit. */
   allowList: readonly string[];
   policy: Policy;
@@ -27,6 +29,8 @@ export interface ChoiceFacts {
   /** Every launch profile, in the order of every list. */
   profiles: readonly Chained[];
   client: ClientFacts;
+  /** What the best host encodes for one session, Mpixel/s; null: not known. */
+  encoderMpixelS: number | null;
 }
 
 export interface ChoiceRequest {
@@ -48,7 +52,7 @@ export function chooseProfile(
 
   if (!isAdmin && (asked !== undefined || overridden)) {
     const forced = app.profile_policy === 'force';
-    const isChoice = overridden || asked !== chooseImplicitly(facts);
+    const isChoice = overridden || asked !== chooseImplicitly(facts, request);
     if (isChoice && forced) return refuse('conflict', `${app.name} decides its picture quality itself.`);
     if (isChoice && !policy.userOverridesAllowed)
       return refuse('conflict', 'An administrator decides the picture quality here for everybody.');
@@ -59,7 +63,7 @@ export function chooseProfile(
       `${app.name} does not offer the profile ${quoted(asked)}.`,
     );
 
-  const id = asked ?? (overridden ? null : chooseImplicitly(facts));
+  const id = asked ?? (overridden ? null : chooseImplicitly(facts, request));
   if (id === null) return { profile: null };
   const profile = profiles.find((one) => one.profile.id === id);
   if (profile === undefined)
@@ -79,8 +83,8 @@ export function chooseProfile(
 }
 
 /** What applies where nobody chooses: the app's own, the person's, the instance's, else the recommended one. */
-function chooseImplicitly(facts: ChoiceFacts): string | null {
-  const { app, allowList, policy, preference, profiles, client } = facts;
+function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | null {
+  const { app, allowList, policy, preference, profiles, client, encoderMpixelS } = facts;
   if (app.profile_policy !== 'inherit' && app.default_profile_id !== null) return app.default_profile_id;
   const permitted = (id: string | null): id is string => id !== null && permits(app, allowList, id);
   const ownCounts = policy.userOverridesAllowed && app.profile_policy !== 'force';
@@ -88,8 +92,17 @@ function chooseImplicitly(facts: ChoiceFacts): string | null {
   if (permitted(policy.globalDefaultProfileId)) return policy.globalDefaultProfileId;
   const offered = profiles
     .filter(({ profile }) => profile.visibility === 'user' && permitted(profile.id))
-    .map((one) => ({ id: one.profile.id, eligibility: judge(one, client).eligibility }));
-  return recommend(offered, client.probe !== null).recommended_id || null;
+    .map((one) => ({
+      id: one.profile.id,
+      eligibility: judge(one, client).eligibility,
+      nominal: nominalOf(one.rungs),
+    }));
+  // Who names a codec chose: a smaller profile may have no rung with it.
+  const limits =
+    request.stream?.codec === undefined
+      ? { encoderMpixelS, app: numbersSetFor(app) }
+      : { encoderMpixelS: null, app: null };
+  return recommend(offered, client.probe !== null, limits).recommended_id || null;
 }
 
 /** Of a device of which nothing is known, which is most of them, the same is said again and again. */

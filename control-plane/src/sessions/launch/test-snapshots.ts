@@ -48,6 +48,7 @@ export const aSnapshot = (
     preference: null,
     profiles: [],
     client: { probe: null, failures: [] },
+    encoderMpixelS: null,
     ...choice,
   },
   viewer: { isAdmin: choice.isAdmin ?? false, probe: null },
