@@ -27,7 +27,7 @@ beforeEach(async () => {
       command: [process.execPath, file],
       logFile: path.join(directory, 'log'),
       env: { ...process.env, PORT: String(port) },
-      health: { url: `http://127.0.0.1:${port}/health`, everyMs: 100 },
+      health: { url: `http://127.0.0.1:${port}/health`, everyMs: 200 },
     },
     (line) => said.push(line),
   );
@@ -58,7 +58,7 @@ test('a program that hangs is ended and started again', async () => {
   process.kill(first, 'SIGSTOP');
   await expect.poll(() => starts().length, { timeout: 10_000 }).toBe(2);
   expect(said).toEqual([
-    'The program has not answered for 0.6 s; it is ended.',
+    'The program has not answered for 1.2 s; it is ended.',
     'The program stopped (SIGKILL); starting it again.',
   ]);
   expect(() => process.kill(first, 0)).toThrow('ESRCH');
