@@ -16,10 +16,10 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
     (await world.call('POST', '/v1/auth/login', { body, from })).statusCode;
   const alice = { email: 'alice@example.org', password: PASSWORD };
 
-  /** Ten logins at once from each of the addresses, each for a name of its own. */
-  const storm = (world: AccountsWorld, addresses: number): Promise<number[]> =>
+  /** Logins at once from each of the addresses, each for a name of its own. */
+  const storm = (world: AccountsWorld, addresses: number, each: number): Promise<number[]> =>
     Promise.all(
-      Array.from({ length: addresses * 10 }, (_, n) =>
+      Array.from({ length: addresses * each }, (_, n) =>
         login(world, addressOf(n % addresses), { email: `x${n}@example.org`, password: WRONG }),
       ),
     );
@@ -34,7 +34,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
     it('has a place for a right password while 7 addresses send 70 logins', () =>
       withWorld({ env: OPEN }, async (world) => {
         await world.register('alice');
-        const attack = storm(world, 7);
+        const attack = storm(world, 7, 10);
         const [hers, ...theirs] = await Promise.all([login(world, '192.0.2.7', alice), attack]);
         expect(hers).toBe(200);
         // Two of each address wait, and as many as there are cores run at once.
@@ -45,11 +45,12 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         for (let wave = 0; wave < 2; wave += 1) {
-          const attack = storm(world, 40);
+          // Twice what the queue takes of an address. More would test how long a database may be busy (5 s, then 503).
+          const attack = storm(world, 40, 4);
           const known = { ...alice, device_key: 'her-laptop' };
           expect(await login(world, '192.0.2.2', known)).toBe(200);
           // They filled the places that are for everybody.
-          expect((await attack).filter((status) => status === 429).length).toBeGreaterThan(200);
+          expect((await attack).filter((status) => status === 429).length).toBeGreaterThan(100);
           await world.clock.advance(MINUTE_MS);
         }
       }));

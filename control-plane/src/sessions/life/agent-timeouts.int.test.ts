@@ -28,9 +28,9 @@ describeDatabases('time-outs that the agent watches', (databases) => {
   const handedOut = (id: string) =>
     agent.commands.find((command) => command.type === 'session_assign' && command.session_id === id);
 
-  test('idle_timeout_secs 120: the agent ends the session, which is a stop with its reason', async () => {
+  test('idle_timeout_secs 600: the agent ends the session, which is a stop with its reason', async () => {
     const session = await world.running(world.people.alice, await world.app());
-    expect(handedOut(session.id)).toMatchObject({ idle_timeout_secs: 120 });
+    expect(handedOut(session.id)).toMatchObject({ idle_timeout_secs: 600 });
     agent.reportState(session.id, 'stopped', { reason: 'idle_timeout' });
     expect(await world.until(session.id, 'stopped')).toMatchObject({
       end_reason: 'idle_timeout',

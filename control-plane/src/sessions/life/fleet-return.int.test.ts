@@ -51,15 +51,15 @@ describeDatabases('a fleet that comes back after a restart of the control plane'
           ids.set(id, agent);
         }
       }
-      await tx
-        .updateTable('sessions')
-        .set((eb) => ({
-          gpu_id: eb.selectFrom('gpus').select('gpus.id').whereRef('gpus.host_id', '=', 'sessions.host_id'),
-          gpu_index: 0,
-        }))
-        .execute();
-      await tx.updateTable('gpus').set({ slots_used: SESSIONS_EACH }).execute();
     });
+    await db
+      .updateTable('sessions')
+      .set((eb) => ({
+        gpu_id: eb.selectFrom('gpus').select('gpus.id').whereRef('gpus.host_id', '=', 'sessions.host_id'),
+        gpu_index: 0,
+      }))
+      .execute();
+    await db.updateTable('gpus').set({ slots_used: SESSIONS_EACH }).execute();
     await former.plane.close();
     await Promise.all(agents.map((agent) => agent.closed));
     world = await openSessionsWorld(target, former);
