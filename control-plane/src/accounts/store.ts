@@ -107,8 +107,8 @@ export async function adminExists(db: Executor): Promise<boolean> {
 }
 
 /**
- * The index over the folded names decides between accounts made at once. It lets pass a name that only accounts of
- * earlier releases share, the first of which is gone; nobody makes such names any more, so looking is enough.
+ * New accounts have twin number 0, so the index over folded name and number decides between accounts made at once.
+ * Accounts of earlier releases may hold the folded name under a higher number; none are added, so a read finds them.
  * @throws ApiError conflict, or on a duplicate email or username; the transaction is then over
  */
 export async function insertAccount(

@@ -20,7 +20,7 @@ const KEPT_IN_ALL = 200_000;
 const TRIM_EVERY = 64;
 const DELETED_AT_ONCE = 5_000;
 const RETAIN = 'telemetry.retain';
-/** Sessions whose new events are counted; of others the next event counts anew. */
+/** Sessions whose events are counted in memory; an evicted session is counted from the database again. */
 const COUNTED_SESSIONS = 4_096;
 
 /** What hosts observed of sessions, kept for as long as the configuration says. */

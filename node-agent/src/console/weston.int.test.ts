@@ -67,7 +67,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     const x = await XConnection.open(display.name, () => undefined);
     expect(await (await XScreenSize.open(x)).size()).toEqual({ width: 1024, height: 768 });
     x.close();
-    // Xwayland does not listen there, and libxcb would connect to whoever does.
+    // Xwayland does not listen on this name, and libxcb would connect to any program that does.
     expect(holdAbstractName(display.socket)).toBe(null);
     await display.close();
     expect(existsSync(display.socket)).toBe(false);

@@ -29,9 +29,9 @@ export interface ReservedDisplay {
   /**
    * Gives the abstract name back. Call it when the display is gone.
    *
-   * Clients of the server try this name first (libxcb), and the server does not listen on it: whoever bound it would
-   * get the session's app, its cookie and its capture. While this process has it, they are refused and go on to the
-   * socket file.
+   * Clients of the server try this name first (libxcb), and the server does not listen on it. An attacker who binds
+   * it gets the connections of the session's app and capture, cookie included. While this process holds the name,
+   * clients are refused and go on to the socket file.
    */
   release(): void;
 }
@@ -172,8 +172,8 @@ function lockedBy(lock: Buffer): number {
 }
 
 /**
- * The socket directory must be root's and open to all before a server without root's rights can use it. Whoever made
- * it may have had a umask; and whoever owns it could put sockets of their own in the place of those of sessions.
+ * The socket directory must be root's and open to all before a server without root's rights can use it. Its
+ * maker may have had a umask, and its owner could replace the sockets of sessions with other ones.
  */
 export async function makeSocketDir(directory = SOCKET_DIR): Promise<void> {
   if (process.getuid?.() !== 0) return;

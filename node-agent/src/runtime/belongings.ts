@@ -21,7 +21,7 @@ const SYSTEM_V = [
 
 /**
  * Removes what a session's user left outside the session's directories: System V objects, and files where anybody
- * may put some, or where another session's user opened a directory. Otherwise whoever gets the uid next could read
+ * may put some, or where another session's user opened a directory. Otherwise the next session with this uid could read
  * them. Call it when the user has no process any more.
  * @param keep paths that stay whatever they lie in: the session's homes
  * @param others directories of other sessions

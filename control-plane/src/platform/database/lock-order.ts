@@ -23,7 +23,7 @@ export const LOCK_ORDER = [
 
 const RANKS: ReadonlyMap<string, number> = new Map(LOCK_ORDER.map((table, rank) => [table, rank]));
 
-/** Tables of which one statement changes several rows: these have to be locked by id before. */
+/** Tables where one statement may change several rows: the transaction locks these rows by id first. */
 const BY_ID: ReadonlySet<string> = new Set([
   'users',
   'apps',

@@ -8,7 +8,7 @@ export interface Locks {
   /**
    * Adds `for no key update` on Postgres: others neither change nor delete these rows, but may insert rows that refer
    * to them. The usual lock: `for update` would also stop each insert and many updates of referring rows, whose foreign
-   * keys take `for key share` on the row that they refer to, whatever else their transaction holds.
+   * keys take `for key share` on the row that they refer to, in any order of tables.
    */
   forNoKeyUpdate<DB, TB extends keyof DB, O>(
     query: SelectQueryBuilder<DB, TB, O>,

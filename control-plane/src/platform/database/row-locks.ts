@@ -128,7 +128,7 @@ export async function lockForRemoval(
     await sql`select 1 from ${sql.table(referring)} where ${sql.join(refers, sql` or `)} order by ${order}
       for no key update`.execute(tx);
   }
-  // Changes of somebody's list go with the account, and old ones by whoever writes the catalog.
+  // Removing an account also removes the notes of changes to its list, which writers of the catalog delete too.
   if (table === 'users')
     await sql`select id from ${sql.table('catalog_version')} for no key update`.execute(tx);
   await sql`${rows} for update`.execute(tx);

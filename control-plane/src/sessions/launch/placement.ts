@@ -86,7 +86,7 @@ export interface Placement<Gpu extends GpuFacts = GpuFacts> {
   refusals: PlacementRefusal[];
   /** Some GPU would serve this launch when idle. */
   could_ever: boolean;
-  /** The launch needs a container, and there are hosts, and none of them runs containers, whatever else it lacks. */
+  /** The launch needs a container, and no host of the fleet runs containers. False while there is no host. */
   needs_containers: boolean;
 }
 
