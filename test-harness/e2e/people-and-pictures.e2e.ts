@@ -130,6 +130,7 @@ describe('an administrator invites somebody and gives the library its pictures',
     await admin.getByRole('link', { name: 'grace', exact: true }).click();
     await admin.getByRole('switch', { name: /^Enabled/ }).uncheck();
     await admin.getByRole('button', { name: 'Save changes' }).click();
+    await admin.getByRole('button', { name: 'Disable the account' }).click();
     await admin.getByText('grace was saved').waitFor();
     await grace.goto(`${stack.httpsUrl}/app/account`);
     await grace.waitForURL('**/login**');
