@@ -47,7 +47,7 @@ const SERVER_FLAGS = [
   'max_connections=300',
   'shared_buffers=32MB',
   `log_line_prefix=${LOG_LINE_PREFIX}`,
-  // Default 1s: a wait in a ring that ends earlier, because somebody gives up, would not be seen.
+  // Default 1s: Postgres would not log a deadlock that ends earlier because one client times out.
   'deadlock_timeout=100ms',
 ];
 

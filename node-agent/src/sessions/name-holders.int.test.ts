@@ -54,7 +54,7 @@ print(".", flush=True)
 time.sleep(600)
 `;
 
-/** An ordinary user that every Debian has: its apps share the network of the host, whatever else is installed. */
+/** An ordinary user that every Debian has: its apps share the network of the host, with pasta or without. */
 const NOBODY = 65_534;
 const root = process.getuid?.() === 0;
 

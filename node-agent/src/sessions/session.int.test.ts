@@ -179,21 +179,17 @@ describe('one session', () => {
     });
   });
 
-  test('an app that leaves in order after it drew', async () => {
-    const body = assignment(['xterm', '-e', 'sleep 60']);
+  test.each([
+    ['an app that leaves in order after it drew', ['xterm', '-e', 'sleep 60']],
+    [
+      'a launcher that hands over to a program: the session ends with that program',
+      ['/bin/sh', '-c', 'xterm -e sleep 60 & exit 0'],
+    ],
+  ])('%s', async (_what, args) => {
+    const body = assignment(args);
     await launch(body);
     await reached(body, 'app presented');
-    // xterm leaves with what it runs.
-    const inside = processesOf(body.session_id).find(({ command }) => command === 'sleep 60');
-    if (!inside) throw new Error('xterm runs nothing');
-    process.kill(inside.pid, 'SIGTERM');
-    expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'app_exited' });
-  });
-
-  test('a launcher that hands over to a program: the session ends with that program', async () => {
-    const body = assignment(['/bin/sh', '-c', 'xterm -e sleep 60 & exit 0']);
-    await launch(body);
-    await reached(body, 'app presented');
+    // xterm leaves with the program that it runs.
     const inside = processesOf(body.session_id).find(({ command }) => command === 'sleep 60');
     if (!inside) throw new Error('xterm runs nothing');
     process.kill(inside.pid, 'SIGTERM');

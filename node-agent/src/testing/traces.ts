@@ -28,8 +28,8 @@ export interface DisplayTrace {
 /**
  * @param uids the range that the agent under test gives its sessions
  * @param displays the displays that its sessions had; a number that somebody else took since is not theirs
- * @param sessionIds its sessions; control groups of others are somebody else's, and not all of their processes have a uid
- * of that range
+ * @param sessionIds its sessions: control groups of other sessions do not count, and some processes of a session have a
+ * uid outside that range
  */
 export async function tracesOf(
   stateDir: string,

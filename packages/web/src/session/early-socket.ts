@@ -1,7 +1,7 @@
 /**
  * The signaling socket of a launch, dialled as soon as the launch is answered: its handshake runs while the session
- * page is drawn. At most one waits; whoever does not take it in time lets it close. The service says nothing on it
- * before the page's hello, so nothing is missed.
+ * page is drawn. At most one waits, and it closes when no page takes it in time. The service sends nothing
+ * before the page's hello, so no message is lost.
  */
 
 /** A session page takes its socket within a fraction of this; the service gives a silent one 5 s. */
