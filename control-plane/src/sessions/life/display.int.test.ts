@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type Answer, describeDatabases, type Person } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
+/** The launch size of these tests: 1920×1080. What is recommended depends on the host. */
+const LAUNCHED = { profile_id: '1080p60' };
 const RUNG = { stream_width: 1280, stream_height: 720 };
 
 describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
@@ -41,7 +43,7 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
   }
 
   test('202 once the host has done it; the picture is pinned, and the launch size stays what it was', async () => {
-    const session = await world.running(alice, await world.app());
+    const session = await world.running(alice, await world.app(), LAUNCHED);
     const change = { render_width: 1280, render_height: 720, ui_scale: 1.5, ...RUNG };
     const answer = await display(alice, session.id, change);
     expect([answer.status, answer.body.session.stream]).toMatchObject([
@@ -52,7 +54,7 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
   });
 
   test('the launch size releases it: auto', async () => {
-    const session = await world.running(alice, await world.app());
+    const session = await world.running(alice, await world.app(), LAUNCHED);
     await display(alice, session.id, RUNG);
     const answer = await display(alice, session.id, { stream_width: 1920, stream_height: 1080 });
     expect(answer.body.session.stream).toMatchObject({ external_width: 1920, external_owner: 'auto' });

@@ -34,7 +34,7 @@ export interface SessionsWorld extends TestApp {
   tile(parentId: string, fields?: Record<string, unknown>): Promise<string>;
   launch(as: Person, appId: string, more?: Record<string, unknown>): Promise<LaunchAnswer>;
   /** Launches and waits until it runs. */
-  running(as: Person, appId: string): Promise<Session>;
+  running(as: Person, appId: string, more?: Record<string, unknown>): Promise<Session>;
   /**
    * A session that this host runs though nobody launched it: it holds no slot.
    * @param db the transaction to write in; left out: one of its own
@@ -128,8 +128,8 @@ export async function openSessionsWorld(
       }),
     launch: (as, appId, more = {}) =>
       app.call(as, 'POST', '/v1/sessions', { body: { app_id: appId, ...more } }) as Promise<LaunchAnswer>,
-    async running(as, appId) {
-      const { body, text } = await world.launch(as, appId);
+    async running(as, appId, more) {
+      const { body, text } = await world.launch(as, appId, more);
       if (body.session === undefined) throw new Error(`not launched: ${text}`);
       return world.until(body.session.id, 'running');
     },
