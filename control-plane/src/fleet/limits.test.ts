@@ -48,4 +48,13 @@ describe('wrong node credentials', () => {
     expect(limits.waitMs('192.0.2.1', 'fresh', 1)).toBeGreaterThan(0);
     expect(limits.waitMs('192.0.2.2', 'fresh', 1)).toBe(0);
   });
+
+  test('failures of thousands of other addresses do not free a refused one', () => {
+    const limits = new CredentialLimits();
+    fail(limits, 100, '192.0.2.1', (n) => `node-${n % 10}`);
+    for (let n = 0; n < 5_000; n += 1) fail(limits, 1, `2001:db8::${n.toString(16)}`, () => 'node');
+    expect(limits.waitMs('192.0.2.1', 'node-1', 1)).toBeGreaterThan(0);
+    expect(limits.waitMs('192.0.2.1', 'fresh', 1)).toBeGreaterThan(0);
+    expect(limits.waitMs('192.0.2.9', 'node', 1)).toBe(0);
+  });
 });

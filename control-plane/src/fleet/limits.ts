@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { MINUTE_MS } from '../platform/clock.ts';
+import { LimiterKeys } from '../platform/limits.ts';
 
 /** Counts events in a sliding window; remembers at most `limit` instants. */
 export class WindowCounter {
@@ -62,36 +62,34 @@ export interface CredentialLimitOptions {
   perAddress?: number;
 }
 
-const MAX_KEYS = 4_096;
+const isFull = (counter: WindowCounter, nowMs: number): boolean => counter.isFull(nowMs);
 
 /**
- * Holds off whoever keeps presenting wrong node credentials. Only failures count, so a fleet behind one address that
+ * Limits clients that keep presenting wrong node credentials. Only failures count, so a fleet behind one address that
  * reconnects at once is let in.
  */
 export class CredentialLimits {
-  readonly #pairs: LRUCache<string, WindowCounter>;
-  readonly #addresses: LRUCache<string, WindowCounter>;
+  readonly #pairs = new LimiterKeys<WindowCounter>(isFull);
+  readonly #addresses = new LimiterKeys<WindowCounter>(isFull);
   readonly #perPair: number;
   readonly #perAddress: number;
 
   constructor(options: CredentialLimitOptions = {}) {
     this.#perPair = options.perPair ?? 10;
     this.#perAddress = options.perAddress ?? 100;
-    this.#pairs = new LRUCache({ max: MAX_KEYS });
-    this.#addresses = new LRUCache({ max: MAX_KEYS });
   }
 
   /** @returns milliseconds to wait; 0: the attempt may be looked at */
   waitMs(addressKey: string, nodeName: string, nowMs: number): number {
     return Math.max(
-      this.#pairs.get(pairKey(addressKey, nodeName))?.roomInMs(nowMs) ?? 0,
-      this.#addresses.get(addressKey)?.roomInMs(nowMs) ?? 0,
+      this.#pairs.get(pairKey(addressKey, nodeName), nowMs)?.roomInMs(nowMs) ?? 0,
+      this.#addresses.get(addressKey, nowMs)?.roomInMs(nowMs) ?? 0,
     );
   }
 
   failed(addressKey: string, nodeName: string, nowMs: number): void {
-    counterOf(this.#pairs, pairKey(addressKey, nodeName), this.#perPair).add(nowMs);
-    counterOf(this.#addresses, addressKey, this.#perAddress).add(nowMs);
+    count(this.#pairs, pairKey(addressKey, nodeName), this.#perPair, nowMs);
+    count(this.#addresses, addressKey, this.#perAddress, nowMs);
   }
 }
 
@@ -100,11 +98,8 @@ function pairKey(addressKey: string, nodeName: string): string {
   return `${addressKey} ${nodeName.slice(0, 64)}`;
 }
 
-function counterOf(map: LRUCache<string, WindowCounter>, key: string, limit: number): WindowCounter {
-  let counter = map.get(key);
-  if (counter === undefined) {
-    counter = new WindowCounter(limit, MINUTE_MS);
-    map.set(key, counter);
-  }
-  return counter;
+function count(keys: LimiterKeys<WindowCounter>, key: string, limit: number, nowMs: number): void {
+  const counter = keys.get(key, nowMs) ?? new WindowCounter(limit, MINUTE_MS);
+  counter.add(nowMs);
+  keys.set(key, counter, nowMs);
 }
