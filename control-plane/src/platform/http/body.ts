@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type BodyDeclaration, DEFAULT_BODY_BYTES, type UploadDeclaration } from '@footlight/protocol/rest';
 import { ApiError, invalid } from '../errors.ts';
+import { ChunkCount } from './connection-guard.ts';
 
 /** What is read and thrown away beyond the cap, so that a client still sending can hear the answer. */
 const DISCARD_BYTES = 16 * 1024 * 1024;
@@ -67,7 +68,7 @@ export function readBytes(
       return;
     }
     let chunks: Buffer[] = [];
-    let total = 0;
+    const count = new ChunkCount();
     const tooLong = (close: boolean) =>
       new ApiError('validation_failed', {
         status: tooLongStatus,
@@ -81,16 +82,18 @@ export function readBytes(
       finish();
     };
     const onData = (chunk: Buffer) => {
-      total += chunk.length;
-      if (total <= maxBytes) {
+      if (!count.add(chunk)) {
+        chunks = [];
+        request.socket.destroy();
+      } else if (count.bytes <= maxBytes) {
         chunks.push(chunk);
-        return;
+      } else {
+        chunks = [];
+        if (count.bytes > maxBytes + DISCARD_BYTES) settle(() => reject(tooLong(true)));
       }
-      chunks = [];
-      if (total > maxBytes + DISCARD_BYTES) settle(() => reject(tooLong(true)));
     };
     const onEnd = () =>
-      settle(() => (total > maxBytes ? reject(tooLong(false)) : resolve(Buffer.concat(chunks))));
+      settle(() => (count.bytes > maxBytes ? reject(tooLong(false)) : resolve(Buffer.concat(chunks))));
     const onClose = () => settle(() => reject(invalid('The body was cut off.')));
     request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
   });

@@ -7,6 +7,7 @@ import { SECOND_MS, systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import { createClientAddresses } from './client-address.ts';
+import { guardConnections } from './connection-guard.ts';
 import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 
 /** How long clients may take, and how many there may be. */
@@ -113,7 +114,8 @@ export function createListeners(options: {
   }
 
   const listeners: Listeners = {
-    attach(handler) {
+    attach(answer) {
+      const handler = guardConnections(answer);
       const timeouts = {
         headersTimeout: limits.headersMs,
         requestTimeout: limits.requestMs,
