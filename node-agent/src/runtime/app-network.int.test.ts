@@ -11,7 +11,7 @@ import { processesOf } from '../testing/traces.ts';
 const HOST = { eth: '203.0.113.2', eth6: '2001:db8:1::2', second: '198.51.100.1', second6: '2001:db8:2::1' };
 const OUTSIDE = { eth: '203.0.113.1', eth6: '2001:db8:1::1' };
 const METADATA = ['169.254.169.254', '169.254.1.2', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254'];
-const MULTICAST = ['224.0.0.251'];
+const MULTICAST = ['224.0.0.251', '239.255.255.250', 'ff02::fb', 'ff05::2'];
 const PORT = 4_711;
 const NEIGHBOUR_PORT = 4_712;
 const UID = 71_090;
@@ -37,11 +37,17 @@ def names():
         answer = bytes([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 203, 0, 113, 1])
         if kind != 1: header, answer = data[:2] + bytes([0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]), b""
         sock.sendto(header + data[12:end] + answer, who)
+def datagrams(family, address):
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    sock.bind((address, ${PORT}))
+    while True:
+        sock.sendto(b"here", sock.recvfrom(512)[1])
 tcp = socket.create_server(("::", ${PORT}), family=socket.AF_INET6, dualstack_ipv6=True)
 abstract = socket.socket(socket.AF_UNIX)
 abstract.bind("\\0host-service")
 abstract.listen()
-for work in [lambda: serve(tcp), lambda: serve(abstract), *([names] if "names" in sys.argv else [])]:
+loopback = [lambda: datagrams(socket.AF_INET, "127.0.0.1"), lambda: datagrams(socket.AF_INET6, "::1")]
+for work in [lambda: serve(tcp), lambda: serve(abstract), *loopback, *([names] if "names" in sys.argv else [])]:
     threading.Thread(target=work, daemon=True).start()
 print("ready", flush=True)
 threading.Event().wait()
@@ -56,12 +62,19 @@ def attempt(kind, target):
     if kind == "abstract-bind":
         socket.socket(socket.AF_UNIX).bind("\\0" + target)
         return "bound"
-    if kind == "udp":
-        family = socket.AF_INET6 if ":" in target[0] else socket.AF_INET
-        socket.socket(family, socket.SOCK_DGRAM).sendto(b"hello", tuple(target))
-        return "sent"
-    sock = socket.socket(socket.AF_UNIX if kind == "abstract" else socket.AF_INET6 if ":" in target[0] else socket.AF_INET)
+    family = socket.AF_UNIX if kind == "abstract" else socket.AF_INET6 if ":" in target[0] else socket.AF_INET
+    # By another way than the routing table says, which takes no right.
+    way = kind.partition("-")[2]
+    index = socket.if_nametoindex("eth0") if way else 0
+    sock = socket.socket(family, socket.SOCK_DGRAM if kind.startswith("udp") else socket.SOCK_STREAM)
     sock.settimeout(3)
+    if way == "device": sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
+    if way == "group": sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, bytes(8) + index.to_bytes(4, "little"))
+    if kind.startswith("udp"):
+        info = (socket.IPPROTO_IP, 8, index.to_bytes(4, "little") + bytes(8))
+        if ":" in target[0]: info = (socket.IPPROTO_IPV6, 50, bytes(16) + index.to_bytes(4, "little"))
+        sock.sendmsg([b"hello"], [info] if way == "message" else [], 0, tuple(target))
+        return "sent"
     sock.connect("\\0" + target if kind == "abstract" else tuple(target))
     return sock.recv(10).decode() or "closed"
 for kind, target in json.loads(sys.argv[1]):
@@ -72,6 +85,8 @@ for kind, target in json.loads(sys.argv[1]):
 
 type Attempt = readonly [kind: string, target: string | readonly [string, number]];
 const tcp = (address: string, port: number): Attempt => ['tcp', [address, port]];
+/** Without a word to the routing table, by the interface of a socket, of its multicast, and of one message. */
+const UDP_WAYS = ['udp', 'udp-device', 'udp-group', 'udp-message'];
 
 const children: ChildProcess[] = [];
 let stateDir: string;
@@ -180,9 +195,38 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     expect([...results].filter(([, result]) => result === 'sent')).toEqual([]);
     for (const address of METADATA) {
       expect(results.get(`tcp ${address} ${PORT}`)).toMatch(
-        /Permission denied|Network is unreachable|No route/,
+        /Operation not permitted|Permission denied|Network is unreachable|No route/,
       );
     }
+  });
+
+  test('an app that chooses the interface itself gets no further', { timeout: 120_000 }, async () => {
+    const closed = ['127.0.0.1', '127.1.2.3', '::1', HOST.second, HOST.second6, ...METADATA, ...MULTICAST];
+    const results = await found([
+      ['tcp-device', [OUTSIDE.eth, PORT]],
+      ['tcp-device', [OUTSIDE.eth6, PORT]],
+      ...UDP_WAYS.map((way): Attempt => [way, [OUTSIDE.eth, PORT]]),
+      ...closed.map((address): Attempt => ['tcp-device', [address, PORT]]),
+      ...closed.flatMap((address) => UDP_WAYS.map((way): Attempt => [way, [address, PORT]])),
+    ]);
+    const through = [...results].filter(([, result]) => result === 'here' || result === 'sent');
+    // Its own loopback is open to it.
+    const own = [
+      'udp 127.0.0.1',
+      'udp 127.1.2.3',
+      'udp ::1',
+      'udp-group 127.0.0.1',
+      'udp-group 127.1.2.3',
+      'udp-group ::1',
+    ];
+    expect(through.map(([what]) => what).sort()).toEqual(
+      [
+        `tcp-device ${OUTSIDE.eth} ${PORT}`,
+        `tcp-device ${OUTSIDE.eth6} ${PORT}`,
+        ...UDP_WAYS.map((way) => `${way} ${OUTSIDE.eth} ${PORT}`),
+        ...own.map((what) => `${what} ${PORT}`),
+      ].sort(),
+    );
   });
 
   test('none: its own loopback and nothing else', { timeout: 60_000 }, async () => {

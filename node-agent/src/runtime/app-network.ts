@@ -24,16 +24,21 @@ const MAX_OWN_ADDRESSES = 256;
 const RESOLVER4 = '192.0.0.8';
 const RESOLVER6 = '100::8';
 
-/** Where clouds tell a machine its credentials, and every other address that counts on one link only. */
+/**
+ * Addresses that packets of an app must not leave with. An app may choose the interface of a socket or of one packet
+ * without any right (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF); pasta then opens what it is told to, on the host.
+ */
 const CLOSED4 = [
-  // Multicast and broadcast would come to services of the host, too.
+  // The host's own loopback, and "this host".
+  ...['127.0.0.0/8', '0.0.0.0/8'],
+  // Where clouds tell a machine its credentials, and every other address that counts on one link only. Multicast and
+  // broadcast would come to services of the host, too.
   ...['169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
   // Alibaba Cloud, Azure (its DNS is reached through the host's resolver), Oracle Cloud.
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
 ];
 const CLOSED6 = [
-  // Multicast has a route before these rules.
-  'fe80::/10',
+  ...['::1/128', '::ffff:0:0/96', 'fe80::/10'],
   // AWS (fd00:ec2::254 and its neighbours), Google Cloud.
   ...['fd00:ec2::/32', 'fd20:ce::254/128'],
   // 169.254.0.0/16 behind a translator (RFC 6052).
@@ -103,18 +108,27 @@ async function problemOf(clock: Clock, pasta: readonly string[]): Promise<string
   }
 }
 
-/** `ip -batch` commands that open an app's loopback, and close what it must not reach through its network. Pure. */
+/**
+ * `ip -batch` commands that open an app's loopback, and close what it must not reach through its network. Pure.
+ *
+ * IPv4 takes policies of XFRM: where a rule or route of the routing table refuses, a socket that has chosen its
+ * interface is sent on the link all the same (ip_route_output_key_hash_rcu). XFRM leaves the loopback interface out.
+ * For IPv6 it does not, and rules hold whatever the socket chose; but multicast has a route before every rule. Neighbour
+ * discovery needs multicast by ICMP; UDP is all that pasta would pass on.
+ */
 export function networkSetup(ownAddresses: readonly string[]): { setup4: string; setup6: string } {
-  // Before every route, and after the app's own loopback, whose table has the priority 0.
-  const prohibit = (addresses: readonly string[]) =>
-    // A second rule of the same words is refused.
-    [...new Set(addresses)].map((address) => `rule add pref 1 to ${address} prohibit`);
   const own = ownAddresses.slice(0, MAX_OWN_ADDRESSES);
   const own4 = own.filter((address) => !address.includes(':')).map((address) => `${address}/32`);
   const own6 = own.filter((address) => address.includes(':')).map((address) => `${address}/128`);
+  // A second rule or policy of the same words is refused.
+  const closed4 = [...new Set([...CLOSED4, ...own4])];
+  const closed6 = [...new Set([...CLOSED6, ...own6])];
+  const block4 = closed4.map((address) => `xfrm policy add dst ${address} dir out action block`);
+  // After the app's own loopback, whose table has the priority 0, and before every other route.
+  const prohibit6 = closed6.map((address) => `rule add pref 1 to ${address} prohibit`);
   return {
-    setup4: ['link set lo up', ...prohibit([...CLOSED4, ...own4])].join('\n'),
-    setup6: prohibit([...CLOSED6, ...own6]).join('\n'),
+    setup4: ['link set lo up', ...block4].join('\n'),
+    setup6: ['xfrm policy add dst ff00::/8 proto udp dir out action block', ...prohibit6].join('\n'),
   };
 }
 
