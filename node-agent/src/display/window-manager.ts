@@ -29,10 +29,10 @@ export async function startWindowManager(
     child = await run(
       asSessionUser(options, [
         'matchbox-window-manager',
-        '-use_titlebar',
-        'no',
-        '-use_desktop_mode',
-        'plain',
+        ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
+        // No shortcuts: those of Debian start programs such as xterm, and an app can write others into its home. What
+        // the window manager starts is outside the app's namespaces and limits.
+        ...['-kbdconfig', '/dev/null'],
       ]),
       {
         env: { ...helperEnvironment(deps.env, options.sessionId, dirs), DISPLAY: display },

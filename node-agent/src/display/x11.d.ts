@@ -288,6 +288,7 @@ declare module 'x11' {
       | 'ButtonPress'
       | 'ButtonRelease'
       | 'Exposure'
+      | 'FocusChange'
       | 'StructureNotify'
       | 'SubstructureNotify'
       | 'PropertyChange',

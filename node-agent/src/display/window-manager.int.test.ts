@@ -1,0 +1,83 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import x11, { type XEvent } from 'x11';
+import { startTestDisplay, type TestDisplay } from '../media/testing/display.ts';
+import { KEY_PRESS } from '../media/testing/test-host.ts';
+import { systemClock } from '../platform/clock.ts';
+import { systemRandom } from '../platform/random.ts';
+import type { SessionDirs } from '../runtime/runtime.ts';
+import { startWindowManager, type WindowManager } from './window-manager.ts';
+import { XConnection } from './x-connection.ts';
+import { XInput } from './x-input.ts';
+
+const FOCUS_IN = 9;
+/** evdev codes. */
+const [CTRL, ALT, X, Z, C, N, F11] = [29, 56, 45, 44, 46, 49, 87];
+
+let directory: string;
+let display: TestDisplay;
+let manager: WindowManager;
+let x: XConnection;
+
+beforeAll(async () => {
+  directory = mkdtempSync(path.join(tmpdir(), 'window-manager-'));
+  // The home of a session's helpers is one that its app writes in.
+  mkdirSync(path.join(directory, '.matchbox'));
+  writeFileSync(
+    path.join(directory, '.matchbox', 'kbdconfig'),
+    `<ctrl><alt>z=!touch ${path.join(directory, 'ran')}\n`,
+  );
+  display = await startTestDisplay(640, 480);
+  x = await XConnection.open(display.name, () => undefined);
+  const dirs = { home: directory, tmp: directory, run: directory, xauthority: '' } as SessionDirs;
+  const ended = new AbortController().signal;
+  manager = await startWindowManager(
+    { sessionId: 'the-session', user: null, dirs, enter: [], display: display.name, ended },
+    { clock: systemClock, random: systemRandom, env: {} },
+  );
+});
+
+afterAll(async () => {
+  await manager?.close();
+  x?.close();
+  await display?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** A window that the window manager shows, with the keys that it got. */
+async function openApp(): Promise<number[]> {
+  const { client, root } = x;
+  const keys: number[] = [];
+  const window = client.AllocID();
+  client.CreateWindow(window, root, 0, 0, 200, 100, 0, 0, 1, 0, {
+    eventMask: x11.eventMask.KeyPress | x11.eventMask.FocusChange,
+  });
+  const focused = new Promise<void>((resolve) => {
+    client.on('event', (event: XEvent) => {
+      if (event.type === KEY_PRESS) keys.push((event.keycode ?? 0) - 8);
+      else if (event.type === FOCUS_IN) resolve();
+    });
+  });
+  client.ChangeProperty(0, window, client.atoms.WM_NAME, client.atoms.STRING, 8, 'app');
+  client.MapWindow(window);
+  await focused;
+  return keys;
+}
+
+// It runs outside the isolation of the app: a command that it starts has the host's network and no limits.
+test('every key reaches the app, and none makes the window manager run a command', async () => {
+  const keys = await openApp();
+  // What an app may ask of it.
+  execFileSync('matchbox-remote', ['-keys-reload'], { env: { ...process.env, DISPLAY: display.name } });
+  const input = await XInput.open(x);
+  const chords = [[CTRL, ALT, X], [CTRL, ALT, Z], [ALT, N], [ALT, C], [F11]];
+  for (const chord of chords) {
+    for (const code of chord) input.key(code, true);
+    for (const code of chord) input.key(code, false);
+  }
+  await expect.poll(() => keys).toEqual(chords.flat());
+  expect(existsSync(path.join(directory, 'ran'))).toBe(false);
+});
