@@ -257,7 +257,7 @@ describeDatabases('signaling', (databases) => {
 
   describe('hello', () => {
     test('is answered with ready, and the agent gets attach', async () => {
-      const session = await running();
+      const session = await world.running(world.people.alice, await world.app(), { profile_id: '1080p60' });
       const page = await open(await token(session));
       page.hello();
       const ready = await page.next('ready');
