@@ -1,6 +1,14 @@
 // What takes more than a minute by its nature. Each runs short in every `scripts/test`, and whole under `scripts/test --long <name>`.
+import { realAppPackages } from '../lib/debian-packages.mjs';
 
-/** @typedef {{name: string, file: string, whole: string, short: string}} Drill */
+/**
+ * @typedef {object} Drill
+ * @property {string} name
+ * @property {string} file
+ * @property {string} whole   what the long form does
+ * @property {string} short   what every run does instead
+ * @property {import('../lib/debian-packages.mjs').DebianPackage[]} [packages]   what the long form needs besides
+ */
 
 /** @type {Drill[]} */
 export const drills = [
@@ -149,6 +157,7 @@ export const drills = [
     file: 'test-harness/e2e/real-apps.e2e.ts',
     whole: 'ten programs of Debian, used and left twice each: picture, keys, pointer, sound, exit, home',
     short: 'a terminal, and one behind a launcher',
+    packages: realAppPackages,
   },
   {
     name: 'add-host',

@@ -119,7 +119,8 @@ async function main() {
     return;
   }
   const began = performance.now();
-  await prepare({ packages: checkPackages, say });
+  const chosen = long ? drills.filter((d) => named.length === 0 || named.includes(d.name)) : [];
+  await prepare({ packages: [...checkPackages, ...chosen.flatMap((d) => d.packages ?? [])], say });
 
   const runId = randomBytes(8).toString('hex');
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
@@ -140,7 +141,7 @@ async function main() {
   let logged = '';
   try {
     if (long) {
-      for (const drill of drills.filter((d) => named.length === 0 || named.includes(d.name))) {
+      for (const drill of chosen) {
         say(`\nDrill ${drill.name}: ${drill.whole}`);
         await vitest(drill.name, [drill.file], env, scratch);
       }

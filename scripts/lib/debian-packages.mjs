@@ -60,7 +60,7 @@ const testPackages = [
   { name: 'gstreamer1.0-nice', why: 'the webrtcbin peer of the benches' },
 ];
 
-/** Programs that the drill `real-apps` streams; it installs them itself. */
+/** Programs that the drill `real-apps` streams, under --long. */
 export const realAppPackages = [
   { name: 'mousepad', why: 'a GTK editor' },
   { name: 'featherpad', why: 'a Qt editor' },

@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { realAppPackages } from '../../scripts/lib/debian-packages.mjs';
 import { startBrowser } from '../src/browser/chromium.ts';
 import { framesShown } from '../src/browser/picture.ts';
 import { signIn } from '../src/browser/sign-in.ts';
@@ -12,7 +10,7 @@ import { eventually } from '../src/stack/program.ts';
 import { PersonSessions } from '../src/stack/sessions.ts';
 import { type Stack, startStack } from '../src/stack/stack.ts';
 
-/** Long: ten programs of Debian, fetched for this drill. Short: two that every test machine has. */
+/** Long: ten programs of Debian, which `scripts/test --long` installs. Short: two that every test machine has. */
 const long = process.env.FOOTLIGHT_LONG === '1';
 const STREAM = { width: 1280, height: 720, fps: 30, bitrate_kbps: 4000 };
 const DRAW_MS = 60_000;
@@ -181,19 +179,12 @@ describe.runIf(process.getuid?.() === 0)('a program of Debian', () => {
   let token: string;
 
   beforeAll(async () => {
-    if (long) {
-      const packages = realAppPackages.map(({ name }) => name);
-      execFileSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], {
-        stdio: ['ignore', 'ignore', 'inherit'],
-        env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-      });
-    }
     stack = await startStack({ agentEnv: { SERVICE_ENCODE_SLOTS: '2' } });
     token = (await stack.claim()).token;
     sessions = new PersonSessions(stack, token);
     writeFileSync(path.join(stack.directory, 'apps', 'tone.wav'), tone(), { mode: 0o644 });
     writeFileSync(path.join(stack.directory, 'apps', 'page.html'), PAGE, { mode: 0o644 });
-  }, 600_000);
+  });
 
   afterAll(async () => {
     await sessions?.close();
