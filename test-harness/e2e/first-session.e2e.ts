@@ -50,7 +50,10 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
   beforeAll(async () => {
     server = database === 'Postgres' ? await usePostgres() : null;
     postgres = (await server?.createDatabase()) ?? null;
-    stack = await startStack(postgres === null ? {} : { databaseUrl: postgres.url });
+    stack = await startStack({
+      ...(postgres === null ? {} : { databaseUrl: postgres.url }),
+      apps: [{ name: 'Slow starter', runtime_spec: { args: ['/bin/sleep', '300'] } }],
+    });
     browser = await startBrowser();
     page = await browser.newPage();
     before = hostTraces(stack.agent.pid, agentDirectory());
@@ -192,6 +195,21 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
     }).catch(() => expect(hostTraces(stack.agent.pid, agentDirectory())).toEqual(before));
   });
 
+  test('an app that has drawn nothing yet is waited for on the launch screen, where the launch is cancelled', async () => {
+    await page.goto(`${stack.httpsUrl}/app`);
+    await page
+      .getByRole('button', { name: /Slow starter/ })
+      .first()
+      .click();
+    await page.waitForURL('**/app/session/*');
+    // The empty display is streamed already.
+    await eventually('frames arrive', 20_000, async () => (await framesShown(page)) > 5 || null);
+    const stage = page.getByRole('region', { name: 'Starting Slow starter' });
+    expect(await stage.getByRole('status').textContent()).toBe('Waiting for the app to draw');
+    await stage.getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForURL('**/app');
+  });
+
   test('a game from Debian is launched the same way, and its bar looks as it should', async () => {
     await page.goto(`${stack.httpsUrl}/app`);
     await page
@@ -206,6 +224,8 @@ describe.each(['SQLite', 'Postgres'] as const)('a person’s first session, on %
     });
     await revealBar(page);
     await page.screenshot({ path: path.join(images, 'live-session.png') });
+    // It hides while a busy machine takes the picture.
+    await revealBar(page);
     await page.getByRole('button', { name: 'End LBreakoutHD' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End LBreakoutHD' }).click();
     await page.getByRole('button', { name: 'Launch again' }).waitFor();

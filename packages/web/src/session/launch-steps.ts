@@ -1,3 +1,4 @@
+import type { AppNotice } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 
 /** One line of the launch list. */
@@ -76,6 +77,14 @@ export function stepsOf(progress: LaunchProgress): LaunchStep[] {
     const state = index < progress.reached ? 'done' : index === progress.reached ? 'current' : 'ahead';
     return [{ key: rule.key, words: rule.words(detail ?? ''), state }];
   });
+}
+
+/**
+ * Whether the picture is the app's own: frames of its empty display come before the app draws.
+ * @param app how far the app is, as the host told this viewer; null: nothing yet
+ */
+export function isDrawn(progress: LaunchProgress, app: AppNotice['state'] | null): boolean {
+  return progress.reached === indexOf('presented') || (app !== null && app !== 'starting');
 }
 
 function indexOf(key: string): number {

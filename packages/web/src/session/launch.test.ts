@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { failedSession, session } from '../../test/fixtures.ts';
 import { endWords } from './end-words.ts';
 import { keepTicket, takeTicket } from './first-ticket.ts';
-import { advance, type LaunchProgress, NOTHING_SEEN, stepsOf } from './launch-steps.ts';
+import { advance, isDrawn, type LaunchProgress, NOTHING_SEEN, stepsOf } from './launch-steps.ts';
 import { median, rememberLaunch, usualLaunchMs } from './usual-time.ts';
 
 const after = (...details: (string | null)[]): LaunchProgress =>
@@ -52,6 +52,21 @@ describe('launch steps', () => {
     const progress = after('starting app', 'starting display', 'host_unreachable', 'host_reconnected', null);
     expect(current(progress)).toBe('Starting the app');
   });
+
+  test.each([
+    ['starting app', null, false],
+    ['app booting', null, false],
+    ['app booting', 'starting', false],
+    ['app booting', 'presented', true],
+    ['app booting', 'game_running', true],
+    ['app presented', null, true],
+    ['app presented', 'starting', true],
+  ] as const)(
+    'after "%s", with an app that the host calls %s, the picture is the app’s: %s',
+    (detail, app, drawn) => {
+      expect(isDrawn(after(detail), app)).toBe(drawn);
+    },
+  );
 
   test('a page opened while the app runs waits for the picture only', () => {
     expect(current(advance(NOTHING_SEEN, { state: 'running', state_detail: null }))).toBe(

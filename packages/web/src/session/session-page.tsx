@@ -15,7 +15,7 @@ import { useLaunch } from '../library/use-launch.ts';
 import { useListedApp } from '../library/use-library.ts';
 import { EndedPage } from './ended-page.tsx';
 import { LaunchStage } from './launch-stage.tsx';
-import { advance, stepsOf } from './launch-steps.ts';
+import { advance, isDrawn, stepsOf } from './launch-steps.ts';
 import styles from './session.module.css';
 import { SessionBar } from './session-bar.tsx';
 import { type StatsLevel, StatsView } from './stats-view.tsx';
@@ -39,10 +39,16 @@ export function SessionPage({ id }: { id: string }) {
   const over = session !== undefined && isOver(session);
   const video = useRef<HTMLVideoElement>(null);
   const surface = useRef<HTMLDivElement>(null);
-  const stream = useStream(session, session !== undefined && !over && session.state !== 'stopping', {
+  const streamed = useStream(session, session !== undefined && !over && session.state !== 'stopping', {
     video,
     surface,
   });
+  // What the record already tells counts before the first event has come.
+  const seen = session === undefined ? progress : advance(progress, session);
+  // Once shown, the picture stays: another app in this session starts behind it.
+  const shown = useRef(false);
+  shown.current = streamed.shown && (shown.current || isDrawn(seen, streamed.app));
+  const stream = { ...streamed, shown: shown.current };
   // Known to who comes from the library; until the picture is there, every request delays it.
   const listed = useListedApp(session?.app_id);
   const appQuery = useQuery({
@@ -75,8 +81,7 @@ export function SessionPage({ id }: { id: string }) {
   // As it was known before this launch: what this one adds would change the stage while it fades.
   const usual = useRef<number | null>(null);
   if (session !== undefined && !stream.shown) usual.current = usualLaunchMs(session.app_id, session.host_id);
-  // What the record already tells counts before the first event has come.
-  const steps = stepsOf(session === undefined ? progress : advance(progress, session));
+  const steps = stepsOf(seen);
   // Only launches that this page saw from their beginning say how long a launch takes.
   const sawLaunch = useRef(false);
   if (session !== undefined && (session.state === 'assigned' || session.state === 'pending'))

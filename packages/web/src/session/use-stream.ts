@@ -1,4 +1,4 @@
-import type { Display } from '@footlight/protocol/input';
+import type { AppNotice, Display } from '@footlight/protocol/input';
 import type { Session } from '@footlight/protocol/rest';
 import type {
   AudioStatus,
@@ -23,8 +23,10 @@ export interface StreamView {
   history: readonly StreamStats[];
   audio: AudioStatus | null;
   input: InputStatus | null;
-  /** true once the first frame of this visit was shown; the moment for the cross-fade */
+  /** true once the first frame of this visit was shown, which may be of an empty display */
   shown: boolean;
+  /** how far the app is, as the host said it last; null: nothing yet */
+  app: AppNotice['state'] | null;
   /** what the host last wanted the person to read; a new object each time */
   notice: { text: string } | null;
   /** the display's sizes as the host said them last; null: nothing yet */
@@ -38,6 +40,7 @@ const START: StreamView = {
   audio: null,
   input: null,
   shown: false,
+  app: null,
   notice: null,
   display: null,
 };
@@ -82,6 +85,7 @@ export function useStream(
         });
         client.on('notice', ({ text }) => set({ notice: { text } }));
         client.on('display', (display) => set({ display }));
+        client.on('app', (app) => set({ app }));
         set({ client, state: client.state, audio: client.audio, input: client.input });
         client.connect();
       },
