@@ -2,6 +2,7 @@ import { Button, Checkbox, NativeSelect, NumberInput, Switch, Textarea, TextInpu
 import { useForm } from '@mantine/form';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-parts.module.css';
@@ -55,8 +56,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           },
   });
   return (
-    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit)} noValidate>
-      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       <fieldset className={styles.fieldset}>
         <legend>What people see</legend>
         <TextInput label="Name" required withAsterisk={false} {...form.getInputProps('name')} />
@@ -70,7 +70,10 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             {...form.getInputProps('cover_url')}
           />
         </div>
-        <Switch label="Enabled: people who may use it see it" {...form.getInputProps('enabled', checkbox)} />
+        <Switch
+          label="Enabled: shown to the people who may use it"
+          {...form.getInputProps('enabled', checkbox)}
+        />
       </fieldset>
 
       {parent !== undefined ? (
@@ -88,7 +91,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             label="Preset"
             description={
               <>
-                What it starts with; the fields below are laid over it. Made under{' '}
+                A starting point; the fields below override it. Presets are managed under{' '}
                 <Link to="/admin/presets">Presets</Link>.
               </>
             }
@@ -107,7 +110,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
           />
           <TextInput
             label="Container image"
-            description="Empty, with none in the preset: the command runs as a process of the host, where its agent allows that."
+            description="Leave it empty, here and in the preset, to run the command as a process of the host."
             classNames={{ input: styles.mono ?? '' }}
             {...form.getInputProps('image')}
           />
@@ -151,6 +154,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
         </div>
       </fieldset>
       {props.children}
+      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
           {props.act}

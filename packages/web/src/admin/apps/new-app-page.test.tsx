@@ -38,7 +38,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-async function fillIn(): Promise<HTMLSelectElement> {
+async function open(): Promise<HTMLElement> {
   const root = createRootRoute({ component: Outlet });
   const page = createRoute({ getParentRoute: () => root, path: '/admin/apps/new', component: NewAppPage });
   const apps = createRoute({ getParentRoute: () => root, path: '/admin/apps', component: () => 'apps' });
@@ -58,7 +58,10 @@ async function fillIn(): Promise<HTMLSelectElement> {
       </QueryClientProvider>
     </MantineProvider>,
   );
-  fireEvent.change(await screen.findByLabelText('Name'), { target: { value: 'Paint' } });
+  return screen.findByLabelText('Name');
+}
+async function fillIn(): Promise<HTMLSelectElement> {
+  fireEvent.change(await open(), { target: { value: 'Paint' } });
   fireEvent.change(screen.getByLabelText(/^Command/), { target: { value: 'paint' } });
   return screen.getByLabelText('Who gets it');
 }
@@ -72,6 +75,13 @@ test('a new app starts at "only me": nobody else gets it, and it is granted to t
   expect(writes.map(({ url }) => url)).toEqual(['/v1/apps', `/v1/admin/apps/${APP}/entitlements`]);
   expect(writes[0]?.body.entitle).toBe('none');
   expect(writes[1]?.body).toEqual({ subject_type: 'user', subject_id: ME });
+});
+
+test('an app without a name is not added: that field, which may be far above the button, gets the focus', async () => {
+  const name = await open();
+  add();
+  await vi.waitFor(() => expect(document.activeElement).toBe(name));
+  expect(writes).toEqual([]);
 });
 
 test.each([

@@ -25,7 +25,7 @@ export function ProfileChoice(props: {
         label="Launch profile"
         description={
           <>
-            Made under <Link to="/admin/profiles">Profiles</Link>.
+            Managed under <Link to="/admin/profiles">Profiles</Link>.
           </>
         }
         key={form.key('profile_policy')}

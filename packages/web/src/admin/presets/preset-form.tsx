@@ -1,5 +1,6 @@
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { envProblem } from '../frame/text-lines.ts';
@@ -24,8 +25,7 @@ export function PresetFields(props: {
   });
   const mono = { classNames: { input: styles.mono ?? '' } };
   return (
-    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit)} noValidate>
-      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       <TextInput label="Name" key={form.key('name')} {...form.getInputProps('name')} />
       <Textarea
         label="Description"
@@ -91,6 +91,7 @@ export function PresetFields(props: {
           {...form.getInputProps('home_container_path')}
         />
       </fieldset>
+      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
           {props.act}

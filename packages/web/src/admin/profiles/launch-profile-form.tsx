@@ -1,6 +1,7 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { Button, NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { ChainEditor } from './chain-editor.tsx';
@@ -27,8 +28,7 @@ export function LaunchProfileFields(props: {
     validate: props.made ? otherRules : { ...otherRules, id: idRule },
   });
   return (
-    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit)} noValidate>
-      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
+    <form className={styles.form} onSubmit={form.onSubmit(props.onSubmit, focusFirstError)} noValidate>
       {!props.made && (
         <TextInput
           label="Id"
@@ -54,6 +54,7 @@ export function LaunchProfileFields(props: {
         error={form.errors.rungs}
         onChange={(ids) => form.setFieldValue('rungs', ids)}
       />
+      {props.error !== null && props.error !== undefined && <Problem error={props.error} />}
       <div>
         <Button type="submit" variant="filled" loading={props.pending}>
           {props.act}

@@ -6,6 +6,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
+import { focusFirstError } from '../../components/first-error.ts';
 import { Problem } from '../../components/problem.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
@@ -71,8 +72,11 @@ function Form({ settings }: { settings: InstanceSettings }) {
   const pinned = access.data?.origins.source === 'environment';
   const suggested = access.data?.origins.suggested_entry;
   return (
-    <form className={styles.form} onSubmit={form.onSubmit((values) => save.mutate(values))} noValidate>
-      {save.isError && <Problem error={save.error} />}
+    <form
+      className={styles.form}
+      onSubmit={form.onSubmit((values) => save.mutate(values), focusFirstError)}
+      noValidate
+    >
       <fieldset className={styles.fieldset}>
         <legend>People</legend>
         <NativeSelect
@@ -120,6 +124,7 @@ function Form({ settings }: { settings: InstanceSettings }) {
           </p>
         )}
       </fieldset>
+      {save.isError && <Problem error={save.error} />}
       <div className={styles.filters}>
         <Button type="submit" variant="filled" loading={save.isPending}>
           Save settings
