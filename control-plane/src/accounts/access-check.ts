@@ -55,7 +55,7 @@ export function describeAccess(
  * @param peer the address that the proxy dials from
  */
 export function trustAdvice(trustedProxies: readonly string[], peer: string): string {
-  return `This request came through ${peer}, which names its clients in X-Forwarded-For and is no trusted proxy. Everybody behind it shares one limit for signing in. If it is your proxy, set ${trustLine(trustedProxies, peer)} and restart the service.`;
+  return `This request came from ${peer}, which sends X-Forwarded-For but is not a trusted proxy. Everybody behind it shares one limit for signing in. If it is your proxy, set ${trustLine(trustedProxies, peer)} and restart the service.`;
 }
 
 function shown(text: string): string {

@@ -52,7 +52,7 @@ export function RegisterPage({ invite }: { invite: string | undefined }) {
         <NewAccountFields form={form} />
         <TextInput
           label="Invite code"
-          description="Only where this instance asks for one."
+          description="Needed only if this instance asks for one."
           autoComplete="off"
           key={form.key('invite_code')}
           {...form.getInputProps('invite_code')}

@@ -147,7 +147,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
       <div className={styles.pair}>
         <NativeSelect
           label="Role"
-          description={own ? 'This is your own account.' : 'In force with the next click of theirs.'}
+          description={own ? 'This is your own account.' : 'Takes effect with their next click.'}
           data={ROLES}
           key={form.key('role')}
           {...form.getInputProps('role')}

@@ -34,7 +34,7 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
       good: request.secure_context,
       title: request.secure_context ? 'The connection is secure' : 'The connection is not secure',
       text: request.secure_context
-        ? `You came by ${address}. Browsers allow sound, full screen and the clipboard here.`
+        ? `You opened ${address}. Browsers allow sound, full screen and the clipboard here.`
         : 'Browsers withhold the clipboard, the keyboard lock and the microphone on such an address. Use https.',
     },
     ...(request.advice === undefined
@@ -54,12 +54,12 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
       title: certificate.in_use
         ? certificate.advice === undefined
           ? 'The certificate fits'
-          : 'The certificate wants a look'
-        : 'Something before this server holds the certificate',
+          : 'Check the certificate'
+        : 'A proxy in front of this server holds the certificate',
       text:
         certificate.advice ??
         certificate.not_in_use_reason ??
-        `It is good for another ${certificate.info?.days_until_expiry ?? 0} days.`,
+        `It is valid for another ${certificate.info?.days_until_expiry ?? 0} days.`,
       ...copyOf(certificate.info?.fingerprint_sha256),
     },
     {
@@ -73,7 +73,7 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
         origins.advice ??
         (origins.same_origin_exemption
           ? 'It is the server’s own address, which is always allowed.'
-          : 'It stands in the list of allowed origins.'),
+          : 'It is in the list of allowed origins.'),
       ...copyOf(origins.suggested_entry),
     },
   ];
