@@ -6,6 +6,8 @@ import { durationWords, RelativeTime } from '../components/relative-time.tsx';
 import { endWords } from './end-words.ts';
 import styles from './session.module.css';
 
+const SECOND_MS = 1_000;
+
 /** After the end: why, in one sentence; what next; and for the curious the technical reason and the app's log. */
 export function EndedPage(props: {
   session: Session;
@@ -28,7 +30,7 @@ export function EndedPage(props: {
         <h1>{words.sentence}</h1>
         <p>
           {app.name}
-          {ranMs !== null && `, open for ${durationWords(Math.max(0, ranMs))}`}
+          {ranMs !== null && ranMs >= SECOND_MS && `, open for ${durationWords(ranMs)}`}
           {session.ended_at !== null && (
             <>
               , ended <RelativeTime at={session.ended_at} />

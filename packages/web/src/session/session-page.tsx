@@ -126,7 +126,7 @@ export function SessionPage({ id }: { id: string }) {
           usualMs={resumed.current ? null : usual.current}
           onCancel={resumed.current ? library : () => end.mutate(undefined, { onSuccess: library })}
           {...(resumed.current ? { cancelWords: 'Back to the library' } : {})}
-          leaving={stream.shown || stream.state.kind === 'ended'}
+          leaving={stream.shown || hasOwnEnd(stream.state)}
         />
       )}
     </>
@@ -252,7 +252,7 @@ function Theatre(props: {
       {(state.kind === 'ended' || (props.ending && !stream.shown)) && (
         <AppPicture app={app} shape="hero" className={styles.cardPicture} />
       )}
-      {state.kind === 'ended' && !props.ending && (
+      {state.kind === 'ended' && hasOwnEnd(state) && !props.ending && (
         <StreamEndedCard state={state} onAgain={() => client?.connect()} onLibrary={props.onLibrary} />
       )}
       <ConfirmDialog
@@ -320,17 +320,21 @@ function useNotice(notice: StreamView['notice']): string | null {
 
 type Ended = Extract<StreamView['state'], { kind: 'ended' }>;
 
+/** The session's own end is told by its record, which arrives a moment later and brings its own page. */
+const TOLD_BY_RECORD: ReadonlySet<Ended['reason']> = new Set([
+  'session_ended',
+  'host_lost',
+  'idle_timeout',
+  'disconnected',
+]);
+
+/** Whether the stream is over, and the card of its end is to be shown. */
+function hasOwnEnd(state: StreamView['state']): boolean {
+  return state.kind === 'ended' && !TOLD_BY_RECORD.has(state.reason);
+}
+
 function StreamEndedCard(props: { state: Ended; onAgain: () => void; onLibrary: () => void }) {
   const { reason, code, message } = props.state;
-  // The session's own end is told by its record, which arrives a moment later and brings its own page.
-  if (
-    reason === 'session_ended' ||
-    reason === 'host_lost' ||
-    reason === 'idle_timeout' ||
-    reason === 'disconnected'
-  ) {
-    return null;
-  }
   const [title, advice, act] = STREAM_ENDS[reason] ?? STREAM_ENDS.error;
   return (
     <div className={styles.card} role="alertdialog" aria-label={title}>
