@@ -233,6 +233,7 @@ async function loadFacts(
     return {
       username: user?.username ?? '',
       maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
+      disabled: (user?.disabled_at ?? null) !== null,
       entitled: entitled(userId, appId),
       deviceExists: deviceId === null || devices.has(deviceId),
       sessions: sessions.get(userId) ?? 0,
@@ -257,7 +258,7 @@ type UserIds = { userIds: readonly string[] };
 const selectLimits = (db: Executor, { userIds }: UserIds) =>
   db
     .selectFrom('users')
-    .select(['id', 'max_concurrent_sessions', 'username'])
+    .select(['id', 'max_concurrent_sessions', 'username', 'disabled_at'])
     .where('id', 'in', userIds)
     .orderBy('id');
 

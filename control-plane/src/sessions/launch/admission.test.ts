@@ -314,6 +314,7 @@ describe('rows of the admission inside the transaction', () => {
   const held = (more: Partial<HeldFacts> = {}): HeldFacts => ({
     maxConcurrentSessions: 3,
     entitled: true,
+    disabled: false,
     deviceExists: true,
     sessions: 0,
     homes: [],
@@ -322,7 +323,8 @@ describe('rows of the admission inside the transaction', () => {
   const refusalOf = (facts: HeldFacts) => admitHeld(admitted(aSnapshot({ app })), facts);
   const session = (id: string, ...home_app_ids: string[]) => ({ id, home_app_ids });
 
-  test('11: the entitlement is gone, or the account', () => {
+  test('11: the entitlement is gone, or the account, or it is disabled', () => {
+    expect(refusalOf(held({ disabled: true, sessions: 3 }))?.code).toBe('forbidden');
     expect(refusalOf(held({ entitled: false }))?.code).toBe('forbidden');
     expect(refusalOf(held({ maxConcurrentSessions: null }))?.code).toBe('forbidden');
   });

@@ -146,6 +146,7 @@ export function admit(
 export interface HeldFacts {
   /** null: the account is gone. */
   maxConcurrentSessions: number | null;
+  disabled: boolean;
   /** Looked up again, with the rows held. */
   entitled: boolean;
   /** The device of the sign-in is still there, or the sign-in has none. */
@@ -159,6 +160,8 @@ export interface HeldFacts {
 /** Rows 11 to 13. @returns null: none of them refuses */
 export function admitHeld(admitted: Admitted, held: HeldFacts): Refusal | null {
   if (held.maxConcurrentSessions === null || !held.entitled) return NOT_ENTITLED;
+  // Disabled while the launch was being looked at, so its sessions were ended without this one.
+  if (held.disabled) return { code: 'forbidden', message: 'The account is disabled.' };
   // The sign-in was revoked with its device while the launch was being looked at.
   if (!held.deviceExists) return { code: 'unauthorized' };
   if (held.sessions >= held.maxConcurrentSessions) return { code: 'session_quota_exceeded' };

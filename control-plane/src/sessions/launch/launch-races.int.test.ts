@@ -124,6 +124,26 @@ describeDatabases('launches that race', (databases) => {
     expect(await world.slotsUsed(agent)).toBe(0);
   });
 
+  test.each([true, false])(
+    'a launch under way while its account is disabled starts nothing (end_sessions: %s)',
+    async (end_sessions) => {
+      const agent = await world.host('hosta');
+      const app = await world.app();
+      const { admin, alice } = world.people;
+      const answer = await beforeTransactionOf(
+        world.plane.platform.database,
+        () => world.launch(alice, app),
+        async () => {
+          const body = { disabled: true, end_sessions };
+          expect((await world.call(admin, 'PATCH', `/v1/users/${alice.id}`, { body })).status).toBe(200);
+        },
+      );
+      expect([answer.status, answer.body.error?.code]).toEqual([403, 'forbidden']);
+      expect(await world.list()).toEqual([]);
+      expect(await world.slotsUsed(agent)).toBe(0);
+    },
+  );
+
   test('a session that was committed first outlives the revocation', async () => {
     await world.host('hosta');
     const app = await world.app();
