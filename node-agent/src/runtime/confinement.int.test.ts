@@ -39,16 +39,47 @@ for line in open("/proc/self/status"):
 print(json.dumps(found))
 `;
 
+/** Keeps a key in the kernel, or looks for it: in the keyring of its user, and in the one that came from the agent. */
+const KEYS = `
+import ctypes, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+ADD_KEY, KEYCTL, SEARCH = 248, 250, 10
+USER, SESSION = -4, -3
+for ring in (USER, SESSION):
+    if sys.argv[1] == "keep": libc.syscall(ADD_KEY, b"user", b"footlight", b"secret", 6, ring)
+    elif libc.syscall(KEYCTL, SEARCH, ring, b"user", b"footlight", 0) > 0: print("found", ring)
+print("ready", flush=True)
+if sys.argv[1] == "keep": time.sleep(60)
+`;
+
+/** Each of these is a large part of the kernel that apps of a session have no use for. */
+const SURFACE = `
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+calls = {"io_uring_setup": (425, 1, 0), "bpf": (321, 99, 0, 0), "perf_event_open": (298, 0, 0, 0, 0, 0),
+    "userfaultfd": (323, 1), "add_key": (248, 0, 0, 0, 0, 0), "request_key": (249, 0, 0, 0, 0), "keyctl": (250, 0, -3, 0)}
+for name, numbers in calls.items():
+    ctypes.set_errno(0)
+    libc.syscall(*numbers)
+    print(name, os.strerror(ctypes.get_errno()))
+`;
+
 let stateDir: string;
 
-async function probe(extra: object): Promise<Record<string, string>> {
+async function run(apps: object[]): Promise<string> {
   const program = join(import.meta.dirname, '..', 'testing', 'run-apps.ts');
-  const apps = [{ args: ['python3', '-c', PROBE], uid: UID, spec: { network: 'none', ...extra } }];
   const { stdout } = await execa(
     process.execPath,
     ['--import', 'tsx', program, stateDir, JSON.stringify(apps)],
     { cwd: import.meta.dirname },
   );
+  return stdout;
+}
+
+async function probe(extra: object): Promise<Record<string, string>> {
+  const stdout = await run([
+    { args: ['python3', '-c', PROBE], uid: UID, spec: { network: 'none', ...extra } },
+  ]);
   return JSON.parse(stdout.split('\n').at(-1) ?? '');
 }
 
@@ -82,8 +113,26 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
       expect(await probe({ systempaths_unconfined: true })).toMatchObject({
         ...{ unshare: 'Success', clone: 'Success', clone3: 'Success', 'unshare(1)': 0 },
         ...noCapability,
-        ...{ NoNewPrivs: '1', Seccomp: '0' },
+        ...{ NoNewPrivs: '1', Seccomp: '2' },
       });
+    });
+
+    test.each([{}, { systempaths_unconfined: true }])(
+      'parts of the kernel that it does not need: %j',
+      async (extra) => {
+        const spec = { network: 'none', ...extra };
+        const lines = (await run([{ args: ['python3', '-c', SURFACE], uid: UID, spec }])).split('\n');
+        expect(lines.filter((line) => !line.endsWith(' Function not implemented'))).toEqual([]);
+        expect(lines).toHaveLength(7);
+      },
+    );
+
+    test('what a session keeps in the kernel does not pass to the next holder of its uid, nor to others', async () => {
+      const app = (what: string, uid: number) => ({
+        ...{ args: ['python3', '-c', KEYS, what], uid, spec: { network: 'none' } },
+      });
+      expect(await run([app('keep', UID), app('look', UID)])).toBe('ready');
+      expect(await run([app('keep', UID), app('look', UID + 1)])).toBe('ready');
     });
   },
 );

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APP_VARIABLE, SESSION_VARIABLE } from './proc-table.ts';
 import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
-import { userNamespaceFilter } from './seccomp.ts';
+import { appFilter } from './seccomp.ts';
 
 /**
  * Command line for a helper of a session: it takes the session's user and dies with this agent.
@@ -58,14 +58,17 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
  */
 export function appLine(bus: string, confinement: Confinement, argv: readonly string[]): string[] {
   runApp ??= readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
-  const filter = confinement === 'no_user_namespaces' ? FILTER : '';
-  return ['perl', '-e', runApp, '--', bus, filter, ...argv];
+  return ['perl', '-e', runApp, '--', bus, FILTERS[confinement], ...argv];
 }
 
 /** What an app and everything that it starts is forbidden besides. */
-export type Confinement = 'none' | 'no_user_namespaces';
+export type Confinement = 'none' | 'own_sandbox' | 'no_user_namespaces';
 
-const FILTER = userNamespaceFilter().toString('hex');
+const FILTERS: Readonly<Record<Confinement, string>> = {
+  none: '',
+  own_sandbox: appFilter(true).toString('hex'),
+  no_user_namespaces: appFilter(false).toString('hex'),
+};
 let runApp: string | null = null;
 
 /**

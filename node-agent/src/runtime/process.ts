@@ -154,7 +154,8 @@ export class ProcessRuntime implements Runtime {
  * `systempaths_unconfined` brings a sandbox that is made of them, as Chromium does.
  */
 function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
-  return user === null || app.systempaths_unconfined === true ? 'none' : 'no_user_namespaces';
+  if (user === null) return 'none';
+  return app.systempaths_unconfined === true ? 'own_sandbox' : 'no_user_namespaces';
 }
 
 /**

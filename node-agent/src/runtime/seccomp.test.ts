@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { userNamespaceFilter } from './seccomp.ts';
+import { appFilter } from './seccomp.ts';
 
 const NEWUSER = 0x1000_0000;
 const SIGCHLD = 17;
@@ -24,12 +24,35 @@ function verdict(program: Buffer, arch: number, nr: number, args: number[]): str
     else if (code === 0x54) accumulator = (accumulator & k) >>> 0;
     else if (code === 0x15) at += skip(accumulator === k);
     else if (code === 0x45) at += skip((accumulator & k) !== 0);
+    else if (code === 0x05) at += k;
     else if (code === 0x06)
       return k === 0x7fff_0000 ? 'allow' : k === 0x0005_0001 ? 'EPERM' : `errno ${k & 0xffff}`;
     else throw new Error(`instruction ${code}`);
   }
   throw new Error('the program has no end');
 }
+
+test.each([
+  [X64, [248, 249, 250, 298, 321, 323, 425, 426, 427, 0x4000_0000 + 250]],
+  [I386, [286, 287, 288, 336, 357, 374, 425, 426, 427]],
+])('keyrings and large parts of the kernel are not there, by call %#', (arch, numbers) => {
+  const verdicts = [true, false].flatMap((userNamespaces) =>
+    numbers.map((nr) => verdict(appFilter(userNamespaces), arch, nr, [])),
+  );
+  expect(new Set(verdicts)).toEqual(new Set(['errno 38']));
+});
+
+test('an app with a sandbox of its own makes user namespaces', () => {
+  const calls = [
+    [272, NEWUSER],
+    [56, NEWUSER | SIGCHLD],
+    [435, 0],
+    [308, 3],
+    [0, 0],
+  ] as const;
+  const verdicts = calls.map(([nr, argument]) => verdict(appFilter(true), X64, nr, [argument]));
+  expect(new Set(verdicts)).toEqual(new Set(['allow']));
+});
 
 describe('the filter against user namespaces', () => {
   test.each([
@@ -54,7 +77,7 @@ describe('the filter against user namespaces', () => {
     [I386, 4, [NEWUSER], 'allow', 'any other call'],
     [ARM64, 97, [NEWUSER], 'EPERM', 'a call of another machine'],
   ] as const)('call %#: %s', (arch, nr, args, expected, words) => {
-    expect({ words, verdict: verdict(userNamespaceFilter(), arch, nr, [...args]) }).toEqual({
+    expect({ words, verdict: verdict(appFilter(false), arch, nr, [...args]) }).toEqual({
       words,
       verdict: expected,
     });

@@ -2,6 +2,7 @@
 const LOAD_WORD = 0x20;
 const JUMP_IF_EQUAL = 0x15;
 const JUMP_IF_ANY_BIT = 0x45;
+const ALWAYS = 0x05;
 const AND = 0x54;
 const RETURN = 0x06;
 
@@ -21,34 +22,64 @@ const X32_BIT = 0x4000_0000;
 interface Abi {
   /** AUDIT_ARCH_* of linux/audit.h. */
   audit: number;
+  /** add_key, request_key and keyctl; bpf, perf_event_open and userfaultfd. */
+  unneeded: readonly number[];
   unshare: number;
   clone: number;
   setns: number;
 }
 
 /** What a program of an x86-64 machine can make calls of. */
-const X86_64: Abi = { audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308 };
-const I386: Abi = { audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346 };
+const X86_64: Abi = {
+  ...{ audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308 },
+  unneeded: [248, 249, 250, 321, 298, 323],
+};
+const I386: Abi = {
+  ...{ audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346 },
+  unneeded: [286, 287, 288, 357, 336, 374],
+};
 /** The same on both. */
 const CLONE3 = 435;
+/** io_uring_setup, io_uring_enter, io_uring_register; the same on both. */
+const IO_URING = [425, 426, 427];
 
 /**
- * A seccomp filter that refuses user namespaces, in which a process would have every capability again: unshare and
- * clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
- * (ENOSYS: the C library then uses clone). For x86-64, which hosts are.
+ * A seccomp filter for the apps of sessions. For x86-64, which hosts are.
+ *
+ * ENOSYS, as on a kernel without them, for what apps do well without: keyrings, whose keys would pass to the next session
+ * with the same uid and to those with the agent's session keyring, and the parts of the kernel that attacks on it most
+ * often begin with.
+ *
+ * @param userNamespaces false: it refuses user namespaces, in which a process would have every capability again: unshare
+ * and clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
+ * (ENOSYS: the C library then uses clone)
  */
-export function userNamespaceFilter(): Buffer {
+export function appFilter(userNamespaces: boolean): Buffer {
+  const sections = [X86_64, I386].flatMap((abi) => abiSection(abi, userNamespaces));
   // The last one: calls of no ABI that the machine has.
-  return Buffer.concat([...[X86_64, I386].flatMap(abiSection), statement(RETURN, REFUSE | EPERM)]);
+  return Buffer.concat([...sections, statement(RETURN, REFUSE | EPERM)]);
 }
 
-function abiSection({ audit, unshare, clone, setns }: Abi): Buffer[] {
-  const refuse = statement(RETURN, REFUSE | EPERM);
-  const allow = statement(RETURN, ALLOW);
+function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
+  const { audit, unneeded } = abi;
+  const numbers = [...unneeded, ...IO_URING];
   const body = [
     statement(LOAD_WORD, NUMBER),
     ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : []),
     // Jumps count the instructions that are left out.
+    ...numbers.map((number, index) => jump(JUMP_IF_EQUAL, number, numbers.length - index, 0)),
+    jump(ALWAYS, 1, 0, 0),
+    statement(RETURN, REFUSE | ENOSYS),
+    ...(userNamespaces ? [statement(RETURN, ALLOW)] : namespaceSection(abi)),
+  ];
+  return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
+}
+
+/** The number of the call is loaded. */
+function namespaceSection({ unshare, clone, setns }: Abi): Buffer[] {
+  const refuse = statement(RETURN, REFUSE | EPERM);
+  const allow = statement(RETURN, ALLOW);
+  return [
     jump(JUMP_IF_EQUAL, CLONE3, 3, 0),
     jump(JUMP_IF_EQUAL, unshare, 3, 0),
     jump(JUMP_IF_EQUAL, clone, 2, 0),
@@ -65,7 +96,6 @@ function abiSection({ audit, unshare, clone, setns }: Abi): Buffer[] {
     refuse,
     allow,
   ];
-  return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
 }
 
 function statement(code: number, k: number): Buffer {
