@@ -241,7 +241,11 @@ abstract class ChildApp implements RunningApp {
     this.child = child;
     this.clock = clock;
     this.#log = log;
-    this.exited = child.exited.then(({ code }) => ({ status: code }));
+    this.exited = child.exited.then(async ({ code }) => {
+      // An app that failed has said why.
+      if (code !== 0) await this.readToEnd();
+      return { status: code };
+    });
   }
 
   logTail(): string {

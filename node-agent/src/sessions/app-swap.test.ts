@@ -57,6 +57,7 @@ function world(more: Partial<SwapStage> = {}) {
   const stage: SwapStage = {
     clock,
     ended: end.signal,
+    hint: () => undefined,
     old,
     sharedHome: false,
     bootTimeoutMs: 30_000,

@@ -33,6 +33,8 @@ export interface SwapStage {
   /** Settles when windows that are mapped from now on are looked at; `drawn` settles when one of them has drawn. */
   watch(): Promise<{ drawn: Promise<void> }>;
   startNew(): Promise<RunningApp>;
+  /** What the new app lacks by its last words. */
+  hint(next: RunningApp): string | undefined;
   /** Starts the old app anew. */
   startOld(): Promise<RunningApp>;
 }
@@ -102,7 +104,7 @@ async function problemOf(work: Promise<void> | undefined): Promise<string | null
 
 /** @throws when the app ends first, draws nothing in time, or the session ends */
 async function hasDrawn(
-  { clock, bootTimeoutMs, ended }: SwapStage,
+  { clock, bootTimeoutMs, ended, hint }: SwapStage,
   app: RunningApp,
   drawn: Promise<void>,
 ): Promise<void> {
@@ -112,7 +114,7 @@ async function hasDrawn(
     await Promise.race([
       drawn,
       app.exited.then(({ status }): never => {
-        throw new Error(endedEarly(status));
+        throw new Error(endedEarly(status, hint(app)));
       }),
       new Promise<never>((_, reject) => {
         if (bootTimeoutMs === 0) return;

@@ -20,7 +20,7 @@ export class LeftBehind {
     this.#onOver = onOver;
   }
 
-  /** Adds facts of the app that runs now; the start of another app sets `handedOver` back. */
+  /** Adds facts of the app that runs now; the start of another app sets both. */
   note(facts: Partial<{ handedOver: boolean; drawn: boolean }>): void {
     Object.assign(this.#facts, facts);
     this.#watch();

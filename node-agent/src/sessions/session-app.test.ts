@@ -4,6 +4,7 @@ import type { MediaWorker } from '../media/worker-pool.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { ManualClock } from '../platform/manual-clock.ts';
 import type { AppExit, RunningApp, SessionDirs } from '../runtime/runtime.ts';
+import { WINDOWLESS_MS } from './left-behind.ts';
 import { type AppWorld, SessionApp } from './session-app.ts';
 import type { Stage } from './stage.ts';
 import type { Tenancy } from './tenancy.ts';
@@ -17,7 +18,9 @@ const spec = (label: string): AppSpec => ({
 /** An app that ends when it is told to. */
 class FakeApp implements RunningApp {
   readonly exited: Promise<AppExit>;
-  readonly handedOver = new Promise<void>(() => undefined);
+  readonly handedOver: Promise<void>;
+  handOver: () => void = () => undefined;
+  log = '';
   stops = 0;
   exit: (status: number) => void = () => undefined;
   stopProblem: Error | null = null;
@@ -26,10 +29,13 @@ class FakeApp implements RunningApp {
     this.exited = new Promise((resolve) => {
       this.exit = (status) => resolve({ status });
     });
+    this.handedOver = new Promise((resolve) => {
+      this.handOver = resolve;
+    });
   }
 
   logTail(): string {
-    return '';
+    return this.log;
   }
 
   async stop(): Promise<void> {
@@ -39,21 +45,26 @@ class FakeApp implements RunningApp {
   }
 }
 
-function session() {
+function session(first = spec('old')) {
   const end = new AbortController();
   const asked: { label: string; answer: (app: RunningApp) => void }[] = [];
   const applied: string[] = [];
+  const hints: (string | undefined)[] = [];
+  const clock = new ManualClock();
+  let watch = 0;
   const worker = {
     exited: new Promise(() => undefined),
     on: (type: string, listener: (message: { watch: number }) => void) => {
-      if (type === 'watching') setImmediate(() => listener({ watch: 1 }));
+      if (type === 'watching') setImmediate(() => listener({ watch }));
       return () => undefined;
     },
-    send: () => undefined,
+    send: (message: { watch: number }) => {
+      watch = message.watch;
+    },
   };
-  const app = new SessionApp('app-1', spec('old'), {
+  const app = new SessionApp('app-1', first, {
     sessionId: 'the-session',
-    clock: new ManualClock(),
+    clock,
     logger: silentLogger(),
     runtime: {
       openNetwork: async () => null,
@@ -67,7 +78,10 @@ function session() {
     worker: () => worker as unknown as MediaWorker,
     enter: () => [],
     writeRecord: async () => undefined,
-    apply: (input) => applied.push(input.kind),
+    apply: (input) => {
+      applied.push(input.kind);
+      if (input.kind === 'app_exited') hints.push(input.hint);
+    },
     reportSwap: () => undefined,
   });
   const started = async (label: string): Promise<FakeApp> => {
@@ -82,7 +96,7 @@ function session() {
   };
   const waitsFor = (label: string) =>
     expect.poll(() => asked.some((start) => start.label === label)).toBe(true);
-  return { app, applied, started, waitsFor, end: () => end.abort() };
+  return { app, applied, hints, clock, started, waitsFor, end: () => end.abort() };
 }
 
 const STAGE = { display: { name: ':1', socket: '/x' }, audio: null } as unknown as Stage;
@@ -114,4 +128,44 @@ test('an app that does not end fails the session and nothing else', async () => 
   end();
   await app.end(0);
   expect(applied).toEqual([]);
+});
+
+test('an app that came back after a change that failed is not over before it drew again', async () => {
+  const { app, applied, clock, started, waitsFor, end } = session();
+  app.launch(STAGE);
+  await started('old');
+  app.drawn();
+  app.change({ app_id: 'app-2', app: spec('new') });
+  (await started('new')).exit(1);
+  await waitsFor('old');
+  const again = await started('old');
+  app.windows = 0;
+  again.handOver();
+  await new Promise(setImmediate);
+  clock.advance(2 * WINDOWLESS_MS);
+  expect(applied).toEqual([]);
+  end();
+  await app.end(0);
+});
+
+const NO_SANDBOX =
+  '[10:10:ERROR:zygote_host_impl_linux.cc:130] No usable sandbox! If this is a Debian system, ...';
+const NO_NAMESPACE =
+  'bwrap: No permissions to create new namespace, likely because the kernel does not allow';
+
+test.each([
+  [NO_SANDBOX, {}, /systempaths_unconfined/],
+  [NO_NAMESPACE, {}, /systempaths_unconfined/],
+  [NO_SANDBOX, { systempaths_unconfined: true }, undefined],
+  ['no such file', {}, undefined],
+])('an app that ends and wrote %j tells what its spec lacks', async (log, more, hint) => {
+  const { app, hints, started, end } = session({ ...spec('old'), ...more });
+  app.launch(STAGE);
+  const running = await started('old');
+  running.log = log;
+  running.exit(1);
+  await expect.poll(() => hints).toHaveLength(1);
+  expect(hints[0]).toEqual(hint === undefined ? undefined : expect.stringMatching(hint));
+  end();
+  await app.end(0);
 });

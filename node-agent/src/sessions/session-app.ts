@@ -10,6 +10,7 @@ import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { swapApps } from './app-swap.ts';
 import { LeftBehind } from './left-behind.ts';
 import { makeScratchHome } from './record.ts';
+import { sandboxHint } from './sandbox-hint.ts';
 import type { Stage } from './stage.ts';
 import type { Tenancy } from './tenancy.ts';
 import type { TraceEvents } from './trace-events.ts';
@@ -156,7 +157,7 @@ export class SessionApp {
     this.#armBootTimer();
     try {
       const home = this.#world.tenancy.home ?? this.#scratchHome;
-      this.#adopt(await this.#start(stage, this.#spec, home));
+      this.#adopt(await this.#start(stage, this.#spec, home), this.#hasDrawn);
     } catch (error) {
       this.#world.apply({ kind: 'failure', failure_code: 'app_exited_early', error: errorText(error) });
     }
@@ -213,10 +214,13 @@ export class SessionApp {
     });
   }
 
-  /** From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing. */
-  #adopt(app: RunningApp): void {
+  /**
+   * From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing.
+   * @param drawn it has shown a window
+   */
+  #adopt(app: RunningApp, drawn: boolean): void {
     this.#running = app;
-    this.#leftBehind.note({ handedOver: false });
+    this.#leftBehind.note({ handedOver: false, drawn });
     void app.exited.then(({ status }) => this.#exited(app, status));
     void app.handedOver.then(() => {
       if (this.#running === app && !this.#world.ended.aborted) this.#leftBehind.note({ handedOver: true });
@@ -225,8 +229,10 @@ export class SessionApp {
 
   #exited(app: RunningApp | null, status: number | null): void {
     if (this.#running !== app || this.#world.ended.aborted) return;
-    if (this.#swap === null) this.#world.apply({ kind: 'app_exited', status });
-    else this.#world.events.send('app.exited', { status, policy: 'keep' });
+    if (this.#swap === null) {
+      const hint = app === null ? undefined : sandboxHint(this.#spec, app.logTail());
+      this.#world.apply({ kind: 'app_exited', status, hint });
+    } else this.#world.events.send('app.exited', { status, policy: 'keep' });
   }
 
   async #changeOrFail(appId: string, spec: AppSpec): Promise<void> {
@@ -250,6 +256,7 @@ export class SessionApp {
     const scratchHome = join(dirs.scratch, `home-${this.#swaps}`);
     const newHome = ref ?? scratchHome;
     this.#bootTimer?.cancel();
+    let drawnAgain: Promise<void> | null = null;
     const outcome = await swapApps({
       clock,
       ended,
@@ -262,7 +269,11 @@ export class SessionApp {
       },
       watch: () => this.#watchForWindow(),
       startNew: () => this.#start(stage, spec, newHome),
-      startOld: () => this.#start(stage, from.spec, from.home),
+      hint: (next) => sandboxHint(spec, next.logTail()),
+      startOld: async () => {
+        drawnAgain = (await this.#watchForWindow()).drawn;
+        return this.#start(stage, from.spec, from.home);
+      },
     });
     // The session's own teardown gives both homes back.
     if (outcome.kind === 'ended') return;
@@ -278,7 +289,11 @@ export class SessionApp {
       return;
     }
     this.#swap = null;
-    this.#adopt(outcome.app);
+    const { app } = outcome;
+    this.#adopt(app, outcome.kind === 'complete' || (this.#hasDrawn && app === old));
+    void (drawnAgain as Promise<void> | null)?.then(() => {
+      if (this.#running === app) this.#leftBehind.note({ drawn: true });
+    });
     if (outcome.kind === 'rolled_back') {
       logger.info({ app_id: appId, error: outcome.error }, 'swap.rolled_back');
       if (!this.#hasDrawn) this.#watchOldAppAgain();

@@ -160,6 +160,13 @@ describe('how a session ends', () => {
     expect(machine.ending).toMatchObject({ failure_code: 'app_exited_early', error });
   });
 
+  test('the sentence tells what the app lacks, where that is known', () => {
+    const { machine } = run([...RUNNING, { kind: 'app_exited', status: 1, hint: 'it needs this' }]);
+    expect(machine.ending).toMatchObject({
+      error: 'the app exited with status 1 before it drew anything; it needs this',
+    });
+  });
+
   test('a failure is never reported as stopping before it', () => {
     const { effects } = run([...RUNNING, { kind: 'failure', failure_code: 'capture_failed', error: 'x' }]);
     expect(effects.map(({ kind }) => kind)).not.toContain('report_stopping');

@@ -46,7 +46,8 @@ export type Input =
   | { kind: 'encoding' }
   | { kind: 'presented' }
   /** status null: ended by a signal. */
-  | { kind: 'app_exited'; status: number | null }
+  /** hint: what the app seems to lack. */
+  | { kind: 'app_exited'; status: number | null; hint?: string | undefined }
   /** Asked for from outside, or by the agent itself (idle_timeout, orphaned, agent_shutdown). */
   | { kind: 'stop'; reason: string; graceMs: number }
   | { kind: 'failure'; failure_code: string; error: string }
@@ -142,7 +143,7 @@ export function step(machine: Machine, input: Input): Step {
     case 'presented':
       return presented(machine);
     case 'app_exited':
-      return appExited(machine, input.status);
+      return appExited(machine, input.status, input.hint);
     case 'stop':
       return {
         machine: end(machine, { state: 'stopped', reason: input.reason, appLog: false }),
@@ -214,7 +215,7 @@ function shown(): Effect[] {
   return [{ kind: 'report', state: 'running', detail: LAUNCH_STEPS.app_presented }, { kind: 'presented' }];
 }
 
-function appExited(machine: Machine, status: number | null): Step {
+function appExited(machine: Machine, status: number | null, hint: string | undefined): Step {
   if (!machine.appStarted) return { machine, effects: [] };
   const ended: Effect = { kind: 'app_ended', status };
   if (status === 0 && machine.presented) {
@@ -225,7 +226,7 @@ function appExited(machine: Machine, status: number | null): Step {
   }
   const failed = machine.presented
     ? fail(machine, 'app_crashed', `the app ${howItEnded(status)}`)
-    : fail(machine, 'app_exited_early', endedEarly(status));
+    : fail(machine, 'app_exited_early', endedEarly(status, hint));
   return { ...failed, effects: [ended, ...failed.effects] };
 }
 
@@ -234,10 +235,11 @@ function howItEnded(status: number | null): string {
 }
 
 /** The sentence about an app that is gone before it showed a window. */
-export function endedEarly(status: number | null): string {
+export function endedEarly(status: number | null, hint: string | undefined): string {
+  const more = hint === undefined ? '' : `; ${hint}`;
   // Status 0 is no crash: the command did its work, or gave it to a program that runs elsewhere already.
-  if (status === 0) return 'the app ended without showing a window (exit status 0)';
-  return `the app ${howItEnded(status)} before it drew anything`;
+  if (status === 0) return `the app ended without showing a window (exit status 0)${more}`;
+  return `the app ${howItEnded(status)} before it drew anything${more}`;
 }
 
 function fail(machine: Machine, failure_code: string, error: string): Step {
