@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { AppSpec } from '@footlight/protocol/agent';
@@ -55,6 +55,8 @@ export interface AppNetwork {
   readonly problem: string | null;
   /** Settles when nothing carries its traffic any more: after close(), or when pasta ended. */
   readonly exited: Promise<ChildExit>;
+  /** Lets what carries its traffic count in these control groups (paths of cgroup.procs); best effort. */
+  countIn(procsFiles: readonly string[]): void;
   /** Ends what holds and serves it; comes back when that is gone. An app in there keeps the bare namespace. Repeatable. */
   close(): Promise<void>;
 }
@@ -201,6 +203,9 @@ async function holdNetwork(
     resolvConf,
     problem,
     exited: child.exited,
+    countIn: (procsFiles) => {
+      for (const pid of familyOf(child.pid)) for (const file of procsFiles) enterGroup(file, pid);
+    },
     close,
   };
 }
@@ -217,6 +222,24 @@ export async function endNamespace(child: Child, clock: Clock): Promise<void> {
     for (const row of first) sendSignal(row.pid, 'SIGKILL');
     if (first.length === 0) child.signal('SIGKILL');
     await Promise.race([child.exited, delay(clock, KILL_PERIOD_MS)]);
+  }
+}
+
+/** A process and all that descend from it. */
+function familyOf(pid: number): number[] {
+  const rows = listProcesses();
+  const family = [pid];
+  // Grows while it is walked.
+  for (const parent of family)
+    family.push(...rows.filter(({ ppid }) => ppid === parent).map((row) => row.pid));
+  return family;
+}
+
+function enterGroup(file: string, pid: number): void {
+  try {
+    writeFileSync(file, String(pid));
+  } catch {
+    // It ended meanwhile.
   }
 }
 

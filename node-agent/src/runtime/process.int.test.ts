@@ -11,8 +11,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startRuntimeApp } from '../testing/runtime-app.ts';
+import { RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
+import { listProcesses } from './proc-table.ts';
 import { APP_TMP_BYTES, canIsolate } from './process.ts';
 
 const USER = { uid: 70_250, gid: 70_250, groups: [] };
@@ -110,6 +111,21 @@ describe.each([
       expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^/tmp +${APP_TMP_BYTES}$`)));
       expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^/dev/shm +${APP_TMP_BYTES}$`)));
       if (canLimit()) expect(lines).toContain('got 0');
+    },
+  );
+
+  test.skipIf(!isRoot || !isolated || !canLimit())(
+    'with what carries its traffic in its control group',
+    async () => {
+      const { app } = await start(['sleep', '60'], {});
+      try {
+        const groups = listProcesses()
+          .filter(({ pid }) => /^pas(ta|st)/.test(readFileSync(`/proc/${pid}/comm`, 'utf8')))
+          .map(({ pid }) => readFileSync(`/proc/${pid}/cgroup`, 'utf8'));
+        expect(groups.filter((group) => group.includes(RUNTIME_SESSION))).toHaveLength(1);
+      } finally {
+        await app.stop(0);
+      }
     },
   );
 

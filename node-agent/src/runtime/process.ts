@@ -97,6 +97,7 @@ export class ProcessRuntime implements Runtime {
       const onOutput = (chunk: Buffer) => log.add(chunk);
       const child = await startChild(argv, { env, input, cwd: '/', onOutput, onReport: handOver.told });
       const { network } = surroundings;
+      if (cgroup !== null) network?.countIn(cgroup.procsFiles);
       return new IsolatedApp(child, log, handOver, { cgroup, network }, this.#clock);
     } catch (error) {
       removeCgroupDirs(cgroup?.dirs ?? []);
