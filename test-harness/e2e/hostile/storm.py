@@ -5,6 +5,7 @@ import ctypes, glob, json, os, socket, stat, struct, sys, threading, time
 targets = json.loads(os.environ["TARGETS"])
 until = time.monotonic() + float(os.environ["SECONDS"])
 number = targets["display"]
+shared = targets["shared_user"]
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_ssize_t
 attempts = 0
@@ -89,15 +90,23 @@ def segments_of_others():
         names, *rows = (line.split() for line in f)
     for row in rows:
         segment = dict(zip(names, row))
-        if int(segment["uid"]) != os.getuid():
+        if shared or int(segment["uid"]) != os.getuid():
             number = int(segment["shmid"])
             refused("shared memory of " + segment["uid"], lambda: libc.shmat(number, None, 0) != -1)
+
+
+def is_mine(pid):
+    """Where sessions share a user, their mark tells."""
+    if os.stat("/proc/" + pid).st_uid != os.getuid():
+        return False
+    mark = "FOOTLIGHT_SESSION=" + os.environ["FOOTLIGHT_SESSION"]
+    return not shared or mark in open(f"/proc/{pid}/environ").read()
 
 
 def processes_of_others():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            if os.stat("/proc/" + pid).st_uid == os.getuid():
+            if is_mine(pid):
                 continue
         except OSError:
             continue

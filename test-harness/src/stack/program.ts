@@ -21,6 +21,7 @@ export interface Program {
  * @param script below scripts/, or the absolute path of a program
  * @param env what the program gets besides PATH, HOME and the mark of the test run
  * @param core the only core that it may run on; null: any
+ * @param uid the user that it runs as, with the group of the same number; null: that of the tests
  */
 export function startProgram(
   script: string,
@@ -28,6 +29,7 @@ export function startProgram(
   env: Record<string, string>,
   logFile: string,
   core: number | null = null,
+  uid: number | null = null,
 ): Program {
   const log = createWriteStream(logFile, { flags: 'a' });
   const inherited: Record<string, string> = {};
@@ -36,10 +38,19 @@ export function startProgram(
     if (value !== undefined) inherited[name] = value;
   }
   const pinned = core === null ? [] : ['taskset', '-c', String(core)];
+  const user = uid === null ? [] : ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
   // Should the test run be killed outright, the kernel takes its programs along.
   const child: ChildProcess = spawn(
     'setpriv',
-    ['--pdeathsig', 'KILL', '--', ...pinned, path.resolve(repositoryRoot, 'scripts', script), ...words],
+    [
+      ...user,
+      '--pdeathsig',
+      'KILL',
+      '--',
+      ...pinned,
+      path.resolve(repositoryRoot, 'scripts', script),
+      ...words,
+    ],
     { env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   child.stdout?.pipe(log, { end: false });

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   mkdirSync,
   mkdtempSync,
@@ -20,6 +21,8 @@ export interface StackOptions {
   /** More variables for one half. */
   readonly controlEnv?: Record<string, string>;
   readonly agentEnv?: Record<string, string>;
+  /** The ordinary user that the agent runs as; absent: that of the tests. */
+  readonly agentUid?: number;
   /** A module below the repository that the agent loads before its own; it then runs from source. */
   readonly agentPreload?: string;
   /** Extra apps for the seed file, bodies of POST /v1/apps. */
@@ -96,6 +99,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const agentDir = path.join(directory, 'agent');
   mkdirSync(apps, { mode: 0o755 });
   mkdirSync(agentDir, { mode: 0o711 });
+  const { agentUid = null } = options;
+  if (agentUid !== null) chownSync(agentDir, agentUid, agentUid);
   const diagnostics = path.join(apps, 'diagnostics.mjs');
   copyFileSync(path.join(repositoryRoot, 'node-agent', 'dist', 'diagnostics.mjs'), diagnostics);
   const { demoApps, seedEntries } = await import('../../../scripts/bring-up/demo-apps.mjs');
@@ -148,7 +153,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const startAgent = async (): Promise<Program> => {
     const { command, words, env } = agentProgram(options.agentPreload);
     const log = path.join(directory, 'node-agent.log');
-    const program = startProgram(command, words, { ...agentEnv, ...env }, log);
+    const home = agentUid === null ? {} : { HOME: agentDir };
+    const program = startProgram(command, words, { ...agentEnv, ...env, ...home }, log, null, agentUid);
     await up(program, 'the agent is connected', async () => {
       const health = (await (await fetch(healthUrl)).json()) as { connected: boolean };
       return health.connected || null;
