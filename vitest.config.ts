@@ -15,7 +15,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          globalSetup: ['test-harness/src/postgres-run.ts'],
+          globalSetup: ['test-harness/src/build-run.ts', 'test-harness/src/postgres-run.ts'],
           include: ['{control-plane,node-agent,test-harness,packages/*}/**/*.int.test.ts'],
           exclude: ['**/node_modules/**'],
           testTimeout: 30_000,

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
-const MAIN = resolve(import.meta.dirname, '../main.ts');
+/** The built agent: from source, each of its processes would compile all of it anew. */
+const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 export interface AgentProcessOptions extends TestAgentPlace {
   /** User that it runs as; null = the one that runs the tests. */
@@ -19,13 +20,11 @@ export function startAgentProcess({
   uid,
   healthPort = 0,
 }: AgentProcessOptions): ChildProcess {
-  return spawn(process.execPath, ['--import', 'tsx', MAIN, 'run'], {
+  return spawn(process.execPath, [MAIN, 'run'], {
     cwd: resolve(import.meta.dirname, '../..'),
     env: {
       PATH: process.env.PATH,
       TMPDIR: stateDir,
-      // A loader whose agent was killed would still write its cache after the test's directory is gone.
-      TSX_DISABLE_CACHE: '1',
       ...agentVariables({ control, stateDir, uids }),
       SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
       SERVICE_LOG_LEVEL: 'warn',
