@@ -1,10 +1,17 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 
 /** Environment variable with the pid of who forked a child. */
 export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
+
+/**
+ * Environment variable with the folder of the built entries, for an agent that runs from source: each of its processes
+ * would compile all of it again (4 s instead of 1 s until a worker is warm, on two busy cores). Tests set it.
+ */
+export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
 /** Programs of the agent that run in a process of their own; each is a file beside this one. */
 export type ChildEntry = 'worker-main' | 'probe-main';
@@ -22,21 +29,27 @@ export interface ChildEntryOptions {
 /**
  * Forks one of the agent's own programs with an IPC channel.
  *
- * From source, the child gets the TypeScript loader; a release has the entry built as `<entry>.js` beside the
- * bundle. stdin is closed; output comes line by line to onOutput and is read even when nobody listens, because
- * a full pipe would stop the child.
+ * From source, the child gets the TypeScript loader, or is one of BUILT_ENTRIES_VARIABLE; a release has the entry built
+ * as `<entry>.js` beside the bundle. stdin is closed; output comes line by line to onOutput and is read even when
+ * nobody listens, because a full pipe would stop the child.
  */
 export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): ChildProcess {
-  const fromSource = import.meta.url.endsWith('.ts');
-  const file = fileURLToPath(new URL(`./${entry}.${fromSource ? 'ts' : 'js'}`, import.meta.url));
+  const env: NodeJS.ProcessEnv = {
+    ...passedOn(process.env),
+    ...options.env,
+    [PARENT_PID_VARIABLE]: String(process.pid),
+  };
+  const isBuilt = !import.meta.url.endsWith('.ts');
+  const built = isBuilt ? import.meta.dirname : env[BUILT_ENTRIES_VARIABLE];
+  const file = join(built || import.meta.dirname, `${entry}.${built ? 'js' : 'ts'}`);
   const forkOptions: ForkOptions = {
     // A child that starts up when its parent is gone already could not tell by its own ppid.
-    env: { ...passedOn(process.env), ...options.env, [PARENT_PID_VARIABLE]: String(process.pid) },
+    env,
     // unshare and sh become node: the process id and the channel stay.
     ...(options.ownIpc ? { execPath: 'unshare' } : {}),
     execArgv: [
       ...(options.ownIpc ? ['--ipc', '--', '/bin/sh', '-c', 'echo; exec "$@"', 'sh', process.execPath] : []),
-      ...(fromSource ? loaderArguments() : []),
+      ...(built ? [] : loaderArguments()),
     ],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // A worker becomes a session's user: it must not share the terminal that the agent was started in.

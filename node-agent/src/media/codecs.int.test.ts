@@ -16,7 +16,7 @@ let host: TestHost;
 let session: TestSession;
 
 beforeAll(async () => {
-  host = await TestHost.open(SIZE, { NODE_OPTIONS: codecPreload() });
+  host = await TestHost.open(SIZE, codecPreload());
   const { client, root } = host.desktop;
   const window = client.AllocID();
   const [red, green, blue] = BLUE;
@@ -101,7 +101,7 @@ test('the probe proves and measures every codec of the table that the host can e
   const { encoders, throughput } = await probeEncoders(
     [{ index: 0, vendor: 'software', render_node: null }],
     // AV1 in software takes most of a host's own limit on a quiet machine.
-    { env: { NODE_OPTIONS: codecPreload() }, limitMs: 40_000 },
+    { env: codecPreload(), limitMs: 40_000 },
   );
   expect(encoders.map(({ codec, available, live_bitrate }) => [codec, available, live_bitrate])).toEqual([
     ['h264', true, true],

@@ -6,7 +6,7 @@ import { TestHost } from './testing/test-host.ts';
 let host: TestHost;
 
 beforeAll(async () => {
-  host = await TestHost.open({ width: 320, height: 240 }, { NODE_OPTIONS: hangingEncoderPreload() });
+  host = await TestHost.open({ width: 320, height: 240 }, hangingEncoderPreload());
 });
 
 afterEach(() => host.clear());

@@ -1,17 +1,19 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { BUILT_ENTRIES_VARIABLE } from '../child-entry.ts';
 
-/** NODE_OPTIONS with which a process that runs the agent from source has the encoders for tests in its table. */
-export function codecPreload(): string {
+/** Variables with which a process of the agent runs from source, and has the encoders for tests in its table. */
+export function codecPreload(): Record<string, string> {
   return preload('./codec-encoders.ts');
 }
 
 /** The same for a process whose encoder takes a picture and gives none. */
-export function hangingEncoderPreload(): string {
+export function hangingEncoderPreload(): Record<string, string> {
   return preload('./hanging-encoder.ts');
 }
 
-function preload(module: string): string {
+function preload(module: string): Record<string, string> {
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  return `--import ${loader} --import ${new URL(module, import.meta.url).href}`;
+  const options = `--import ${loader} --import ${new URL(module, import.meta.url).href}`;
+  return { NODE_OPTIONS: options, [BUILT_ENTRIES_VARIABLE]: '' };
 }
