@@ -61,6 +61,7 @@ async function main() {
   keepEnrollmentToken(places);
   const apps = publishApps(places);
   writeFileSync(places.seedFile, `${JSON.stringify(apps, null, 2)}\n`, { mode: 0o600 });
+  say('Starting the control plane, then the agent, which measures what this machine can encode.');
   if (!places.asRoot)
     say('Not running as root: apps run as this user and can read whatever this user can read.');
 

@@ -36,7 +36,7 @@ export function ClaimPage() {
   return (
     <AuthCard
       title="Make this instance yours"
-      lead="Nobody has claimed it yet. The first account becomes its administrator, so the server wants to see that you have access to its machine."
+      lead="Nobody has claimed it yet. The first account becomes its administrator, so it asks for a token that only people with access to its machine can read."
     >
       <form className={styles.form} onSubmit={form.onSubmit((values) => claim.mutate(values))} noValidate>
         {claim.isError && (
@@ -61,7 +61,7 @@ export function ClaimPage() {
         )}
         <PasswordInput
           label="Setup token"
-          description="From the file that the server named when it started. Every start makes a new one."
+          description="It is in the file that the server named when it started, such as /run/service/setup-token. Every start makes a new one."
           autoComplete="off"
           data-autofocus
           key={form.key('setupToken')}
