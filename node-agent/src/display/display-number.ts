@@ -73,7 +73,7 @@ function reserved(number: number, name: HeldName, lock: FileHandle | null): Rese
   };
 }
 
-/** @returns null when something lies at its lock or at its socket */
+/** @returns null when something lies at its lock, at its socket or at its keyboard map */
 async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
   const found = await readSharedFile(lockFile(number), LOCK_BYTES);
   if (found.kind === 'unfit') return null;
@@ -82,17 +82,18 @@ async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
     if (!(holder > 0) || readProcess(holder) !== null) return null;
     await unlink(lockFile(number)).catch(() => undefined);
   }
-  if ((await socketMark(number)) !== null) return null;
+  if ((await socketMark(number)) !== null || (await isThere(keymapFile(number)))) return null;
   const lock = await makeLock(number);
   return lock === null ? null : { lock };
 }
 
-/** @returns null when a server has the number, or what lies at its socket cannot be removed */
+/** @returns null when a server has the number, or what lies at its socket or keyboard map cannot be removed */
 async function takeAfterClearing(number: number): Promise<{ lock: FileHandle | null } | null> {
   const socket = displaySocket(number);
   if (await listens(socket)) return null;
   await removeWhatever(socket);
-  if ((await socketMark(number)) !== null) return null;
+  await removeWhatever(keymapFile(number));
+  if ((await socketMark(number)) !== null || (await isThere(keymapFile(number)))) return null;
   await removeWhatever(lockFile(number));
   return { lock: await makeLock(number) };
 }
@@ -102,6 +103,10 @@ async function makeLock(number: number): Promise<FileHandle | null> {
   const lock = await open(lockFile(number), 'wx', 0o644).catch(() => null);
   await lock?.write(lockText(process.pid), 0).catch(() => undefined);
   return lock;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => null)) !== null;
 }
 
 async function removeWhatever(path: string): Promise<void> {
@@ -158,6 +163,14 @@ export async function removeDisplayFiles(display: DisplayRecord): Promise<void> 
 
 function lockFile(number: number): string {
   return `/tmp/.X${number}-lock`;
+}
+
+/**
+ * What an X server without root's rights has xkbcomp write, and reads, at its start and when a client asks for it. Where
+ * somebody has put something there the server does not start.
+ */
+function keymapFile(number: number): string {
+  return `/tmp/server-${number}.xkm`;
 }
 
 /** The pid in ten columns, as every X server writes and reads it. */

@@ -161,13 +161,17 @@ describe.runIf(process.getuid?.() === 0).each([
   );
 
   // The directory is sticky: what others put there, an ordinary user cannot remove.
-  test.runIf(uid === null).each(Object.entries({ ...THINGS, ...DEVICE }))(
-    'with a %s at every socket: the next launch works, and it answers meanwhile',
-    async (_thing, make) => {
-      const remove = plant(
-        NUMBERS.map((number) => `/tmp/.X11-unix/X${number}`),
-        make,
-      );
+  test
+    .runIf(uid === null)
+    .each(
+      Object.entries({ ...THINGS, ...DEVICE }).flatMap(([thing, make]) => [
+        [thing, 'socket', make, (number: number) => `/tmp/.X11-unix/X${number}`] as const,
+        [thing, 'keyboard map', make, (number: number) => `/tmp/server-${number}.xkm`] as const,
+      ]),
+    )(
+    'with a %s at every %s: the next launch works, and it answers meanwhile',
+    async (_thing, _what, make, at) => {
+      const remove = plant(NUMBERS.map(at), make);
       try {
         expect(await launchAndAsk(), 'slowest /health, ms').toBeLessThan(HEALTH_LIMIT_MS);
       } finally {
