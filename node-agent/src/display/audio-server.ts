@@ -2,12 +2,14 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { delay } from '../platform/clock.ts';
 import { type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
 const START_LIMIT_MS = 5_000;
 const POLL_MS = 5;
+/** Its data were 75 MB without an app (PulseAudio 16, measured on Debian 12). An app can have it keep samples without end. */
+const SOUND_SERVER_BYTES = 512 * 1024 * 1024;
 
 /** Name of the one sink; its monitor is what the viewer hears. */
 export const SINK_NAME = 'footlight';
@@ -50,7 +52,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
   const { dirs } = options;
   const socket = join(dirs.run, 'pulse.sock');
   const log = new LogRing(64 * 1024);
-  const argv = asSessionUser(options, [
+  const server = [
     'pulseaudio',
     ...['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disable-shm=yes'],
     ...['--realtime=no', '--high-priority=no', '--disallow-exit=yes', '--disallow-module-loading=yes'],
@@ -59,7 +61,8 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     ...['-L', `module-null-sink sink_name=${SINK_NAME} rate=48000 channels=2 channel_map=stereo`],
     ...(options.microphone ? VOICE_MODULES : []),
     ...['-L', `module-native-protocol-unix socket=${socket} auth-anonymous=1 auth-group-enable=0`],
-  ]);
+  ];
+  const argv = asSessionUser(options, withMemoryLimit(SOUND_SERVER_BYTES, server));
   const child = await startChild(argv, {
     env: {
       ...helperEnvironment(deps.env, options.sessionId, dirs),

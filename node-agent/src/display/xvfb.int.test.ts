@@ -15,7 +15,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../platform/clock.ts';
 import { ManualClock } from '../platform/manual-clock.ts';
 import { systemRandom } from '../platform/random.ts';
@@ -32,6 +32,7 @@ import {
   socketMark,
 } from './display-number.ts';
 import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
+import { XConnection } from './x-connection.ts';
 import { type Display, startXvfb } from './xvfb.ts';
 
 const root = process.getuid?.() === 0;
@@ -243,4 +244,21 @@ test('a server that hangs is told of once, when it has not answered for 5 s', as
   expect(told).toBe(1);
   watched.close();
   process.kill(display.record.pid, 'SIGCONT');
+});
+
+test('pictures that an app has it keep are refused at 2 GiB, and it goes on', async () => {
+  const { display, dirs } = await start(1);
+  const { XAUTHORITY } = process.env;
+  process.env.XAUTHORITY = dirs.xauthority;
+  onTestFinished(() => {
+    if (XAUTHORITY === undefined) delete process.env.XAUTHORITY;
+    else process.env.XAUTHORITY = XAUTHORITY;
+  });
+  const app = await XConnection.open(display.name, () => undefined);
+  onTestFinished(() => app.close());
+  // 1 GiB each, which takes no memory before something is drawn.
+  for (let count = 0; count < 4; count++)
+    app.client.CreatePixmap(app.client.AllocID(), app.root, 24, 16_384, 16_384);
+  await app.settle();
+  expect(app.failedRequests).toBe(3);
 });

@@ -3,7 +3,7 @@ import { type Clock, delay, within } from '../platform/clock.ts';
 import type { Random } from '../platform/random.ts';
 import { errorText } from '../platform/text.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';
 import { COOKIE_BYTES, writeCookie } from './cookie.ts';
 import {
@@ -23,6 +23,8 @@ const START_ATTEMPTS = 3;
 /** What an X server says whose number another one has. */
 const NUMBER_TAKEN = 'already running';
 const STOP_LIMIT_MS = 500;
+/** Sixty windows of 3840×2160. */
+const X_SERVER_BYTES = 2 * 1024 * 1024 * 1024;
 
 /** What a session draws on. Ends with close(), which leaves neither lock nor socket behind. */
 export interface Display {
@@ -112,8 +114,10 @@ async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
   }
 }
 
-async function startOn(reserved: ReservedDisplay, ...server: XServerOptions): Promise<Display> {
-  const [[program, ...words], env, options, cookie, deps] = server;
+async function startOn(
+  reserved: ReservedDisplay,
+  ...[[program, ...words], env, options, cookie, deps]: XServerOptions
+): Promise<Display> {
   const { dirs } = options;
   const { number } = reserved;
   const log = new LogRing(64 * 1024);
@@ -122,12 +126,13 @@ async function startOn(reserved: ReservedDisplay, ...server: XServerOptions): Pr
   const ready = new Promise<number>((resolve) => {
     tellNumber = resolve;
   });
-  const argv = asSessionUser(options, [
+  const server = [
     program,
     ...[`:${number}`, '-displayfd', '3', '-auth', dirs.xauthority],
     ...['-nolisten', 'tcp', '-nolisten', 'local', '-noreset', '-dpi', '96', '-s', '0'],
     ...words,
-  ]);
+  ];
+  const argv = asSessionUser(options, withMemoryLimit(X_SERVER_BYTES, server));
   const child = await startChild(argv, {
     env: { ...helperEnvironment(deps.env, options.sessionId, dirs), ...env },
     cwd: '/',

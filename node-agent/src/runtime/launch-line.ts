@@ -18,6 +18,14 @@ export function asSessionUser(
   return [...enter, 'setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...argv];
 }
 
+/**
+ * A helper with a bound on the memory that it takes for itself (RLIMIT_DATA), for those that keep what an app tells them
+ * to: an app's own limits do not hold for them, and what they took could end other programs of the host.
+ */
+export function withMemoryLimit(bytes: number, argv: readonly string[]): string[] {
+  return ['prlimit', `--data=${bytes}`, '--', ...argv];
+}
+
 /** setpriv options that take a user; none when the agent's own is kept. */
 export function userOptions(user: SessionUser | null): string[] {
   if (user === null) return [];
