@@ -20,6 +20,7 @@ import { Inventory } from './probe/inventory.ts';
 import { closedAncestor } from './readiness/facts.ts';
 import { networkNamespaceProblem } from './runtime/app-network.ts';
 import { enterServiceGroup } from './runtime/cgroups.ts';
+import { NetworkPool } from './runtime/network-pool.ts';
 import { canIsolate, ProcessRuntime } from './runtime/process.ts';
 import { HomeLocks } from './sessions/home-locks.ts';
 import { removeLeftovers } from './sessions/leftovers.ts';
@@ -50,8 +51,8 @@ export interface AgentDeps {
 /**
  * The agent process: wires the link, the inventory, the supervisor and the health answer together.
  *
- * Order of start: leftovers of a killed agent go, hardware is probed and a media worker warmed, then the first
- * dial. Order of stop: sessions, reports, link, warm worker, health.
+ * Order of start: leftovers of a killed agent go, hardware is probed, a media worker warmed and a network of an app made, then the first
+ * dial. Order of stop: sessions, reports, link, warm worker and kept network, health.
  */
 export class Agent {
   readonly #config: AgentConfig;
@@ -61,6 +62,7 @@ export class Agent {
   readonly #displays: DisplayWatch;
   readonly #console: HostConsole;
   readonly #workers: MediaWorkerPool;
+  readonly #networks: NetworkPool | null;
   readonly #quarantine: Quarantine;
   readonly #supervisor: Supervisor;
   readonly #link: ControlLink;
@@ -77,7 +79,8 @@ export class Agent {
     deps: AgentDeps,
     found: {
       isolated: boolean;
-      networks: boolean;
+      /** null: apps have the host's network. */
+      networks: NetworkPool | null;
       workers: MediaWorkerPool;
       settings: HostSettings;
       screens: ConsoleScreens;
@@ -90,9 +93,10 @@ export class Agent {
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
+    this.#networks = networks;
     this.#quarantine = quarantine;
     this.#settings = settings;
-    this.#inventory = new Inventory(config, { ...deps, isolated, networks, settings });
+    this.#inventory = new Inventory(config, { ...deps, isolated, networks: networks !== null, settings });
     this.restartAsked = new Promise((resolve) => {
       this.#askRestart = resolve;
     });
@@ -114,8 +118,9 @@ export class Agent {
         link: this.#link,
         workers,
         runtime: new ProcessRuntime(
-          { isolated, networks, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
+          { isolated, memoryMb: config.appMemoryMb, pids: config.appPids, cpus: config.appCpus },
           deps.clock,
+          networks,
         ),
         homes,
         uids,
@@ -146,7 +151,7 @@ export class Agent {
     // Before the first child, so that every one of them is born below it.
     enterServiceGroup();
     const isolated = await canIsolate();
-    const networks = isolated && (await networkNamespaceProblem(deps.clock)) === null;
+    const hasNetworks = isolated && (await networkNamespaceProblem(deps.clock)) === null;
     const range = new UidPool(config.processUids);
     const uids = process.getuid?.() === 0 ? range : null;
     const homes = new HomeLocks(deps.clock);
@@ -166,6 +171,7 @@ export class Agent {
       onMalformed: (pid, why) => deps.logger.warn({ worker: pid, why }, 'worker.malformed_message'),
     });
     const settings = await HostSettings.open(config.stateDir, config.knobs, deps.logger);
+    const networks = hasNetworks ? new NetworkPool({ ...deps, keep: config.processRuntime }) : null;
     const agent = new Agent(config, deps, {
       ...{ isolated, networks, workers, settings, screens },
       ...{ homes, uids, quarantine },
@@ -232,7 +238,12 @@ export class Agent {
   async #release(): Promise<void> {
     this.#displays.close();
     this.#quarantine.close();
-    await Promise.all([this.#workers.close(), this.#health?.close(), this.#settings.saved]);
+    await Promise.all([
+      this.#workers.close(),
+      this.#networks?.close(),
+      this.#health?.close(),
+      this.#settings.saved,
+    ]);
   }
 
   #handler(): LinkHandler {

@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { systemClock } from '../platform/clock.ts';
 import { SilenceWatch } from '../platform/silence-watch.ts';
+import { HeldNamespace } from '../runtime/held-namespace.ts';
 import { forkEntry } from './child-entry.ts';
-import { IpcNamespace } from './ipc-namespace.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
 /**
@@ -36,8 +36,14 @@ export interface MediaWorker {
   send(message: ParentMessage): void;
   /** @returns a function that takes the listener off again */
   on<T extends WorkerMessage['type']>(type: T, listener: (message: MessageOf<T>) => void): () => void;
-  /** Its IPC namespace, for the rest of its session; null = the agent's. Owner: the holder of the worker. @throws when it is gone */
-  openIpcNamespace(): IpcNamespace | null;
+  /**
+   * Its IPC namespace: System V objects and POSIX message queues of one session, which worker, display and app share.
+   * Capture makes its shared memory readable and writable for every user (GStreamer 1.22, ximageutil.c: shmget with
+   * mode 0777), so users alone do not keep sessions apart. Owner: the holder of the worker.
+   * @returns null: it has the agent's
+   * @throws when it is gone
+   */
+  openIpcNamespace(): HeldNamespace | null;
   /** Settles exactly once; code is null when a signal ended it. */
   readonly exited: Promise<WorkerExit>;
   /** Closes the channel; the worker then ends by itself within 2 s. */
@@ -192,9 +198,9 @@ class ForkedWorker implements MediaWorker {
     return !this.#ended;
   }
 
-  openIpcNamespace(): IpcNamespace | null {
+  openIpcNamespace(): HeldNamespace | null {
     if (this.#ended) throw new Error(`media worker ${this.pid} is gone`);
-    return this.#ownIpc ? new IpcNamespace(this.pid) : null;
+    return this.#ownIpc ? new HeldNamespace('ipc', this.pid) : null;
   }
 
   send(message: ParentMessage): void {

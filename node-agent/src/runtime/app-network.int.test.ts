@@ -4,8 +4,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { TestApp } from '../testing/run-apps.ts';
-import { processesOf } from '../testing/traces.ts';
+import type { AppRun } from '../testing/run-apps.ts';
 
 /** 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are for examples, so no machine of anybody has one of them. */
 const HOST = { eth: '203.0.113.2', eth6: '2001:db8:1::2', second: '198.51.100.1', second6: '2001:db8:2::1' };
@@ -15,8 +14,6 @@ const MULTICAST = ['224.0.0.251', '239.255.255.250', 'ff02::fb', 'ff05::2'];
 const PORT = 4_711;
 const NEIGHBOUR_PORT = 4_712;
 const UID = 71_090;
-/** The one of the first app that runs. */
-const FIRST_SESSION = '0c253cc2-059b-4b22-b34d-5ad7a7949052';
 
 /** Listens on every address of its network and at an abstract name, and answers; resolves names on 127.0.0.53. */
 const HOST_SERVICES = `
@@ -107,15 +104,15 @@ function ip(pid: number, lines: string): void {
   execFileSync(program, words, { input: lines });
 }
 
-/** Runs apps on the host of the test; what the last one wrote. */
-async function runApps(apps: TestApp[], env: Record<string, string> = {}): Promise<string> {
+/** Runs apps on the host of the test; what the last one wrote. Fails when anything of their networks is left. */
+async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<string> {
   const resolvConf = join(stateDir, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.53\nsearch example\n', { mode: 0o644 });
   const program = join(import.meta.dirname, '..', 'testing', 'run-apps.ts');
   const [file = '', ...args] = [
     ...[...inNetwork(host), 'unshare', '--mount', 'sh', '-c'],
     `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`,
-    ...['sh', resolvConf, process.execPath, '--import', 'tsx', program, stateDir, JSON.stringify(apps)],
+    ...['sh', resolvConf, process.execPath, '--import', 'tsx', program, stateDir, JSON.stringify(run)],
   ];
   const { stdout } = await execa(file, args, { cwd: import.meta.dirname, env });
   return stdout;
@@ -124,11 +121,12 @@ async function runApps(apps: TestApp[], env: Record<string, string> = {}): Promi
 /** What an app on the host of the test finds. */
 async function found(
   attempts: readonly Attempt[],
-  options: { network?: 'none' | 'bridge'; before?: TestApp[]; env?: Record<string, string> } = {},
+  options: Partial<AppRun> & { network?: 'none' | 'bridge'; env?: Record<string, string> } = {},
 ): Promise<Map<string, string>> {
-  const { network, before = [], env } = options;
+  const { network, apps = [], env, ...run } = options;
   const args = ['python3', '-c', PROBE, JSON.stringify(attempts)];
-  const text = await runApps([...before, { args, uid: UID, spec: network ? { network } : {} }], env);
+  const last = { args, uid: UID, spec: network ? { network } : {} };
+  const text = await runApps({ ...run, apps: [...apps, last] }, env);
   const rows = text.split('\n').flatMap((line) => (line.startsWith('[') ? [JSON.parse(line)] : []));
   if (rows.length !== attempts.length) throw new Error(text);
   return new Map(rows.map(([kind, target, result]) => [`${kind} ${[target].flat().join(' ')}`, result]));
@@ -173,32 +171,42 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     rmSync(stateDir, { recursive: true, force: true });
   });
 
-  test('without a setting: the network and its names, and nothing of the host', {
-    timeout: 60_000,
-  }, async () => {
-    const closed = ['127.0.0.1', '127.0.0.53', '::1', '0.0.0.0', ...Object.values(HOST), ...METADATA];
-    const results = await found([
-      tcp(OUTSIDE.eth, PORT),
-      tcp(OUTSIDE.eth6, PORT),
-      ['name', 'anything.example'],
-      ...closed.map((address) => tcp(address, PORT)),
-      ['abstract', 'host-service'],
-      // The name is free: what binds it there is heard by nobody outside.
-      ['abstract-bind', 'host-service'],
-      ...MULTICAST.map((address): Attempt => ['udp', [address, 5_353]]),
-    ]);
-    expect(results.get(`tcp ${OUTSIDE.eth} ${PORT}`)).toBe('here');
-    expect(results.get(`tcp ${OUTSIDE.eth6} ${PORT}`)).toBe('here');
-    expect(results.get('name anything.example')).toBe(OUTSIDE.eth);
-    expect([...results].filter(([, result]) => result === 'here')).toHaveLength(2);
-    expect(results.get('abstract-bind host-service')).toBe('bound');
-    expect([...results].filter(([, result]) => result === 'sent')).toEqual([]);
-    for (const address of METADATA) {
-      expect(results.get(`tcp ${address} ${PORT}`)).toMatch(
-        /Operation not permitted|Permission denied|Network is unreachable|No route/,
+  test.each([
+    ['made for it', false],
+    ['made ahead', true],
+  ])(
+    'without a setting, %s: the network and its names, and nothing of the host',
+    {
+      timeout: 60_000,
+    },
+    async (_, keep) => {
+      const closed = ['127.0.0.1', '127.0.0.53', '::1', '0.0.0.0', ...Object.values(HOST), ...METADATA];
+      const results = await found(
+        [
+          tcp(OUTSIDE.eth, PORT),
+          tcp(OUTSIDE.eth6, PORT),
+          ['name', 'anything.example'],
+          ...closed.map((address) => tcp(address, PORT)),
+          ['abstract', 'host-service'],
+          // The name is free: what binds it there is heard by nobody outside.
+          ['abstract-bind', 'host-service'],
+          ...MULTICAST.map((address): Attempt => ['udp', [address, 5_353]]),
+        ],
+        { keep },
       );
-    }
-  });
+      expect(results.get(`tcp ${OUTSIDE.eth} ${PORT}`)).toBe('here');
+      expect(results.get(`tcp ${OUTSIDE.eth6} ${PORT}`)).toBe('here');
+      expect(results.get('name anything.example')).toBe(OUTSIDE.eth);
+      expect([...results].filter(([, result]) => result === 'here')).toHaveLength(2);
+      expect(results.get('abstract-bind host-service')).toBe('bound');
+      expect([...results].filter(([, result]) => result === 'sent')).toEqual([]);
+      for (const address of METADATA) {
+        expect(results.get(`tcp ${address} ${PORT}`)).toMatch(
+          /Operation not permitted|Permission denied|Network is unreachable|No route/,
+        );
+      }
+    },
+  );
 
   test('an app that chooses the interface itself gets no further', { timeout: 120_000 }, async () => {
     const closed = ['127.0.0.1', '127.1.2.3', '::1', HOST.second, HOST.second6, ...METADATA, ...MULTICAST];
@@ -229,10 +237,13 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     );
   });
 
-  test('none: its own loopback and nothing else', { timeout: 60_000 }, async () => {
+  test.each([
+    ['made for it', false],
+    ['beside one that is kept for others', true],
+  ])('none, %s: its own loopback and nothing else', { timeout: 60_000 }, async (_, keep) => {
     const results = await found(
       [tcp(OUTSIDE.eth, PORT), tcp('127.0.0.1', PORT), ['abstract', 'host-service'], ['interfaces', '']],
-      { network: 'none' },
+      { network: 'none', keep },
     );
     expect([...results.values()].filter((result) => result === 'here')).toEqual([]);
     expect(results.get('interfaces ')).toBe('lo');
@@ -243,13 +254,21 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     const addresses = ['127.0.0.1', '::1', ...Object.values(HOST), OUTSIDE.eth];
     const results = await found(
       [...addresses.map((address) => tcp(address, NEIGHBOUR_PORT)), ['abstract', 'app-service']],
-      { before: [{ args: ['python3', '-c', listener], uid: UID + 1 }] },
+      { apps: [{ args: ['python3', '-c', listener], uid: UID + 1 }] },
     );
     expect([...results.values()].filter((result) => result === 'here')).toEqual([]);
   });
 
-  test('nothing of the network is left when its app is gone', { timeout: 60_000 }, async () => {
-    await found([['interfaces', '']]);
-    expect(processesOf(FIRST_SESSION)).toEqual([]);
+  test('one that was made ahead closes the address that the host has got since', {
+    timeout: 60_000,
+  }, async () => {
+    const late = '198.51.100.9';
+    const results = await found([tcp(late, PORT), tcp(OUTSIDE.eth, PORT)], {
+      keep: true,
+      beforeLast: ['ip', 'address', 'add', `${late}/24`, 'dev', 'second'],
+    });
+    ip(host, `address delete ${late}/24 dev second`);
+    expect(results.get(`tcp ${late} ${PORT}`)).not.toBe('here');
+    expect(results.get(`tcp ${OUTSIDE.eth} ${PORT}`)).toBe('here');
   });
 });

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { AppSpec } from '@footlight/protocol/agent';
+import { isDeepStrictEqual } from 'node:util';
 import { type Clock, delay, within } from '../platform/clock.ts';
 import { errorText } from '../platform/text.ts';
 import { type Child, type ChildExit, sendSignal, startChild } from './child.ts';
+import { HeldNamespace } from './held-namespace.ts';
 import { hostProgram, PATH } from './launch-line.ts';
 import { listProcesses, SESSION_VARIABLE } from './proc-table.ts';
 
@@ -53,6 +54,8 @@ export interface AppNetwork {
   readonly resolvConf: string | null;
   /** Why it leads nowhere although the app may use the network; null: nothing is wrong. */
   readonly problem: string | null;
+  /** Whether the host still has the addresses and resolvers that this was made with. */
+  readonly isCurrent: boolean;
   /** Settles when nothing carries its traffic any more: after close(), or when pasta ended. */
   readonly exited: Promise<ChildExit>;
   /** Lets what carries its traffic count in these control groups (paths of cgroup.procs); best effort. */
@@ -61,31 +64,28 @@ export interface AppNetwork {
   close(): Promise<void>;
 }
 
-export interface AppNetworkOptions {
-  sessionId: string;
-  network: AppSpec['network'];
-  clock: Clock;
-}
-
 /** Whether pasta is installed, without which apps that may use the network keep the host's. */
 export function isPastaInstalled(): boolean {
   return existsSync(hostProgram('pasta'));
 }
 
+/** Makes the network of an app that may use none: its own loopback. @throws when no namespace can be made */
+export function openClosedNetwork(clock: Clock): Promise<AppNetwork> {
+  return holdNetwork(clock, [], null);
+}
+
 /**
- * Makes the network of an app: its own loopback for `none`, and for everything else the networks of the host besides,
- * without the host itself. Where pasta does not come up the app gets `none`: a closed network rather than the host's.
+ * Makes the network of an app that may use the network: its own loopback and the networks of the host, without the
+ * host itself. Where pasta does not come up the app gets a closed network rather than the host's.
  * @returns null where the app keeps the host's network: pasta is not installed
  * @throws when not even a namespace can be made
  */
-export async function openAppNetwork(options: AppNetworkOptions): Promise<AppNetwork | null> {
-  if (options.network === 'none') return holdNetwork(options, [], null);
+export async function openOutwardNetwork(clock: Clock): Promise<AppNetwork | null> {
   if (!isPastaInstalled()) return null;
-  const resolvConf = appResolvConf(hostResolvConf());
   try {
-    return await holdNetwork(options, pastaLine(), null, resolvConf);
+    return await holdNetwork(clock, pastaLine(), null);
   } catch (error) {
-    return holdNetwork(options, [], errorText(error));
+    return holdNetwork(clock, [], errorText(error));
   }
 }
 
@@ -101,8 +101,7 @@ export function pastaProblem(clock: Clock): Promise<string | null> {
 
 async function problemOf(clock: Clock, pasta: readonly string[]): Promise<string | null> {
   try {
-    const options = { sessionId: '', network: 'bridge' as const, clock };
-    const network = await holdNetwork(options, pasta, null);
+    const network = await holdNetwork(clock, pasta, null);
     await network.close();
     return null;
   } catch (error) {
@@ -161,12 +160,13 @@ function pastaLine(): string[] {
 }
 
 async function holdNetwork(
-  { sessionId, clock }: AppNetworkOptions,
+  clock: Clock,
   pasta: readonly string[],
   problem: string | null,
-  resolvConf: string | null = null,
 ): Promise<AppNetwork> {
-  const { setup4, setup6 } = networkSetup(ownAddresses());
+  // Before pasta starts, which reads both as well: what changes meanwhile counts as changed.
+  const host = readHost();
+  const { setup4, setup6 } = networkSetup(host.addresses);
   let said = '';
   let settleReady: () => void = () => undefined;
   const ready = new Promise<'ready'>((resolve) => {
@@ -180,7 +180,8 @@ async function holdNetwork(
       ...[`/proc/${process.pid}/ns/net`, setup4, setup6, ...pasta],
     ],
     {
-      env: { PATH, [SESSION_VARIABLE]: sessionId },
+      // It may be made before there is a session; the mark alone tells what is left of it.
+      env: { PATH, [SESSION_VARIABLE]: 'network' },
       cwd: '/',
       onOutput: (chunk) => {
         said = `${said}${chunk.toString('utf8')}`.slice(-2_000);
@@ -188,25 +189,33 @@ async function holdNetwork(
       onReport: () => settleReady(),
     },
   );
-  const close = () => endNamespace(child, clock);
   const ended = child.exited.then(() => 'ended' as const);
   const outcome = await within(clock, OPEN_LIMIT_MS, Promise.race([ready, ended]), 'late' as const);
   if (outcome !== 'ready') {
-    await close();
+    await endNamespace(child, clock);
     await child.drained;
     const why = outcome === 'late' ? `not ready within ${OPEN_LIMIT_MS} ms` : 'it ended before it was ready';
     const words = said.split('\n').filter((line) => line.trim() !== '' && !line.includes('to syslog'));
     throw new Error(words.length === 0 ? `the network of the app: ${why}` : words.join('; '));
   }
+  const namespace = new HeldNamespace('net', child.pid);
+  let closing: Promise<void> | null = null;
   return {
-    enter: ['nsenter', `--net=/proc/${child.pid}/ns/net`, '--'],
-    resolvConf,
+    enter: namespace.enter,
+    resolvConf: pasta.length === 0 ? null : appResolvConf(host.resolvConf),
     problem,
+    get isCurrent() {
+      return isDeepStrictEqual(readHost(), host);
+    },
     exited: child.exited,
     countIn: (procsFiles) => {
-      for (const pid of familyOf(child.pid)) for (const file of procsFiles) enterGroup(file, pid);
+      const family = child.alive ? familyOf(child.pid) : [];
+      for (const pid of family) for (const file of procsFiles) enterGroup(file, pid);
     },
-    close,
+    close() {
+      closing ??= endNamespace(child, clock).finally(() => namespace.close());
+      return closing;
+    },
   };
 }
 
@@ -241,6 +250,16 @@ function enterGroup(file: string, pid: number): void {
   } catch {
     // It ended meanwhile.
   }
+}
+
+interface HostNetwork {
+  addresses: string[];
+  /** Text of /etc/resolv.conf. */
+  resolvConf: string;
+}
+
+function readHost(): HostNetwork {
+  return { addresses: ownAddresses(), resolvConf: hostResolvConf() };
 }
 
 /** Addresses at which services of this host listen, besides its loopback. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { type Clock, delay, within } from '../platform/clock.ts';
-import { type AppNetwork, endNamespace, openAppNetwork } from './app-network.ts';
+import { type AppNetwork, endNamespace, openClosedNetwork } from './app-network.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
 import { type Child, sendSignal, startChild } from './child.ts';
 import {
@@ -18,6 +18,7 @@ import {
   userOptions,
 } from './launch-line.ts';
 import { LogRing } from './log-ring.ts';
+import type { NetworkPool } from './network-pool.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
 import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
 
@@ -33,8 +34,6 @@ export interface ProcessRuntimeOptions {
   memoryMb: number;
   pids: number;
   cpus: number;
-  /** A network namespace for each isolated app; false = the host's network. */
-  networks: boolean;
 }
 
 /**
@@ -53,15 +52,18 @@ export interface ProcessRuntimeOptions {
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #clock: Clock;
+  readonly #networks: NetworkPool | null;
 
-  constructor(options: ProcessRuntimeOptions, clock: Clock) {
+  /** @param networks null: apps have the host's network */
+  constructor(options: ProcessRuntimeOptions, clock: Clock, networks: NetworkPool | null) {
     this.#options = options;
     this.#clock = clock;
+    this.#networks = networks;
   }
 
-  async openNetwork({ network }: AppSpec, sessionId: string): Promise<AppNetwork | null> {
-    if (!this.#options.isolated || !this.#options.networks) return null;
-    return openAppNetwork({ sessionId, network, clock: this.#clock });
+  async openNetwork({ network }: AppSpec): Promise<AppNetwork | null> {
+    if (this.#networks === null) return null;
+    return network === 'none' ? openClosedNetwork(this.#clock) : this.#networks.take();
   }
 
   async start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp> {

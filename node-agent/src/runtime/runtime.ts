@@ -80,7 +80,7 @@ export interface Runtime {
    * @returns null: the app has the host's network
    * @throws when it cannot be made
    */
-  openNetwork(app: AppSpec, sessionId: string): Promise<AppNetwork | null>;
+  openNetwork(app: AppSpec): Promise<AppNetwork | null>;
   /** @throws when the app cannot be started at all; an app that ends at once is not an error here */
   start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp>;
 }

@@ -9,7 +9,7 @@ import { listProcesses } from '../runtime/proc-table.ts';
 import { exitOf, startAgentProcess } from '../testing/agent-process.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
-import { commandOf, processesOf, tracesOf } from '../testing/traces.ts';
+import { commandOf, hasPasta, networkHolders, processesOf, tracesOf } from '../testing/traces.ts';
 import { sessionDirs } from './record.ts';
 
 const UIDS: [number, number] = [71_020, 71_029];
@@ -70,9 +70,11 @@ test.each(USERS)(
       );
       expect(shown.state).toBe('running');
       expect(processesOf(body.session_id).length).toBeGreaterThan(4);
-      // What serves the app's network has the agent's user.
-      const serves = processesOf(body.session_id).some(({ command }) => command.startsWith('/usr/bin/pasta'));
-      expect(serves).toBe(process.getuid?.() === 0 && uid === null);
+      // One serves the app, and one is kept for the next.
+      const networks = process.getuid?.() === 0 && uid === null ? 2 : 0;
+      const holders = () => networkHolders(first.pid ?? 0).filter(hasPasta);
+      await timeUntil('networks', () => holders().length === networks);
+      const held = holders();
       const workers = listProcesses().filter(
         (row) => row.ppid === first.pid && commandOf(row.pid).includes('worker-main'),
       );
@@ -80,6 +82,7 @@ test.each(USERS)(
 
       first.kill('SIGKILL');
       await timeUntil('processes', () => processesOf(body.session_id).length === 0);
+      await timeUntil('networks', () => held.every((pid) => commandOf(pid) === ''));
       await timeUntil('media workers', () =>
         workers.every(({ pid }) => !commandOf(pid).includes('worker-main')),
       );

@@ -173,8 +173,8 @@ export class SessionApp {
   }
 
   async #openNetwork(spec: AppSpec): Promise<AppNetwork | null> {
-    const { logger, runtime, sessionId } = this.#world;
-    const network = await runtime.openNetwork(spec, sessionId);
+    const { logger, runtime } = this.#world;
+    const network = await runtime.openNetwork(spec);
     if (network === null) return null;
     if (network.problem !== null) logger.warn({ error: network.problem }, 'app.network_closed');
     return network;

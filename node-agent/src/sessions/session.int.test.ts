@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, readlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,15 @@ import { readProcess } from '../runtime/proc-table.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
 import { startTestAgent } from '../testing/test-agent.ts';
-import { type DisplayTrace, NO_TRACES, processesOf, tracesOf } from '../testing/traces.ts';
+import {
+  type DisplayTrace,
+  hasPasta,
+  NO_TRACES,
+  networkHolders,
+  networkOf,
+  processesOf,
+  tracesOf,
+} from '../testing/traces.ts';
 
 const UIDS: [number, number] = [71_000, 71_009];
 const root = process.getuid?.() === 0;
@@ -560,27 +568,26 @@ describe('a change of app', () => {
 
   test.skipIf(!root)('each app has a network of its own, by its own setting', async () => {
     const body = await running(titled('before'), { network: 'none' });
-    const pastas = () =>
-      processesOf(body.session_id).filter(({ command }) => command.startsWith('/usr/bin/pasta'));
     const network = (title: string) => {
       const app = processesOf(body.session_id).find(({ command }) => command.startsWith(`xterm -T ${title}`));
-      return readlinkSync(`/proc/${app?.pid}/ns/net`);
+      return networkOf(app?.pid ?? 0);
     };
-    const host = readlinkSync('/proc/self/ns/net');
+    const host = networkOf(process.pid);
+    const holderOf = (name: string) =>
+      networkHolders(process.pid).find((pid) => networkOf(pid) === name) ?? 0;
     const first = network('before');
-    expect([first === host, pastas().length]).toEqual([false, 0]);
+    expect([first === host, hasPasta(holderOf(first))]).toEqual([false, false]);
     const { outcome } = await swap(body, spec(titled('after'), { network: 'bridge' }));
     expect(await outcome()).toMatchObject({ swap: { result: 'complete' } });
-    expect([network('after') === host, network('after') === first, pastas().length]).toEqual([
-      false,
-      false,
-      1,
-    ]);
+    const second = network('after');
+    expect([second === host, second === first, hasPasta(holderOf(second))]).toEqual([false, false, true]);
+    expect(holderOf(first)).toBe(0);
     const failing = await swap(body, spec(['/bin/sh', '-c', 'exit 4']));
     expect(await failing.outcome()).toMatchObject({ swap: { result: 'rolled_back' } });
-    expect(pastas()).toHaveLength(1);
+    // The app's own, and one that is kept for the next.
+    await expect.poll(() => networkHolders(process.pid).length, { timeout: 10_000 }).toBe(2);
     await stop(body);
-    expect(processesOf(body.session_id)).toEqual([]);
+    expect(holderOf(second)).toBe(0);
   });
 
   test('an app that this host may not run is refused, and changes nothing', async () => {

@@ -13,7 +13,6 @@ import type { DisplayRecord } from '../display/display-number.ts';
 import type { StartDisplay } from '../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { Verdict } from '../link/ack-store.ts';
-import type { IpcNamespace } from '../media/ipc-namespace.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
 import { type Clock, delay, within } from '../platform/clock.ts';
@@ -22,6 +21,7 @@ import type { Random } from '../platform/random.ts';
 import { errorText, plainText } from '../platform/text.ts';
 import { removeBelongings } from '../runtime/belongings.ts';
 import { removeSessionCgroups } from '../runtime/cgroups.ts';
+import type { HeldNamespace } from '../runtime/held-namespace.ts';
 import type { Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { DisplayChanges } from './display-changes.ts';
 import { besideHostProblem, displayProblem } from './display-rules.ts';
@@ -122,7 +122,7 @@ export class Session {
   #stage: Stage | null = null;
   #worker: MediaWorker | null = null;
   /** null: it has not come yet, or the session has the agent's. */
-  #ipc: IpcNamespace | null = null;
+  #ipc: HeldNamespace | null = null;
   #displayChanges: DisplayChanges | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { systemClock } from '../platform/clock.ts';
+import { NetworkPool } from '../runtime/network-pool.ts';
 import { ProcessRuntime, type ProcessRuntimeOptions } from '../runtime/process.ts';
 import type { RunningApp, SessionUser } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
@@ -14,6 +15,8 @@ export interface RuntimeApp {
   args: string[];
   env?: Record<string, string>;
   options?: Partial<ProcessRuntimeOptions>;
+  /** Left out: each network is made when its app starts. */
+  networks?: NetworkPool;
   /** Left out: RUNTIME_SESSION. */
   sessionId?: string;
   spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
@@ -28,14 +31,15 @@ export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningAp
   rmSync(dirs.root, { recursive: true, force: true });
   await makeSessionDirs(dirs, app.user);
   app.arrange?.(dirs.home);
-  const options = { isolated: true, networks: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
-  const runtime = new ProcessRuntime(options, systemClock);
+  const options = { isolated: true, memoryMb: 0, pids: 0, cpus: 0, ...app.options };
+  const networks = app.networks ?? new NetworkPool({ clock: systemClock, keep: false });
+  const runtime = new ProcessRuntime(options, systemClock, options.isolated ? networks : null);
   const { args, env = {} } = app;
   const spec = { image: '', args, env, mounts: [], gpu: false, label: 'a test', ...app.spec };
   const running = await runtime.start(spec, {
     ...{ sessionId, instance: sessionId, user: app.user, dirs, enter: [], home: dirs.home },
     ...{ display: ':0', displaySocket: `${app.stateDir}/X0`, pulseServer: null },
-    network: await runtime.openNetwork(spec, sessionId),
+    network: await runtime.openNetwork(spec),
   });
   return { app: running, home: dirs.home };
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { displaySocket, SOCKET_DIR, socketMark } from '../display/display-number.ts';
 import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 
@@ -66,6 +66,30 @@ export function processesOf(sessionId: string): { pid: number; command: string }
   return listProcesses()
     .filter((row) => startVariable(row.pid, SESSION_VARIABLE) === sessionId)
     .map(({ pid }) => ({ pid, command: commandOf(pid) }));
+}
+
+/** What holds the networks of apps of an agent, by pid; one of them may be kept for the next app. */
+export function networkHolders(agentPid: number): number[] {
+  return listProcesses()
+    .filter((row) => row.ppid === agentPid && commandOf(row.pid).includes('hold-network.sh'))
+    .map(({ pid }) => pid);
+}
+
+/** Identity of the network namespace that a process stands in; "" when it is gone. */
+export function networkOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return '';
+  }
+}
+
+/** Whether pasta carries the traffic of a network, by the pid of its holder. */
+export function hasPasta(holder: number): boolean {
+  const rows = listProcesses();
+  const below = (pid: number): boolean =>
+    commandOf(pid).startsWith('/usr/bin/pasta') || rows.some((row) => row.ppid === pid && below(row.pid));
+  return below(holder);
 }
 
 export function commandOf(pid: number): string {
