@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AppRun } from '../testing/run-apps.ts';
 
 const UID = 71_100;
 
@@ -66,11 +67,11 @@ for name, numbers in calls.items():
 
 let stateDir: string;
 
-async function run(apps: object[]): Promise<string> {
+async function run(apps: AppRun['apps']): Promise<string> {
   const program = join(import.meta.dirname, '..', 'testing', 'run-apps.ts');
   const { stdout } = await execa(
     process.execPath,
-    ['--import', 'tsx', program, stateDir, JSON.stringify(apps)],
+    ['--import', 'tsx', program, stateDir, JSON.stringify({ apps } satisfies AppRun)],
     { cwd: import.meta.dirname },
   );
   return stdout;
@@ -120,7 +121,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
     test.each([{}, { systempaths_unconfined: true }])(
       'parts of the kernel that it does not need: %j',
       async (extra) => {
-        const spec = { network: 'none', ...extra };
+        const spec = { network: 'none' as const, ...extra };
         const lines = (await run([{ args: ['python3', '-c', SURFACE], uid: UID, spec }])).split('\n');
         expect(lines.filter((line) => !line.endsWith(' Function not implemented'))).toEqual([]);
         expect(lines).toHaveLength(7);
@@ -129,7 +130,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
 
     test('what a session keeps in the kernel does not pass to the next holder of its uid, nor to others', async () => {
       const app = (what: string, uid: number) => ({
-        ...{ args: ['python3', '-c', KEYS, what], uid, spec: { network: 'none' } },
+        ...{ args: ['python3', '-c', KEYS, what], uid, spec: { network: 'none' as const } },
       });
       expect(await run([app('keep', UID), app('look', UID)])).toBe('ready');
       expect(await run([app('keep', UID), app('look', UID + 1)])).toBe('ready');
