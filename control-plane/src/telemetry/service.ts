@@ -8,6 +8,7 @@ import {
   insertEvents,
   isCapture,
   type ReliableEvent,
+  trimHost,
   trimSession,
 } from './store.ts';
 
@@ -16,12 +17,20 @@ const KEPT_EVENTS = 1_000;
 const KEPT_CAPTURES = 200;
 /** Of all sessions: about 60 MB at the usual 300 bytes. */
 const KEPT_IN_ALL = 200_000;
+/**
+ * Of one host: 512 KiB is the longest event, so the numbers above alone would let a host fill the disk with events of
+ * its many sessions.
+ */
+const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
 /** A session's events are counted again after so many. */
 const TRIM_EVERY = 64;
+/** A host's bytes are counted again after this part of what is kept. */
+const TRIM_HOST_PARTS = 16;
 const DELETED_AT_ONCE = 5_000;
 const RETAIN = 'telemetry.retain';
-/** Sessions whose events are counted in memory; an evicted session is counted from the database again. */
+/** Sessions and hosts that are counted in memory; an evicted one is counted from the database again. */
 const COUNTED_SESSIONS = 4_096;
+const COUNTED_HOSTS = 4_096;
 
 /** What hosts observed of sessions, kept for as long as the configuration says. */
 export interface Telemetry {
@@ -32,10 +41,17 @@ export interface Telemetry {
   storeEvents(tx: Tx, source: EventSource, events: readonly ReliableEvent[]): Promise<void>;
 }
 
-export function createTelemetry({ clock, config, database, leader, logger }: Platform): Telemetry {
+/** @param keptBytesOfHost of payloads; tests lower it */
+export function createTelemetry(
+  { clock, config, database, leader, logger }: Platform,
+  keptBytesOfHost = KEPT_BYTES_OF_HOST,
+): Telemetry {
   const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
   /** Session and kind → events since they were counted last. */
   const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
+  /** Host → bytes since they were counted last. */
+  const untrimmedBytes = new LRUCache<string, number>({ max: COUNTED_HOSTS });
+  const trimHostEvery = keptBytesOfHost / TRIM_HOST_PARTS;
 
   if (retainEveryMs !== null) {
     leader.register({
@@ -64,7 +80,7 @@ export function createTelemetry({ clock, config, database, leader, logger }: Pla
 
   return {
     async storeEvents(tx, source, events) {
-      await insertEvents(tx, source, events, clock.nowMs());
+      const stored = await insertEvents(tx, source, events, clock.nowMs());
       for (const [sessionId, captures, count] of countBySession(events)) {
         const key = `${sessionId} ${captures}`;
         const since = (untrimmed.get(key) ?? TRIM_EVERY) + count;
@@ -72,6 +88,9 @@ export function createTelemetry({ clock, config, database, leader, logger }: Pla
         if (since >= TRIM_EVERY)
           await trimSession(tx, sessionId, captures, captures ? KEPT_CAPTURES : KEPT_EVENTS);
       }
+      const bytes = (untrimmedBytes.get(source.hostId) ?? trimHostEvery) + stored;
+      untrimmedBytes.set(source.hostId, bytes % trimHostEvery);
+      if (bytes >= trimHostEvery) await trimHost(tx, source.hostId, keptBytesOfHost);
     },
   };
 }

@@ -17,30 +17,34 @@ const NUMBER = ['host_id', 'boot_id', 'seq'] as const;
 /** Results of captures have a retention of their own. */
 export const isCapture = (event: SessionTraceEvent): boolean => event.event.startsWith('diag.');
 
-/** Stores events; those that are there already change nothing. @param events at least one */
+/**
+ * Stores events; those that are there already change nothing.
+ * @param events at least one
+ * @returns bytes of all their payloads
+ */
 export async function insertEvents(
   tx: Tx,
   { hostId, bootId }: EventSource,
   events: readonly ReliableEvent[],
   nowMs: number,
-): Promise<void> {
+): Promise<number> {
+  const rows = events.map((event) => ({
+    host_id: hostId,
+    boot_id: bootId,
+    seq: event.seq,
+    session_id: event.session_id,
+    ts_unix_ms: event.ts,
+    type: event.event,
+    payload: toJson(event.payload),
+    is_capture: flag(isCapture(event)),
+    received_at: nowMs,
+  }));
   await tx
     .insertInto('session_trace_events')
-    .values(
-      events.map((event) => ({
-        host_id: hostId,
-        boot_id: bootId,
-        seq: event.seq,
-        session_id: event.session_id,
-        ts_unix_ms: event.ts,
-        type: event.event,
-        payload: toJson(event.payload),
-        is_capture: flag(isCapture(event)),
-        received_at: nowMs,
-      })),
-    )
+    .values(rows)
     .onConflict((conflict) => conflict.columns([...NUMBER]).doNothing())
     .execute();
+  return rows.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0);
 }
 
 /** Deletes the oldest of a session beyond `keep`; those that came together with the last one kept stay. */
@@ -59,6 +63,20 @@ export async function trimSession(tx: Tx, sessionId: string, captures: boolean, 
         .limit(1)
         .offset(keep - 1),
     )
+    .execute();
+}
+
+/** Deletes the oldest of a host beyond so many bytes; those that came together with the last one kept stay. */
+export async function trimHost(tx: Tx, hostId: string, keepBytes: number): Promise<void> {
+  // octet_length reads the length alone, and not the payload.
+  const beyond = sql<number>`select received_at from
+    (select received_at, sum(octet_length(payload)) over (order by received_at desc) as bytes
+      from session_trace_events where host_id = ${hostId}) as summed
+    where bytes > ${keepBytes} order by received_at desc limit 1`;
+  await tx
+    .deleteFrom('session_trace_events')
+    .where('host_id', '=', hostId)
+    .where('received_at', '<', sql<number>`(${beyond})`)
     .execute();
 }
 

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DatabaseTarget } from '../platform/database/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { describeDatabases } from '../testing/index.ts';
+import { createTelemetry } from './index.ts';
 
 const HOUR_MS = 60 * 60 * 1_000;
 const LOCK_TABLE = sql`lock table session_trace_events in access exclusive mode`;
@@ -142,6 +143,37 @@ describeDatabases('events of the reliable lane', (databases) => {
     expect(ordinary.length).toBeLessThanOrEqual(1_200);
     expect(ordinary.at(-1)?.seq).toBe(1_300);
     expect(rows.filter(({ is_capture }) => is_capture === 1)).toHaveLength(1);
+  });
+
+  test('of one host are kept up to so many bytes, the newest, however many sessions they are of', async () => {
+    const { platform } = world.plane;
+    const keptBytes = 64 * 1024;
+    const alone = { ...platform, leader: { ...platform.leader, register: () => undefined } };
+    const telemetry = createTelemetry(alone, keptBytes);
+    const payload = { text: 'x'.repeat(4_000) };
+    for (let seq = 1; seq <= 100; seq += 1) {
+      await world.clock.advance(1);
+      const session_id = world.plane.platform.random.uuid();
+      const event = {
+        type: 'session_trace_event',
+        seq,
+        session_id,
+        ts: 1,
+        event: 'diag.log',
+        payload,
+      } as const;
+      for (const hostId of seq <= 3 ? ['hosta', 'hostb'] : ['hosta'])
+        await platform.database.transaction((tx) =>
+          telemetry.storeEvents(tx, { hostId, bootId: 'boot' }, [event]),
+        );
+    }
+    const rows = await stored();
+    const bytesOf = (host: string) =>
+      rows.filter(({ host_id }) => host_id === host).reduce((sum, row) => sum + row.payload.length, 0);
+    expect(bytesOf('hosta')).toBeLessThan(1.2 * keptBytes);
+    expect(bytesOf('hosta')).toBeGreaterThan(0.8 * keptBytes);
+    expect(rows.at(-1)?.seq).toBe(100);
+    expect(rows.filter(({ host_id }) => host_id === 'hostb')).toHaveLength(3);
   });
 
   test('leave an hour after they came while the session lives, a day after its end; captures stay with it', async () => {
