@@ -10,6 +10,8 @@ import type { MintedToken } from '../signaling/index.ts';
 import type { Sessions } from './service.ts';
 import { signalingUrl } from './signaling-url.ts';
 
+/** Each launch leaves a row that stays, and each refused one a long line in the log. */
+const LAUNCHES_PER_USER: WindowLimit = { limit: 600, windowMs: 10 * MINUTE_MS };
 /** A page asks for one each time it connects; each costs a row until it expires. */
 const TICKETS_PER_USER: WindowLimit = { limit: 300, windowMs: MINUTE_MS };
 
@@ -29,10 +31,15 @@ export function registerSessionsRoutes(
     ice_servers: sessions.iceServers,
   });
 
-  server.handle('sessions.launch', async (request) => {
-    const { session, token } = await sessions.launch(request.caller, request.body);
-    return { status: 201, body: { session, signaling: signaling(request, token) } };
-  });
+  const launches = createWindowLimiter(LAUNCHES_PER_USER, deps.clock);
+  server.handle(
+    'sessions.launch',
+    async (request) => {
+      const { session, token } = await sessions.launch(request.caller, request.body);
+      return { status: 201, body: { session, signaling: signaling(request, token) } };
+    },
+    { early: ({ caller }) => launches.take(caller.userId) },
+  );
 
   server.handle('sessions.list', async ({ caller, query }) => ({
     status: 200,

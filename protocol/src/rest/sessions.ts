@@ -283,6 +283,7 @@ export const sessionOperations = {
     body: { schema: launchBody },
     responses: { 201: z.object({ session, signaling }) },
     refusals: {
+      rate_limited: 'The caller asked for 600 launches within ten minutes.',
       not_found: 'There is no such app, or it is disabled.',
       parent_app_disabled: 'The app belongs to another one, and that is disabled; the message names it.',
       forbidden: 'The caller has no entitlement to the app; administrators need one too.',

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUnavailable } from '../database/index.ts';
 import { ApiError, unavailable } from '../errors.ts';
+import type { LineBudget } from './line-budget.ts';
 
 /**
  * Turns whatever was thrown into a refusal: our own pass through, a database that is busy or away is 503, what the
@@ -23,10 +24,18 @@ export function refusalOf(error: unknown): ApiError {
 const isClientStatus = (status: unknown): boolean =>
   typeof status === 'number' && status >= 400 && status < 500;
 
-/** Writes the error envelope. Server failures are logged with their cause, which the client never sees. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/**
+ * Writes the error envelope. Server failures are logged with their cause, which the client never sees.
+ * @param lines bounds what is logged
+ */
+export function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  lines: LineBudget,
+): void {
   const refusal = refusalOf(error);
-  if (refusal.status >= 500 && refusal !== error) {
+  if (refusal.status >= 500 && refusal !== error && lines.take()) {
     request.log.error({
       event: 'http.failed',
       reqId: request.id,

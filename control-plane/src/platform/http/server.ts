@@ -10,6 +10,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { WebSocket } from 'ws';
+import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { ApiError, invalid } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -27,6 +28,7 @@ import type {
 } from './contract.ts';
 import { answerError } from './failures.ts';
 import { COMPRESS_FROM_BYTES, sendKept } from './kept-body.ts';
+import { LineBudget } from './line-budget.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './listeners.ts';
 import { MethodTable } from './methods.ts';
 import { decidePlainRequest } from './redirect.ts';
@@ -114,6 +116,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const listeners = createListeners(options);
   const bootId = random.bytes(4).toString('hex');
   let requests = 0;
+  const failureLines = new LineBudget(systemClock);
+  const failedRequestLines = new LineBudget(systemClock);
   const fastify = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
     // One line of our own for each request, without the query.
@@ -130,7 +134,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     frameworkErrors: (error, request, reply) => {
       // No hook runs for a path that cannot be decoded, so the headers of every answer are set here.
       reply.headers(BARE_SECURITY_HEADERS);
-      const answer = (refusal: unknown) => answerError(refusal, request, reply as FastifyReply);
+      const answer = (refusal: unknown) => answerError(refusal, request, reply as FastifyReply, failureLines);
       admitToPath(request).then(() => answer(error), answer);
     },
   });
@@ -148,7 +152,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   fastify.removeAllContentTypeParsers();
   // Whatever the type says, bytes are bytes: each route reads its own body, or leaves it unread.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-  fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply));
+  fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply, failureLines));
   fastify.setNotFoundHandler(async (request, reply) => {
     await admitToPath(request);
     const path = pathOf(request.raw);
@@ -210,7 +214,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   });
 
   function logAnswer(request: FastifyRequest, reply: FastifyReply, status: number): void {
-    const level = status >= 500 ? 'warn' : 'debug';
+    const level = status >= 500 && failedRequestLines.take() ? 'warn' : 'debug';
     if (logger.isLevelEnabled(level)) {
       logger[level]({
         event: 'http.request',

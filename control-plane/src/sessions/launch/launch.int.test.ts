@@ -125,6 +125,18 @@ describeDatabases('launch', (databases) => {
     expect(row.ref).toMatch(/^\/var\/lib\/service-agent\/homes\//);
   });
 
+  test('the 601st of a person within ten minutes is 429, before the body is read; others launch', async () => {
+    const { alice, bob } = world.people;
+    for (let n = 0; n < 600; n += 1) {
+      expect((await world.launch(alice, randomUUID())).status).toBe(404);
+    }
+    const refused = await world.call(alice, 'POST', '/v1/sessions', { body: 'no JSON' });
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600']);
+    expect((await world.launch(bob, randomUUID())).status).toBe(404);
+    await world.clock.advance(10 * 60_000);
+    expect((await world.launch(alice, randomUUID())).status).toBe(404);
+  });
+
   describe('rows of the admission, in their order', () => {
     test.each([
       ['no app_id', {}],
