@@ -1,10 +1,13 @@
 import { nonterminalStates } from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
 import type { ConsoleSessions, Fleet } from '../fleet/index.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
+import { rateLimited } from '../platform/limits.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
+import { createTally } from '../platform/tally.ts';
 import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
@@ -84,6 +87,8 @@ export interface Sessions extends SessionDirectory {
 type StopReason = 'user_requested' | 'device_revoked' | 'account_disabled';
 
 const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
+/** Changes of one session's size that wait for its host. All sessions of a host share what may wait for its answers. */
+const MAX_DISPLAY_CHANGES = 8;
 const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
   ['all', null],
   ['active', nonterminalStates],
@@ -100,6 +105,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   const driver = createDriver(platform, { fleet, live, transitions, bootAt });
   const launcher = createLauncher(platform, { settings, tokens });
   const streams = createEventStreams(platform);
+  const displayChanges = createTally();
   fleet.setHandlers(createHandlers(platform, { fleet, live, telemetry, transitions, driver, bootAt }));
   registerReapers(platform, { fleet, live, transitions, driver, tokens, bootAt });
 
@@ -242,7 +248,9 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         throw new ApiError('external_resize_unsupported');
       const problem = decideDisplay(row, change);
       if (problem !== null) throw invalid(problem);
-      const result = await driver.display(row.host_id, id, change);
+      if (displayChanges.of(id) >= MAX_DISPLAY_CHANGES) throw rateLimited(SECOND_MS);
+      const done = displayChanges.begin(id);
+      const result = await driver.display(row.host_id, id, change).finally(done);
       if (result.kind !== 'ok') {
         logger.info({ event: 'session.display_failed', session_id: id, host_id: row.host_id, result });
         throw new ApiError('display_update_rejected');

@@ -421,6 +421,7 @@ export const sessionOperations = {
         'A stream size is asked for, and the host has said that it cannot change the size of this stream.',
       validation_failed:
         'A value is out of its bounds, one of a pair is missing, or nothing is asked for. Judged only now; malformed bodies are refused first.',
+      rate_limited: 'Eight changes of this session wait for its host.',
       display_update_rejected: 'The host refused, does not know how, or said nothing within 5 s.',
     },
     example: {

@@ -83,7 +83,20 @@ export function createDriver(
       await stop(hostId, sessionId, end.cause === 'start_refused' ? 'start_refused' : 'start_timed_out');
   }
 
-  async function stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
+  /** Stops that wait for their answer, by host and session. Bounded by what a link lets wait. */
+  const stopping = new Map<string, Promise<CommandResult>>();
+
+  /** Whoever asks while one is under way gets its answer: people may ask as often as they like. */
+  function stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
+    const key = `${hostId} ${sessionId}`;
+    const underWay = stopping.get(key);
+    if (underWay !== undefined) return underWay;
+    const result = sendStop(hostId, sessionId, reason).finally(() => stopping.delete(key));
+    stopping.set(key, result);
+    return result;
+  }
+
+  async function sendStop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
     const result = await fleet.command(
       hostId,
       { type: 'session_stop', session_id: sessionId, reason },
