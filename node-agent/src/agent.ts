@@ -200,6 +200,11 @@ export class Agent {
     return this.#link.connected;
   }
 
+  /** The replica of the control plane that is dialed, or was last. */
+  get controlUrl(): URL {
+    return this.#link.controlUrl;
+  }
+
   /** Sessions that are not over. */
   get sessionCount(): number {
     return this.#supervisor.liveCount;

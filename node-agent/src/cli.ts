@@ -68,7 +68,7 @@ async function run(
   for (const warning of config.warnings) deps.logger.warn({ warning }, 'config.warning');
   const notify = connectServiceManager(process.env);
   const agent = await Agent.start(config, deps);
-  const status = () => statusOf(agent, config);
+  const status = () => statusOf(agent);
   // Ready without a control plane too: an agent that waits for it is at work.
   notify('READY=1', `STATUS=${status()}`);
   const pulse = new ServicePulse({
@@ -100,7 +100,7 @@ async function run(
   });
 }
 
-function statusOf(agent: Agent, { controlUrl }: AgentConfig): string {
+function statusOf(agent: Agent): string {
   const link = agent.connected ? 'connected to' : 'waiting for';
-  return `${link} ${controlUrl.host}, live sessions: ${agent.sessionCount}`;
+  return `${link} ${agent.controlUrl.host}, live sessions: ${agent.sessionCount}`;
 }

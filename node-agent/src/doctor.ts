@@ -47,7 +47,7 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
   await inventory.probe();
   const checks = [
     programs(),
-    await controlPlane(config.controlUrl),
+    await controlPlane(config.controlUrls),
     ...(await inventory.refreshReadiness(null)),
     await service(),
     ...(await encoderTable(inventory)),
@@ -125,17 +125,22 @@ function skipped(id: string, summary: string): Readiness {
   return { id, status: 'skip', summary, remediation: [] };
 }
 
-async function controlPlane(url: URL): Promise<Readiness> {
+/** Passes when one replica can be reached: the agent needs no more. */
+async function controlPlane(urls: readonly URL[]): Promise<Readiness> {
   const id = 'control_plane';
-  try {
-    await reach(url, REACH_LIMIT_MS);
-    return { id, status: 'pass', summary: `${url.origin} accepts connections.`, remediation: [] };
-  } catch (error) {
-    return {
-      id,
-      status: 'fail',
-      summary: `${url.origin} cannot be reached: ${errorText(error, 200)}`,
-      remediation: ['Start the control plane, or correct SERVICE_CONTROL_URL.'],
-    };
+  const problems: string[] = [];
+  for (const url of urls) {
+    try {
+      await reach(url, REACH_LIMIT_MS);
+      return { id, status: 'pass', summary: `${url.origin} accepts connections.`, remediation: [] };
+    } catch (error) {
+      problems.push(`${url.origin} cannot be reached: ${errorText(error, 200)}`);
+    }
   }
+  return {
+    id,
+    status: 'fail',
+    summary: problems.join('; '),
+    remediation: ['Start the control plane, or correct SERVICE_CONTROL_URL.'],
+  };
 }

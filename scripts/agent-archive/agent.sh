@@ -55,7 +55,9 @@ fetch_archive() {
   set -- -fsS -o "$archive"
   [ -z "$SERVICE_CONTROL_FINGERPRINT" ] || set -- "$@" -k
   [ ! -f "${SERVICE_CONTROL_CA:-/nonexistent}" ] || set -- "$@" --cacert "$SERVICE_CONTROL_CA"
-  curl "$@" "${SERVICE_CONTROL_URL%/}/install/agent-linux-x64.tgz" || fail 'the agent could not be fetched.'
+  # Of several replicas the first; each has the same archive.
+  first=${SERVICE_CONTROL_URL%%,*}
+  curl "$@" "${first%/}/install/agent-linux-x64.tgz" || fail 'the agent could not be fetched.'
   printf '%s  %s\n' "$ARCHIVE_SHA256" "$archive" | sha256sum --check --status ||
     fail 'what was fetched is not the agent that this script belongs to. Nothing was installed; copy the line anew.'
 }

@@ -78,6 +78,8 @@ describe('environment', () => {
     ['SERVICE_CONTROL_URL', ''],
     ['SERVICE_CONTROL_URL', 'control:8080'],
     ['SERVICE_CONTROL_URL', 'ftp://control'],
+    ['SERVICE_CONTROL_URL', 'https://control,'],
+    ['SERVICE_CONTROL_URL', Array(17).fill('https://control').join()],
     ['SERVICE_CONTROL_FINGERPRINT', 'AA:BB'],
     ['SERVICE_CONTROL_CA', '/nowhere/ca.pem'],
     ['SERVICE_ENROLLMENT_TOKEN', 'short'],
@@ -103,6 +105,11 @@ describe('environment', () => {
   ])('%s=%s is refused by name, with what was expected', (name, value) => {
     expect(() => readConfig({ ...BASE, [name]: value })).toThrow(ConfigError);
     expect(() => readConfig({ ...BASE, [name]: value })).toThrow(new RegExp(`^${name}: expected `));
+  });
+
+  test('several replicas of the control plane are separated by commas', () => {
+    const { controlUrls } = readConfig({ ...BASE, SERVICE_CONTROL_URL: 'https://a:8443/, http://b/base/' });
+    expect(controlUrls.map(({ href }) => href)).toEqual(['https://a:8443/', 'http://b/base']);
   });
 
   test('a value may come from a file, but not from both', () => {

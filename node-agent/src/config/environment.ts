@@ -14,6 +14,8 @@ import ipaddr from 'ipaddr.js';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 
 const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
+/** Replicas of one control plane. */
+const MAX_CONTROL_URLS = 16;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /** An environment variable that cannot be used; the message names it and what was expected. */
@@ -34,7 +36,8 @@ export interface MountRoot {
 
 export interface AgentConfig {
   /** http(s) base address of the control plane, without a trailing slash. */
-  controlUrl: URL;
+  /** Replicas of one control plane; at least one. */
+  controlUrls: readonly URL[];
   /** PEM certificates trusted besides the system's; null = only the system's. */
   controlCa: string | null;
   /** SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null = no pin. */
@@ -86,7 +89,7 @@ export function readConfig(env: Environment): AgentConfig {
   const [healthHost, healthPort] = healthAddress(read);
   const ignored = describeIgnored(IGNORED_VARIABLES, env);
   return {
-    controlUrl: controlUrl(read),
+    controlUrls: controlUrls(read),
     controlCa: certificates(read),
     controlFingerprint: fingerprint(read),
     enrollmentToken: enrollmentToken(read),
@@ -135,10 +138,18 @@ function readVariable(env: Environment, name: string): string | null {
   }
 }
 
-function controlUrl(read: Read): URL {
-  const expected = 'an http or https address such as https://control.example:8443';
-  const text = read('SERVICE_CONTROL_URL');
-  if (text === null || !URL.canParse(text)) throw new ConfigError('SERVICE_CONTROL_URL', expected);
+/** Each of them is sent the same credential, so they are replicas of one control plane. */
+function controlUrls(read: Read): URL[] {
+  const texts = (read('SERVICE_CONTROL_URL') ?? '').split(',').map((text) => text.trim());
+  if (texts.length > MAX_CONTROL_URLS)
+    throw new ConfigError('SERVICE_CONTROL_URL', `at most ${MAX_CONTROL_URLS} addresses`);
+  return texts.map(controlUrl);
+}
+
+function controlUrl(text: string): URL {
+  const expected =
+    'an http or https address such as https://control.example:8443, or several separated by commas';
+  if (!URL.canParse(text)) throw new ConfigError('SERVICE_CONTROL_URL', expected);
   const url = new URL(text);
   const plain = !url.username && !url.password && !url.search && !url.hash;
   if (!['http:', 'https:'].includes(url.protocol) || !plain)

@@ -68,7 +68,7 @@ async function dialOnly(
   const heard: Seen = { commands: [], seen: [], ups: 0, downs: 0 };
   const link = new ControlLink(
     {
-      controlUrl: control.url,
+      controlUrls: [control.url],
       controlCa: null,
       controlFingerprint: null,
       enrollmentToken: 'a-token-of-the-tests',
@@ -117,6 +117,13 @@ describe('enrolment', () => {
     control = await ControlStandIn.listen();
     await expect(dialOnly({ enrollmentToken: null })).rejects.toThrow(NotEnrolledError);
     expect(control.dials).toEqual([]);
+  });
+
+  test('a replica that is gone is passed over for the next one', async () => {
+    control = await ControlStandIn.listen();
+    const gone = new URL('http://127.0.0.1:1');
+    const { heard } = await dialOnly({ controlUrls: [gone, control.url, gone] });
+    await expect.poll(() => heard.ups, { timeout: 10_000 }).toBe(1);
   });
 
   test('the secret is on disk, for the agent alone, before capacity is sent', async () => {
@@ -405,13 +412,13 @@ describe('a pinned certificate', () => {
     );
 
     const refused = new Promise<void>((resolve) => server.once('tlsClientError', () => resolve()));
-    await dialOnly({ controlUrl, controlFingerprint: Array(32).fill('AB').join(':') });
+    await dialOnly({ controlUrls: [controlUrl], controlFingerprint: Array(32).fill('AB').join(':') });
     await refused;
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(received).toEqual([]);
 
     const { fingerprint256 } = new X509Certificate(readFileSync(cert));
-    await dialOnly({ controlUrl, controlFingerprint: fingerprint256 });
+    await dialOnly({ controlUrls: [controlUrl], controlFingerprint: fingerprint256 });
     while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(received.join('')).toContain('Enroll a-token-of-the-tests');
     for (const link of links.splice(0)) await link.stop();

@@ -26,6 +26,7 @@ import { AckStore, type Verdict } from './ack-store.ts';
 import { decideCredential, decideRedial, type LinkEnd } from './backoff.ts';
 import { type ClockPair, ClockPairs } from './clock-pairs.ts';
 import { Connection } from './connection.ts';
+import { ControlAddresses } from './control-addresses.ts';
 import { type Credential, isPlainRemote } from './dial.ts';
 import type { Identity, IdentityStore } from './identity.ts';
 import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
@@ -48,7 +49,8 @@ export interface LinkHandler {
 }
 
 export interface LinkOptions {
-  controlUrl: URL;
+  /** Replicas of one control plane; at least one. */
+  controlUrls: readonly URL[];
   controlCa: string | null;
   controlFingerprint: string | null;
   enrollmentToken: string | null;
@@ -90,6 +92,7 @@ export class ControlLink {
   readonly #outbox = new Outbox();
   readonly #lossy = new LossyMessages();
   readonly #acks: AckStore;
+  readonly #addresses: ControlAddresses;
   readonly #pairs = new ClockPairs();
   #identity: Identity | null = null;
   #connection: Connection | null = null;
@@ -107,6 +110,7 @@ export class ControlLink {
     this.#options = options;
     this.#deps = deps;
     this.#acks = new AckStore(deps.clock);
+    this.#addresses = new ControlAddresses(options.controlUrls, deps.random);
     this.#pace = this.#newPace();
   }
 
@@ -129,16 +133,22 @@ export class ControlLink {
         'this host is not enrolled: set SERVICE_ENROLLMENT_TOKEN to a token from the admin page, or run enroll',
       );
     }
-    if (isPlainRemote(this.#options.controlUrl)) {
+    const plain = this.#options.controlUrls.find(isPlainRemote);
+    if (plain !== undefined) {
       this.#deps.logger.warn(
         {
-          control_url: this.#options.controlUrl.origin,
+          control_url: plain.origin,
           remedy: 'use https, and SERVICE_CONTROL_FINGERPRINT, outside a trusted network',
         },
         'link.not_encrypted',
       );
     }
     void this.#dial();
+  }
+
+  /** The replica that is dialed, or was last. */
+  get controlUrl(): URL {
+    return this.#addresses.dialed;
   }
 
   get connected(): boolean {
@@ -239,7 +249,12 @@ export class ControlLink {
     const credential = await this.#credential();
     if (this.#stopped) return;
     this.#connection = new Connection(
-      { ...this.#options, credential, handshakeTimeoutMs: HANDSHAKE_STEP_MS },
+      {
+        ...this.#options,
+        controlUrl: this.#addresses.next(),
+        credential,
+        handshakeTimeoutMs: HANDSHAKE_STEP_MS,
+      },
       this.#deps,
       {
         registered: (registered) => this.#registered(registered),
@@ -303,12 +318,13 @@ export class ControlLink {
   #ready(): void {
     const connection = this.#connection;
     if (!connection) return;
+    this.#addresses.worked();
     this.#sentSeq = 0;
     this.#pace = this.#newPace();
     const dropped = this.#lossy.takeDropped();
     if (dropped > 0) this.#deps.logger.warn({ dropped }, 'link.events_dropped');
     this.#pump();
-    this.#deps.logger.info({ control_url: this.#options.controlUrl.origin }, 'link.ready');
+    this.#deps.logger.info({ control_url: this.#addresses.dialed.origin }, 'link.ready');
     this.#deps.handler.linkReady();
   }
 
