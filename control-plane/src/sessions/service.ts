@@ -140,7 +140,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
   async function requestStop(id: string, reason: string): ReturnType<Transitions['stop']> {
     const outcome = await transitions.stop(id, reason);
     if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
-      void driver.stop(outcome.row.host_id, id, outcome.row.stop_reason ?? reason);
+      void driver.stopOnce(outcome.row.host_id, id, outcome.row.stop_reason ?? reason);
     return outcome;
   }
 

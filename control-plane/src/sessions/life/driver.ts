@@ -38,6 +38,8 @@ export interface Driver {
   start(hostId: string, sessionId: string): Promise<void>;
   /** Tells the agent to stop a session. Never rejects; resolves with the answer. */
   stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
+  /** The same for people, who may ask as often as they like: while one waits for its answer, no other is sent. */
+  stopOnce(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
   /** Asks for another size, and waits for the answer. Never rejects. */
   display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult>;
   /**
@@ -86,17 +88,16 @@ export function createDriver(
   /** Stops that wait for their answer, by host and session. Bounded by what a link lets wait. */
   const stopping = new Map<string, Promise<CommandResult>>();
 
-  /** Whoever asks while one is under way gets its answer: people may ask as often as they like. */
-  function stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
+  function stopOnce(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
     const key = `${hostId} ${sessionId}`;
     const underWay = stopping.get(key);
     if (underWay !== undefined) return underWay;
-    const result = sendStop(hostId, sessionId, reason).finally(() => stopping.delete(key));
+    const result = stop(hostId, sessionId, reason).finally(() => stopping.delete(key));
     stopping.set(key, result);
     return result;
   }
 
-  async function sendStop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
+  async function stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
     const result = await fleet.command(
       hostId,
       { type: 'session_stop', session_id: sessionId, reason },
@@ -214,6 +215,7 @@ export function createDriver(
   return {
     hostTimes,
     stop,
+    stopOnce,
     display,
     async start(hostId, sessionId) {
       try {
