@@ -222,8 +222,7 @@ describe('every page', () => {
       expect(seen).toEqual({ violations: [], tooWide: false });
     });
 
-    test.each([390, 1366, 1920])('nothing is wider than a window of %i', async (width) => {
-      await page.setViewportSize({ width, height: 900 });
+    test('nothing is wider than a window of 390, 1366 or 1920', async () => {
       for (const url of [
         '/app',
         '/app/account',
@@ -243,12 +242,19 @@ describe('every page', () => {
         '/admin/activity',
         '/admin/settings',
       ]) {
+        // Opened on a phone; the wider windows are grown from there.
+        await page.setViewportSize({ width: 390, height: 900 });
         await page.goto(`${stack.httpsUrl}${url}`);
         await page.getByRole('heading', { level: 1 }).first().waitFor();
-        const overflow = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        );
-        expect(overflow, url).toBeLessThanOrEqual(0);
+        for (const width of [390, 1366, 1920]) {
+          await page.setViewportSize({ width, height: 900 });
+          const overflow = await page.evaluate(async () => {
+            // What follows the width by script draws once more.
+            for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+            return document.documentElement.scrollWidth - document.documentElement.clientWidth;
+          });
+          expect(overflow, `${url} at ${width}`).toBeLessThanOrEqual(0);
+        }
       }
       await page.setViewportSize({ width: 1366, height: 768 });
     });
