@@ -43,6 +43,8 @@ mount --bind "$group" /etc/group
 mount -t tmpfs -o "size=$tmp_bytes,mode=1777,nosuid,nodev" footlight-shm /dev/shm
 # The queues of this IPC namespace instead of the host's.
 [ ! -d /dev/mqueue ] || mount -t mqueue -o nosuid,nodev,noexec footlight-mqueue /dev/mqueue
+# Terminals of its own: the host has a few thousand for all its users.
+[ ! -d /dev/pts ] || mount -t devpts -o newinstance,nosuid,noexec,gid=5,mode=620,ptmxmode=666,max=256 footlight-pts /dev/pts
 # Last, because what was named above may lie below /tmp.
 mount --move "$staging" /tmp
 

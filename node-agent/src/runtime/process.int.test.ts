@@ -24,6 +24,16 @@ const WHO_AM_I = [
   // tail keeps what it may have to print.
   'head -c 200000000 /dev/zero | tail -c 200000000 | wc -c | sed "s/^/got /"',
 ].join('; ');
+/** Takes terminals until there are no more, 400 at most, and keeps them. */
+const TERMINALS = `
+import os, time
+count = 0
+try:
+  while count < 400: os.openpty(); count += 1
+except OSError: pass
+print(count, "terminals", flush=True)
+time.sleep(60)
+`;
 /** Every program that is run on the way to an app, or could be. */
 const ON_THE_WAY = [
   'nsenter',
@@ -113,6 +123,17 @@ describe.each([
       if (canLimit()) expect(lines).toContain('got 0');
     },
   );
+
+  test.skipIf(!isRoot || !isolated)('with terminals of its own, whose number has a bound', async () => {
+    const before = readdirSync('/dev/pts');
+    const { app } = await start(['python3', '-c', TERMINALS], {});
+    await expect.poll(() => app.logTail()).toContain('terminals');
+    const during = readdirSync('/dev/pts');
+    const found = app.logTail();
+    await app.stop(0);
+    expect(found).toBe('256 terminals');
+    expect(during).toEqual(before);
+  });
 
   test.skipIf(!isRoot || !isolated || !canLimit())(
     'with what carries its traffic in its control group',
