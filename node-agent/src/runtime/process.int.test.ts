@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RUNTIME_SESSION, startRuntimeApp } from '../testing/runtime-app.ts';
+import { commandOf } from '../testing/traces.ts';
 import { makeCgroup, removeCgroupDirs } from './cgroups.ts';
 import { listProcesses } from './proc-table.ts';
 import { APP_TMP_BYTES, canIsolate } from './process.ts';
@@ -141,7 +142,7 @@ describe.each([
       const { app } = await start(['sleep', '60'], {});
       try {
         const groups = listProcesses()
-          .filter(({ pid }) => /^pas(ta|st)/.test(readFileSync(`/proc/${pid}/comm`, 'utf8')))
+          .filter(({ pid }) => commandOf(pid).startsWith('/usr/bin/pasta'))
           .map(({ pid }) => readFileSync(`/proc/${pid}/cgroup`, 'utf8'));
         expect(groups.filter((group) => group.includes(RUNTIME_SESSION))).toHaveLength(1);
       } finally {
