@@ -191,6 +191,13 @@ describeDatabases('signaling', (databases) => {
       expect(page.socket.readyState).toBe(1);
     });
 
+    test('one of an account that was disabled since: 4401', async () => {
+      const text = await token(await running());
+      const { admin, alice } = world.people;
+      await world.call(admin, 'PATCH', `/v1/users/${alice.id}`, { body: { disabled: true } });
+      expect((await (await open(text)).closed).code).toBe(4401);
+    });
+
     test('100 parallel uses: one wins, the others 4401', async () => {
       const session = await running();
       const text = await token(session);

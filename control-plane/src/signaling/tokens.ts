@@ -19,7 +19,7 @@ export interface SignalingTokens {
   mint(tx: Executor, sessionId: string): Promise<MintedToken>;
   /** One for each session. */
   mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, MintedToken>>;
-  /** @returns the session the token was for; null when it is unknown, expired or was used */
+  /** @returns the session the token was for; null when it is unknown, expired, was used, or its person is disabled */
   consume(token: string): Promise<string | null>;
   /** Deletes what expired. */
   sweep(tx: Tx): Promise<void>;
@@ -60,6 +60,16 @@ export function createSignalingTokens(
       const row = await database.db
         .deleteFrom('signaling_tokens')
         .where('token_hash', '=', sha256Hex(token))
+        // One that was minted right before its person was disabled must not open a stream afterwards.
+        .where(({ exists, selectFrom }) =>
+          exists(
+            selectFrom('sessions')
+              .innerJoin('users', 'users.id', 'sessions.user_id')
+              .select('sessions.id')
+              .whereRef('sessions.id', '=', 'signaling_tokens.session_id')
+              .where('users.disabled_at', 'is', null),
+          ),
+        )
         .returning(['session_id', 'expires_at'])
         .executeTakeFirst();
       return row === undefined || row.expires_at <= clock.nowMs() ? null : row.session_id;
