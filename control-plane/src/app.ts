@@ -1,10 +1,17 @@
+import {
+  type Clock,
+  createLogger,
+  type Logger,
+  type Random,
+  systemClock,
+  systemRandom,
+} from '@footlight/platform';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from './accounts/index.ts';
 import { createActivity, registerActivityRoutes } from './activity/index.ts';
 import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus.ts';
-import { type Clock, systemClock } from './platform/clock.ts';
 import type { Config } from './platform/config.ts';
 import { openDatabase } from './platform/database/index.ts';
 import { registerHealth } from './platform/http/health.ts';
@@ -12,9 +19,7 @@ import type { Addresses, ListenerLimits } from './platform/http/listeners.ts';
 import { registerPages } from './platform/http/pages.ts';
 import { createServer, type Server } from './platform/http/server.ts';
 import { createLeader } from './platform/leader.ts';
-import { createLogger, type Logger } from './platform/logger.ts';
 import type { Platform } from './platform/platform.ts';
-import { type Random, systemRandom } from './platform/random.ts';
 import { loadCertificate } from './platform/tls.ts';
 import { createProfiles, registerProfilesRoutes } from './profiles/index.ts';
 import { registerReference } from './reference/index.ts';
@@ -163,7 +168,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       async listen() {
         const addresses = await server.listeners.listen();
         leader.start();
-        logger.info({ event: 'service.listening', ...addresses });
+        logger.info({ ...addresses }, 'service.listening');
         return addresses;
       },
       inject: server.fastify.inject.bind(server.fastify) as ControlPlane['inject'],
@@ -181,7 +186,7 @@ async function closeAll(opened: readonly (() => Promise<void> | void)[], logger:
     try {
       await closeOwner();
     } catch (error) {
-      logger.error({ event: 'service.close_failed', err: error });
+      logger.error({ err: error }, 'service.close_failed');
     }
   }
 }

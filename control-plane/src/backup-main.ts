@@ -3,6 +3,7 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { errorText } from '@footlight/platform';
 import { loadConfig } from './platform/config.ts';
 import { BackupRefused } from './platform/database/backup-refused.ts';
 import { backupPostgres, restorePostgres } from './platform/database/postgres-backup.ts';
@@ -35,7 +36,7 @@ async function main(): Promise<string> {
 main().then(
   (sentence) => process.stdout.write(`${sentence}\n`),
   (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${errorText(error)}\n`);
     process.exitCode = 1;
   },
 );

@@ -92,7 +92,7 @@ class Evening {
       done = true;
     });
     while (!done) {
-      await this.app.clock.advance(100);
+      await this.app.clock.pass(100);
       await new Promise((resolve) => setImmediate(resolve));
     }
     return ended;

@@ -100,8 +100,8 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
             if (state === 'running') agent.reportState(id, 'running', { detail });
         agent.heartbeat();
       }
-      await first.clock.advance(1_000);
-      await second.clock.advance(1_000);
+      await first.clock.pass(1_000);
+      await second.clock.pass(1_000);
     },
     async () => {
       const agent = any(agents);

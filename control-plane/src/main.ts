@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs';
+import {
+  connectServiceManager,
+  createLogger,
+  errorText,
+  ServicePulse,
+  systemClock,
+  watchdogMs,
+} from '@footlight/platform';
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
-import { systemClock } from './platform/clock.ts';
 import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config.ts';
 import { boundHeapGrowth } from './platform/heap-growth.ts';
-import { createLogger } from './platform/logger.ts';
-import { connectServiceManager, startPulse, watchdogMs } from './platform/service-manager.ts';
 import { install } from './service/install.ts';
 
 /** After a signal everything has this long to end by itself. */
@@ -23,13 +28,13 @@ async function main(): Promise<void> {
   }
   const { config, warnings } = loaded;
   const logger = createLogger(config.logLevel);
-  logger.info({ event: 'service.starting', version: version() });
-  for (const warning of warnings) logger.warn({ event: 'config.warning' }, warning);
-  const notify = connectServiceManager(process.env);
+  logger.info({ version: version() }, 'service.starting');
+  for (const warning of warnings) logger.warn({ warning }, 'config.warning');
+  const notify = await connectServiceManager(process.env);
   const service = await buildControlPlane(config, { logger });
   closeWithGrace({ delay: GRACE_MS, logger: false }, async ({ err, signal }) => {
-    if (err) logger.fatal({ event: 'service.failed', err });
-    else logger.info({ event: 'service.stopping', signal });
+    if (err) logger.fatal({ err }, 'service.failed');
+    else logger.info({ signal }, 'service.stopping');
     notify('STOPPING=1');
     await service.close();
   });
@@ -37,8 +42,8 @@ async function main(): Promise<void> {
     const addresses = await service.listen();
     notify('READY=1', `STATUS=listening on ${[addresses.https, addresses.http].filter(Boolean).join(', ')}`);
     boundHeapGrowth(() => service.fleet.links.presence().connected, systemClock);
-    startPulse({ notify, clock: systemClock, watchdogMs: watchdogMs(process.env, process.pid) });
-    // Whoever started this by hand or from a script sees where it is without reading the log.
+    new ServicePulse({ notify, clock: systemClock, watchdogMs: watchdogMs(process.env, process.pid) });
+    // A person or a script that started it finds the address without reading the log.
     process.stderr.write(`Footlight control plane: ${addresses.https ?? addresses.http}\n`);
   } catch (error) {
     await service.close();
@@ -73,9 +78,8 @@ function version(): string {
 }
 
 main().catch((error: unknown) => {
-  // A refusal to start is one sentence for a person; the stack is for whoever asks for it.
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`The control plane cannot start: ${message}\n`);
+  // A refusal to start is one sentence for a person; the log level debug adds the stack.
+  process.stderr.write(`The control plane cannot start: ${errorText(error)}\n`);
   if (process.env.SERVICE_LOG_LEVEL === 'debug' && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);
   process.exit(1);

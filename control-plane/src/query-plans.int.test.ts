@@ -1,3 +1,4 @@
+import { createLogger } from '@footlight/platform';
 import { type CompiledQuery, type KyselyPlugin, CompiledQuery as Raw, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findAccountByEmail, findLiveTokenExpiry, isAdminPage, liveTokenFinder } from './accounts/store.ts';
@@ -13,7 +14,6 @@ import {
   loadAllowLists,
 } from './catalog/store.ts';
 import { type Database, openDatabase } from './platform/database/index.ts';
-import { createLogger } from './platform/logger.ts';
 import { loadDisplayStreams } from './profiles/display-streams.ts';
 import { describeDatabases, TEST_EPOCH_MS } from './testing/index.ts';
 import { fillLargeCatalog, type LargeCatalog } from './testing/large-catalog.ts';

@@ -95,7 +95,7 @@ async function serveLaunches(world: SessionsWorld): Promise<LaunchService> {
         }),
       );
       for (const agent of shuffled) agent.heartbeat();
-      await world.clock.advance(1_000);
+      await world.clock.pass(1_000);
     }),
   ];
   return {

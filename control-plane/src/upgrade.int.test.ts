@@ -1,7 +1,7 @@
+import { createLogger } from '@footlight/platform';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { type Database, type DatabaseTarget, openDatabase } from './platform/database/index.ts';
-import { createLogger } from './platform/logger.ts';
 import { createTestApp, describeDatabases, type Person, type TestApp } from './testing/index.ts';
 import * as release from './testing/release-0.1.ts';
 

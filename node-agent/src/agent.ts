@@ -1,4 +1,6 @@
 import { mkdir } from 'node:fs/promises';
+import type { Clock, Logger, Random, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import type { ConfigUpdate, ControlCommand, Registered } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
@@ -11,10 +13,6 @@ import type { Verdict } from './link/ack-store.ts';
 import { ControlLink, type LinkHandler } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
 import { createMediaWorkerPool, type MediaWorkerPool } from './media/worker-pool.ts';
-import type { Clock, Timer } from './platform/clock.ts';
-import type { Logger } from './platform/logger.ts';
-import type { Random } from './platform/random.ts';
-import { errorText } from './platform/text.ts';
 import { storageMoved } from './probe/host-facts.ts';
 import { Inventory } from './probe/inventory.ts';
 import { closedAncestor } from './readiness/facts.ts';

@@ -1,14 +1,20 @@
+import {
+  connectServiceManager,
+  createLogger,
+  type Environment,
+  errorText,
+  type Logger,
+  ServicePulse,
+  systemClock,
+  systemRandom,
+  watchdogMs,
+} from '@footlight/platform';
 import closeWithGrace from 'close-with-grace';
 import { Agent } from './agent.ts';
-import { type AgentConfig, ConfigError, type Environment, readConfig } from './config/environment.ts';
+import { type AgentConfig, ConfigError, readConfig } from './config/environment.ts';
 import { doctor } from './doctor.ts';
 import { enroll } from './enroll.ts';
 import { install } from './install/install.ts';
-import { systemClock } from './platform/clock.ts';
-import { createLogger, type Logger } from './platform/logger.ts';
-import { systemRandom } from './platform/random.ts';
-import { connectServiceManager, ServicePulse, watchdogMs } from './platform/service-manager.ts';
-import { errorText } from './platform/text.ts';
 import { AGENT_VERSION } from './version.ts';
 
 const USAGE = `footlight node agent ${AGENT_VERSION}
@@ -66,7 +72,7 @@ async function run(
   deps: { clock: typeof systemClock; random: typeof systemRandom; logger: Logger },
 ): Promise<number> {
   for (const warning of config.warnings) deps.logger.warn({ warning }, 'config.warning');
-  const notify = connectServiceManager(process.env);
+  const notify = await connectServiceManager(process.env);
   const agent = await Agent.start(config, deps);
   const status = () => statusOf(agent);
   // Ready without a control plane too: an agent that waits for it is at work.

@@ -1,14 +1,12 @@
 import { existsSync } from 'node:fs';
+import { errorText, isSystemdRunning, silentLogger, systemClock } from '@footlight/platform';
 import type { Readiness } from '@footlight/protocol/agent';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
-import { INSTALL_PLACES, isSystemdRunning } from './install/install.ts';
+import { INSTALL_PLACES } from './install/install.ts';
 import { AGENT_SERVICE } from './install/unit.ts';
 import { reach } from './link/dial.ts';
 import { inspectEncoders } from './media/encode/encoder-probe.ts';
-import { systemClock } from './platform/clock.ts';
-import { silentLogger } from './platform/logger.ts';
-import { errorText } from './platform/text.ts';
 import { Inventory } from './probe/inventory.ts';
 import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';

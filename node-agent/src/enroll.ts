@@ -1,11 +1,10 @@
 import { mkdir } from 'node:fs/promises';
+import type { Logger, Random } from '@footlight/platform';
+import { type Clock, delay } from '@footlight/platform';
 import type { AgentConfig } from './config/environment.ts';
 import { HostSettings } from './config/host-settings.ts';
 import { ControlLink } from './link/control-link.ts';
 import { IdentityStore } from './link/identity.ts';
-import { type Clock, delay } from './platform/clock.ts';
-import type { Logger } from './platform/logger.ts';
-import type { Random } from './platform/random.ts';
 import { Inventory } from './probe/inventory.ts';
 import { AGENT_VERSION } from './version.ts';
 

@@ -6,6 +6,8 @@
  */
 import { z } from 'zod';
 
+export { BACKOFF_MIN_MS, backoffMs } from './backoff.ts';
+
 // Object schemas compile themselves with `new Function` unless told otherwise. Pages forbid that by their
 // Content-Security-Policy, and already the attempt would be reported, so it is switched off before the first schema.
 if ('document' in globalThis) z.config({ jitless: true });

@@ -39,14 +39,14 @@ const OUTSIDE = [
 const bundles = [
   {
     folder: 'control-plane',
-    sources: ['control-plane/src', 'protocol/src'],
+    sources: ['control-plane/src', 'packages/platform/src', 'protocol/src'],
     programs: { 'main.js': 'main.ts', 'backup-main.js': 'backup-main.ts' },
     copies: [],
     external: OUTSIDE,
   },
   {
     folder: 'node-agent',
-    sources: ['node-agent/src', 'packages/gst/src', 'protocol/src'],
+    sources: ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'],
     programs: {
       'main.js': 'main.ts',
       'worker-main.js': 'media/worker-main.ts',

@@ -162,7 +162,7 @@ describe('a program whose loop hangs', () => {
   );
 
   test('another process with its environment feeds nothing: the watchdog is that of the process that it names', async () => {
-    const { watchdogMs } = await import('../../node-agent/src/platform/service-manager.ts');
+    const { watchdogMs } = await import('@footlight/platform');
     expect(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '1' }, 2)).toBeNull();
     expect(watchdogMs({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: '2' }, 2)).toBe(30_000);
     expect(watchdogMs({}, 2)).toBeNull();

@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { createHash, webcrypto } from 'node:crypto';
+import { DAY_MS } from '@footlight/platform';
 import {
   BasicConstraintsExtension,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { DAY_MS } from '../platform/clock.ts';
 import { describeAccess, type RequestFacts } from './access-check.ts';
 import type { CertificateInForce } from './deps.ts';
 

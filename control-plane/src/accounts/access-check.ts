@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
+import { DAY_MS } from '@footlight/platform';
 import type { AccessCheck, CertificateInfo } from '@footlight/protocol/rest';
 import ipaddr from 'ipaddr.js';
-import { DAY_MS } from '../platform/clock.ts';
 import { trustLine } from '../platform/http/client-address.ts';
 import { forwardedProtoOf } from '../platform/http/forwarded.ts';
 import { isLoopbackHost, judgeOrigin, normaliseOrigin } from '../platform/http/origins.ts';

@@ -1,5 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
 import type { Body, User } from '@footlight/protocol/rest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
 import { instant, readTogether } from '../platform/database/index.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -89,7 +89,7 @@ export function createBearerTokens(
       if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
         // The request does not wait for this note, nor fail with it: a busy database must not stop reads.
         touch(token.id).catch((error: unknown) => {
-          logger.debug({ event: 'accounts.token_touch_failed', err: error });
+          logger.debug({ err: error }, 'accounts.token_touch_failed');
         });
       }
       return {

@@ -1,5 +1,5 @@
+import type { Logger } from '@footlight/platform';
 import { ApiError } from '../platform/errors.ts';
-import type { Logger } from '../platform/logger.ts';
 
 const VERSION = /^v?([0-9]+)\.([0-9]+)\.([0-9]+)$/;
 /** Distinct malformed versions that are worth a line in the log. */
@@ -50,7 +50,7 @@ export function createVersionGate(policy: VersionPolicy, logger: Logger): Versio
       if (version === null) {
         if (warned.size < MAX_WARNED && !warned.has(presented)) {
           warned.add(presented);
-          logger.warn({ event: 'accounts.client_version_malformed', presented: presented.slice(0, 64) });
+          logger.warn({ presented: presented.slice(0, 64) }, 'accounts.client_version_malformed');
         }
         return;
       }

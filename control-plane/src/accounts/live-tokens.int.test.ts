@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { createLogger, DAY_MS } from '@footlight/platform';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { DAY_MS } from '../platform/clock.ts';
 import { type Database, openDatabase } from '../platform/database/index.ts';
-import { createLogger } from '../platform/logger.ts';
 import { createTestApp, describeDatabases, type Person, type TestApp } from '../testing/index.ts';
 import { liveTokenFinder } from './store.ts';
 

@@ -1,6 +1,6 @@
+import { systemRandom } from '@footlight/platform';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../platform/errors.ts';
-import { systemRandom } from '../platform/random.ts';
 import { createPasswordHasher, type HashRequest } from './password-hasher.ts';
 
 /** What production has, with one core. */

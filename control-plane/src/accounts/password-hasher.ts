@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
+import type { Random } from '@footlight/platform';
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
 import { rateLimited } from '../platform/limits.ts';
-import type { Random } from '../platform/random.ts';
 import { createTally } from '../platform/tally.ts';
 
 /** What one new hash costs: memory in KiB, passes over it, and lanes. */

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
 import {
   type Answer,
   createTestApp,
@@ -36,9 +36,9 @@ describeDatabases('posting measurements and changing passwords are limited per u
   test.each(ROUTES)('POST %s: five at once, failed ones too, then one per 10 s', async (url) => {
     for (let i = 0; i < 5; i += 1) expect(refusal(await post(alice, url))).toEqual(malformed);
     expect(refusal(await post(alice, url))).toEqual(limited('10'));
-    await app.clock.advance(4 * SECOND_MS);
+    await app.clock.pass(4 * SECOND_MS);
     expect(refusal(await post(alice, url))).toEqual(limited('6'));
-    await app.clock.advance(6 * SECOND_MS);
+    await app.clock.pass(6 * SECOND_MS);
     expect(refusal(await post(alice, url))).toEqual(malformed);
     expect(refusal(await post(alice, url))).toEqual(limited('10'));
   });
@@ -48,7 +48,7 @@ describeDatabases('posting measurements and changing passwords are limited per u
     const other = ROUTES.find((route) => route !== url) as string;
     expect(refusal(await post(alice, other))).toEqual(malformed);
     expect(refusal(await post(app.people.bob, url))).toEqual(malformed);
-    await app.clock.advance(MINUTE_MS);
+    await app.clock.pass(MINUTE_MS);
   });
 
   test.each(ROUTES)('POST %s: 401 and 426 come before it and take nothing', async (url) => {
@@ -80,7 +80,7 @@ describeDatabases('sign-in is limited per client address', ({ fresh }) => {
   });
   afterAll(() => app.close());
   // Every bucket is full again.
-  beforeEach(() => app.clock.advance(10 * MINUTE_MS));
+  beforeEach(() => app.clock.pass(10 * MINUTE_MS));
 
   /** Tries to sign in over the wire. @param forwarded the header that the peer sends; null: none */
   function login(forwarded: string | null, localAddress = '127.0.0.1'): Promise<number> {

@@ -1,6 +1,6 @@
+import type { Clock } from '@footlight/platform';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Clock } from '../platform/clock.ts';
 import { ApiError } from '../platform/errors.ts';
 import { LimiterKeys } from '../platform/limits.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '@footlight/platform';
 import { type Limiter, LimiterKeys, rateLimited } from '../platform/limits.ts';
 import { createTally } from '../platform/tally.ts';
 

@@ -75,7 +75,7 @@ export function registerAccountsRoutes(
   async function logClaimAttempt(address: string, addressKey: string, status: number): Promise<void> {
     const claimed = status === CLAIMED;
     if (!claimed && (claimLog.tryTake(addressKey) > 0 || (await setup.status()).admin_exists)) return;
-    logger.warn({ event: 'accounts.claim_attempt', address, status });
+    logger.warn({ address, status }, 'accounts.claim_attempt');
   }
 
   /** Admits the attempt, then judges the token; nothing of the body has been read yet. */
@@ -83,7 +83,7 @@ export function registerAccountsRoutes(
     const { address, addressKey, headers, reply } = request;
     reply.raw.once('close', () => {
       logClaimAttempt(address, addressKey, reply.statusCode).catch((error: unknown) => {
-        logger.debug({ event: 'accounts.claim_log_failed', err: error });
+        logger.debug({ err: error }, 'accounts.claim_log_failed');
       });
     });
     const attempt = claimLimiter.admit(addressKey);

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { SECOND_MS, type Timer } from '../platform/clock.ts';
+import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { Tx } from '../platform/database/index.ts';
 import { NO_DIGEST, sameDigest, sha256Hex } from '../platform/digest.ts';
 import type { Fence } from '../platform/leader.ts';
@@ -55,7 +55,7 @@ export function createSetupToken(platform: Platform): SetupToken {
     if (!stored) return;
     await writeSecretFile(file, token);
     minted = digest;
-    logger.warn({ event: 'accounts.setup_token_ready', path: file }, 'Nobody has claimed this instance yet.');
+    logger.warn({ path: file, hint: 'Nobody has claimed this instance yet.' }, 'accounts.setup_token_ready');
   }
 
   async function discardFile(): Promise<void> {
@@ -68,7 +68,7 @@ export function createSetupToken(platform: Platform): SetupToken {
     try {
       await rm(file, { force: true });
     } catch (error) {
-      logger.warn({ event: 'accounts.setup_token_file_kept', path: file, err: error });
+      logger.warn({ path: file, err: error }, 'accounts.setup_token_file_kept');
     }
   }
 
@@ -100,7 +100,7 @@ export function createSetupToken(platform: Platform): SetupToken {
       // A claim may have reached another replica; the file is here.
       watch = clock.setInterval(() => {
         discardOnceClaimed().catch((error: unknown) => {
-          logger.debug({ event: 'accounts.setup_watch_failed', err: error });
+          logger.debug({ err: error }, 'accounts.setup_watch_failed');
         });
       }, CHECK_EVERY_MS);
     },

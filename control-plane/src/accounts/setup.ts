@@ -106,11 +106,7 @@ export function createSetup(
         return { id, promoted: known !== undefined };
       });
       if (outcome)
-        logger.info({
-          event: 'accounts.admin_bootstrapped',
-          user_id: outcome.id,
-          promoted: outcome.promoted,
-        });
+        logger.info({ user_id: outcome.id, promoted: outcome.promoted }, 'accounts.admin_bootstrapped');
     },
   };
 }

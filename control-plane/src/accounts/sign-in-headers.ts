@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '@footlight/platform';
 import type { SignedIn } from './sign-in.ts';
 import { pageCookie } from './tokens.ts';
 

@@ -74,7 +74,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
         .updateTable('devices')
         .set({ name: 'my phone', trusted: 1, capabilities: '{"a":1}' })
         .execute();
-      await world.clock.advance(1_000);
+      await world.clock.pass(1_000);
       await world.login('alice@example.org', { device_key: 'phone' });
       await world.login('alice@example.org', { device_key: '' });
       const devices = await world.db.selectFrom('devices').selectAll().execute();
@@ -110,7 +110,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
         headers: { 'x-forwarded-for': '198.51.100.1', 'x-real-ip': '198.51.100.1' },
       };
       expect((await world.call('POST', '/v1/auth/login', forged)).statusCode).toBe(429);
-      await world.clock.advance(5_000);
+      await world.clock.pass(5_000);
       expect((await world.call('POST', '/v1/auth/login', { raw: '{' })).statusCode).toBe(400);
     }));
 
@@ -169,9 +169,9 @@ describeDatabases('signing in', ({ fresh: database }) => {
       await me(world, bearer);
       const first = world.clock.nowMs();
       await expect.poll(async () => (await row()).last_used_at).toBe(first);
-      await world.clock.advance(59_999);
+      await world.clock.pass(59_999);
       await me(world, bearer);
-      await world.clock.advance(1);
+      await world.clock.pass(1);
       await me(world, bearer);
       await expect.poll(async () => (await row()).last_used_at).toBe(first + 60_000);
     }));

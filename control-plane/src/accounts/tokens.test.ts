@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { systemRandom } from '@footlight/platform';
 import { describe, expect, it, test } from 'vitest';
-import { systemRandom } from '../platform/random.ts';
 import {
   clearedPageCookie,
   mintHexSecret,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Random } from '../platform/random.ts';
+import type { Random } from '@footlight/platform';
 
 const TOKEN_BYTES = 32;
 const HEX_SECRET_BYTES = 32;

@@ -26,7 +26,7 @@ describeDatabases('X-Forwarded-For from a peer that is no trusted proxy', ({ fre
       await get(world, '172.17.0.2', '192.0.2.1');
       expect(warnings(world)).toHaveLength(1);
       expect(warnings(world)[0]).toMatchObject({ level: 'warn', peer: '172.17.0.1' });
-      expect(warnings(world)[0]?.msg).toContain('SERVICE_TRUSTED_PROXIES=172.17.0.1');
+      expect(warnings(world)[0]?.hint).toContain('SERVICE_TRUSTED_PROXIES=172.17.0.1');
     }));
 
   it('is what the access check advises about, and keeps the proxies that are set', () =>

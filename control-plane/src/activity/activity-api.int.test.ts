@@ -29,7 +29,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     ] as const;
     for (const [actor, action, targetType, targetId, details] of entries) {
       await activity.record({ actorUserId: actor?.id ?? null, action, targetType, targetId, details });
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
     }
     ids = (await database.db.selectFrom('activity').select('id').orderBy('id').execute()).map(({ id }) => id);
   });

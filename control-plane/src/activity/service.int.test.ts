@@ -1,6 +1,6 @@
+import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../platform/database/index.ts';
-import { createLogger } from '../platform/logger.ts';
 import { describeDatabases, ManualClock, TEST_EPOCH_MS } from '../testing/index.ts';
 import { createActivity } from './index.ts';
 

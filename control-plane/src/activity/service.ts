@@ -1,7 +1,6 @@
+import type { Clock, Logger } from '@footlight/platform';
 import type { ActivityQuery, ActivityEntry as ActivityRecord } from '@footlight/protocol/rest';
-import type { Clock } from '../platform/clock.ts';
 import { type Database, fromJson, instant, toJson } from '../platform/database/index.ts';
-import type { Logger } from '../platform/logger.ts';
 import type { Activity } from '../platform/platform.ts';
 import { severityOf } from './severity.ts';
 import { type ActivityRow, insertEntry, listEntries } from './store.ts';
@@ -30,7 +29,7 @@ export function createActivity(deps: { database: Database; clock: Clock; logger:
           created_at: clock.nowMs(),
         });
       } catch (error) {
-        logger.error({ event: 'activity.not_recorded', action, targetType, targetId, err: error });
+        logger.error({ action, targetType, targetId, err: error }, 'activity.not_recorded');
       }
     },
 

@@ -1,11 +1,10 @@
 import { constants } from 'node:fs';
 import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import type { Logger, Random } from '@footlight/platform';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { sha256Hex } from '../platform/digest.ts';
 import { unavailable } from '../platform/errors.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Random } from '../platform/random.ts';
 import { createTally } from '../platform/tally.ts';
 import { type Asset, isAsset, type Sniffed } from './asset.ts';
 
@@ -81,7 +80,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
     try {
       return await work;
     } catch (error) {
-      logger.warn({ event: 'artwork.folder_failed', folder, err: error });
+      logger.warn({ folder, err: error }, 'artwork.folder_failed');
       throw unavailable('The folder of the pictures (SERVICE_ARTWORK_DIR) cannot be used.', 30);
     }
   }

@@ -1,7 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
+import { type Clock, SECOND_MS } from '@footlight/platform';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
-import { type Clock, SECOND_MS } from '../platform/clock.ts';
 import { isPublicAddress } from './public-address.ts';
 
 /**

@@ -65,7 +65,7 @@ describeDatabases('artwork of a provider', (databases) => {
     });
     ended.catch(() => undefined);
     while (!done) {
-      await on.clock.advance(100);
+      await on.clock.pass(100);
       await new Promise((resolve) => setImmediate(resolve));
     }
     return ended;
@@ -417,7 +417,7 @@ describeDatabases('artwork of a provider', (databases) => {
         await admin('POST', '/v1/admin/artwork/reresolve', undefined, on),
       ];
       for (const answer of refused) expect(codeOf(answer)).toEqual([409, 'conflict']);
-      await on.clock.advance(60 * 60 * 1000);
+      await on.clock.pass(60 * 60 * 1000);
       await on.plane.platform.leader.runNow('artwork.sweep');
       expect(fake.requests).toEqual([]);
       // An app that is not there comes before the provider that is not there.

@@ -68,7 +68,7 @@ export function createResolver(platform: Platform, deps: { matcher: Matcher; rec
     } catch (error) {
       if (error instanceof ApiError && error.code === 'not_found') return 'left';
       if (!(error instanceof ProviderUnavailable)) throw error;
-      logger.warn({ event: 'artwork.lookup_failed', app_id: app.id, reason: error.message });
+      logger.warn({ app_id: app.id, reason: error.message }, 'artwork.lookup_failed');
       return 'failed';
     }
   }

@@ -1,6 +1,6 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { ArtworkCandidate, ArtworkCrop, ArtworkEnvelope, Body, Success } from '@footlight/protocol/rest';
 import pLimit from 'p-limit';
-import { SECOND_MS } from '../platform/clock.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Upload } from '../platform/http/body.ts';
 import type { Caller } from '../platform/http/contract.ts';

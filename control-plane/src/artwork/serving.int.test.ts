@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger, systemRandom } from '@footlight/platform';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { ApiError } from '../platform/errors.ts';
-import { createLogger } from '../platform/logger.ts';
-import { systemRandom } from '../platform/random.ts';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import { sniffPicture } from './asset.ts';
 import { type BlobStore, createBlobStore } from './blobs.ts';

@@ -1,7 +1,7 @@
+import { type Clock, SECOND_MS } from '@footlight/platform';
 import { cutUtf8, stripControls } from '@footlight/protocol';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { type Clock, SECOND_MS } from '../platform/clock.ts';
 import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
 
 /** What people ask of those who give pictures away. */

@@ -31,7 +31,7 @@ describeDatabases('the sweeps', (databases) => {
 
   async function addApp(name: string, more: object = {}): Promise<string> {
     // Newest first is the order of a pass.
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     const created = await app.call(app.people.admin, 'POST', '/v1/apps', { body: { name, ...more } });
     expect(created.status, created.text).toBe(201);
     return created.body.app.id;
@@ -47,7 +47,7 @@ describeDatabases('the sweeps', (databases) => {
   /** Lets time pass until something is so. Nothing but fetches may be under way: their deadlines pass with it. */
   async function passUntil(isSo: () => boolean): Promise<void> {
     while (!isSo()) {
-      await app.clock.advance(100);
+      await app.clock.pass(100);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -227,9 +227,9 @@ describeDatabases('the sweeps', (databases) => {
     await own.plane.listen();
     await own.call(own.people.admin, 'POST', '/v1/apps', { body: { name: 'Sample Quest' } });
     fake.broken = () => undefined;
-    await own.clock.advance(14 * 60_000);
+    await own.clock.pass(14 * 60_000);
     expect(fake.calls).toEqual([]);
-    await own.clock.advance(60_000);
+    await own.clock.pass(60_000);
     await expect.poll(() => fake.calls.length).toBe(1);
     await own.close();
   });

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../platform/clock.ts';
+import { DAY_MS } from '@footlight/platform';
 import type { Fence } from '../platform/leader.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pathOfAsset } from './asset.ts';
@@ -29,7 +29,7 @@ export function registerSweeps(
     await blobs.ensureUsable();
     const counts = await deps.resolver.pass(provider, (tx) => fence.check(tx), stopping);
     if (counts.resolved + counts.no_match + counts.failed > 0) {
-      logger.info({ event: 'artwork.swept', ...counts });
+      logger.info({ ...counts }, 'artwork.swept');
     }
   }
 
@@ -52,7 +52,7 @@ export function registerSweeps(
       }
     }
     await blobs.tidy();
-    if (pruned > 0) logger.info({ event: 'artwork.pruned', pruned });
+    if (pruned > 0) logger.info({ pruned }, 'artwork.pruned');
   }
 
   const everyMs = config.artwork.sweepIntervalMs;

@@ -19,7 +19,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
     ({ database } = app.plane.platform);
     ({ alice, bob } = app.people);
     older = await create('Older');
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     newer = await create('Newer');
   });
   afterAll(() => app.close());

@@ -21,7 +21,7 @@ describeDatabases('reading apps', (databases) => {
   });
   afterAll(() => app.close());
   // Newest first needs an order, and the clock stands still by itself.
-  beforeEach(() => app.clock.advance(1_000));
+  beforeEach(() => app.clock.pass(1_000));
 
   const create = (body: object) => app.call(admin, 'POST', '/v1/apps', { body });
   const created = async (body: object): Promise<AdminApp> => {
@@ -36,7 +36,7 @@ describeDatabases('reading apps', (databases) => {
     test('shows people every key of an item, newest first, and administrators nothing more', async () => {
       const hidden = await created({ name: 'Not mine', entitle: 'none' });
       const disabled = await created({ name: 'Disabled', enabled: false });
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       const newest = await created({ name: 'Newest' });
       for (const person of [alice, admin]) {
         const { status, body } = await app.call(person, 'GET', '/v1/apps?limit=1000');

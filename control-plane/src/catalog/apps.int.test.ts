@@ -22,7 +22,7 @@ describeDatabases('apps', (databases) => {
   });
   afterAll(() => app.close());
   // Newest first needs an order, and the clock stands still by itself.
-  beforeEach(() => app.clock.advance(1_000));
+  beforeEach(() => app.clock.pass(1_000));
 
   const create = (body: object) => app.call(admin, 'POST', '/v1/apps', { body });
   const patch = (id: string, body: unknown) => app.call(admin, 'PATCH', `/v1/apps/${id}`, { body });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { errorText } from '@footlight/platform';
 import { type AppSeedEntry, appSeedEntry, type Body } from '@footlight/protocol/rest';
 import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -32,7 +33,7 @@ export async function plantSeedFile(platform: Platform, file: string | null, ins
       try {
         apps.push({ id: await insert(tx, app, { entitle, grantedBy: null }), name: app.name });
       } catch (error) {
-        throw new SeedRefused(file, `entry ${index + 1} (${app.name}): ${reason(error)}`, error);
+        throw new SeedRefused(file, `entry ${index + 1} (${app.name}): ${errorText(error)}`, error);
       }
     }
     return apps;
@@ -46,7 +47,7 @@ export async function plantSeedFile(platform: Platform, file: string | null, ins
       details: { name, seed: true },
     });
   }
-  if (planted.length > 0) logger.info({ event: 'catalog.seeded', file, apps: planted.length });
+  if (planted.length > 0) logger.info({ file, apps: planted.length }, 'catalog.seeded');
 }
 
 function readSeedFile(file: string): AppSeedEntry[] {
@@ -54,7 +55,7 @@ function readSeedFile(file: string): AppSeedEntry[] {
   try {
     parsed = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new SeedRefused(file, `cannot be read as JSON (${reason(error)})`, error);
+    throw new SeedRefused(file, `cannot be read as JSON (${errorText(error)})`, error);
   }
   if (!Array.isArray(parsed)) throw new SeedRefused(file, 'must hold a list of apps');
   return parsed.map((entry: unknown, index) => {
@@ -65,5 +66,3 @@ function readSeedFile(file: string): AppSeedEntry[] {
     throw new SeedRefused(file, `entry ${index + 1}: ${place}: ${issue?.message ?? 'not valid'}`);
   });
 }
-
-const reason = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,5 @@
+import { DAY_MS } from '@footlight/platform';
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
-import { DAY_MS } from '../platform/clock.ts';
 import { flag, lockForRemoval, refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { fastClock } from '@footlight/platform/testing';
 import { type FakeAgent, type FakeAgentOptions, TcpRelay } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { fastClock } from '../testing/fast-clock.ts';
 import { describeDatabases } from '../testing/index.ts';
 import { type FleetWorld, openFleetWorld } from './testing/world.ts';
 

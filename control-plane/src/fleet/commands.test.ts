@@ -29,7 +29,7 @@ describe('commands that wait for their ack', () => {
 
   test('time out, and an ack that comes later changes nothing', async () => {
     const result = commands.start('1', 5_000, () => true);
-    await clock.advance(5_250);
+    await clock.pass(5_250);
     expect(await result).toEqual({ kind: 'timeout' });
     commands.acked(ack('1'));
   });

@@ -1,5 +1,5 @@
+import type { Timer } from '@footlight/platform';
 import type { Ack } from '@footlight/protocol/agent';
-import type { Timer } from '../platform/clock.ts';
 import type { CommandResult } from './ports.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 

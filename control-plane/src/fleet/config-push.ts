@@ -1,5 +1,5 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { ConsoleConfig } from '@footlight/protocol/agent';
-import { SECOND_MS } from '../platform/clock.ts';
 import { fromJson } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -42,7 +42,7 @@ export class ConfigPush {
         if (host !== undefined) this.#send(host);
       })
       .catch((error: unknown) =>
-        this.#platform.logger.error({ event: 'config.not_pushed', err: error, host_id: hostId }),
+        this.#platform.logger.error({ err: error, host_id: hostId }, 'config.not_pushed'),
       )
       .finally(() => {
         if (this.#turns.get(hostId) === turn) this.#turns.delete(hostId);
@@ -69,11 +69,7 @@ export class ConfigPush {
       .command(host.id, { type: 'config_update', settings, console_config }, ACK_MS)
       .then((result) => {
         if (result.kind !== 'ok')
-          this.#platform.logger.warn({
-            event: 'config.update_not_taken',
-            host_id: host.id,
-            result: result.kind,
-          });
+          this.#platform.logger.warn({ host_id: host.id, result: result.kind }, 'config.update_not_taken');
       });
   }
 }

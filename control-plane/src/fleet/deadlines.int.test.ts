@@ -25,21 +25,21 @@ describeDatabases('deadlines of agent links', (databases) => {
     await agent.open();
     // The upgrade is answered before the link exists on the other side.
     await expect.poll(() => world.fleet.links.has('hosta')).toBe(true);
-    await clock.advance(14_900);
+    await clock.pass(14_900);
     expect(agent.isOpen).toBe(true);
-    await clock.advance(500);
+    await clock.pass(500);
     expect((await agent.closed).code).toBe(4408);
   });
 
   test('no capacity for 15 s after registered: 4408, and the host goes offline', async () => {
     const agent = agentFor('hosta', { silentAfterRegistered: true });
     const { host_id } = await agent.connect();
-    await clock.advance(10_000);
+    await clock.pass(10_000);
     // Signs of life do not replace it.
     await agent.heard();
-    await clock.advance(4_900);
+    await clock.pass(4_900);
     expect(agent.isOpen).toBe(true);
-    await clock.advance(500);
+    await clock.pass(500);
     expect((await agent.closed).code).toBe(4408);
     await expect.poll(() => status(host_id)).toBe('offline');
   });
@@ -47,14 +47,14 @@ describeDatabases('deadlines of agent links', (databases) => {
   test('no frame for 20 s: 4408, host offline; any frame is a sign of life', async () => {
     const agent = agentFor('hosta');
     const hostId = await ready(agent);
-    await clock.advance(19_000);
+    await clock.pass(19_000);
     await agent.heard();
-    await clock.advance(19_000);
+    await clock.pass(19_000);
     agent.sendRaw('{"type":"whatever"}');
     await agent.heard();
-    await clock.advance(19_500);
+    await clock.pass(19_500);
     expect(agent.isOpen).toBe(true);
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     expect((await agent.closed).code).toBe(4408);
     await expect.poll(() => status(hostId)).toBe('offline');
     expect(world.handlers.calls).toContain(`linkLost ${hostId}`);
@@ -67,7 +67,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     await agent.drop();
     await expect.poll(() => world.fleet.links.isConnected(hostId)).toBe(false);
     clock.jump(86_400_000);
-    await clock.advance(5_000);
+    await clock.pass(5_000);
     expect(clock.monotonicMs() - world.fleet.links.lastSeenMonotonicMs(hostId)!).toBe(5_000);
     expect(world.fleet.links.lastSeenMonotonicMs(hostId)).toBe(seen);
     expect(world.fleet.links.seenWithin(4_999)).toBe(0);
@@ -82,9 +82,9 @@ describeDatabases('deadlines of agent links', (databases) => {
       settled = true;
     });
     await agent.waitFor('restart');
-    await clock.advance(9_900);
+    await clock.pass(9_900);
     expect(settled).toBe(false);
-    await clock.advance(400);
+    await clock.pass(400);
     expect(await result).toEqual({ kind: 'timeout' });
   });
 
@@ -99,10 +99,10 @@ describeDatabases('deadlines of agent links', (databases) => {
     agent.reportState(sessionId, 'running');
     agent.reportState(sessionId, 'stopped');
     await agent.heard();
-    await clock.advance(5_000);
+    await clock.pass(5_000);
     expect([agent.seen, world.handlers.states.length]).toEqual([0, 0]);
     away = false;
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     await agent.waitFor('seen', ({ seq }) => seq === 2);
     expect(world.handlers.states.map(({ report }) => report.seq)).toEqual([1, 2]);
   });
@@ -121,7 +121,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     for (let n = 0; n < 10; n += 1) await agent.heard();
     const beatAt = clock.nowMs();
     expect(await writtenAt()).toBeNull();
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     await expect.poll(writtenAt).toBe(beatAt);
   });
 
@@ -131,7 +131,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     for (let n = 0; n < 19; n += 1) agent.sendRaw('{}');
     await agent.heard();
     for (let second = 0; second < 61; second += 15) {
-      await clock.advance(15_000);
+      await clock.pass(15_000);
       await agent.heard();
     }
     for (let n = 0; n < 19; n += 1) agent.sendRaw('{}');
@@ -147,9 +147,9 @@ describeDatabases('deadlines of agent links', (databases) => {
         .catch((error) => error.status);
     for (let n = 0; n < 10; n += 1) expect(await guess()).toBe(401);
     expect(await guess()).toBe(429);
-    await clock.advance(59_000);
+    await clock.pass(59_000);
     expect(await guess()).toBe(429);
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     expect(await guess()).toBe(401);
   });
 });

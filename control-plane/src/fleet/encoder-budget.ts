@@ -2,8 +2,9 @@
  * What the hosts can encode for one session while its app draws, for the choice of a picture size.
  * Source: docs/profiles.md, "The recommendation".
  */
+
+import { SECOND_MS } from '@footlight/platform';
 import { encoderFamily } from '@footlight/protocol';
-import { SECOND_MS } from '../platform/clock.ts';
 import { fromJson, readOnce, statement } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import type { Platform } from '../platform/platform.ts';

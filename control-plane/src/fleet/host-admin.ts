@@ -1,5 +1,5 @@
+import { delay, SECOND_MS } from '@footlight/platform';
 import type { Gpu, Host } from '@footlight/protocol/rest';
-import { SECOND_MS, sleep } from '../platform/clock.ts';
 import { bool, flag } from '../platform/database/codec.ts';
 import { lockForRemoval } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
@@ -133,8 +133,8 @@ export class HostAdmin {
     const { clock, logger } = this.#platform;
     const stopped = this.#links.handlers
       .stopSessionsOfHost(id, 'host_draining', DRAIN_LIMITS)
-      .catch((error: unknown) => logger.warn({ event: 'drain.stop_failed', err: error, host_id: id }));
-    await Promise.race([stopped, sleep(clock, DRAIN_LIMITS.budgetMs)]);
+      .catch((error: unknown) => logger.warn({ err: error, host_id: id }, 'drain.stop_failed'));
+    await Promise.race([stopped, delay(clock, DRAIN_LIMITS.budgetMs)]);
   }
 
   async #views(hosts: readonly HostsTable[]): Promise<Host[]> {

@@ -163,9 +163,9 @@ describeDatabases('the host status machine, row by row', (databases) => {
     test.each(['online', 'draining'] as const)('%s: no frame for the read deadline', async (from) => {
       const [agent, id] = await busyHost();
       if (from === 'draining') await drain(id);
-      await clock.advance(READ_DEADLINE_MS - 1_000);
+      await clock.pass(READ_DEADLINE_MS - 1_000);
       expect(await status(id)).toBe(from);
-      await clock.advance(2_000);
+      await clock.pass(2_000);
       expect(await agent.closed).toMatchObject({ code: 4408 });
       await becomes(id, 'offline');
     });

@@ -75,9 +75,9 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       await agent.waitFor('heartbeat_ack');
       await world.fleet.links.flush();
       await offline(agent, id);
-      await clock.advance(20_000);
+      await clock.pass(20_000);
       expect((await read(id)).capacity?.vram_mb_used).toBe(1_000);
-      await clock.advance(1);
+      await clock.pass(1);
       expect((await read(id)).capacity?.vram_mb_used).toBe(0);
       const gpus = (await world.call('GET', `/v1/hosts/${id}/gpus`)).body;
       expect(gpus).toMatchObject({ items: [{ vram_mb_used: 1_000, vram_mb_free: 23_000 }] });
@@ -136,7 +136,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
     test('hosts come newest first, page by page', async () => {
       for (const name of ['hosta', 'hostb', 'hostc']) {
         await connect(name);
-        await clock.advance(1);
+        await clock.pass(1);
       }
       const names: string[] = [];
       let cursor: string | null = '';

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ManualClock } from '@footlight/platform/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ManualClock } from '../testing/manual-clock.ts';
 import { openInstallFile } from './install-files.ts';
 
 const KB = 1024;
@@ -37,7 +37,7 @@ describe('a download', () => {
       done = true;
     });
     while (!done) {
-      await clock.advance(5);
+      await clock.pass(5);
       await new Promise(setImmediate);
     }
     expect([received, over]).toEqual([ARCHIVE_BYTES, 0]);
@@ -48,7 +48,7 @@ describe('a download', () => {
     const clock = new ManualClock();
     const { content } = await openInstallFile(folder, 'agent-linux-x64.tgz', true, clock);
     for (let n = 0; n < 100; n += 1) {
-      await clock.advance(100);
+      await clock.pass(100);
       await new Promise(setImmediate);
     }
     expect(content.readableLength).toBeLessThanOrEqual(128 * KB);

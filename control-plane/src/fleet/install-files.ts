@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline, Readable, Transform } from 'node:stream';
-import { type Clock, HOUR_MS, SECOND_MS } from '../platform/clock.ts';
+import { type Clock, HOUR_MS, SECOND_MS } from '@footlight/platform';
 import { ApiError } from '../platform/errors.ts';
 import type { WindowLimit } from '../platform/limits.ts';
 

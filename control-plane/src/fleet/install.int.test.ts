@@ -203,7 +203,7 @@ describe('what the line fetches', () => {
         '3600',
       ]);
       expect((await get('agent-linux-x64.tgz', '192.0.2.2')).status).toBe(200);
-      await shop.clock.advance(3_600_000);
+      await shop.clock.pass(3_600_000);
       expect((await get('agent-linux-x64.tgz')).status).toBe(200);
     } finally {
       await shop.close();

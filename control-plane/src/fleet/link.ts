@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer';
+import type { Clock, Logger, Timer } from '@footlight/platform';
+import { TokenBucket, WindowCounter } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 import {
   AGENT_CLOSE,
@@ -19,12 +21,9 @@ import {
   relayedSignal,
 } from '@footlight/protocol/agent';
 import type { RawData, WebSocket } from 'ws';
-import type { Clock, Timer } from '../platform/clock.ts';
 import { sha256Hex } from '../platform/digest.ts';
-import type { Logger } from '../platform/logger.ts';
 import type { Admission } from './admission.ts';
 import { PendingCommands } from './commands.ts';
-import { TokenBucket, WindowCounter } from './limits.ts';
 import { lengthOfRun, type OrderedMessage } from './report-run.ts';
 import { type QueueOwner, SendQueue } from './send-queue.ts';
 import type { TimerWheel } from './timer-wheel.ts';
@@ -152,7 +151,7 @@ export class AgentLink implements QueueOwner {
     /** The library closes after every error; what it was is worth a line, not a crash. */
     error(this: WebSocket, error: Error): void {
       const link = linkOf(this);
-      link.#deps.logger.debug({ event: 'agent.socket_error', err: error, node: link.admission.nodeName });
+      link.#deps.logger.debug({ err: error, node: link.admission.nodeName }, 'agent.socket_error');
     },
   };
 
@@ -206,13 +205,10 @@ export class AgentLink implements QueueOwner {
   close(code: number, reason: string): void {
     if (this.#phase === 'closed') return;
     this.#end();
-    this.#deps.logger.info({
-      event: 'agent.link_closed',
-      node: this.admission.nodeName,
-      host_id: this.hostId,
-      code,
-      reason,
-    });
+    this.#deps.logger.info(
+      { node: this.admission.nodeName, host_id: this.hostId, code, reason },
+      'agent.link_closed',
+    );
     this.#socket.close(code, cutUtf8(reason, MAX_REASON_BYTES));
     this.#cut = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
   }
@@ -348,13 +344,10 @@ export class AgentLink implements QueueOwner {
       this.#phase === 'register' ||
       this.#phase === 'registering' ||
       (this.#phase === 'capacity' && frame.type === 'capacity');
-    this.#deps.logger.warn({
-      event: 'agent.message_malformed',
-      node: this.admission.nodeName,
-      host_id: this.hostId,
-      type: frame.type?.slice(0, 64),
-      why: frame.why,
-    });
+    this.#deps.logger.warn(
+      { node: this.admission.nodeName, host_id: this.hostId, type: frame.type?.slice(0, 64), why: frame.why },
+      'agent.message_malformed',
+    );
     if (inHandshake) {
       this.close(AGENT_CLOSE.malformed, `malformed: ${frame.why}`);
       return;
@@ -383,11 +376,7 @@ export class AgentLink implements QueueOwner {
     try {
       await this.#deps.owner.register(this, message);
     } catch (error) {
-      this.#deps.logger.error({
-        event: 'agent.registration_failed',
-        err: error,
-        node: this.admission.nodeName,
-      });
+      this.#deps.logger.error({ err: error, node: this.admission.nodeName }, 'agent.registration_failed');
       this.close(INTERNAL_ERROR, 'registration failed');
     }
     this.#working = this.#inbox.length > 0 ? this.#work() : null;
@@ -403,12 +392,10 @@ export class AgentLink implements QueueOwner {
           run.map(({ message }) => message),
         );
       } catch (error) {
-        this.#deps.logger.error({
-          event: 'agent.message_failed',
-          err: error,
-          host_id: this.hostId,
-          type: run[0]?.message.type,
-        });
+        this.#deps.logger.error(
+          { err: error, host_id: this.hostId, type: run[0]?.message.type },
+          'agent.message_failed',
+        );
       }
       if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
         this.#paused = false;

@@ -1,3 +1,4 @@
+import { SECOND_MS } from '@footlight/platform';
 import {
   AGENT_CLOSE,
   AGENT_PROTOCOL,
@@ -8,7 +9,6 @@ import {
 } from '@footlight/protocol/agent';
 import type { WebSocket } from 'ws';
 import type { Subscription } from '../platform/bus.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
@@ -245,13 +245,10 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     });
     this.#configs.registered(host);
     this.#safely('reconcile', host.id, outcome.afterCommit);
-    this.#platform.logger.info({
-      event: 'agent.registered',
-      host_id: host.id,
-      node: host.node_name,
-      agent_version: message.agent_version,
-      new: outcome.isNew,
-    });
+    this.#platform.logger.info(
+      { host_id: host.id, node: host.node_name, agent_version: message.agent_version, new: outcome.isNew },
+      'agent.registered',
+    );
   }
 
   async ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void> {
@@ -337,13 +334,10 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         this.#safely('metrics', hostId, () => this.handlers.metrics(hostId, message));
         return;
       case 'error':
-        this.#platform.logger.warn({
-          event: 'agent.says_error',
-          host_id: hostId,
-          code: message.code,
-          message: message.message,
-          ref: message.ref,
-        });
+        this.#platform.logger.warn(
+          { host_id: hostId, code: message.code, message: message.message, ref: message.ref },
+          'agent.says_error',
+        );
     }
   }
 
@@ -516,7 +510,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     try {
       await this.#batch.run({ hosts: [hostId] }, (tx) => markOffline(tx, hostId, link.connectionId));
     } catch (error) {
-      this.#platform.logger.error({ event: 'host.not_marked_offline', err: error, host_id: hostId });
+      this.#platform.logger.error({ err: error, host_id: hostId }, 'host.not_marked_offline');
     }
   }
 
@@ -556,7 +550,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     try {
       run();
     } catch (error) {
-      this.#platform.logger.error({ event: 'agent.handler_failed', err: error, host_id: hostId, what });
+      this.#platform.logger.error({ err: error, host_id: hostId, what }, 'agent.handler_failed');
     }
   }
 }

@@ -1,7 +1,7 @@
+import type { Logger } from '@footlight/platform';
+import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
 import type { Heartbeat } from '@footlight/protocol/agent';
-import { type Clock, SECOND_MS, type Timer } from '../platform/clock.ts';
 import type { RowsToLock } from '../platform/database/index.ts';
-import type { Logger } from '../platform/logger.ts';
 import { type HostPulse, type VramPulse, writePulses } from './host-store.ts';
 import type { TurnBatch } from './turn-batch.ts';
 import { plausibleVram } from './vram.ts';
@@ -69,7 +69,7 @@ export class Pulse {
     this.#samples.clear();
     this.#writing = this.#batch
       .run(rowsOf(hosts, samples), (tx) => writePulses(tx, hosts, samples))
-      .catch((error: unknown) => this.#logger.warn({ event: 'heartbeats.not_written', err: error }))
+      .catch((error: unknown) => this.#logger.warn({ err: error }, 'heartbeats.not_written'))
       .finally(() => {
         this.#writing = null;
       });

@@ -1,10 +1,10 @@
+import type { Random } from '@footlight/platform';
 import type { Register } from '@footlight/protocol/agent';
 import { bool, toJson } from '../platform/database/codec.ts';
 import type { Database, Tx } from '../platform/database/database.ts';
 import { lockRows, type RowsToLock } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import { sha256Hex } from '../platform/digest.ts';
-import type { Random } from '../platform/random.ts';
 import type { Admission } from './admission.ts';
 import { SECRET_BYTES } from './credentials.ts';
 import {

@@ -1,4 +1,4 @@
-import { SECOND_MS } from '../platform/clock.ts';
+import { SECOND_MS } from '@footlight/platform';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hostById, setPendingRestart } from './host-store.ts';

@@ -1,5 +1,5 @@
+import { systemClock } from '@footlight/platform';
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
-import { systemClock } from '../platform/clock.ts';
 import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
 import { AgentAdmission } from './admission.ts';

@@ -1,6 +1,6 @@
+import { fastClock } from '@footlight/platform/testing';
 import { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { fastClock } from '../testing/fast-clock.ts';
 import { describeDatabases } from '../testing/index.ts';
 import { FIXED_TOKEN, type FleetWorld, openFleetWorld } from './testing/world.ts';
 

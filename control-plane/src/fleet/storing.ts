@@ -1,5 +1,5 @@
+import { delay, SECOND_MS } from '@footlight/platform';
 import type { Capacity } from '@footlight/protocol/agent';
-import { SECOND_MS, sleep } from '../platform/clock.ts';
 import type { Tx } from '../platform/database/database.ts';
 import { isUnavailable } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
@@ -32,10 +32,10 @@ export async function untilStored<Report>(
       const isAway = isUnavailable(error) || (error instanceof ApiError && error.status === 503);
       if (!isAway && reports.length > 1) break;
       if (!isAway) {
-        platform.logger.error({ event: 'agent.report_failed', err: error });
+        platform.logger.error({ err: error }, 'agent.report_failed');
         return true;
       }
-      await sleep(platform.clock, RETRY_MS);
+      await delay(platform.clock, RETRY_MS);
       if (!isOpen()) return false;
     }
   }

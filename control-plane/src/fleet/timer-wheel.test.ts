@@ -14,7 +14,7 @@ describe('the timer wheel', () => {
         for (const delay of delays) {
           wheel.schedule(delay, () => fired.push({ delay, at: clock.monotonicMs() - start }));
         }
-        for (let moved = 0; moved <= 201_000; moved += 67_000) await clock.advance(67_000);
+        for (let moved = 0; moved <= 201_000; moved += 67_000) await clock.pass(67_000);
         expect(fired).toHaveLength(delays.length);
         for (const { delay, at } of fired) {
           expect(at).toBeGreaterThanOrEqual(delay);
@@ -33,7 +33,7 @@ describe('the timer wheel', () => {
     timer.cancel();
     timer.cancel();
     expect(wheel.size).toBe(0);
-    await clock.advance(5_000);
+    await clock.pass(5_000);
   });
 
   test('a deadline may set the next one', async () => {
@@ -45,7 +45,7 @@ describe('the timer wheel', () => {
       if (rounds < 5) wheel.schedule(1_000, again);
     };
     wheel.schedule(1_000, again);
-    await clock.advance(10_000);
+    await clock.pass(10_000);
     expect(rounds).toBe(5);
   });
 
@@ -64,7 +64,7 @@ describe('the timer wheel', () => {
     wheel.schedule(9_000, () => order.push('later'));
     wheel.schedule(1_000, () => order.push('earlier'));
     now = 60_000;
-    await clock.advance(250);
+    await clock.pass(250);
     expect(order).toEqual(['earlier', 'later']);
   });
 
@@ -76,14 +76,14 @@ describe('the timer wheel', () => {
     const wheel = new TimerWheel(clock);
     const fired: string[] = [];
     wheel.schedule(1_000, () => fired.push('set before'));
-    await clock.advance(250);
+    await clock.pass(250);
     clock.jump(byMs);
     wheel.schedule(1_000, () => fired.push('set after'));
-    await clock.advance(500);
+    await clock.pass(500);
     expect(fired).toEqual([]);
-    await clock.advance(250);
+    await clock.pass(250);
     expect(fired).toEqual(['set before']);
-    await clock.advance(250);
+    await clock.pass(250);
     expect(fired).toEqual(['set before', 'set after']);
   });
 
@@ -94,6 +94,6 @@ describe('the timer wheel', () => {
     wheel.close();
     wheel.schedule(1_000, () => expect.unreachable());
     expect(wheel.size).toBe(0);
-    await clock.advance(5_000);
+    await clock.pass(5_000);
   });
 });

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 
 /** Spacing of the wheel's ticks: a deadline fires up to this much late, and never early. */
 const TICK_MS = 250;

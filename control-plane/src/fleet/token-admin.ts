@@ -1,5 +1,5 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { EnrollmentToken } from '@footlight/protocol/rest';
-import { SECOND_MS } from '../platform/clock.ts';
 import { instant } from '../platform/database/codec.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';

@@ -1,6 +1,6 @@
+import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../platform/database/index.ts';
-import { createLogger } from '../platform/logger.ts';
 import { describeDatabases } from '../testing/index.ts';
 import { TurnBatch } from './turn-batch.ts';
 

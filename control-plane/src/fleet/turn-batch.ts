@@ -1,4 +1,4 @@
-import { sleep, systemClock } from '../platform/clock.ts';
+import { delay, systemClock } from '@footlight/platform';
 import { type Database, isDown, lockRows, type RowsToLock, type Tx } from '../platform/database/index.ts';
 import { joinRows } from '../platform/database/row-locks.ts';
 
@@ -55,7 +55,7 @@ export class TurnBatch {
     await nextTurn();
     while (this.#waiting.length > 0) {
       await this.#together(this.#waiting.splice(0, this.#lengthOfBatch()));
-      await (this.#waiting.length < ENOUGH ? sleep(systemClock, GATHER_MS) : nextTurn());
+      await (this.#waiting.length < ENOUGH ? delay(systemClock, GATHER_MS) : nextTurn());
     }
     this.#running = null;
   }

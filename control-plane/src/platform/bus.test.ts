@@ -1,7 +1,7 @@
+import { createLogger } from '@footlight/platform';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../testing/index.ts';
 import { createInProcessBus } from './bus.ts';
-import { createLogger } from './logger.ts';
 
 function setUp() {
   const clock = new ManualClock();
@@ -69,7 +69,7 @@ describe('the bus of one replica', () => {
     expect(await bus.request('a', 1, 100)).toBeNull();
     bus.respond('a', () => new Promise(() => undefined));
     const late = bus.request('a', 1, 100);
-    await clock.advance(100);
+    await clock.pass(100);
     expect(await late).toBeNull();
   });
 

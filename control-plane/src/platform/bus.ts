@@ -1,5 +1,4 @@
-import type { Clock } from './clock.ts';
-import type { Logger } from './logger.ts';
+import type { Clock, Logger } from '@footlight/platform';
 
 /** A subscription; closing it twice does nothing. */
 export interface Subscription {
@@ -53,7 +52,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
   let closed = false;
 
   const failed = (subject: string, error: unknown) =>
-    logger.error({ event: 'bus.listener_failed', subject, err: error });
+    logger.error({ subject, err: error }, 'bus.listener_failed');
 
   return {
     publish(subject, payload) {

@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Environment, HOUR_MS, lookUpVariable, MINUTE_MS } from '@footlight/platform';
 import { describeIgnored } from '@footlight/protocol/environment';
 import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
 import { BUILT_WEB_APP } from '../install-location.ts';
-import { HOUR_MS, MINUTE_MS } from './clock.ts';
 import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import type { SecretKeys } from './secret-keys.ts';
@@ -121,8 +120,6 @@ export interface LoadedConfig {
   warnings: readonly string[];
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names.
  * An empty variable counts as unset, where empty has no meaning of its own.
@@ -138,9 +135,9 @@ export function readConfig(environment: Environment): LoadedConfig {
   const lines: ConfigLine[] = [];
   const values: Values = {};
   for (const name of Object.keys(VARIABLES) as VariableName[]) {
-    const given = lookUp(name, environment);
+    const given = lookUpVariable(environment, name, EMPTY_COUNTS.has(name));
     if ('problem' in given) {
-      problems.push(given.problem);
+      problems.push(`${given.problem.variable}: expected ${given.problem.expected}`);
       continue;
     }
     lines.push({ name, value: shown(name, given.text), source: given.source });
@@ -172,25 +169,6 @@ export function readConfig(environment: Environment): LoadedConfig {
 
 const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
   line.source === 'unset' && value !== undefined ? { ...line, value, source: 'default' } : line;
-
-type Given = { text: string | null; source: ConfigLine['source'] } | { problem: string };
-
-function lookUp(name: VariableName, environment: Environment): Given {
-  const direct = environment[name];
-  const file = environment[`${name}_FILE`];
-  const isSet = direct !== undefined && (direct !== '' || EMPTY_COUNTS.has(name));
-  if (!file) return isSet ? { text: direct, source: 'environment' } : { text: null, source: 'unset' };
-  if (isSet) return { problem: `${name}: expected either ${name} or ${name}_FILE, not both` };
-  try {
-    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    return text === '' && !EMPTY_COUNTS.has(name)
-      ? { text: null, source: 'unset' }
-      : { text, source: 'file' };
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    return { problem: `${name}_FILE: expected a readable file (${code})` };
-  }
-}
 
 const QUOTED_CHARACTERS = 100;
 

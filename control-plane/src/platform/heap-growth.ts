@@ -1,5 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
-import { type Clock, SECOND_MS } from './clock.ts';
+import { type Clock, SECOND_MS } from '@footlight/platform';
 
 /** From so many on, what agents leave behind weighs more than collecting it costs. */
 const MANY_AGENTS = 2_000;

@@ -1,9 +1,8 @@
+import { createLogger, systemRandom } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeDatabases, ManualClock } from '../testing/index.ts';
 import { type Database, openDatabase } from './database/index.ts';
 import { createLeader, LeaseLost } from './leader.ts';
-import { createLogger } from './logger.ts';
-import { systemRandom } from './random.ts';
 
 const logger = createLogger('silent');
 
@@ -32,17 +31,17 @@ describeDatabases('leader tasks', (databases) => {
         });
       },
     });
-    await clock.advance(5_000);
+    await clock.pass(5_000);
     expect(runs).toBe(0);
     leader.start();
-    await clock.advance(1_000);
+    await clock.pass(1_000);
     await expect.poll(() => runs).toBe(1);
-    await clock.advance(3_000);
+    await clock.pass(3_000);
     expect(runs).toBe(1);
     finish();
     await expect
       .poll(async () => {
-        await clock.advance(1_000);
+        await clock.pass(1_000);
         return runs;
       })
       .toBeGreaterThan(1);
@@ -129,7 +128,7 @@ describeDatabases('leader tasks', (databases) => {
           database.db.selectFrom('leases').select('fence').where('name', '=', 'sleeper').executeTakeFirst(),
         )
         .toBeDefined();
-      await second.clock.advance(60_000);
+      await second.clock.pass(60_000);
       await second.leader.runNow('sleeper');
       wake();
       await late;

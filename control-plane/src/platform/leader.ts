@@ -1,7 +1,6 @@
-import { type Clock, SECOND_MS, type Timer } from './clock.ts';
+import type { Logger, Random } from '@footlight/platform';
+import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
 import { type Database, isUniqueViolation, type Tx } from './database/index.ts';
-import type { Logger } from './logger.ts';
-import type { Random } from './random.ts';
 
 /** The lease went to somebody else while its holder slept; what it was about to write is not written. */
 export class LeaseLost extends Error {
@@ -106,7 +105,7 @@ export function createLeader(deps: {
       await task.run(fenceOf(task.id, entry.held.number));
     } catch (error) {
       if (error instanceof LeaseLost) entry.held = null;
-      else logger.error({ event: 'leader.task_failed', task: task.id, err: error });
+      else logger.error({ task: task.id, err: error }, 'leader.task_failed');
     }
   }
 
@@ -160,7 +159,7 @@ export function createLeader(deps: {
         .set({ expires_at: 0 })
         .where('holder', '=', holder)
         .execute()
-        .catch((error: unknown) => logger.warn({ event: 'leader.release_failed', err: error }));
+        .catch((error: unknown) => logger.warn({ err: error }, 'leader.release_failed'));
     },
   };
 }

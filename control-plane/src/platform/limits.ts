@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '@footlight/platform';
 import { ApiError } from './errors.ts';
 
 /** Keys that one limiter remembers. */

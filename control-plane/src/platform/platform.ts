@@ -1,10 +1,8 @@
+import type { Clock, Logger, Random } from '@footlight/platform';
 import type { Bus } from './bus.ts';
-import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import type { Leader } from './leader.ts';
-import type { Logger } from './logger.ts';
-import type { Random } from './random.ts';
 
 /** Records who did what; never throws and never rolls anything back. */
 export interface Activity {

@@ -3,11 +3,9 @@ import { webcrypto, X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger, DAY_MS, systemClock, systemRandom } from '@footlight/platform';
 import * as x509 from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DAY_MS, systemClock } from './clock.ts';
-import { createLogger } from './logger.ts';
-import { systemRandom } from './random.ts';
 import { type Certificate, certificateNames, loadCertificate } from './tls.ts';
 
 let folder: string;

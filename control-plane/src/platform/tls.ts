@@ -4,10 +4,9 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { type Clock, DAY_MS, HOUR_MS } from './clock.ts';
+import type { Logger, Random } from '@footlight/platform';
+import { type Clock, DAY_MS, HOUR_MS } from '@footlight/platform';
 import type { Config } from './config.ts';
-import type { Logger } from './logger.ts';
-import type { Random } from './random.ts';
 
 const COMMON_NAME = 'service-control';
 const LIFETIME_DAYS = 3650;
@@ -47,13 +46,15 @@ export async function loadCertificate(
   const pair = readPair(paths, tls.provided === null ? 'self_signed' : 'provided');
   const leaf = new X509Certificate(pair.cert);
   warnAbout(leaf, paths.certFile, deps);
-  deps.logger.info({
-    event: 'tls.certificate',
-    mode: tls.provided === null ? 'self-signed' : 'provided',
-    origin: tls.provided !== null ? 'provided' : generate ? 'generated' : 'reused',
-    path: paths.certFile,
-    fingerprint: pair.fingerprint,
-  });
+  deps.logger.info(
+    {
+      mode: tls.provided === null ? 'self-signed' : 'provided',
+      origin: tls.provided !== null ? 'provided' : generate ? 'generated' : 'reused',
+      path: paths.certFile,
+      fingerprint: pair.fingerprint,
+    },
+    'tls.certificate',
+  );
   return pair;
 }
 
@@ -161,8 +162,7 @@ function parse<T>(read: () => T, file: string, why: string): T {
 
 function warnAbout(leaf: X509Certificate, path: string, { clock, logger }: Dependencies): void {
   const now = clock.nowMs();
-  if (Date.parse(leaf.validFrom) > now)
-    logger.warn({ event: 'tls.not_yet_valid', path, from: leaf.validFrom });
-  if (Date.parse(leaf.validTo) < now) logger.warn({ event: 'tls.expired', path, until: leaf.validTo });
-  if (!leaf.subjectAltName) logger.warn({ event: 'tls.nameless', path });
+  if (Date.parse(leaf.validFrom) > now) logger.warn({ path, from: leaf.validFrom }, 'tls.not_yet_valid');
+  if (Date.parse(leaf.validTo) < now) logger.warn({ path, until: leaf.validTo }, 'tls.expired');
+  if (!leaf.subjectAltName) logger.warn({ path }, 'tls.nameless');
 }

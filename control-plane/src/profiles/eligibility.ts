@@ -1,6 +1,6 @@
+import { DAY_MS } from '@footlight/platform';
 import type { Eligibility, Reason, RungCodec, StreamProfile } from '@footlight/protocol/rest';
 import type { ProbeFacts } from '../accounts/index.ts';
-import { DAY_MS } from '../platform/clock.ts';
 import { floorOf } from './chain.ts';
 
 /** How long a failure of a client counts. */

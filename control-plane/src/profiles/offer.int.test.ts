@@ -1,6 +1,6 @@
+import { DAY_MS } from '@footlight/platform';
 import { operations, type ProfileOffer, type RatedLaunchProfile } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
-import { DAY_MS } from '../platform/clock.ts';
 import { instant } from '../platform/database/index.ts';
 import type { ClientFailuresTable } from '../platform/database/tables/profiles.ts';
 import {
@@ -33,7 +33,7 @@ describeDatabases('what a person is offered', (databases) => {
   });
   afterAll(() => app.close());
   beforeEach(async () => {
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     carol = await app.addPerson(`carol-${app.plane.platform.random.uuid()}`);
   });
 
@@ -158,10 +158,10 @@ describeDatabases('what a person is offered', (databases) => {
 
     it('counts the device seen last', async () => {
       await device(GOOD);
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       await device({ ...GOOD, max_decode_height: 480 });
       expect(codes(find(await offer(), '720p60'))).toEqual(['ineligible', 'decode_height_too_low']);
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       await device(null);
       expect((await offer()).notes.map(({ code }) => code)).toEqual(['probe_missing']);
     });
@@ -210,7 +210,7 @@ describeDatabases('what a person is offered', (databases) => {
     it('counts those of the device seen last and of no other', async () => {
       const device_id = await device(GOOD);
       await recordFailure({ device_id, launch_profile_id: '720p60' });
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       await device(GOOD);
       expect(codes(find(await offer(), '720p60'))).toEqual(['eligible']);
     });
@@ -251,13 +251,13 @@ describeDatabases('what a person is offered', (databases) => {
           created_at: app.clock.nowMs(),
         })
         .execute();
-      await app.clock.advance(5_000);
+      await app.clock.pass(5_000);
       try {
         await work();
       } finally {
         await db.deleteFrom('gpus').where('host_id', '=', id).execute();
         await db.deleteFrom('hosts').where('id', '=', id).execute();
-        await app.clock.advance(5_000);
+        await app.clock.pass(5_000);
       }
     }
     const mpixelS = (figure: number) => JSON.stringify({ h264: { max_pixel_rate_mpix_s: figure } });

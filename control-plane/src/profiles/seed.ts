@@ -19,9 +19,8 @@ export async function plantShippedCatalog({ database, clock, logger }: Platform)
     return true;
   });
   if (!planted) return;
-  logger.info({
-    event: 'profiles.shipped',
-    rungs: SHIPPED_RUNGS.length,
-    launch_profiles: SHIPPED_LAUNCH_PROFILES.length,
-  });
+  logger.info(
+    { rungs: SHIPPED_RUNGS.length, launch_profiles: SHIPPED_LAUNCH_PROFILES.length },
+    'profiles.shipped',
+  );
 }

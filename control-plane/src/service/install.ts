@@ -1,6 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import {
+  errorText,
+  mergeEnvironment,
+  readStoredEnvironment,
+  renderEnvironment,
+  startService,
+  writeWhole,
+} from '@footlight/platform';
 import { BUILT_PROGRAM } from '../install-location.ts';
 import { type Config, ConfigRefused, loadConfig } from '../platform/config.ts';
 import { VARIABLES } from '../platform/variables.ts';
@@ -22,7 +29,6 @@ const INSTALL_PLACES: InstallPlaces = {
 };
 /** StateDirectory= of the unit. */
 const DATA_DIR = '/var/lib/service-control';
-const LINE = /^([A-Z][A-Z0-9_]*)='([^']*)'$/;
 
 /**
  * Makes this control plane a service: writes its environment and its unit, and starts it.
@@ -44,7 +50,11 @@ export async function install(
     print('  → move this checkout (and Node, if that is meant) to /opt/footlight, and install from there');
     return 1;
   }
-  const variables = merged(stored(places), environment);
+  const variables = mergeEnvironment(
+    await readStoredEnvironment(places.environmentFile),
+    environment,
+    (name) => Object.hasOwn(VARIABLES, name),
+  );
   let config: Config;
   try {
     config = loadConfig(variables);
@@ -63,28 +73,23 @@ export async function install(
     );
     return 2;
   }
-  const unusable = Object.entries(variables).find(([, value]) => /['\n\r\0]/.test(value));
-  if (unusable !== undefined) {
-    print(
-      `${unusable[0]}: expected a value without single quotes and line breaks; put it into a file and name that by ${unusable[0]}_FILE`,
-    );
+  let text: string;
+  try {
+    text = renderEnvironment(variables);
+  } catch (error) {
+    print(errorText(error));
     return 2;
   }
-  const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`);
-  writeWhole(places.environmentFile, lines.sort().join(''), 0o600);
   const unit = controlUnit({
     node: places.node,
     program: places.program,
     environmentFile: places.environmentFile,
     lowPort: [config.http.listen, config.tls?.listen].some((address) => address && address.port < 1024),
   });
-  writeWhole(places.unitFile, unit, 0o644);
+  await writeWhole(places.environmentFile, text, 0o600);
+  await writeWhole(places.unitFile, unit, 0o644);
   print(`Written: ${places.unitFile}, ${places.environmentFile}`);
-  if (!existsSync('/run/systemd/system')) {
-    print('Process 1 of this machine is not systemd, so nothing starts the service here.');
-    return 0;
-  }
-  return startService(print);
+  return startService(CONTROL_SERVICE, print);
 }
 
 /** Everything that the service writes and that has to outlive it. */
@@ -106,55 +111,4 @@ function closedOn(file: string): string | null {
     if ((statSync(at).mode & (at === file ? 0o004 : 0o001)) === 0) return at;
   }
   return null;
-}
-
-function stored({ environmentFile }: InstallPlaces): Record<string, string> {
-  if (!existsSync(environmentFile)) return {};
-  const lines = readFileSync(environmentFile, 'utf8').split('\n');
-  return Object.fromEntries(
-    lines.flatMap((line) => {
-      const match = LINE.exec(line.trim());
-      return match ? [[match[1] ?? '', match[2] ?? ''] as const] : [];
-    }),
-  );
-}
-
-/** A variable given as a file takes the place of the value itself, and the other way round. */
-function merged(
-  before: Record<string, string>,
-  given: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const variables = { ...before };
-  for (const name of Object.keys(VARIABLES)) {
-    const file = `${name}_FILE`;
-    if (given[name] === undefined && given[file] === undefined) continue;
-    delete variables[name];
-    delete variables[file];
-    if (given[file]) variables[file] = given[file];
-    if (given[name]) variables[name] = given[name];
-  }
-  return variables;
-}
-
-function startService(print: (line: string) => void): number {
-  for (const words of [['daemon-reload'], ['enable', CONTROL_SERVICE], ['restart', CONTROL_SERVICE]]) {
-    try {
-      execFileSync('systemctl', words, { stdio: ['ignore', 'ignore', 'pipe'] });
-    } catch {
-      print(`systemctl ${words.join(' ')} failed.`);
-      print(`  → journalctl -u ${CONTROL_SERVICE} -n 30`);
-      return 1;
-    }
-  }
-  print(`${CONTROL_SERVICE} is running, and starts with this machine.`);
-  return 0;
-}
-
-/** A file appears whole or not at all. */
-function writeWhole(file: string, text: string, mode: number): void {
-  mkdirSync(dirname(file), { recursive: true });
-  const partial = join(dirname(file), `.${process.pid}.partial`);
-  writeFileSync(partial, text, { mode });
-  chmodSync(partial, mode);
-  renameSync(partial, file);
 }

@@ -30,10 +30,9 @@ Wants=network-online.target
 StartLimitIntervalSec=0
 
 [Service]
-# It says when it listens, and that its event loop still turns. NotifyAccess=all: it says so by systemd-notify, a
-# child of its own; it has no others.
+# It tells when it listens, and that its event loop still turns.
 Type=notify
-NotifyAccess=all
+NotifyAccess=main
 WatchdogSec=${WATCHDOG_SECS}
 ExecStart=${quoted(unit.node)} ${quoted(unit.program)}
 EnvironmentFile=${unit.environmentFile}

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { createLogger } from '@footlight/platform';
 import { expect, test } from 'vitest';
 import { createInProcessBus } from '../platform/bus.ts';
-import { createLogger } from '../platform/logger.ts';
 import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
 import { RUNNING } from './testing/running-session.ts';
@@ -54,7 +54,7 @@ test('people who left before the stream began use up none of their streams', asy
       slot,
     );
   }
-  await clock.advance(60_000);
+  await clock.pass(60_000);
   expect(asked).toEqual([]);
   streams.close();
   await bus.close();
@@ -77,7 +77,7 @@ test('a stream is ended by the page that leaves, and frees its place', async () 
       },
       streams.reserve('alice'),
     );
-    await clock.advance(0);
+    await clock.pass(0);
     expect(connection.written).toContain('event: session');
     connection.hangUp();
   }

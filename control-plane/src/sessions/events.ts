@@ -3,10 +3,10 @@
  * change, and ends after the final state, with the page, or with the sign-in that opened it.
  */
 import type { ServerResponse } from 'node:http';
+import type { Timer } from '@footlight/platform';
+import { SECOND_MS } from '@footlight/platform';
 import type { Session } from '@footlight/protocol/rest';
 import type { Subscription } from '../platform/bus.ts';
-import type { Timer } from '../platform/clock.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import { changedSubject, type SessionChange } from '../signaling/index.ts';
@@ -115,7 +115,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
           }
         } catch (error) {
           // The page asks again and gets a snapshot; a stream that missed a change would lie.
-          logger.warn({ event: 'session.stream_failed', session_id: sessionId, err: error });
+          logger.warn({ session_id: sessionId, err: error }, 'session.stream_failed');
           end();
         } finally {
           sending = false;
@@ -125,7 +125,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         try {
           if (!(await request.isSignedIn())) end();
         } catch (error) {
-          logger.warn({ event: 'session.stream_check_failed', session_id: sessionId, err: error });
+          logger.warn({ session_id: sessionId, err: error }, 'session.stream_check_failed');
         }
       };
 

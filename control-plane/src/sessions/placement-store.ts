@@ -1,9 +1,9 @@
+import { SECOND_MS } from '@footlight/platform';
 import { encoderFamily } from '@footlight/protocol';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { loadCertifications } from '../certification/index.ts';
 import { type SettingValues, settingsInForce } from '../fleet/index.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 import { bool, type Executor, fromJson, statement, type Tx } from '../platform/database/index.ts';
 import type { HostsTable } from '../platform/database/tables/fleet.ts';
 import type { ServingGpu } from './launch/admission.ts';

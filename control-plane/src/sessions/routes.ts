@@ -1,5 +1,5 @@
+import { type Clock, MINUTE_MS } from '@footlight/platform';
 import type { Signaling } from '@footlight/protocol/rest';
-import { type Clock, MINUTE_MS } from '../platform/clock.ts';
 import type { Config } from '../platform/config.ts';
 import { instant } from '../platform/database/index.ts';
 import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';

@@ -1,7 +1,7 @@
+import { SECOND_MS } from '@footlight/platform';
 import { nonterminalStates } from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
 import type { ConsoleSessions, Fleet } from '../fleet/index.ts';
-import { SECOND_MS } from '../platform/clock.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/contract.ts';
 import { rateLimited } from '../platform/limits.ts';
@@ -252,7 +252,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       const done = displayChanges.begin(id);
       const result = await driver.display(row.host_id, id, change).finally(done);
       if (result.kind !== 'ok') {
-        logger.info({ event: 'session.display_failed', session_id: id, host_id: row.host_id, result });
+        logger.info({ session_id: id, host_id: row.host_id, result }, 'session.display_failed');
         throw new ApiError('display_update_rejected');
       }
       // The next figures of the agent say the same; whoever reads in between sees what was just done.
@@ -270,7 +270,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         try {
           await requestStop(id, reason);
         } catch (error) {
-          logger.warn({ event: 'session.stop_failed', session_id: id, reason, err: error });
+          logger.warn({ session_id: id, reason, err: error }, 'session.stop_failed');
         }
       }
     },

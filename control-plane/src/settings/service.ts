@@ -73,7 +73,7 @@ export function createSettings(platform: Platform): Settings {
       try {
         return { source: 'database', allowed: await storedOrigins.read() };
       } catch (error) {
-        logger.warn({ event: 'settings.origins_unreadable', err: error });
+        logger.warn({ err: error }, 'settings.origins_unreadable');
         return { source: 'database', allowed: [] };
       }
     },

@@ -51,7 +51,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
   });
 
   it('change by any subset, and the audit names the keys and no value', async () => {
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     const patch = {
       registration_mode: 'invite_only',
       library_discovery_interval_minutes: 15,
@@ -79,7 +79,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
 
   it('answer an empty change with what is there, unaudited', async () => {
     const before = await audited();
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     const settings = await read();
     expect((await change({})).body).toEqual({ settings });
     expect(await audited()).toEqual(before);
@@ -209,7 +209,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
         headers: { origin },
       });
       expect(seen.body.origins).toMatchObject({ allowed: [origin], request_origin_allowed: true });
-      await replica.clock.advance(2_000);
+      await replica.clock.pass(2_000);
       expect(await signalOf(origin, replica)).toBe('validation_failed');
       await change({ allowed_origins: [] });
       expect(await signalOf(origin)).toBe('forbidden');
@@ -219,9 +219,9 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
       const origin = 'https://play.example';
       await change({ allowed_origins: [origin] }, pinned);
       expect((await read(pinned)).allowed_origins).toEqual([origin]);
-      await pinned.clock.advance(2_000);
+      await pinned.clock.pass(2_000);
       expect(await signalOf(origin, pinned)).toBe('forbidden');
-      await replica.clock.advance(2_000);
+      await replica.clock.pass(2_000);
       expect(await signalOf(origin, replica)).toBe('validation_failed');
     });
   });

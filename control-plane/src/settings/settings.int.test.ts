@@ -32,9 +32,9 @@ describeDatabases('instance settings', ({ fresh }) => {
     const settings = createSettings(app.plane.platform);
     expect((await settings.current()).micCaptureEnabled).toBe(false);
     await update({ mic_capture_enabled: 1 });
-    await app.clock.advance(1_999);
+    await app.clock.pass(1_999);
     expect((await settings.current()).micCaptureEnabled).toBe(false);
-    await app.clock.advance(1);
+    await app.clock.pass(1);
     expect((await settings.current()).micCaptureEnabled).toBe(true);
   });
 

@@ -1,4 +1,6 @@
 /** What a viewer's page may say, and how fast. */
+
+import { SECOND_MS } from '@footlight/platform';
 import {
   type BrowserMessage,
   MAX_CANDIDATES,
@@ -6,7 +8,6 @@ import {
   SIGNAL_RATE_BURST,
   SIGNAL_RATE_PER_SECOND,
 } from '@footlight/protocol/signal';
-import { SECOND_MS } from '../platform/clock.ts';
 
 /** Peer connections whose candidates are counted; a page has two at most while one replaces the other. */
 const MAX_COUNTED_CONNECTIONS = 4;

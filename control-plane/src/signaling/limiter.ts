@@ -1,5 +1,5 @@
 /** Who may knock at the signaling socket how often. In memory, per process. */
-import { type Clock, MINUTE_MS } from '../platform/clock.ts';
+import { type Clock, MINUTE_MS } from '@footlight/platform';
 import { LimiterKeys } from '../platform/limits.ts';
 import { createTally } from '../platform/tally.ts';
 

@@ -95,7 +95,7 @@ describeDatabases('signaling', (databases) => {
         .updateTable('instance_settings')
         .set({ allowed_origins: '["https://play.example"]' })
         .execute();
-      await world.clock.advance(3_000);
+      await world.clock.pass(3_000);
       const text = await token(await running());
       const page = await open(text, { headers: { origin: 'https://play.example' } });
       page.hello();
@@ -107,7 +107,7 @@ describeDatabases('signaling', (databases) => {
         .updateTable('instance_settings')
         .set({ allowed_origins: '["https://play.example","https://xn--bcher-kva.example"]' })
         .execute();
-      await world.clock.advance(3_000);
+      await world.clock.pass(3_000);
       const session = await running();
       const text = await token(session);
       const { port } = new URL(world.url);

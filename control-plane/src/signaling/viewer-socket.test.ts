@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
+import { createLogger } from '@footlight/platform';
 import type { Hello, ServiceMessage } from '@footlight/protocol/signal';
 import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
 import { createInProcessBus } from '../platform/bus.ts';
-import { createLogger } from '../platform/logger.ts';
 import type { Platform } from '../platform/platform.ts';
 import { ManualClock } from '../testing/index.ts';
 import {
@@ -96,10 +96,10 @@ async function world(options: WorldOptions = {}) {
     socket as unknown as WebSocket,
   );
   viewer.start('token');
-  await clock.advance(0);
+  await clock.pass(0);
   const say = async (message: unknown) => {
     socket.emit('message', Buffer.from(JSON.stringify(message)), false);
-    await clock.advance(0);
+    await clock.pass(0);
   };
   return { clock, bus, socket, relay, toAgent, released, say };
 }
@@ -116,7 +116,7 @@ describe('queues are bounded', () => {
     await say(hello);
     for (let count = 0; count < 20; count += 1)
       bus.publish(signalSubject(SESSION.id), offer('x'.repeat(60_000)));
-    await clock.advance(0);
+    await clock.pass(0);
     expect(socket.closedWith).toBe(4429);
     expect(socket.bufferedAmount).toBeLessThanOrEqual(1024 * 1024);
     expect(toAgent.at(-1)).toEqual({ type: 'detach', reason: 'closed' });
@@ -126,7 +126,7 @@ describe('queues are bounded', () => {
     const { bus, clock, socket, say } = await world();
     await say(hello);
     for (let count = 0; count < 300; count += 1) bus.publish(signalSubject(SESSION.id), offer('v'));
-    await clock.advance(0);
+    await clock.pass(0);
     expect(socket.closedWith).toBe(4429);
     expect(socket.sent.length).toBe(256);
   });
@@ -174,16 +174,16 @@ describe('handshake', () => {
     await say({ type: 'renegotiate', pc_id: SESSION.id, reason: 'user' });
     expect(socket.sent).toEqual([]);
     accept(SESSION.id);
-    await clock.advance(0);
+    await clock.pass(0);
     expect(socket.sent.map((message) => message.type)).toEqual(['ready']);
     expect(socket.closedWith).toBeNull();
   });
 
   test('a token that is not judged within 15 s closes with 4500', async () => {
     const { clock, socket } = await world({ consume: () => new Promise(() => {}) });
-    await clock.advance(14_999);
+    await clock.pass(14_999);
     expect(socket.closedWith).toBeNull();
-    await clock.advance(1);
+    await clock.pass(1);
     expect(socket.closedWith).toBe(4500);
   });
 
@@ -210,12 +210,12 @@ test('a change that comes while the session is being read for ready is not lost'
   });
   const answer = async (session: ViewedSession) => {
     reads.shift()?.(session);
-    await clock.advance(0);
+    await clock.pass(0);
   };
   await answer(starting);
   await say(hello);
   bus.publish(changedSubject(SESSION.id), {});
-  await clock.advance(0);
+  await clock.pass(0);
   await answer(starting);
   await answer(SESSION);
   expect(socket.sent.map((message) => message.type)).toEqual(['ready', 'session']);
@@ -226,9 +226,9 @@ test('a peer that does not answer the close is cut', async () => {
   const { bus, clock, socket, say } = await world();
   await say(hello);
   bus.publish(linkSubject('host'), { connected: false });
-  await clock.advance(0);
-  await clock.advance(1_999);
+  await clock.pass(0);
+  await clock.pass(1_999);
   expect([socket.closedWith, socket.terminated]).toEqual([4500, false]);
-  await clock.advance(1);
+  await clock.pass(1);
   expect(socket.terminated).toBe(true);
 });

@@ -7,6 +7,7 @@
  * Closing it ends neither the session nor the picture; the agent is told, and keeps the peer connection.
  */
 import { isUtf8 } from 'node:buffer';
+import { SECOND_MS, type Timer } from '@footlight/platform';
 import { type ControlSignal, RELAY_QUEUE_BYTES, RELAY_QUEUE_MESSAGES } from '@footlight/protocol/agent';
 import {
   type BrowserMessage,
@@ -26,7 +27,6 @@ import {
 import type { RawData, WebSocket } from 'ws';
 import type { Fleet } from '../fleet/index.ts';
 import type { Subscription } from '../platform/bus.ts';
-import { SECOND_MS, type Timer } from '../platform/clock.ts';
 import type { Platform } from '../platform/platform.ts';
 import { MessageRate, RelayFilter } from './inbox.ts';
 import {
@@ -106,7 +106,7 @@ export class ViewerSocket {
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
     socket.on('pong', () => this.#heard());
     socket.on('ping', () => this.#heard());
-    socket.on('error', (error) => this.#platform.logger.debug({ event: 'signal.socket_error', err: error }));
+    socket.on('error', (error) => this.#platform.logger.debug({ err: error }, 'signal.socket_error'));
     socket.on('close', () => this.#released());
     this.#timers.push(clock.setInterval(() => this.#beat(), SIGNAL_PING_INTERVAL_MS));
     void this.#authorize(token).catch((error: unknown) => this.#broken(error));
@@ -353,7 +353,7 @@ export class ViewerSocket {
   }
 
   #broken(error: unknown): void {
-    this.#platform.logger.warn({ event: 'signal.failed', session_id: this.#session?.id, err: error });
+    this.#platform.logger.warn({ session_id: this.#session?.id, err: error }, 'signal.failed');
     this.#fail('internal', SIGNAL_CLOSE.relay_unavailable, 'something went wrong on the server');
   }
 

@@ -1,6 +1,6 @@
+import type { Random } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
 import type { Executor, Tx } from '../platform/database/index.ts';
-import type { Random } from '../platform/random.ts';
 import { type HomeOwner, localHomeRef, volumeRef } from './refs.ts';
 import { insertHome, isRefTaken, loadHome, touchHome } from './store.ts';
 

@@ -73,7 +73,7 @@ export function createTelemetry(
             });
           }
         }
-        if (events > 0) logger.info({ event: 'telemetry.retained', deleted_events: events });
+        if (events > 0) logger.info({ deleted_events: events }, 'telemetry.retained');
       },
     });
   }

@@ -133,7 +133,7 @@ describeDatabases('events of the reliable lane', (databases) => {
     for (let n = 0; n < 1_300; n += 1) {
       report('caps.negotiated', { n });
       if (n % 100 === 99) await confirmed();
-      if (n % 100 === 99) await world.clock.advance(1);
+      if (n % 100 === 99) await world.clock.pass(1);
     }
     report('diag.encoder_props');
     await confirmed();
@@ -152,7 +152,7 @@ describeDatabases('events of the reliable lane', (databases) => {
     const telemetry = createTelemetry(alone, keptBytes);
     const payload = { text: 'x'.repeat(4_000) };
     for (let seq = 1; seq <= 100; seq += 1) {
-      await world.clock.advance(1);
+      await world.clock.pass(1);
       const session_id = world.plane.platform.random.uuid();
       const event = {
         type: 'session_trace_event',

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import type { InjectOptions } from 'fastify';
 import { buildControlPlane, type ControlPlane, type Overrides } from '../app.ts';
 import { type Config, loadConfig } from '../platform/config.ts';
 import type { DatabaseTarget } from '../platform/database/index.ts';
-import { createLogger } from '../platform/logger.ts';
-import { ManualClock } from './manual-clock.ts';
 import { ROOMY_QUEUE } from './sign-in.ts';
 
 /** A seeded account with a token that never has to be logged in for. */

@@ -1,3 +1,4 @@
+export { ManualClock, TEST_EPOCH_MS } from '@footlight/platform/testing';
 export { loggedActivity } from './activity-log.ts';
 export { refused, UNKNOWN_ID } from './answers.ts';
 export {
@@ -11,7 +12,6 @@ export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large-fleet.ts';
-export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';
 export { addHost, addSession, type SessionFacts } from './sessions.ts';
 export {
   CHEAP_HASHES,

@@ -2,10 +2,9 @@
  * Fills the empty database of DATABASE_URL for the benches, and prints who is in it and what they may see, as JSON.
  * Words: users, apps, entitlements, signed-in users, password hash.
  */
-import { systemClock } from '../platform/clock.ts';
+import { createLogger, systemClock } from '@footlight/platform';
 import { loadConfig } from '../platform/config.ts';
 import { openDatabase } from '../platform/database/index.ts';
-import { createLogger } from '../platform/logger.ts';
 import { fillLargeCatalog } from './large-catalog.ts';
 
 const [users, apps, entitlements, signedIn, passwordHash = ''] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS, MINUTE_MS } from '@footlight/platform';
 import { type Insertable, type InsertObject, sql } from 'kysely';
-import { DAY_MS, MINUTE_MS } from '../platform/clock.ts';
 import { type Database, flag, type Schema, type Tx } from '../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../platform/database/tables/catalog.ts';
 

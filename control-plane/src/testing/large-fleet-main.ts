@@ -2,12 +2,10 @@
  * Fills the empty database of DATABASE_URL with hosts that have enrolled, each with sessions that run, and prints them
  * as JSON. The secret of a host is its name, three times. Words: hosts, sessions of each.
  */
-import { systemClock } from '../platform/clock.ts';
+import { createLogger, systemClock, systemRandom } from '@footlight/platform';
 import { loadConfig } from '../platform/config.ts';
 import { openDatabase } from '../platform/database/index.ts';
 import { sha256Hex } from '../platform/digest.ts';
-import { createLogger } from '../platform/logger.ts';
-import { systemRandom } from '../platform/random.ts';
 import { fillLargeCatalog } from './large-catalog.ts';
 
 const ROWS = 100;

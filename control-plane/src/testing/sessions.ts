@@ -1,5 +1,5 @@
+import { DAY_MS } from '@footlight/platform';
 import type { SessionStateName } from '@footlight/protocol';
-import { DAY_MS } from '../platform/clock.ts';
 import type { Executor } from '../platform/database/index.ts';
 import type { TestApp } from './app.ts';
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
+import { type Environment, lookUpVariable } from '@footlight/platform';
 import {
   FIXED_TOKEN_PATTERN,
   KNOBS,
@@ -74,8 +75,6 @@ export interface AgentConfig {
   warnings: string[];
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
 /**
  * The agent's configuration out of the environment.
  *
@@ -126,16 +125,9 @@ export function readConfig(env: Environment): AgentConfig {
 type Read = (name: string) => string | null;
 
 function readVariable(env: Environment, name: string): string | null {
-  const value = env[name];
-  const file = env[`${name}_FILE`];
-  if (!file) return value ? value : null;
-  if (value) throw new ConfigError(name, `either ${name} or ${name}_FILE, not both`);
-  try {
-    const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    return text === '' ? null : text;
-  } catch {
-    throw new ConfigError(`${name}_FILE`, 'the path of a file that can be read');
-  }
+  const given = lookUpVariable(env, name);
+  if ('problem' in given) throw new ConfigError(given.problem.variable, given.problem.expected);
+  return given.text;
 }
 
 /** Each of them is sent the same credential, so they are replicas of one control plane. */

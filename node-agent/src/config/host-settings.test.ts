@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { silentLogger } from '@footlight/platform';
 import { KNOBS, type KnobValue } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { silentLogger } from '../platform/logger.ts';
 import { HostSettings } from './host-settings.ts';
 
 describe('settings of the host', () => {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import { KNOBS, type Knob, type KnobValue } from '@footlight/protocol/agent';
 import { writeDurably } from '../link/identity.ts';
-import type { Logger } from '../platform/logger.ts';
-import { errorText } from '../platform/text.ts';
 import { knobBaseline, overlayKnobs, rateModeInForce } from './knobs.ts';
 
 type Overrides = Readonly<Record<string, unknown>>;

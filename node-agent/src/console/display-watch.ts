@@ -1,5 +1,5 @@
+import type { Clock, Timer } from '@footlight/platform';
 import type { ConsoleCapabilities } from '@footlight/protocol/agent';
-import type { Clock, Timer } from '../platform/clock.ts';
 import type { Displays } from './displays.ts';
 
 const LOOK_MS = 2_000;

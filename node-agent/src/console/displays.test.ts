@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ManualClock } from '@footlight/platform/testing';
 import { type ConsoleCapabilities, consoleCapabilitiesSchema } from '@footlight/protocol/agent';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { DisplayWatch } from './display-watch.ts';
 import { linuxDisplays } from './displays.ts';
 import { readEdid } from './edid.ts';

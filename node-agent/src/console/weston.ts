@@ -1,10 +1,10 @@
 import { closeSync, constants, openSync, readdirSync, rmSync } from 'node:fs';
 import { chown, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Clock, delay } from '@footlight/platform';
 import type { DisplayRecord } from '../display/display-number.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { type Display, startXServer } from '../display/xvfb.ts';
-import { type Clock, delay } from '../platform/clock.ts';
 import { isAllowed } from '../readiness/facts.ts';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, baseEnvironment } from '../runtime/launch-line.ts';

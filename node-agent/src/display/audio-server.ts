@@ -1,6 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { delay } from '../platform/clock.ts';
+import { delay } from '@footlight/platform';
 import { type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';

@@ -1,5 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
+import type { Clock, Random } from '@footlight/platform';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 
 /** What every helper process of a session's display and sound is started with. */

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 import { SilenceWatch } from '../platform/silence-watch.ts';
 import { setupRequest } from './cookie.ts';
 

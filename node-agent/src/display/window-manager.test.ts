@@ -1,6 +1,6 @@
+import { systemRandom } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../platform/manual-clock.ts';
-import { systemRandom } from '../platform/random.ts';
 import type { Child, ChildExit, startChild } from '../runtime/child.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
 import { startWindowManager } from './window-manager.ts';

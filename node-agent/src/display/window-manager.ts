@@ -1,4 +1,4 @@
-import { delay } from '../platform/clock.ts';
+import { delay } from '@footlight/platform';
 import { type Child, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';

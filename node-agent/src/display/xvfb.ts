@@ -1,7 +1,6 @@
 import { chown } from 'node:fs/promises';
-import { type Clock, delay, within } from '../platform/clock.ts';
-import type { Random } from '../platform/random.ts';
-import { errorText } from '../platform/text.ts';
+import type { Random } from '@footlight/platform';
+import { type Clock, delay, errorText, within } from '@footlight/platform';
 import { type Child, type ChildExit, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
 import { LogRing } from '../runtime/log-ring.ts';

@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { errorText } from '@footlight/platform';
 import koffi from 'koffi';
 import { EVENT_BYTES } from './uinput-layout.ts';
 
@@ -82,6 +83,6 @@ export function openDeviceFiles(
     while (files.length < count) files.push(open());
     return { files, problem: null };
   } catch (error) {
-    return { files, problem: error instanceof Error ? error.message : String(error) };
+    return { files, problem: errorText(error) };
   }
 }

@@ -1,3 +1,4 @@
+import { errorText } from '@footlight/platform';
 import type { DeviceFile } from './device-file.ts';
 import type { RumbleOrder } from './force-feedback.ts';
 import { type PadSnapshot, VirtualPad } from './virtual-pad.ts';
@@ -67,7 +68,7 @@ export class Gamepads {
     try {
       slot.pad.disconnect();
     } catch (error) {
-      this.#options.onProblem(reasonOf(error));
+      this.#options.onProblem(errorText(error));
     }
   }
 
@@ -128,7 +129,7 @@ export class Gamepads {
     try {
       action();
     } catch (error) {
-      this.#options.onProblem(reasonOf(error));
+      this.#options.onProblem(errorText(error));
       this.off(index);
     }
   }
@@ -137,8 +138,4 @@ export class Gamepads {
     if (this.#poll) clearInterval(this.#poll);
     this.#poll = null;
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { errorText } from '@footlight/platform';
 import { MAX_CONTACTS } from '@footlight/protocol/input';
 import type { DeviceFile } from './device-file.ts';
 import { ABS, EV, encodeEvents, type InputEvent, KEY, PROPERTY } from './uinput-layout.ts';
@@ -92,7 +93,7 @@ export class TouchScreen {
     try {
       this.#file.write(encodeEvents(events));
     } catch (error) {
-      this.#onProblem(error instanceof Error ? error.message : String(error));
+      this.#onProblem(errorText(error));
     }
   }
 

@@ -1,11 +1,15 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type AgentConfig, type Environment, homeRootOf, readConfig } from '../config/environment.ts';
+import {
+  type Environment,
+  mergeEnvironment,
+  readStoredEnvironment,
+  renderEnvironment,
+  startService,
+  writeWhole,
+} from '@footlight/platform';
+import { type AgentConfig, homeRootOf, readConfig } from '../config/environment.ts';
 import { knobBaseline } from '../config/knobs.ts';
 import { PRODUCT_ROOT } from '../install-location.ts';
-import { askProgram } from '../runtime/ask-program.ts';
-import { mergeEnvironment, parseEnvironment, renderEnvironment } from './env-file.ts';
 import { AGENT_SERVICE, agentUnit } from './unit.ts';
 
 export interface InstallPlaces {
@@ -21,13 +25,11 @@ export const INSTALL_PLACES: InstallPlaces = {
   command: '/usr/local/bin/footlight-agent',
 };
 
+/** The agent knows its variables by their prefix alone. */
+const isOwn = (name: string): boolean => name.startsWith('SERVICE_') && !name.endsWith('_FILE');
+
 /** Places that the unit hides from the agent (ProtectHome=). */
 const PEOPLES_HOMES = /^\/(home|root|run\/user)(\/|$)/;
-
-/** Whether systemd is process 1 of this machine. Source: sd_booted(3). */
-export function isSystemdRunning(): boolean {
-  return existsSync('/run/systemd/system');
-}
 
 /**
  * Makes this agent a service: writes its environment, its unit and the command `footlight-agent`, and starts it.
@@ -45,7 +47,7 @@ export async function install(
     print('Installing a service needs root: run this with sudo.');
     return 1;
   }
-  const variables = mergeEnvironment(await storedEnvironment(places), env);
+  const variables = mergeEnvironment(await readStoredEnvironment(places.environmentFile), env, isOwn);
   const config = readConfig(variables);
   const text = renderEnvironment(variables);
   const program = join(PRODUCT_ROOT, 'node-agent', 'dist', 'main.js');
@@ -61,17 +63,7 @@ export async function install(
   await writeWhole(places.unitFile, unit, 0o644);
   await writeWhole(places.command, commandText(program, places), 0o755);
   print(`Written: ${places.unitFile}, ${places.environmentFile}, ${places.command}`);
-  if (!isSystemdRunning()) {
-    print('Process 1 of this machine is not systemd, so nothing starts the service here.');
-    return 0;
-  }
-  return startService(print);
-}
-
-/** The environment that an earlier installation stored; empty before the first. */
-async function storedEnvironment(places: InstallPlaces): Promise<Record<string, string>> {
-  if (!existsSync(places.environmentFile)) return {};
-  return parseEnvironment(await readFile(places.environmentFile, 'utf8'));
+  return startService(AGENT_SERVICE, print);
 }
 
 /** What the agent needs of places that the unit would hide: itself, when it runs from a checkout, and app files. */
@@ -93,25 +85,4 @@ function commandText(program: string, { environmentFile }: InstallPlaces): strin
 [ -r ${word(environmentFile)} ] || { echo "Run this as root: sudo footlight-agent $*" >&2; exit 1; }
 exec ${word(process.execPath)} ${word(`--env-file=${environmentFile}`)} ${word(program)} "$@"
 `;
-}
-
-async function startService(print: (line: string) => void): Promise<number> {
-  for (const words of [['daemon-reload'], ['enable', AGENT_SERVICE], ['restart', AGENT_SERVICE]]) {
-    const answer = await askProgram('systemctl', words);
-    if (answer.kind === 'ok') continue;
-    print(`systemctl ${words.join(' ')}: ${answer.why}`);
-    print(`  → journalctl -u ${AGENT_SERVICE} -n 30`);
-    return 1;
-  }
-  print(`${AGENT_SERVICE} is running, and starts with this machine.`);
-  return 0;
-}
-
-/** A file appears whole or not at all: a unit that is cut short would keep the machine from starting the agent. */
-async function writeWhole(file: string, text: string, mode: number): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
-  const partial = `${file}.partial`;
-  await writeFile(partial, text, { mode });
-  await chmod(partial, mode);
-  await rename(partial, file);
 }

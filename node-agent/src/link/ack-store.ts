@@ -1,5 +1,5 @@
+import type { Clock } from '@footlight/platform';
 import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
-import type { Clock } from '../platform/clock.ts';
 
 /** What a command came to: accepted, or refused with a code. */
 export type Verdict = { ok: true } | { ok: false; code: string; error: string };

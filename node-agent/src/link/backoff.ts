@@ -1,7 +1,6 @@
+import { BACKOFF_MIN_MS, backoffMs } from '@footlight/protocol';
 import {
   AGENT_CLOSE,
-  BACKOFF_MAX_MS,
-  BACKOFF_MIN_MS,
   BACKOFF_RESET_MS,
   RESTART_REDIAL_MAX_MS,
   RETRY_AFTER_MAX_MS,
@@ -18,12 +17,6 @@ export interface Redial {
   delayMs: number;
   /** Failures in a row that the next delay doubles from (count). */
   attempt: number;
-}
-
-/** 0.5 s doubling to 4 s, spread over its upper half so that a fleet does not come back in one instant. */
-export function backoffMs(attempt: number, random: number): number {
-  const full = Math.min(BACKOFF_MIN_MS * 2 ** Math.min(attempt, 10), BACKOFF_MAX_MS);
-  return full * (0.5 + 0.5 * random);
 }
 
 /**

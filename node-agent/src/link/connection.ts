@@ -1,3 +1,5 @@
+import type { Clock, Logger, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import {
   AGENT_CLOSE,
   type AgentMessage,
@@ -14,9 +16,6 @@ import {
   type Registered,
 } from '@footlight/protocol/agent';
 import type WebSocket from 'ws';
-import type { Clock, Timer } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import { errorText } from '../platform/text.ts';
 import { type LinkEnd, retryAfterMs } from './backoff.ts';
 import { type DialOptions, dial } from './dial.ts';
 import { WindowCounter } from './window-counter.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../platform/random.ts';
+import type { Random } from '@footlight/platform';
 
 /**
  * The order in which replicas of the control plane are dialed: at random, so that a fleet spreads over them, and the

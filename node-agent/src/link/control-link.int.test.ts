@@ -4,12 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import { type Clock, silentLogger, systemClock, systemRandom } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import type { Capacity, HeldSession } from '@footlight/protocol/agent';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../platform/clock.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
-import { systemRandom } from '../platform/random.ts';
 import { ControlStandIn, type StandInOptions } from '../testing/control-stand-in.ts';
 import { ControlLink, type LinkHandler, type LinkOptions, NotEnrolledError } from './control-link.ts';
 import { IdentityStore } from './identity.ts';

@@ -1,3 +1,5 @@
+import type { Clock, Logger, Random, Timer } from '@footlight/platform';
+import { errorText, TokenBucket } from '@footlight/platform';
 import {
   AGENT_CLOSE,
   AGENT_PROTOCOL,
@@ -17,11 +19,6 @@ import {
   type SessionMetrics,
   type SessionTraceEvent,
 } from '@footlight/protocol/agent';
-import type { Clock, Timer } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Random } from '../platform/random.ts';
-import { errorText } from '../platform/text.ts';
-import { TokenBucket } from '../platform/token-bucket.ts';
 import { AckStore, type Verdict } from './ack-store.ts';
 import { decideCredential, decideRedial, type LinkEnd } from './backoff.ts';
 import { type ClockPair, ClockPairs } from './clock-pairs.ts';
@@ -395,14 +392,15 @@ export class ControlLink {
   }
 
   #newPace(): TokenBucket {
-    return new TokenBucket(() => this.#deps.clock.monotonicMs(), PACE_PER_SECOND, PACE_BURST);
+    return new TokenBucket(PACE_PER_SECOND, PACE_BURST, this.#deps.clock.monotonicMs());
   }
 
   /** Sends what waits, as far as the pace and the socket let it. */
   #pump(): void {
     const connection = this.#connection;
     if (!connection?.ready || this.#paceTimer) return;
-    while (!this.#pace.isEmpty && !connection.isClogged) {
+    const { clock } = this.#deps;
+    while (!this.#pace.isEmpty(clock.monotonicMs()) && !connection.isClogged) {
       const report = this.#outbox.next(this.#sentSeq);
       const message = report ? null : this.#lossy.next();
       if (report) {
@@ -410,9 +408,9 @@ export class ControlLink {
         connection.sendFrame(report.frame);
       } else if (message) connection.send(message);
       else return;
-      this.#pace.overdraw();
+      this.#pace.overdraw(clock.monotonicMs());
     }
-    this.#paceTimer = this.#deps.clock.setTimeout(() => {
+    this.#paceTimer = clock.setTimeout(() => {
       this.#paceTimer = null;
       this.#pump();
     }, PACE_LOOK_MS);
@@ -421,7 +419,7 @@ export class ControlLink {
   /** Sends what cannot wait. */
   #post(message: AgentMessage): void {
     if (!this.#connection?.ready) return;
-    this.#pace.overdraw();
+    this.#pace.overdraw(this.#deps.clock.monotonicMs());
     this.#connection.send(message);
   }
 }

@@ -1,8 +1,8 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Random } from '@footlight/platform';
 import { ENROLL_ID_PATTERN } from '@footlight/protocol/agent';
 import { z } from 'zod';
-import type { Random } from '../platform/random.ts';
 
 const identitySchema = z.object({
   node_name: z.string(),

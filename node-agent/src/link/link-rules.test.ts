@@ -1,9 +1,10 @@
 import { rootCertificates } from 'node:tls';
+import { ManualClock } from '@footlight/platform/testing';
+import { backoffMs } from '@footlight/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { AckStore } from './ack-store.ts';
-import { backoffMs, decideCredential, decideRedial, retryAfterMs } from './backoff.ts';
+import { decideCredential, decideRedial, retryAfterMs } from './backoff.ts';
 import { ClockPairs } from './clock-pairs.ts';
 import { isPlainRemote, trustedCertificates } from './dial.ts';
 import { WindowCounter } from './window-counter.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from '@footlight/platform';
 
 /** Counts events within a sliding window; bounded by its own limit. */
 export class WindowCounter {

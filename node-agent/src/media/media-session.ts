@@ -1,3 +1,4 @@
+import { errorText } from '@footlight/platform';
 import type { AgentSignal } from '@footlight/protocol/agent';
 import { XConnection } from '../display/x-connection.ts';
 import { XInput } from '../display/x-input.ts';
@@ -226,7 +227,7 @@ export class MediaSession {
         onPresented: (watch) => this.#options.send({ type: 'app_presented', watch }),
       });
     } catch (error) {
-      throw new MediaFailure('display_failed', text(error));
+      throw new MediaFailure('display_failed', errorText(error));
     }
   }
 
@@ -236,7 +237,7 @@ export class MediaSession {
     try {
       this.#video = this.#buildVideo();
     } catch (error) {
-      throw new MediaFailure('encoder_unavailable', text(error));
+      throw new MediaFailure('encoder_unavailable', errorText(error));
     }
     const server = prepare.pulse_server;
     if (server === null) return;
@@ -257,7 +258,7 @@ export class MediaSession {
     try {
       await this.#video?.start();
     } catch (error) {
-      this.#fail('capture_failed', text(error));
+      this.#fail('capture_failed', errorText(error));
       return;
     }
     if (this.#stopped) return;
@@ -265,7 +266,7 @@ export class MediaSession {
     this.#timers.push(setInterval(() => this.#reportMetrics(), METRICS_MS));
     this.#timers.push(setInterval(() => this.#look(), WATCH_MS));
     // Sound may fail without ending the session; the picture does not wait for it.
-    this.#audio?.start().catch((error: unknown) => this.#degradeAudio(text(error)));
+    this.#audio?.start().catch((error: unknown) => this.#degradeAudio(errorText(error)));
   }
 
   handle(message: Exclude<ParentMessage, { type: 'prepare' | 'start' | 'stop' }>): void {
@@ -337,7 +338,7 @@ export class MediaSession {
     try {
       this.#peers.attach(message);
     } catch (error) {
-      this.#log('error', 'media.attach_failed', { error: text(error) });
+      this.#log('error', 'media.attach_failed', { error: errorText(error) });
       const msg = {
         type: 'error',
         code: 'internal',
@@ -375,7 +376,7 @@ export class MediaSession {
     } catch (error) {
       // A screen that did not go back has yet another size.
       this.#tellSizes();
-      this.#options.send({ type: 'display_done', request, error: text(error).slice(0, 256) });
+      this.#options.send({ type: 'display_done', request, error: errorText(error).slice(0, 256) });
       return;
     }
     this.#tellSizes();
@@ -414,13 +415,13 @@ export class MediaSession {
   }
 
   #logNotFitted(error: unknown): void {
-    this.#log('warn', 'media.window_not_fitted', { error: text(error) });
+    this.#log('warn', 'media.window_not_fitted', { error: errorText(error) });
   }
 
   #watchApp(watch: number, onlyNew: boolean): void {
     this.#desk?.watchApp(watch, onlyNew).then(
       () => this.#options.send({ type: 'watching', watch }),
-      (error: unknown) => this.#fail('display_failed', text(error)),
+      (error: unknown) => this.#fail('display_failed', errorText(error)),
     );
   }
 
@@ -428,7 +429,7 @@ export class MediaSession {
     try {
       this.#peers.onSignal(conn, msg);
     } catch (error) {
-      this.#log('error', 'media.signal_failed', { error: text(error), type: msg.type });
+      this.#log('error', 'media.signal_failed', { error: errorText(error), type: msg.type });
     }
   }
 
@@ -469,7 +470,7 @@ export class MediaSession {
       return new TouchScreen(touchFile, { sessionId: prepare.session_id, size, onProblem });
     } catch (error) {
       touchFile.close();
-      onProblem(text(error));
+      onProblem(errorText(error));
       return null;
     }
   }
@@ -481,7 +482,7 @@ export class MediaSession {
         onError: (source, message) => this.#degradeAudio(`${source}: ${message}`),
       });
     } catch (error) {
-      this.#degradeAudio(text(error));
+      this.#degradeAudio(errorText(error));
       return null;
     }
   }
@@ -626,8 +627,4 @@ export class MediaSession {
   #log(level: 'warn' | 'error', event: string, fields: Record<string, unknown>): void {
     this.#options.send({ type: 'log', level, event, fields });
   }
-}
-
-function text(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

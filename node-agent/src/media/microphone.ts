@@ -1,4 +1,5 @@
 import { Pipeline } from '@footlight/gst';
+import { errorText } from '@footlight/platform';
 import { VOICE_SINK_NAME } from '../display/audio-server.ts';
 import { firstError } from './encode/video-pipeline.ts';
 import { RateWindow } from './input-guard.ts';
@@ -66,9 +67,7 @@ export class Microphone {
         if (pcId === this.#from) this.#pipeline = pipeline;
         else await pipeline.dispose();
       })
-      .catch((error: unknown) =>
-        this.#options.onProblem(error instanceof Error ? error.message : String(error)),
-      );
+      .catch((error: unknown) => this.#options.onProblem(errorText(error)));
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from '@footlight/platform';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import { type IceServer, NEGOTIATION_STEP_TIMEOUT_MS } from '@footlight/protocol/signal';
@@ -178,7 +179,7 @@ export class Peer {
     try {
       this.#connection.setRemoteDescription(undressAnswer(reading.sdp, this.#dataMid), 'answer');
     } catch (error) {
-      this.#refuse('rejected', error instanceof Error ? error.message : String(error));
+      this.#refuse('rejected', errorText(error));
       return;
     }
     this.#state = 'answered';

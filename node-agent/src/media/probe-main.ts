@@ -1,4 +1,5 @@
 import { hasElement, hasPlugin, initialise, Pipeline, version } from '@footlight/gst';
+import { errorText } from '@footlight/platform';
 import {
   type ChosenElement,
   chooseElement,
@@ -75,7 +76,7 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
   try {
     return { ...seen, ...configureEncoder(pipeline, chosen, target) };
   } catch (error) {
-    return { ...seen, problem: error instanceof Error ? error.message : String(error) };
+    return { ...seen, problem: errorText(error) };
   } finally {
     await pipeline.dispose();
   }
@@ -165,7 +166,7 @@ async function untilPrepared(pipeline: Pipeline, frames: number): Promise<number
 process.once('message', (raw) => {
   const request = probeRequest.parse(raw);
   probe(request)
-    .catch((error: unknown) => ({ ok: false, why: error instanceof Error ? error.message : String(error) }))
+    .catch((error: unknown) => ({ ok: false, why: errorText(error) }))
     .then((answer) => process.send?.(answer, () => process.exit(0)));
 });
 // Nobody is left to read the answer.

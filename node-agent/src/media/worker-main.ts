@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { dieWithParent, exitNow, initialise } from '@footlight/gst';
+import { errorText } from '@footlight/platform';
 import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
 import { openDeviceFiles } from '../input/device-file.ts';
@@ -43,7 +44,7 @@ function send(message: WorkerMessage): void {
 
 function fail(error: unknown): void {
   const failure_code = error instanceof MediaFailure ? error.code : 'internal';
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   send({ type: 'failure', failure_code, error: message });
 }
 

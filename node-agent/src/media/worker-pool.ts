@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { systemClock } from '../platform/clock.ts';
+import { systemClock } from '@footlight/platform';
 import { SilenceWatch } from '../platform/silence-watch.ts';
 import { HeldNamespace } from '../runtime/held-namespace.ts';
 import { forkEntry } from './child-entry.ts';

@@ -1,5 +1,5 @@
+import type { Clock } from '@footlight/platform';
 import { expect, test, vi } from 'vitest';
-import type { Clock } from './clock.ts';
 import { SilenceWatch } from './silence-watch.ts';
 
 /** A clock whose one interval fires when the test says so, as the timers of a stopped process do not. */

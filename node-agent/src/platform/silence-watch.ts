@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 
 const LOOK_MS = 250;
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { errorText } from '@footlight/platform';
 import type { Gpu } from '@footlight/protocol/agent';
-import { errorText } from '../platform/text.ts';
 import { type NvidiaGpu, queryNvidia } from './nvidia.ts';
 import { queryVainfo, type VaInfo } from './vainfo.ts';
 

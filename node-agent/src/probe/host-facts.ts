@@ -1,6 +1,6 @@
+import type { Clock } from '@footlight/platform';
 import type { StorageReport } from '@footlight/protocol/agent';
 import si from 'systeminformation';
-import type { Clock } from '../platform/clock.ts';
 
 const KEPT_MS = 60_000;
 const MIB = 1024 * 1024;

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { freemem, loadavg, userInfo } from 'node:os';
+import type { Clock, Logger } from '@footlight/platform';
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/protocol/agent';
 import type { AgentConfig } from '../config/environment.ts';
@@ -8,8 +9,6 @@ import type { HostSettings } from '../config/host-settings.ts';
 import { UINPUT_PATH } from '../input/device-file.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
 import { type AppNetworkFact, type ConsoleFacts, readinessChecks } from '../readiness/checks.ts';
 import {
   areLimitsEnforceable,

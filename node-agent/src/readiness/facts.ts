@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram';
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
+import { errorText } from '@footlight/platform';
 import ipaddr from 'ipaddr.js';
-import { errorText } from '../platform/text.ts';
 import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
 
 /** Programs that a session is made of, with the Debian package of each. */

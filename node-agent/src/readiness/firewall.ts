@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errorText } from '../platform/text.ts';
+import { errorText } from '@footlight/platform';
 import { askProgram } from '../runtime/ask-program.ts';
 import { readIptablesSave } from './iptables.ts';
 import { type NftInput, readNftRuleset } from './nftables.ts';

@@ -1,5 +1,5 @@
+import { errorText } from '@footlight/platform';
 import { execa } from 'execa';
-import { errorText } from '../platform/text.ts';
 
 const WHY_BYTES = 400;
 

@@ -1,5 +1,5 @@
+import { plainText } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
-import { plainText } from '../platform/text.ts';
 
 export const LOG_RING_BYTES = 1024 * 1024;
 const TAIL_LINES = 100;

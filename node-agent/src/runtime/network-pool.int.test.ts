@@ -1,6 +1,6 @@
+import { systemClock } from '@footlight/platform';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { systemClock } from '../platform/clock.ts';
 import { networkHolders, networkOf } from '../testing/traces.ts';
 import { type AppNetwork, openOutwardNetwork, pastaProblem } from './app-network.ts';
 import { NetworkPool } from './network-pool.ts';

@@ -1,5 +1,5 @@
+import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../platform/manual-clock.ts';
 import type { AppNetwork } from './app-network.ts';
 import type { ChildExit } from './child.ts';
 import { NetworkPool, REFILL_AFTER_MS } from './network-pool.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 import { type AppNetwork, openOutwardNetwork } from './app-network.ts';
 
 /** The next network is made this long after one was taken: by then its app usually draws. */

@@ -1,5 +1,5 @@
+import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import { ManualClock } from '../platform/manual-clock.ts';
 import type { AppExit, RunningApp } from '../runtime/runtime.ts';
 import { type SwapStage, swapApps } from './app-swap.ts';
 

@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../platform/clock.ts';
-import { errorText } from '../platform/text.ts';
+import type { Clock, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import type { RunningApp } from '../runtime/runtime.ts';
 import { endedEarly } from './transitions.ts';
 

@@ -1,7 +1,7 @@
+import { ManualClock } from '@footlight/platform/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import x11 from 'x11';
 import { TestHost, type TestSession } from '../media/testing/test-host.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { DisplayChanges } from './display-changes.ts';
 
 const FULL = { width: 640, height: 480 };

@@ -1,7 +1,7 @@
+import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
 import type { ParentMessage, WorkerMessage } from '../media/worker-messages.ts';
 import type { MediaWorker } from '../media/worker-pool.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { DisplayChanges } from './display-changes.ts';
 
 const LATE = 'the display did not change in time';

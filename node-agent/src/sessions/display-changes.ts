@@ -1,6 +1,6 @@
+import { type Clock, within } from '@footlight/platform';
 import type { DisplayUpdate } from '../media/worker-messages.ts';
 import type { MediaWorker } from '../media/worker-pool.ts';
-import { type Clock, within } from '../platform/clock.ts';
 
 /** A change of size must be done within this: the control plane waits for 5 s. */
 const LIMIT_MS = 4_500;

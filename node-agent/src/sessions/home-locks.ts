@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 
 interface Waiter {
   grant(release: () => void): void;

@@ -1,6 +1,6 @@
 import { chmod, chown, lstat, mkdir, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
-import { type Clock, within } from '../platform/clock.ts';
+import { type Clock, within } from '@footlight/platform';
 import { startChild } from '../runtime/child.ts';
 import { baseEnvironment } from '../runtime/launch-line.ts';
 import type { SessionUser } from '../runtime/runtime.ts';

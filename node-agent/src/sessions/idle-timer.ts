@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 
 /**
  * Ends a session that nobody watches: fires after idleMs without a viewer, counted from running or from the last

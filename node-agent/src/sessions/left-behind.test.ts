@@ -1,5 +1,5 @@
+import { ManualClock } from '@footlight/platform/testing';
 import { expect, test } from 'vitest';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { LeftBehind, WINDOWLESS_MS } from './left-behind.ts';
 
 function world() {

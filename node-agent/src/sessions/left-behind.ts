@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '@footlight/platform';
 
 /** A launcher may take this long between its last window and the first one of the program that it starts. */
 export const WINDOWLESS_MS = 30_000;

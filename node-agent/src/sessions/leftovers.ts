@@ -1,9 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock, Logger } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import { removeDisplayFiles } from '../display/display-number.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import { errorText } from '../platform/text.ts';
 import { removeBelongings } from '../runtime/belongings.ts';
 import { removeSessionCgroups } from '../runtime/cgroups.ts';
 import { closeHome } from './home.ts';

@@ -1,8 +1,7 @@
 import { readdir, readlink } from 'node:fs/promises';
+import type { Logger } from '@footlight/platform';
+import { type Clock, errorText, type Timer, within } from '@footlight/platform';
 import { DISPLAY_NUMBERS, SOCKET_DIR } from '../display/display-number.ts';
-import { type Clock, type Timer, within } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import { errorText } from '../platform/text.ts';
 import { isHeldHere, listNamedSockets, type NamedSocket } from '../platform/unix-names.ts';
 import { listProcesses, readProcess, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 

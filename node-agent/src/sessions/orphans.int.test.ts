@@ -1,14 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Displays } from '../console/displays.ts';
 import { HostConsole } from '../console/host-console.ts';
 import type { ReliableMessage } from '../link/outbox.ts';
-import { systemClock } from '../platform/clock.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
-import { systemRandom } from '../platform/random.ts';
 import { assignment } from '../testing/assignments.ts';
 import { HomeLocks } from './home-locks.ts';
 import { Quarantine } from './quarantine.ts';

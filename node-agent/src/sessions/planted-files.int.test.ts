@@ -14,8 +14,8 @@ import {
 import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { delay, systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { delay, systemClock } from '../platform/clock.ts';
 import { exitOf, startAgentProcess } from '../testing/agent-process.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';

@@ -1,6 +1,6 @@
+import { silentLogger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '../platform/logger.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { HomeLocks } from './home-locks.ts';
 import { Quarantine, type Tenant } from './quarantine.ts';
 import { takeTenancy } from './tenancy.ts';

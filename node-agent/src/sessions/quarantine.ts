@@ -1,6 +1,5 @@
-import { type Clock, delay, type Timer } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import { errorText } from '../platform/text.ts';
+import type { Logger } from '@footlight/platform';
+import { type Clock, delay, errorText, type Timer } from '@footlight/platform';
 import { sendSignal } from '../runtime/child.ts';
 import { sessionProcesses } from '../runtime/proc-table.ts';
 

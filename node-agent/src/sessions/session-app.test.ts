@@ -1,8 +1,8 @@
+import { silentLogger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { expect, test } from 'vitest';
 import type { MediaWorker } from '../media/worker-pool.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
 import type { AppExit, RunningApp, SessionDirs } from '../runtime/runtime.ts';
 import { WINDOWLESS_MS } from './left-behind.ts';
 import { type AppWorld, SessionApp } from './session-app.ts';

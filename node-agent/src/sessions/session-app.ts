@@ -1,10 +1,9 @@
 import { join } from 'node:path';
+import type { Clock, Logger, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
 import type { AppSpec, SessionSwapApp } from '@footlight/protocol/agent';
 import type { Verdict } from '../link/ack-store.ts';
 import type { MediaWorker } from '../media/worker-pool.ts';
-import type { Clock, Timer } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import { errorText } from '../platform/text.ts';
 import type { AppNetwork } from '../runtime/app-network.ts';
 import type { RunningApp, Runtime, SessionDirs } from '../runtime/runtime.ts';
 import { swapApps } from './app-swap.ts';

@@ -1,3 +1,5 @@
+import type { Logger, Random } from '@footlight/platform';
+import { type Clock, delay, errorText, plainText, within } from '@footlight/platform';
 import { type AppLaunchState, cutUtf8 } from '@footlight/protocol';
 import type {
   ControlSignaling,
@@ -15,10 +17,6 @@ import { GRANT_AGAIN_MS, grantDevice } from '../input/device-access.ts';
 import type { Verdict } from '../link/ack-store.ts';
 import type { EncoderChoice } from '../media/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../media/worker-pool.ts';
-import { type Clock, delay, within } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Random } from '../platform/random.ts';
-import { errorText, plainText } from '../platform/text.ts';
 import { removeBelongings } from '../runtime/belongings.ts';
 import { removeSessionCgroups } from '../runtime/cgroups.ts';
 import type { HeldNamespace } from '../runtime/held-namespace.ts';

@@ -1,9 +1,9 @@
+import { errorText } from '@footlight/platform';
 import type { AudioServer } from '../display/audio-server.ts';
 import { startAudioServer } from '../display/audio-server.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
 import { startWindowManager, type WindowManager } from '../display/window-manager.ts';
 import { type Display, makeCookie, type StartDisplay } from '../display/xvfb.ts';
-import { errorText } from '../platform/text.ts';
 
 export interface StageOptions extends HelperOptions {
   startDisplay: StartDisplay;

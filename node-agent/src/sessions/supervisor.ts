@@ -1,3 +1,5 @@
+import type { Logger } from '@footlight/platform';
+import { type Clock, type Timer, within } from '@footlight/platform';
 import {
   type ControlCommand,
   type ControlSignaling,
@@ -11,8 +13,6 @@ import {
 import type { ConsoleClaim, HostConsole } from '../console/host-console.ts';
 import { startXvfb } from '../display/xvfb.ts';
 import type { Verdict } from '../link/ack-store.ts';
-import { type Clock, type Timer, within } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
 import { lastOwner } from './home.ts';
 import { NameHolders } from './name-holders.ts';
 import { decideApp, decideAssign, type HostFacts } from './policy.ts';

@@ -1,5 +1,5 @@
+import type { Clock } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
-import type { Clock } from '../platform/clock.ts';
 import type { SessionUser } from '../runtime/runtime.ts';
 import { closeHome, HomeError, homeBytes, lastOwner, openHome } from './home.ts';
 import type { HomeLocks } from './home-locks.ts';

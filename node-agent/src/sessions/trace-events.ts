@@ -1,7 +1,7 @@
+import type { Clock } from '@footlight/platform';
 import { cutUtf8, type JsonObject } from '@footlight/protocol';
 import { maxEventPayloadBytes, type SessionTraceEvent } from '@footlight/protocol/agent';
 import { isReliableEvent } from '@footlight/protocol/telemetry';
-import type { Clock } from '../platform/clock.ts';
 import type { SessionLink } from './session-link.ts';
 
 /** Sends a session's trace events on the lane that their type belongs to, within the payload's bound. */

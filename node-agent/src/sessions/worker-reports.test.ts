@@ -1,7 +1,7 @@
+import { silentLogger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
 import type { SessionMetrics } from '@footlight/protocol/agent';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { silentLogger } from '../platform/logger.ts';
-import { ManualClock } from '../platform/manual-clock.ts';
 import { TraceEvents } from './trace-events.ts';
 import { WorkerReports } from './worker-reports.ts';
 

@@ -1,3 +1,5 @@
+import type { Clock, Logger } from '@footlight/platform';
+import { TokenBucket } from '@footlight/platform';
 import {
   agentSignal,
   type SessionMetrics,
@@ -6,9 +8,6 @@ import {
 } from '@footlight/protocol/agent';
 import { isReliableEvent } from '@footlight/protocol/telemetry';
 import type { WorkerMessage } from '../media/worker-messages.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Logger } from '../platform/logger.ts';
-import { TokenBucket } from '../platform/token-bucket.ts';
 import type { SessionLink } from './session-link.ts';
 import type { TraceEvents } from './trace-events.ts';
 
@@ -48,7 +47,7 @@ export class WorkerReports {
 
   constructor(options: WorkerReportsOptions) {
     this.#options = options;
-    const budget = (kind: Kind) => new TokenBucket(() => options.clock.monotonicMs(), ...BUDGETS[kind]);
+    const budget = (kind: Kind) => new TokenBucket(...BUDGETS[kind], options.clock.monotonicMs());
     this.#budgets = {
       lossy_event: budget('lossy_event'),
       reliable_event: budget('reliable_event'),
@@ -101,9 +100,10 @@ export class WorkerReports {
   }
 
   #allows(kind: Kind): boolean {
-    if (this.#budgets[kind].take()) return true;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#budgets[kind].take(nowMs)) return true;
     this.#dropped[kind] = (this.#dropped[kind] ?? 0) + 1;
-    if (this.#options.clock.monotonicMs() - this.#toldAtMs >= TELL_EVERY_MS) this.#tellDropped();
+    if (nowMs - this.#toldAtMs >= TELL_EVERY_MS) this.#tellDropped();
     return false;
   }
 

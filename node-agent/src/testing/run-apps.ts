@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { delay, systemClock } from '../platform/clock.ts';
+import { delay, systemClock } from '@footlight/platform';
 import { NetworkPool } from '../runtime/network-pool.ts';
 import type { RunningApp } from '../runtime/runtime.ts';
 import { type RuntimeApp, startRuntimeApp } from './runtime-app.ts';

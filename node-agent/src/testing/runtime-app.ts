@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
+import { systemClock } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
-import { systemClock } from '../platform/clock.ts';
 import { NetworkPool } from '../runtime/network-pool.ts';
 import { ProcessRuntime, type ProcessRuntimeOptions } from '../runtime/process.ts';
 import type { RunningApp, SessionUser } from '../runtime/runtime.ts';

@@ -1,8 +1,6 @@
+import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import { Agent, type AgentDeps } from '../agent.ts';
 import { readConfig } from '../config/environment.ts';
-import { systemClock } from '../platform/clock.ts';
-import { silentLogger } from '../platform/logger.ts';
-import { systemRandom } from '../platform/random.ts';
 import type { ControlStandIn } from './control-stand-in.ts';
 
 /** What an agent under test is given of this host. */

@@ -37,8 +37,6 @@ export const HEARTBEAT_INTERVAL_MS = 5_000;
 export const HANDSHAKE_STEP_MS = 15_000;
 /** Silence after which either side closes 4408. */
 export const READ_DEADLINE_MS = 20_000;
-export const BACKOFF_MIN_MS = 500;
-export const BACKOFF_MAX_MS = 4_000;
 /** Longest wait that a Retry-After of a refused upgrade can ask for. */
 export const RETRY_AFTER_MAX_MS = 60_000;
 /** Connected this long, the backoff starts anew. */

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '@footlight/protocol';
 import {
   AGENT_CLOSE,
   AGENT_FEATURES,
   type AgentMessage,
   type AgentSignal,
-  BACKOFF_MAX_MS,
-  BACKOFF_MIN_MS,
   BACKOFF_RESET_MS,
   type Capacity,
   type ControlCommand,
@@ -190,11 +189,9 @@ export class FakeAgent {
         waitMs = Math.min(asked * 1_000, RETRY_AFTER_MAX_MS);
       }
       if (performance.now() - dialledMs >= BACKOFF_RESET_MS) attempt = 0;
-      const stepMs = Math.min(BACKOFF_MIN_MS * 2 ** Math.min(attempt, 10), BACKOFF_MAX_MS);
+      const stepMs = backoffMs(attempt, Math.random());
       attempt += 1;
-      await delay(Math.max(waitMs, stepMs * (0.5 + 0.5 * Math.random())), undefined, { signal: until }).catch(
-        () => {},
-      );
+      await delay(Math.max(waitMs, stepMs), undefined, { signal: until }).catch(() => {});
     }
   }
 

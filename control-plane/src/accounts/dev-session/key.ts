@@ -24,14 +24,18 @@ export function createDevKey(platform: Pick<Platform, 'config' | 'logger' | 'ran
     async start() {
       const key = mintHexSecret(random);
       logger.warn(
-        { event: 'accounts.dev_agent_auth_on', variable: 'SERVICE_DEV_AGENT_AUTH', path: file },
-        'SERVICE_DEV_AGENT_AUTH is set: whoever reads the key file can sign in with any role.',
+        {
+          variable: 'SERVICE_DEV_AGENT_AUTH',
+          path: file,
+          hint: 'SERVICE_DEV_AGENT_AUTH is set: a reader of the key file can sign in with any role.',
+        },
+        'accounts.dev_agent_auth_on',
       );
       try {
         await writeSecretFile(file, key);
         digest = sha256Hex(key);
       } catch (error) {
-        logger.error({ event: 'accounts.dev_agent_key_unwritten', path: file, err: error });
+        logger.error({ path: file, err: error }, 'accounts.dev_agent_key_unwritten');
       }
     },
 

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '../../platform/clock.ts';
+import { MINUTE_MS } from '@footlight/platform';
 import type { Platform } from '../../platform/platform.ts';
 import { listExpiredUsers, removeUser } from '../users/index.ts';
 
@@ -24,7 +24,7 @@ export function registerReaper(platform: Platform): { runNow(): Promise<void> } 
         });
         if (removal.kind === 'removed') removed += 1;
       }
-      if (removed > 0) logger.info({ event: 'accounts.dev_identities_reaped', removed });
+      if (removed > 0) logger.info({ removed }, 'accounts.dev_identities_reaped');
     },
   });
   return { runNow: () => leader.runNow(TASK) };

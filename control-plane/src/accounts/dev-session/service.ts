@@ -1,5 +1,5 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { Body, DevSession, User } from '@footlight/protocol/rest';
-import { SECOND_MS } from '../../platform/clock.ts';
 import { instant } from '../../platform/database/codec.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { hashOfNothing } from '../password-hasher.ts';

@@ -1,6 +1,6 @@
+import { DAY_MS, SECOND_MS } from '@footlight/platform';
 import type { Device } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { DAY_MS, SECOND_MS } from '../../platform/clock.ts';
 import {
   addSession,
   createTestApp,
@@ -35,7 +35,7 @@ describeDatabases('devices', ({ fresh }) => {
   });
   afterAll(() => app.close());
   beforeEach(async () => {
-    await app.clock.advance(SECOND_MS);
+    await app.clock.pass(SECOND_MS);
     number += 1;
     alice = await signUp(app, `alice${number}`);
   });
@@ -63,7 +63,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect(await list(alice)).toEqual([]);
       const at = now();
       const here = await signIn(app, alice.username, 'laptop');
-      await app.clock.advance(SECOND_MS);
+      await app.clock.pass(SECOND_MS);
       const shown = {
         id: expect.any(String),
         device_key: 'laptop',
@@ -83,7 +83,7 @@ describeDatabases('devices', ({ fresh }) => {
 
     test('has the device seen last first', async () => {
       for (const key of ['one', 'two', 'three', 'one']) {
-        await app.clock.advance(SECOND_MS);
+        await app.clock.pass(SECOND_MS);
         await device(alice, key);
       }
       expect((await list(alice)).map((row) => row.device_key)).toEqual(['one', 'three', 'two']);
@@ -107,7 +107,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect([first.status, first.body]).toEqual([200, { device: seen }]);
       const { id } = first.body.device;
       await patch(alice, id, { name: 'TV', trusted: true });
-      await app.clock.advance(SECOND_MS);
+      await app.clock.pass(SECOND_MS);
       const second = await post(alice, { device_key: 'tv', capabilities: { rtt_ms: 9 } });
       expect([second.status, second.body]).toEqual([
         200,
@@ -205,7 +205,7 @@ describeDatabases('devices', ({ fresh }) => {
       await addSession(app, { appId, userId: alice.id, deviceId: streaming, state: 'pending' });
       const others = await device(app.people.bob, 'not hers');
       for (let index = 0; index < 250; index += 1) {
-        await app.clock.advance(1);
+        await app.clock.pass(1);
         await device(alice, `key ${index}`);
       }
       const keys = (await list(alice)).map((row) => row.device_key);
@@ -221,11 +221,11 @@ describeDatabases('devices', ({ fresh }) => {
     const load = () => loadLatestProbe(db, alice.id, app.clock.nowMs());
     expect(await load()).toEqual({ deviceId: null, probe: { kind: 'missing' } });
     const tv = await device(alice, 'tv', { rtt_ms: 5 });
-    await app.clock.advance(SECOND_MS);
+    await app.clock.pass(SECOND_MS);
     // Signing in is being seen, and measures nothing.
     await signIn(app, alice.username, 'laptop');
     expect((await load()).probe).toEqual({ kind: 'missing' });
-    await app.clock.advance(SECOND_MS);
+    await app.clock.pass(SECOND_MS);
     const measuredAtMs = app.clock.nowMs();
     await device(alice, 'tv', { rtt_ms: 7 });
     expect(await load()).toMatchObject({
@@ -314,7 +314,7 @@ describeDatabases('devices', ({ fresh }) => {
       const [old] = await list(before);
       await patch(alice, old?.id as string, { name: 'TV', trusted: true });
       await remove(alice, old?.id as string);
-      await app.clock.advance(SECOND_MS);
+      await app.clock.pass(SECOND_MS);
       const after = await signIn(app, alice.username, 'tv');
       const [device] = await list(after);
       expect(device).toMatchObject({
@@ -362,7 +362,7 @@ describeDatabases('devices', ({ fresh }) => {
       const stream = await openEventStream(origin, lost, sessionId);
       const [{ id }] = (await list(lost)) as [Device];
       await remove(alice, id);
-      await app.clock.advance(6 * SECOND_MS);
+      await app.clock.pass(6 * SECOND_MS);
       expect(await stream.ended).toContain('"state":"pending"');
     });
 

@@ -1,6 +1,6 @@
+import { DAY_MS } from '@footlight/platform';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { DAY_MS } from '../../platform/clock.ts';
 import { readProbe } from './probe.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 2, 12);

@@ -3,8 +3,9 @@
  * optional, and a value of the wrong type counts as not measured.
  * Source: docs/accounts.md, "Devices".
  */
+
+import { DAY_MS } from '@footlight/platform';
 import { type JsonObject, objectOrEmpty } from '@footlight/protocol';
-import { DAY_MS } from '../../platform/clock.ts';
 
 /** Networks and screens change: an older measurement says nothing about today. */
 export const PROBE_LIFETIME_MS = 30 * DAY_MS;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { HOUR_MS } from '@footlight/platform';
 import { invite as inviteSchema, mintedInvite } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HOUR_MS } from '../../platform/clock.ts';
 import {
   type Answer,
   createTestApp,
@@ -139,7 +139,7 @@ describeDatabases('invites', ({ fresh }) => {
     test('comes newest first, without pages', async () => {
       const made: string[] = [];
       for (let i = 0; i < 3; i += 1) {
-        await app.clock.advance(1);
+        await app.clock.pass(1);
         made.unshift((await minted()).id);
       }
       const { invites } = await list();
@@ -160,7 +160,7 @@ describeDatabases('invites', ({ fresh }) => {
       expect((await register(good.code, 'user-of-two')).status).toBe(201);
       const pending = async (id: string) => (await find(id, '?state=pending')) !== undefined;
       expect(await pending(expiring.id)).toBe(true);
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       for (const [invite, expected] of [
         [good, true],
         [revoked, false],
@@ -184,7 +184,7 @@ describeDatabases('invites', ({ fresh }) => {
       const first = app.clock.nowMs();
       expect((await revoke(invite.id)).status).toBe(204);
       expect((await register(invite.code, 'too-late')).body.error.code).toBe('invalid_invite');
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       expect((await revoke(invite.id.toUpperCase())).status).toBe(204);
       expect(await find(invite.id)).toMatchObject({
         revoked_at: new Date(first).toISOString(),

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createLogger, systemRandom } from '@footlight/platform';
 import type { LoginResponse } from '@footlight/protocol/rest';
 import type { Kysely } from 'kysely';
 import { createInProcessBus } from '../../platform/bus.ts';
@@ -10,9 +11,7 @@ import { sha256Hex } from '../../platform/digest.ts';
 import { registerPages } from '../../platform/http/pages.ts';
 import { createServer } from '../../platform/http/server.ts';
 import { createLeader } from '../../platform/leader.ts';
-import { createLogger } from '../../platform/logger.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { systemRandom } from '../../platform/random.ts';
 import { createSettings } from '../../settings/index.ts';
 import { CHEAP_HASHES, ManualClock, PASSWORD } from '../../testing/index.ts';
 import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../index.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS, HOUR_MS } from '@footlight/platform';
 import { adminUser, entitlement } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../platform/clock.ts';
 import {
   addHost,
   addSession,
@@ -97,7 +97,7 @@ describeDatabases('users', ({ fresh }) => {
     test('comes newest first in pages that miss and repeat nobody', async () => {
       for (let i = 0; i < 6; i += 1) {
         // Two of each moment.
-        if (i % 2 === 0) await app.clock.advance(1);
+        if (i % 2 === 0) await app.clock.pass(1);
         await app.addPerson(`paged-${i}`);
       }
       const all = (await list('?limit=1000')).body.items.map((item: { id: string }) => item.id);
@@ -229,7 +229,7 @@ describeDatabases('users', ({ fresh }) => {
       await patch(gina.id, { disabled: true });
       const first = await disabledAt();
       expect(first).toBe(app.clock.nowMs());
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       await patch(gina.id, { disabled: true });
       expect(await disabledAt()).toBe(first);
       expect(await only('gina')).toMatchObject({ disabled: true, active_session_count: 1 });

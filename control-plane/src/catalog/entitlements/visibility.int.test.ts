@@ -94,7 +94,7 @@ const steps: fc.Arbitrary<Step>[] = [
   fc.record({ entitle, enabled: fc.boolean(), provider: fc.boolean(), later: fc.boolean() }).map((choice) =>
     step(`create ${JSON.stringify(choice)}`, async (model, app) => {
       // Apps of one moment are ordered by their ids.
-      if (choice.later) await app.clock.advance(1_000);
+      if (choice.later) await app.clock.pass(1_000);
       const provider = choice.provider && { library_provider: 'steam' };
       await create(model, app, { enabled: choice.enabled, ...provider }, choice.entitle);
     }),

@@ -19,7 +19,7 @@ describeDatabases('favourites', ({ fresh }) => {
   });
   afterAll(() => app.close());
   beforeEach(async () => {
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     appId = await create();
   });
 
@@ -55,7 +55,7 @@ describeDatabases('favourites', ({ fresh }) => {
         .select('version')
         .executeTakeFirstOrThrow();
     const known = await version();
-    await app.clock.advance(1_000);
+    await app.clock.pass(1_000);
     expect((await add(alice, appId)).status).toBe(204);
     expect(await rows()).toEqual(before);
     expect(await version()).toEqual(known);

@@ -1,6 +1,6 @@
+import { DAY_MS, HOUR_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../platform/clock.ts';
 import {
   addSession,
   createTestApp,
@@ -19,7 +19,7 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
   beforeAll(async () => {
     app = await createTestApp(await fresh());
     for (let index = 0; index < 6; index += 1) {
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       apps.push(await create());
     }
     app.clock.jump(200 * DAY_MS);

@@ -1,6 +1,6 @@
+import { DAY_MS, HOUR_MS, SECOND_MS } from '@footlight/platform';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../../platform/clock.ts';
 import { instant } from '../../platform/database/index.ts';
 import { type HighlightFacts, rankHighlights } from './ranking.ts';
 

@@ -2,8 +2,9 @@
  * Which apps a person probably looks for, and in which order. Pure.
  * Source: docs/accounts.md, "Highlights".
  */
+
+import { DAY_MS, SECOND_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
-import { DAY_MS, SECOND_MS } from '../../platform/clock.ts';
 import { instantOrNull } from '../../platform/database/index.ts';
 
 /** Cards of the rail. */

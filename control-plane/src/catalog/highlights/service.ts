@@ -1,5 +1,5 @@
+import { DAY_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
-import { DAY_MS } from '../../platform/clock.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { rankHighlights } from './ranking.ts';
 import { loadCandidates, loadLiveSessions, loadPlayedSessions, loadPlayHistory } from './store.ts';

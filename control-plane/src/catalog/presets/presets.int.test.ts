@@ -166,7 +166,7 @@ describeDatabases('runtime presets', (databases) => {
   describe('PATCH', () => {
     test('changes what it names and nothing else', async () => {
       const before = await created({ name: name(), args: ['a'], env: { A: '1' }, network: 'none' });
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       const answer = await patch(before.id, { env: {}, network: 'bridge' });
       expect([answer.status, answer.body.runtime_preset]).toEqual([
         200,
@@ -182,7 +182,7 @@ describeDatabases('runtime presets', (databases) => {
 
     test('an empty one answers the unchanged record', async () => {
       const before = await created({ name: name() });
-      await app.clock.advance(1_000);
+      await app.clock.pass(1_000);
       const answer = await patch(before.id, {});
       expect([answer.status, answer.body.runtime_preset]).toEqual([200, before]);
       expect(await audit(before.id)).toHaveLength(1);

@@ -1,5 +1,5 @@
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
-import { MINUTE_MS, SECOND_MS } from '../../platform/clock.ts';
 
 /**
  * When the display beside a host starts its app by itself, and when it ends it.

@@ -91,7 +91,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
   /** Lets time pass while the agent goes on speaking. */
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= BEAT_MS) {
-      await clock.advance(Math.min(left, BEAT_MS));
+      await clock.pass(Math.min(left, BEAT_MS));
       await agent.heard();
     }
   }

@@ -1,6 +1,6 @@
+import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 import type { Subscription } from '../../platform/bus.ts';
-import { SECOND_MS, type Timer } from '../../platform/clock.ts';
 import { fromJson } from '../../platform/database/codec.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -136,7 +136,7 @@ export class ConsoleStarter {
       .then(() => (this.#closed ? undefined : this.#turn(hostId, display)))
       .catch((error: unknown) => {
         const { clock, logger } = this.#platform;
-        logger.error({ event: 'console.look_failed', err: error, host_id: hostId });
+        logger.error({ err: error, host_id: hostId }, 'console.look_failed');
         this.#lookAt(hostId, display, clock.monotonicMs() + FAILED_LOOK_MS);
       });
   }
@@ -186,27 +186,22 @@ export class ConsoleStarter {
     const { logger } = this.#platform;
     switch (step.kind) {
       case 'rest':
-        logger.debug({ event: 'console.rests', host_id: hostId, why: step.why });
+        logger.debug({ host_id: hostId, why: step.why }, 'console.rests');
         return;
       case 'wait':
         this.#lookAt(hostId, display, step.untilMs);
         return;
       case 'stop':
-        logger.info({
-          event: 'console.stops',
-          host_id: hostId,
-          session_id: step.sessionId,
-          reason: step.reason,
-        });
+        logger.info({ host_id: hostId, session_id: step.sessionId, reason: step.reason }, 'console.stops');
         await this.#sessions.stop(step.sessionId, step.reason);
         return;
       case 'launch':
         try {
           display.sessionId = await this.#sessions.launch({ hostId, ...step });
-          logger.info({ event: 'console.started', host_id: hostId, session_id: display.sessionId });
+          logger.info({ host_id: hostId, session_id: display.sessionId }, 'console.started');
         } catch (error) {
           const why = error instanceof ApiError ? error.code : error;
-          logger.warn({ event: 'console.not_started', host_id: hostId, why });
+          logger.warn({ host_id: hostId, why }, 'console.not_started');
           display.attempts = refused(display.attempts, nowMs);
           this.#lookAt(hostId, display, display.attempts.notBeforeMs);
         }

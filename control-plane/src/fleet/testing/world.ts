@@ -1,18 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, createLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { HeldSession, SessionMetrics, SessionState, SessionTraceEvent } from '@footlight/protocol/agent';
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import { expect, vi } from 'vitest';
 import { createInProcessBus } from '../../platform/bus.ts';
-import { type Clock, systemClock } from '../../platform/clock.ts';
 import { loadConfig } from '../../platform/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
-import { createLogger } from '../../platform/logger.ts';
 import type { ActivityEntry, Platform } from '../../platform/platform.ts';
-import { systemRandom } from '../../platform/random.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from '../index.ts';
 import type { AgentHandlers, GpuLoad, RegisteringHost } from '../ports.ts';
 

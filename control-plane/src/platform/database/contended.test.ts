@@ -1,5 +1,5 @@
+import { systemClock } from '@footlight/platform';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../clock.ts';
 import { retryContended } from './contended.ts';
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });

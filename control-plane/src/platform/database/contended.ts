@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS, sleep } from '../clock.ts';
+import { type Clock, delay, SECOND_MS } from '@footlight/platform';
 import { isContended } from './failures.ts';
 
 /** Runs of work that Postgres ends because of others: the first, and one after each of these waits. */
@@ -15,7 +15,7 @@ export async function retryContended<T>(clock: Clock, work: () => Promise<T>): P
       return await work();
     } catch (error) {
       if (!isContended(error)) throw error;
-      await sleep(clock, waitMs);
+      await delay(clock, waitMs);
     }
   }
   return work();

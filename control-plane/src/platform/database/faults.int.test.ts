@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import { FakeAgent, startPostgres, startPostgresPair, TcpRelay } from '@footlight/test-harness';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
-import { systemClock } from '../clock.ts';
 import { isUnavailable } from './index.ts';
 
 const ENROLLMENT = 'a-fixed-enrollment-token';

@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS, sleep } from '../clock.ts';
+import { type Clock, delay, SECOND_MS } from '@footlight/platform';
 import type { Database, Tx } from './database.ts';
 import { isDown, isUnanswered } from './failures.ts';
 
@@ -42,7 +42,7 @@ async function patiently<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
       return await ask();
     } catch (error) {
       if (!isDown(error) || clock.monotonicMs() >= untilMs) throw error;
-      await sleep(clock, LOOK_UP_EVERY_MS);
+      await delay(clock, LOOK_UP_EVERY_MS);
     }
   }
 }

@@ -1,7 +1,7 @@
+import type { Logger } from '@footlight/platform';
+import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '@footlight/platform';
 import { Kysely, PostgresDialect, type PostgresPoolClient, sql } from 'kysely';
 import pg from 'pg';
-import { type Clock, MINUTE_MS, SECOND_MS, systemClock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
 import { retryContended } from './contended.ts';
 import { ADVISORY_LOCKS, type Database, type Tx } from './database.ts';
 import { classifyFailure, isContended } from './failures.ts';
@@ -63,15 +63,14 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
   const onFull = (): boolean => {
     full = true;
     const gave = reserve.release();
-    if (gave)
-      logger.error({ event: 'database.disk_full', file }, 'the disk is full; the reserve was given up');
+    if (gave) logger.error({ file, hint: 'The reserve file was released.' }, 'database.disk_full');
     return gave;
   };
   const watch = clock.setInterval(() => {
     if (!reserve.held) reserve.hold();
     if (full && reserve.held) {
       full = false;
-      logger.warn({ event: 'database.disk_recovered', file }, 'there is room on the disk again');
+      logger.warn({ file }, 'database.disk_recovered');
     }
   }, RESERVE_CHECK_MS);
   const shared = new SharedFile(connection, { clock, onFull });
@@ -124,8 +123,7 @@ function openPostgres(url: string, logger: Logger): Database {
     // Statements that are given together are sent together.
     pipeline: true,
   });
-  const lost = (error: Error) =>
-    logger.warn({ event: 'database.connection_lost', err: error }, 'a database connection was lost');
+  const lost = (error: Error) => logger.warn({ err: error }, 'database.connection_lost');
   // The pool listens to idle connections only; one that breaks while it is lent out would end the process.
   pool.on('connect', (client) => client.on('error', lost));
   // Already reported by the connection itself.

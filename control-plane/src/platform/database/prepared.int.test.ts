@@ -1,6 +1,6 @@
+import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { createLogger } from '../logger.ts';
 import { type Database, openDatabase, prepareForKeys } from './index.ts';
 
 describeDatabases('a prepared query', (databases) => {

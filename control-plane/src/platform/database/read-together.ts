@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts';
+import { systemClock } from '@footlight/platform';
 
 /** Most keys of one query. */
 const MAX_KEYS = 256;

@@ -1,3 +1,4 @@
+import { type Clock, delay } from '@footlight/platform';
 import type BetterSqlite3 from 'better-sqlite3';
 import {
   type CompiledQuery,
@@ -14,7 +15,6 @@ import {
   SqliteQueryCompiler,
 } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { type Clock, sleep } from '../clock.ts';
 import { classifyFailure } from './failures.ts';
 import { refuseInsideTransaction } from './scope.ts';
 
@@ -253,7 +253,7 @@ export class SharedFile {
       } finally {
         if (!kept) this.release();
       }
-      await sleep(this.#clock, RETRY_EVERY_MS);
+      await delay(this.#clock, RETRY_EVERY_MS);
     }
   }
 

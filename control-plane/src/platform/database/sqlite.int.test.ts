@@ -15,13 +15,12 @@ import {
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, createLogger, systemClock } from '@footlight/platform';
+import { fastClock } from '@footlight/platform/testing';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fastClock } from '../../testing/fast-clock.ts';
 import { canMountDisks, mountSmallDisk } from '../../testing/small-disk.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { createLogger } from '../logger.ts';
 import { DamagedDatabase, type Database, isUnavailable, openDatabase } from './index.ts';
 
 const logger = createLogger('silent');

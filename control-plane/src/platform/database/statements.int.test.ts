@@ -1,6 +1,6 @@
+import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { createLogger } from '../logger.ts';
 import { type Database, insertStatement, openDatabase, statement, type Tx } from './index.ts';
 
 describeDatabases('a statement that is made once', (databases) => {

@@ -1,6 +1,6 @@
+import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { describeDatabases } from '../../testing/index.ts';
-import { createLogger } from '../logger.ts';
 import { type Database, type DatabaseTarget, isUniqueViolation, openDatabase } from './index.ts';
 
 const logger = createLogger('silent');

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, type TestApp } from '../../testing/index.ts';
-import { systemClock } from '../clock.ts';
 
 let folder: string;
 let app: TestApp;

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@footlight/platform';
 import { FakeAgent } from '@footlight/test-harness';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestApp, type TestApp } from '../../testing/index.ts';
-import { systemClock } from '../clock.ts';
 import type { Addresses } from './listeners.ts';
 
 const ENROLLMENT = 'a-fixed-enrollment-token';

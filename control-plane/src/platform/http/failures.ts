@@ -36,13 +36,10 @@ export function answerError(
 ): void {
   const refusal = refusalOf(error);
   if (refusal.status >= 500 && refusal !== error && lines.take()) {
-    request.log.error({
-      event: 'http.failed',
-      reqId: request.id,
-      method: request.method,
-      route: request.routeOptions.url,
-      err: error,
-    });
+    request.log.error(
+      { reqId: request.id, method: request.method, route: request.routeOptions.url, err: error },
+      'http.failed',
+    );
   }
   if (refusal.extras.retryAfterSecs !== undefined) {
     reply.header('retry-after', String(Math.max(1, Math.ceil(refusal.extras.retryAfterSecs))));

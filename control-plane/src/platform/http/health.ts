@@ -1,4 +1,4 @@
-import { type Clock, SECOND_MS } from '../clock.ts';
+import { type Clock, SECOND_MS } from '@footlight/platform';
 import type { Database } from '../database/index.ts';
 import type { Server } from './server.ts';
 

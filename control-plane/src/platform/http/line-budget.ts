@@ -1,4 +1,4 @@
-import { type Clock, MINUTE_MS } from '../clock.ts';
+import { type Clock, MINUTE_MS } from '@footlight/platform';
 
 /** Of one kind of line. */
 const LINES_PER_MINUTE = 120;

@@ -3,9 +3,9 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { SECOND_MS, systemClock } from '../clock.ts';
+import type { Logger } from '@footlight/platform';
+import { SECOND_MS, systemClock } from '@footlight/platform';
 import type { Config } from '../config.ts';
-import type { Logger } from '../logger.ts';
 import { createClientAddresses } from './client-address.ts';
 import { guardConnections } from './connection-guard.ts';
 import { BARE_SECURITY_HEADERS } from './security-headers.ts';
@@ -178,7 +178,7 @@ export function createListeners(options: {
         server.on('clientError', listeners.refuseBroken);
         // Out of descriptors, a connection cannot be taken: whoever holds one goes on, and the process does too.
         server.on('error', (error: NodeJS.ErrnoException) => {
-          if (error.syscall === 'accept') logger.warn({ event: 'http.accept_failed', code: error.code });
+          if (error.syscall === 'accept') logger.warn({ code: error.code }, 'http.accept_failed');
         });
       }
       return plain;

@@ -2,10 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
+import { createLogger, systemRandom } from '@footlight/platform';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import { loadConfig } from '../config.ts';
-import { createLogger } from '../logger.ts';
-import { systemRandom } from '../random.ts';
 import { registerPages } from './pages.ts';
 import { createServer, type Server } from './server.ts';
 

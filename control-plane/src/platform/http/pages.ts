@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import staticFiles from '@fastify/static';
+import type { Logger } from '@footlight/platform';
+import { DAY_MS } from '@footlight/platform';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DAY_MS } from '../clock.ts';
 import { ApiError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
 import type { Server } from './server.ts';
 
 /** Names that a build gives its files; no segment begins with a dot, so none leads out of its folder. */
@@ -44,7 +44,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   const { fastify } = server;
   const documents = await loadDocuments(webDir);
   if (documents.user === null)
-    logger.warn({ event: 'pages.not_built' }, 'There is no built web app to serve.');
+    logger.warn({ hint: 'There is no built web app to serve.' }, 'pages.not_built');
 
   function sendDocument(reply: FastifyReply, document: string | null, status: number): FastifyReply {
     reply.header('cache-control', 'no-store');

@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import { systemClock } from '@footlight/platform';
 import { errorEnvelope } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, type TestApp } from '../../testing/index.ts';
-import { systemClock } from '../clock.ts';
 import type { Addresses } from './listeners.ts';
 import { BARE_SECURITY_HEADERS } from './security-headers.ts';
 

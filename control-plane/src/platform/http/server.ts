@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import compress from '@fastify/compress';
 import websocket, { type WebsocketPluginOptions } from '@fastify/websocket';
+import type { Logger, Random } from '@footlight/platform';
+import { systemClock } from '@footlight/platform';
 import { type Operation, type OperationId, operations } from '@footlight/protocol/rest';
 import Fastify, {
   type FastifyBaseLogger,
@@ -10,11 +12,8 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { WebSocket } from 'ws';
-import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { ApiError, invalid } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { Random } from '../random.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { readBody, readUpload } from './body.ts';
 import { type ClientAddresses, createClientAddresses, trustLine } from './client-address.ts';
@@ -174,7 +173,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Features say goodbye with a code of their own before the server closes.
     preClose: (done) => done(),
     errorHandler: (error, socket, request) => {
-      request.log.debug({ event: 'socket.error', reqId: request.id, err: error });
+      request.log.debug({ reqId: request.id, err: error }, 'socket.error');
       socket.terminate();
     },
   });
@@ -216,15 +215,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   function logAnswer(request: FastifyRequest, reply: FastifyReply, status: number): void {
     const level = status >= 500 && failedRequestLines.take() ? 'warn' : 'debug';
     if (logger.isLevelEnabled(level)) {
-      logger[level]({
-        event: 'http.request',
-        reqId: request.id,
-        method: request.method,
-        // Without the query, which may hold a token.
-        path: pathOf(request.raw),
-        status,
-        ms: Math.round(reply.elapsedTime),
-      });
+      logger[level](
+        {
+          reqId: request.id,
+          method: request.method,
+          // Without the query, which may hold a token.
+          path: pathOf(request.raw),
+          status,
+          ms: Math.round(reply.elapsedTime),
+        },
+        'http.request',
+      );
     }
   }
   fastify.addHook('onResponse', (request, reply, done) => {
@@ -401,8 +402,11 @@ function untrustedProxyWarning(
     }
     warned = true;
     logger.warn(
-      { event: 'http.untrusted_proxy', peer },
-      `${peer} sends X-Forwarded-For and is no trusted proxy, so everybody behind it counts as one client. If it is your proxy, set ${trustLine(config.http.trustedProxies, peer)}`,
+      {
+        peer,
+        hint: `${peer} sends X-Forwarded-For and is no trusted proxy, so all clients behind it count as one. If it is your proxy, set ${trustLine(config.http.trustedProxies, peer)}`,
+      },
+      'http.untrusted_proxy',
     );
   };
 }

@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import { systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp, type TestApp } from '../../testing/index.ts';
-import { systemClock } from '../clock.ts';
 import type { Addresses } from './listeners.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';

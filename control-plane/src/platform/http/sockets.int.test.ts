@@ -4,10 +4,10 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
+import { systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { createTestApp, type TestApp } from '../../testing/index.ts';
-import { systemClock } from '../clock.ts';
 import type { Addresses } from './listeners.ts';
 
 let folder: string;

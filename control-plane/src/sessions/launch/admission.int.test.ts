@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '@footlight/platform';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DAY_MS } from '../../platform/clock.ts';
 import { type ProfileWorld, profileWorld } from '../../profiles/testing/world.ts';
 import { addHost, addSession, describeDatabases, type Person } from '../../testing/index.ts';
 import { beforeTransactionOf } from '../testing/before-transaction.ts';

@@ -3,9 +3,10 @@
  * row, one after the other, as if each were alone; what they read and write is read and written once for all of them.
  * What decides lies in admission.ts and placement.ts.
  */
+
+import type { Random } from '@footlight/platform';
 import type { Placement as Explanation } from '@footlight/protocol/rest';
 import type { Database, Tx } from '../../platform/database/index.ts';
-import type { Random } from '../../platform/random.ts';
 import { holdRungs } from '../../profiles/index.ts';
 import type { MintedToken, SignalingTokens } from '../../signaling/index.ts';
 import { lockHomes } from '../../storage/index.ts';

@@ -1,7 +1,7 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { SessionStateName } from '@footlight/protocol';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { SECOND_MS } from '../../platform/clock.ts';
 import { addSession, describeDatabases, type Person } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 

@@ -1,5 +1,5 @@
+import { DAY_MS } from '@footlight/platform';
 import { describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../platform/clock.ts';
 import { type Certification, isOverCertified, nextLowerProfile } from './certification-cap.ts';
 
 const NOW = 100 * DAY_MS;

@@ -2,7 +2,7 @@
  * When a measured encoder is too slow for a rung, one profile lower is served. Pure.
  * Source: docs/profiles.md, "What an encoder was measured to manage".
  */
-import { DAY_MS } from '../../platform/clock.ts';
+import { DAY_MS } from '@footlight/platform';
 
 /** A measurement of the placed encoder. */
 export interface Certification {

@@ -1,7 +1,8 @@
 /** Row 18: the home that a launch takes on its host. */
+
+import type { Random } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
 import type { Executor, Tx } from '../../platform/database/index.ts';
-import type { Random } from '../../platform/random.ts';
 import { claimHome, foreseeHome, type HomeClaim } from '../../storage/index.ts';
 import { type Admitted, homeAppOf, VOLUME_FOR_PROCESS } from './admission.ts';
 import type { GpuFacts } from './placement.ts';

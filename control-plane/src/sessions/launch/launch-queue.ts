@@ -1,5 +1,5 @@
 /** Launches that wait for one another, so that those who come together share what they read and their transaction. */
-import { systemClock } from '../../platform/clock.ts';
+import { systemClock } from '@footlight/platform';
 
 /** Most launches of one transaction. */
 const MAX_TOGETHER = 64;

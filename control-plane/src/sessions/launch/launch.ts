@@ -168,14 +168,16 @@ export function createLauncher(
         return;
       case 'refused':
         if (outcome.judged !== undefined)
-          logger.info({
-            event: 'session.refused',
-            code: outcome.refusal.code,
-            user_id: launcher.userId,
-            app_id: admitted.app.id,
-            demand: admitted.demand,
-            refusals: outcome.judged.refusals.slice(0, MAX_ATTEMPTS),
-          });
+          logger.info(
+            {
+              code: outcome.refusal.code,
+              user_id: launcher.userId,
+              app_id: admitted.app.id,
+              demand: admitted.demand,
+              refusals: outcome.judged.refusals.slice(0, MAX_ATTEMPTS),
+            },
+            'session.refused',
+          );
         job.reject(refusalError(outcome.refusal));
     }
   }

@@ -3,8 +3,9 @@
  * list of candidates and the refusals with their numbers out.
  * Source: docs/sessions.md, "Where it runs".
  */
+
+import { SECOND_MS } from '@footlight/platform';
 import type { PlacementRefusal } from '@footlight/protocol/rest';
-import { SECOND_MS } from '../../platform/clock.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A host without its GPUs, as far as a placement asks. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '@footlight/platform';
 import type { Session, StreamProfile } from '@footlight/protocol/rest';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../platform/clock.ts';
 import { type ProfileWorld, profileWorld } from '../../profiles/testing/world.ts';
 import { describeDatabases, type Person } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';

@@ -1,7 +1,7 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, honest } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { SECOND_MS } from '../../platform/clock.ts';
 import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 

@@ -44,9 +44,9 @@ describeDatabases('a forced drain', (databases) => {
     void answering.then(() => {
       answered = true;
     });
-    await world.clock.advance(BUDGET_MS - 1);
+    await world.clock.pass(BUDGET_MS - 1);
     expect([answered, stops().length]).toEqual([false, 8]);
-    await world.clock.advance(1);
+    await world.clock.pass(1);
     expect((await answering).status).toBe(200);
     expect(stops()).toHaveLength(8);
   });

@@ -104,7 +104,7 @@ export function createDriver(
       STOP_ACK_MS,
     );
     if (result.kind !== 'ok')
-      logger.warn({ event: 'session.stop_unconfirmed', session_id: sessionId, host_id: hostId, result });
+      logger.warn({ session_id: sessionId, host_id: hostId, result }, 'session.stop_unconfirmed');
     return result;
   }
 
@@ -112,12 +112,7 @@ export function createDriver(
     const registeredAt = fleet.registeredMonotonicMs(hostId);
     const result = await fleet.command(hostId, { type: 'session_assign', ...assignment }, ASSIGN_ACK_MS);
     if (result.kind === 'ok') return true;
-    logger.info({
-      event: 'session.assign_failed',
-      session_id: assignment.session_id,
-      host_id: hostId,
-      result,
-    });
+    logger.info({ session_id: assignment.session_id, host_id: hostId, result }, 'session.assign_failed');
     if (!isVerdict(result, hostId, registeredAt)) return false;
     const end: ControlEnd =
       result.kind === 'refused'
@@ -143,7 +138,7 @@ export function createDriver(
       watchStart(hostId, sessionId);
       return;
     }
-    logger.info({ event: 'session.start_failed', session_id: sessionId, host_id: hostId, result });
+    logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.start_failed');
     if (!isVerdict(result, hostId, registeredAt)) return;
     const end: ControlEnd =
       result.kind === 'refused'
@@ -171,7 +166,7 @@ export function createDriver(
       await noteSwapTaken(database.db, sessionId, app_id);
       return;
     }
-    logger.info({ event: 'session.swap_failed', session_id: sessionId, host_id: hostId, result });
+    logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.swap_failed');
     // A link that broke leaves it open: what the agent lists when it registers tells.
     if (!isVerdict(result, hostId, registeredAt)) return;
     await transitions.rejectSwap(sessionId, app_id, result.kind === 'timeout');
@@ -196,7 +191,7 @@ export function createDriver(
   }
 
   function logFailure(sessionId: string, error: unknown): void {
-    logger.error({ event: 'session.drive_failed', session_id: sessionId, err: error });
+    logger.error({ session_id: sessionId, err: error }, 'session.drive_failed');
   }
 
   function display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult> {

@@ -1,8 +1,9 @@
 /** What agents say about sessions, and what the fleet asks about them. */
+
+import type { Timer } from '@footlight/platform';
 import { nonterminalStates, reservingStates } from '@footlight/protocol';
 import pLimit from 'p-limit';
 import type { AgentHandlers, Fleet } from '../../fleet/index.ts';
-import type { Timer } from '../../platform/clock.ts';
 import { unavailable } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import {
@@ -70,7 +71,7 @@ export function createHandlers(
       if (stopsSent.size <= MAX_REMEMBERED_STOPS) break;
       stopsSent.delete(oldest);
     }
-    logger.info({ event: 'session.stop_unknown', session_id: sessionId, host_id: hostId });
+    logger.info({ session_id: sessionId, host_id: hostId }, 'session.stop_unknown');
     void driver.stop(hostId, sessionId, 'unknown_session');
   }
 
@@ -87,7 +88,7 @@ export function createHandlers(
   }
 
   function inBackground(event: string, work: Promise<unknown>): void {
-    work.catch((error: unknown) => logger.error({ event, err: error }));
+    work.catch((error: unknown) => logger.error({ err: error }, event));
   }
 
   return {
@@ -151,12 +152,10 @@ export function createHandlers(
           }
           // Of a fleet that comes back as it went there is nothing to tell.
           if (plan.every(isAsItWas)) return;
-          logger.info({
-            event: 'sessions.reconciled',
-            host_id: host.hostId,
-            same_boot: host.sameBoot,
-            ...countKinds(plan),
-          });
+          logger.info(
+            { host_id: host.hostId, same_boot: host.sameBoot, ...countKinds(plan) },
+            'sessions.reconciled',
+          );
         },
       };
     },
@@ -185,12 +184,7 @@ export function createHandlers(
     },
 
     traceEvent(hostId, event) {
-      logger.debug({
-        event: 'session.trace',
-        host_id: hostId,
-        session_id: event.session_id,
-        type: event.event,
-      });
+      logger.debug({ host_id: hostId, session_id: event.session_id, type: event.event }, 'session.trace');
       if (event.event === 'webrtc.state_changed') {
         const session = live.get(event.session_id);
         if (session?.hostId === hostId) live.viewerChanged(session, event.payload, clock.monotonicMs());
@@ -214,11 +208,10 @@ export function createHandlers(
         const own = events.filter((event) => !unknown.includes(event) || found.has(event.session_id));
         if (own.length > 0) await telemetry.storeEvents(tx, source, own);
         if (own.length < events.length)
-          logger.debug({
-            event: 'session.trace_foreign',
-            host_id: source.hostId,
-            events: events.length - own.length,
-          });
+          logger.debug(
+            { host_id: source.hostId, events: events.length - own.length },
+            'session.trace_foreign',
+          );
       });
     },
 
@@ -240,7 +233,7 @@ export function createHandlers(
       const session = live.get(session_id);
       if (session === undefined || session.hostId !== hostId) {
         // A line for each frame would let one agent fill the disk.
-        logger.debug({ event: 'session.signal_foreign', session_id, host_id: hostId });
+        logger.debug({ session_id, host_id: hostId }, 'session.signal_foreign');
         return;
       }
       const isLast = msg.type === 'bye' || (msg.type === 'error' && msg.fatal);
@@ -269,9 +262,7 @@ export function createHandlers(
           if (clock.monotonicMs() >= deadline) return;
           await transitions.stop(row.id, reason);
           await driver.stop(hostId, row.id, reason);
-        }).catch((error: unknown) =>
-          logger.warn({ event: 'session.drain_failed', session_id: row.id, err: error }),
-        ),
+        }).catch((error: unknown) => logger.warn({ session_id: row.id, err: error }, 'session.drain_failed')),
       );
       let timer: Timer | undefined;
       const budget = new Promise<void>((resolve) => {

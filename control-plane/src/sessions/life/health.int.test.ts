@@ -1,8 +1,8 @@
+import { SECOND_MS } from '@footlight/platform';
 import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { SECOND_MS } from '../../platform/clock.ts';
 import type { DatabaseTarget } from '../../platform/database/index.ts';
 import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
@@ -47,7 +47,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
   /** A sample every five seconds for so long; the first one at once, where nothing was measured before. */
   async function measured(seconds: number, metrics = AT_FLOOR, more: Partial<SessionMetrics> = {}) {
     for (let left = seconds * SECOND_MS; left > 0; left -= EVERY_MS) {
-      await world.clock.advance(EVERY_MS);
+      await world.clock.pass(EVERY_MS);
       agent.send(sample(metrics, more));
       await agent.heard();
     }
@@ -279,7 +279,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await begins();
     await measured(175);
     await agent.drop();
-    await world.clock.advance(16 * SECOND_MS);
+    await world.clock.pass(16 * SECOND_MS);
     await world.reconnect(agent);
     await begins();
     expect(await world.session(session.id)).not.toHaveProperty('health_state');
@@ -333,7 +333,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await viewer('connected', 'pc-1', liar);
     await begins();
     for (let n = 0; n < 40; n += 1) {
-      await world.clock.advance(EVERY_MS);
+      await world.clock.pass(EVERY_MS);
       liar.send(sample(ABOVE));
       await liar.heard();
       agent.send(sample(AT_FLOOR));

@@ -2,9 +2,10 @@
  * What this process remembers about sessions that are not final: instants on the monotonic clock, and what was
  * observed of the app. Bounded by the sessions that exist; an entry goes when its session ends.
  */
+
+import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { AppLaunchState, JsonObject } from '@footlight/protocol';
 import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
-import { SECOND_MS, type Timer } from '../../platform/clock.ts';
 import type { Observed, SessionRow } from '../record.ts';
 import { displayOf } from './display.ts';
 import { judgeSample, NOTHING_KNOWN, type RateSample } from './network-health.ts';

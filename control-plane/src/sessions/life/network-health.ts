@@ -10,9 +10,10 @@
  * Pure, and allocates only at the floor. Instants are milliseconds on the monotonic clock.
  * Source: docs/sessions.md, "How the stream fares".
  */
+
+import { SECOND_MS } from '@footlight/platform';
 import { HEARTBEAT_INTERVAL_MS } from '@footlight/protocol/agent';
 import type { HealthState } from '@footlight/protocol/telemetry';
-import { SECOND_MS } from '../../platform/clock.ts';
 
 export type NetworkState = Extract<
   HealthState,

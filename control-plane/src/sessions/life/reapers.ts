@@ -1,6 +1,7 @@
 /** Background work of the sessions: what ends them when nobody else does, and what keeps the counts right. */
+
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { Fleet } from '../../fleet/index.ts';
-import { MINUTE_MS, SECOND_MS } from '../../platform/clock.ts';
 import type { Tx } from '../../platform/database/index.ts';
 import type { Fence } from '../../platform/leader.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -77,7 +78,7 @@ export function registerReapers(
         if (end === null) continue;
         const ended = await transitions.end(row.id, end, [row.state], held(fence));
         if (ended)
-          logger.warn({ event: 'session.stuck', session_id: row.id, host_id: row.host_id, cause: end.cause });
+          logger.warn({ session_id: row.id, host_id: row.host_id, cause: end.cause }, 'session.stuck');
         if (ended && row.host_id !== null && end.cause !== 'stop_timed_out')
           void driver.stop(row.host_id, row.id, 'start_timed_out');
       }
@@ -104,7 +105,7 @@ export function registerReapers(
         const end = decideGrace(row.state, hostOf(row), bootAt, graceMs, rests, now);
         if (end === null) continue;
         if (await transitions.end(row.id, end, [row.state], held(fence)))
-          logger.warn({ event: 'session.host_lost', session_id: row.id, host_id: row.host_id });
+          logger.warn({ session_id: row.id, host_id: row.host_id }, 'session.host_lost');
       }
     },
   });
@@ -119,7 +120,7 @@ export function registerReapers(
         await lockGpus(database, tx, null);
         return rebuildSlots(tx);
       });
-      if (corrected > 0) logger.warn({ event: 'gpus.slots_corrected', gpus: corrected });
+      if (corrected > 0) logger.warn({ gpus: corrected }, 'gpus.slots_corrected');
     },
   });
 }

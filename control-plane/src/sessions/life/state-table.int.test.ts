@@ -147,7 +147,7 @@ describeDatabases('the session machine, row by row', (databases) => {
     test('a state that is reached again keeps its first start', async () => {
       const id = await inState('running');
       const { started_at } = await row(id);
-      await world.clock.advance(1 * S);
+      await world.clock.pass(1 * S);
       agent.reportState(id, 'running', { detail: 'app presented' });
       await handled();
       expect(await row(id)).toMatchObject({ started_at, state_detail: 'app presented' });

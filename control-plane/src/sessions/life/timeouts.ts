@@ -2,7 +2,7 @@
  * Every limit of a session's life, decided from facts and the present instant. Pure.
  * All instants are milliseconds on the monotonic clock of this process: a jump of the wall clock ends nothing.
  */
-import { MINUTE_MS, SECOND_MS } from '../../platform/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ControlEnd, SessionStateName } from './state.ts';
 
 export const ASSIGN_ACK_MS = 10 * SECOND_MS;

@@ -170,14 +170,16 @@ export function createTransitions(
     bus.publish(changedSubject(change.id), { state, ...shows } satisfies SessionChange);
     if (change.failure === null) return;
     const { source, ending } = change.failure;
-    logger.info({
-      event: 'session.failed',
-      session_id: change.id,
-      host_id: change.host_id,
-      source,
-      state_detail: ending.state_detail,
-      failure_code: ending.failure_code,
-    });
+    logger.info(
+      {
+        session_id: change.id,
+        host_id: change.host_id,
+        source,
+        state_detail: ending.state_detail,
+        failure_code: ending.failure_code,
+      },
+      'session.failed',
+    );
     void activity.record({
       actorUserId: null,
       action: 'session.failed',
@@ -206,7 +208,7 @@ export function createTransitions(
       });
       if (result !== null) return result;
     }
-    logger.warn({ event: 'session.contended', session_id: sessionId });
+    logger.warn({ session_id: sessionId }, 'session.contended');
     return undefined;
   }
 
@@ -226,16 +228,16 @@ export function createTransitions(
       // One decision, and the row is another than it was read.
       rows.delete(session_id);
       if (row === undefined || row.host_id !== hostId) {
-        logger.debug({ event: 'session.report_foreign', session_id, host_id: hostId });
+        logger.debug({ session_id, host_id: hostId }, 'session.report_foreign');
         return null;
       }
       const step = decideReport(row, report);
       if (step.kind === 'ignore' && step.why === 'illegal')
-        logger.debug({ event: 'session.report_ignored', session_id, from: row.state, to: report.state });
+        logger.debug({ session_id, from: row.state, to: report.state }, 'session.report_ignored');
       const change = await applyStep(tx, row, step, opensRelay(report));
       if (change !== null) return change;
     }
-    logger.warn({ event: 'session.contended', session_id });
+    logger.warn({ session_id }, 'session.contended');
     return null;
   }
 

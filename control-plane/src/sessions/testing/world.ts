@@ -175,7 +175,7 @@ export async function openSessionsWorld(
     },
     async pass(ms, ...beating) {
       for (let left = ms; left > 0; left -= HEARTBEAT_MS) {
-        await app.clock.advance(Math.min(left, HEARTBEAT_MS));
+        await app.clock.pass(Math.min(left, HEARTBEAT_MS));
         await Promise.all(beating.map((agent) => agent.heard()));
       }
     },

@@ -1,7 +1,7 @@
+import { backoffMs } from '@footlight/protocol';
 import type { ServiceMessage } from '@footlight/protocol/signal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { backoffMs } from './backoff.ts';
 import { decide, publicState } from './machine.ts';
 import { type Action, type Fact, INITIAL, type Model, type TimerName } from './model.ts';
 

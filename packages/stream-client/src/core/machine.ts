@@ -1,4 +1,6 @@
 /** The decisions of the player: (model, fact) → (model, actions). Pure; see model.ts for the states. */
+
+import { backoffMs } from '@footlight/protocol';
 import {
   MAKE_BEFORE_BREAK_MS,
   type Offer,
@@ -9,7 +11,6 @@ import {
   SIGNAL_CLOSE,
 } from '@footlight/protocol/signal';
 import type { EndReason, StreamState } from '../types.ts';
-import { backoffMs } from './backoff.ts';
 import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
 
 /** From the token request to ready. */

@@ -1,7 +1,7 @@
+import { createLogger } from '@footlight/platform';
 import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { describeDatabases } from '../../../testing/index.ts';
-import { createLogger } from '../../logger.ts';
 import { openDatabase } from '../open.ts';
 import type { Schema } from '../schema.ts';
 

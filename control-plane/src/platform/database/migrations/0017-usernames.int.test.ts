@@ -1,7 +1,7 @@
+import { createLogger } from '@footlight/platform';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestApp, describeDatabases, FREE_SIGN_IN, PASSWORD } from '../../../testing/index.ts';
-import { createLogger } from '../../logger.ts';
 import { openDatabase } from '../open.ts';
 
 const logger = createLogger('silent');

@@ -9,7 +9,7 @@ import { mergeEnvironment, parseEnvironment, renderEnvironment } from './env-fil
 const name = fc.stringMatching(/^SERVICE_[A-Z]{1,8}$/);
 const value = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/['\n\r\0]/g, ''));
 
-describe('the environment of the installed agent', () => {
+describe('the environment of an installed service', () => {
   test('what is written is what is read', () => {
     fc.assert(
       fc.property(fc.dictionary(name, value), (variables) => {
@@ -53,10 +53,17 @@ describe('the environment of the installed agent', () => {
       { SERVICE_A_FILE: '/a' },
     ],
     ['a value takes the place of the file', { SERVICE_A_FILE: '/a' }, { SERVICE_A: '1' }, { SERVICE_A: '1' }],
+    [
+      'a name that itself ends with _FILE is no file of another variable',
+      { SERVICE_SEED_FILE: '/a' },
+      { SERVICE_SEED_FILE: '/b' },
+      { SERVICE_SEED_FILE: '/b' },
+    ],
     ['nobody else’s variables', {}, { PATH: '/bin', HOME: '/root' }, {}],
   ])('%s', (_words, stored, given, merged) => {
-    expect(mergeEnvironment(stored as Record<string, string>, given as Record<string, string>)).toEqual(
-      merged,
-    );
+    const isOwn = (variable: string) => /^SERVICE_(A|SEED_FILE)$/.test(variable);
+    expect(
+      mergeEnvironment(stored as Record<string, string>, given as Record<string, string>, isOwn),
+    ).toEqual(merged);
   });
 });

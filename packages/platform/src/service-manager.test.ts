@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ManualClock } from './manual-clock.ts';
 import { ServicePulse } from './service-manager.ts';
+import { ManualClock } from './testing/index.ts';
 
 function pulse(watchdogMs: number | null) {
   const clock = new ManualClock();

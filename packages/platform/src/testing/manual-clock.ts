@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../platform/clock.ts';
+import type { Clock, Timer } from '../clock.ts';
 
 interface Pending {
   dueMs: number;
@@ -8,7 +8,7 @@ interface Pending {
   run: () => void;
 }
 
-/** Where every test's time begins. */
+/** Wall clock at the start of a test. */
 export const TEST_EPOCH_MS = Date.UTC(2026, 5, 2, 12, 0, 0);
 
 /** A clock that stands still until a test moves it. */
@@ -18,7 +18,7 @@ export class ManualClock implements Clock {
   #order = 0;
   readonly #pending = new Set<Pending>();
 
-  /** @param nowMs where its wall clock begins; the monotonic one begins anew with each process */
+  /** @param nowMs start of its wall clock; the monotonic clock starts again with each process */
   constructor(nowMs = TEST_EPOCH_MS) {
     this.#nowMs = nowMs;
   }
@@ -39,28 +39,34 @@ export class ManualClock implements Clock {
     return this.#add(run, everyMs, everyMs);
   }
 
-  /** Moves both clocks on, running what comes due in its order, and lets what it started go as far as it can. */
-  async advance(byMs: number): Promise<void> {
+  /** Moves both clocks and runs due timers in their order, all within this call. */
+  advance(byMs: number): void {
     const untilMs = this.#monotonicMs + byMs;
-    for (let next = this.#next(untilMs); next; next = this.#next(untilMs)) {
-      this.#moveTo(next.dueMs);
-      if (next.everyMs === null) this.#pending.delete(next);
-      else next.dueMs += Math.max(1, next.everyMs);
-      next.run();
-      await settle();
-    }
+    while (this.#runNext(untilMs));
+    this.#moveTo(untilMs);
+  }
+
+  /** Moves both clocks and runs due timers in their order; before the next timer, promises that one settled run. */
+  async pass(byMs: number): Promise<void> {
+    const untilMs = this.#monotonicMs + byMs;
+    while (this.#runNext(untilMs)) await settle();
     this.#moveTo(untilMs);
     await settle();
   }
 
-  /** Moves the wall clock alone, as somebody who sets it. */
+  /** Moves the wall clock alone, as an administrator who sets it. */
   jump(byMs: number): void {
     this.#nowMs += byMs;
   }
 
-  /** Whether something comes due exactly so long from now, so that a test can see a wait begin. */
+  /** Whether a timer is due in exactly `delayMs`, so that a test can see the start of a wait. */
   isAwaited(delayMs: number): boolean {
     return [...this.#pending].some(({ dueMs }) => dueMs === this.#monotonicMs + delayMs);
+  }
+
+  /** Timers that are armed (count). */
+  get pendingTimers(): number {
+    return this.#pending.size;
   }
 
   #add(run: () => void, delayMs: number, everyMs: number | null): Timer {
@@ -75,10 +81,16 @@ export class ManualClock implements Clock {
     return { cancel: () => void this.#pending.delete(entry) };
   }
 
-  #next(untilMs: number): Pending | undefined {
-    return [...this.#pending]
+  #runNext(untilMs: number): boolean {
+    const next = [...this.#pending]
       .filter(({ dueMs }) => dueMs <= untilMs)
       .sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0];
+    if (next === undefined) return false;
+    this.#moveTo(next.dueMs);
+    if (next.everyMs === null) this.#pending.delete(next);
+    else next.dueMs += Math.max(1, next.everyMs);
+    next.run();
+    return true;
   }
 
   #moveTo(monotonicMs: number): void {

@@ -1,5 +1,7 @@
+import type { Environment } from './variables.ts';
+
 /** Variables by name. */
-export type Variables = Readonly<Record<string, string>>;
+type Variables = Readonly<Record<string, string>>;
 
 const LINE = /^([A-Z][A-Z0-9_]*)='([^']*)'$/;
 
@@ -32,20 +34,23 @@ export function parseEnvironment(text: string): Record<string, string> {
 }
 
 /**
- * The environment of the installed agent: what it had, and over it what this call was given. A variable given as
- * a file takes the place of the value itself, and the other way round; one given empty is removed.
- * @param given an environment; only the agent's own variables (SERVICE_…) of it count
+ * The environment of an installed service: what it had, and over it what this call was given. A variable given as a
+ * file takes the place of the value itself, and the other way round; one given empty is removed.
+ * @param isOwn whether the service knows a variable of this name, without the suffix _FILE; others are left out
  */
 export function mergeEnvironment(
   stored: Variables,
-  given: Readonly<Record<string, string | undefined>>,
+  given: Environment,
+  isOwn: (name: string) => boolean,
 ): Record<string, string> {
   const merged: Record<string, string> = { ...stored };
-  for (const [name, value] of Object.entries(given)) {
-    if (!name.startsWith('SERVICE_') || value === undefined) continue;
-    delete merged[name];
-    delete merged[name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : `${name}_FILE`];
-    if (value !== '') merged[name] = value;
+  for (const [key, value] of Object.entries(given)) {
+    // A variable's own name may end with _FILE, such as SERVICE_SEED_FILE.
+    const name = isOwn(key) ? key : key.replace(/_FILE$/, '');
+    if (!isOwn(name) || value === undefined) continue;
+    delete merged[key];
+    delete merged[key === name ? `${name}_FILE` : name];
+    if (value !== '') merged[key] = value;
   }
   return merged;
 }

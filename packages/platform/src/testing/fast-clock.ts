@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 
 /** Real time that runs `speed` times as fast, for waits of seconds beside real sockets and files. The wall clock stays. */
 export function fastClock(speed: number): Clock {

@@ -1,0 +1,2 @@
+export { fastClock } from './fast-clock.ts';
+export { ManualClock, TEST_EPOCH_MS } from './manual-clock.ts';

@@ -1,0 +1,39 @@
+/** Lets `burst` events through at once and `perSecond` in the long run. */
+export class TokenBucket {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  #tokens: number;
+  #filledMs: number;
+
+  /** @param nowMs monotonic milliseconds, as in every call */
+  constructor(perSecond: number, burst: number, nowMs: number) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#filledMs = nowMs;
+  }
+
+  isEmpty(nowMs: number): boolean {
+    this.#fill(nowMs);
+    return this.#tokens < 1;
+  }
+
+  /** Takes one token. @returns false when there is none */
+  take(nowMs: number): boolean {
+    if (this.isEmpty(nowMs)) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Takes a token for an event that cannot wait. The debt delays the events after it, by the time of a burst at most. */
+  overdraw(nowMs: number): void {
+    this.#fill(nowMs);
+    this.#tokens = Math.max(-this.#burst, this.#tokens - 1);
+  }
+
+  #fill(nowMs: number): void {
+    const refill = ((nowMs - this.#filledMs) / 1_000) * this.#perSecond;
+    this.#tokens = Math.min(this.#burst, this.#tokens + refill);
+    this.#filledMs = nowMs;
+  }
+}
