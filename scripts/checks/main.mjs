@@ -1,11 +1,11 @@
 // scripts/test: one command that checks everything.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { checkPackages } from '../lib/debian-packages.mjs';
-import { prepare, root } from '../lib/prepare.mjs';
+import { npmIsInstalled, prepare, root } from '../lib/prepare.mjs';
 import { drills } from './drills.mjs';
 import { lookAround, whatIsLeft } from './leftovers.mjs';
 
@@ -16,14 +16,18 @@ const typed = [
   'control-plane',
   'node-agent',
   'packages/gst',
+  'packages/platform',
   'packages/stream-client',
   'packages/web',
   'test-harness',
   'scripts',
 ];
 
-const usage = `Usage: scripts/test [--long [drill …]]
+const usage = `Usage: scripts/test                     everything
+       scripts/test PATH …              the tests below these files and folders, and nothing else
+       scripts/test --long [DRILL …]    what takes minutes by its nature
 
+A package may be named without its folder: scripts/test web.
 Drills under --long: ${drills.map((d) => d.name).join(', ')}; without a name all of them.
 `;
 
@@ -107,17 +111,50 @@ const suites = {
   e2e: ['--project', 'e2e'],
 };
 
+/** The file or folder that a person means. @param {string} word @returns {string | undefined} undefined: there is none */
+function pathMeant(word) {
+  const from = process.env.INIT_CWD ?? process.cwd();
+  return [path.resolve(from, word), path.join(root, word), path.join(root, 'packages', word)].find((place) =>
+    existsSync(place),
+  );
+}
+
+/** Whether a test below these paths starts built programs or a database. @param {string[]} paths */
+function needsPrograms(paths) {
+  const listed = spawnSync(
+    'git',
+    ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...paths],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
+  return listed.status !== 0 || /\.(int\.test|e2e)\.ts$/m.test(listed.stdout);
+}
+
+/** Runs only what lies below these paths. @param {string[]} paths */
+async function runBelow(paths) {
+  if (!npmIsInstalled() || needsPrograms(paths)) await prepare({ packages: checkPackages, say });
+  process.exitCode = await run([bin('vitest'), 'run', '--maxWorkers=1', ...paths], process.env);
+}
+
 async function main() {
   const words = process.argv.slice(2);
   if (words.includes('--help')) return say(usage);
   const long = words[0] === '--long';
   const named = long ? words.slice(1) : [];
-  const unknown = long ? named.find((name) => !drills.some((d) => d.name === name)) : words[0];
+  const places = long ? [] : words.map(pathMeant);
+  const unknown = long
+    ? named.find((name) => !drills.some((d) => d.name === name))
+    : words[places.indexOf(undefined)];
   if (unknown !== undefined) {
-    process.stderr.write(`scripts/test does not know '${unknown}'.\n\n${usage}`);
+    process.stderr.write(
+      `scripts/test finds no ${long ? 'drill' : 'file, folder or package'} '${unknown}'.\n\n${usage}`,
+    );
     process.exitCode = 2;
     return;
   }
+  if (places.length > 0) return runBelow(places.filter((place) => place !== undefined));
   const began = performance.now();
   const chosen = long ? drills.filter((d) => named.length === 0 || named.includes(d.name)) : [];
   await prepare({ packages: [...checkPackages, ...chosen.flatMap((d) => d.packages ?? [])], say });
