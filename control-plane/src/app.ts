@@ -12,10 +12,10 @@ import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } 
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
 import { createInProcessBus } from './platform/bus.ts';
-import type { Config } from './platform/config.ts';
+import type { Config } from './platform/config/config.ts';
 import { openDatabase } from './platform/database/index.ts';
+import type { Addresses, ListenerLimits } from './platform/http/connection/listeners.ts';
 import { registerHealth } from './platform/http/health.ts';
-import type { Addresses, ListenerLimits } from './platform/http/listeners.ts';
 import { registerPages } from './platform/http/pages.ts';
 import { createServer, type Server } from './platform/http/server.ts';
 import { createLeader } from './platform/leader.ts';

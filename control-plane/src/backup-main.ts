@@ -4,10 +4,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { errorText } from '@footlight/platform';
-import { loadConfig } from './platform/config.ts';
-import { BackupRefused } from './platform/database/backup-refused.ts';
-import { backupPostgres, restorePostgres } from './platform/database/postgres-backup.ts';
-import { backupSqlite, restoreSqlite } from './platform/database/sqlite-backup.ts';
+import { loadConfig } from './platform/config/config.ts';
+import { BackupRefused } from './platform/database/engine/backup-refused.ts';
+import { backupPostgres, restorePostgres } from './platform/database/engine/postgres-backup.ts';
+import { backupSqlite, restoreSqlite } from './platform/database/engine/sqlite-backup.ts';
 
 /** @returns the sentence for the person who asked @throws BackupRefused, ConfigRefused */
 async function main(): Promise<string> {

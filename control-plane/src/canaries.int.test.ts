@@ -9,7 +9,7 @@ import {
   KEY as PROVIDER_KEY,
   startFakeProvider,
 } from './artwork/testing/fake-provider.ts';
-import { readConfig } from './platform/config.ts';
+import { readConfig } from './platform/config/config.ts';
 import { openPage } from './signaling/testing/page.ts';
 import {
   type Answer,

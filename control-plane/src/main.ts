@@ -9,7 +9,7 @@ import {
 } from '@footlight/platform';
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
-import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config.ts';
+import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config/config.ts';
 import { boundHeapGrowth } from './platform/heap-growth.ts';
 import { install } from './service/install.ts';
 

@@ -14,9 +14,9 @@ import {
   loadAllowLists,
 } from './catalog/store.ts';
 import { type Database, openDatabase } from './platform/database/index.ts';
-import { loadDisplayStreams } from './profiles/display-streams.ts';
+import { loadDisplayStreams } from './profiles/rungs/display-streams.ts';
 import { describeDatabases, TEST_EPOCH_MS } from './testing/index.ts';
-import { fillLargeCatalog, type LargeCatalog } from './testing/large-catalog.ts';
+import { fillLargeCatalog, type LargeCatalog } from './testing/large/large-catalog.ts';
 
 /** Large enough for planners to prefer an index where there is one. */
 const SIZE = { users: 1_000, apps: 400, entitlements: 20_000, signedIn: 3 };

@@ -10,8 +10,8 @@ import { inspectEncoders } from './media/encode/encoder-probe.ts';
 import { Inventory } from './probe/inventory.ts';
 import { encoderTableChecks } from './readiness/encoder-table.ts';
 import { missingPrograms, PROGRAMS } from './readiness/facts.ts';
-import { networkNamespaceProblem } from './runtime/app-network.ts';
 import { askProgram } from './runtime/ask-program.ts';
+import { networkNamespaceProblem } from './runtime/network/app-network.ts';
 import { canIsolate } from './runtime/process.ts';
 
 const REACH_LIMIT_MS = 5_000;

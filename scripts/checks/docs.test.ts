@@ -26,7 +26,7 @@ const names = (text: string, pattern: RegExp) =>
 
 describe('every variable that is read stands in the documentation, and none besides', () => {
   test('of the control plane', () => {
-    const known = names(read('control-plane/src/platform/variables.ts'), /^ {2}([A-Z0-9_]+): /gm);
+    const known = names(read('control-plane/src/platform/config/variables.ts'), /^ {2}([A-Z0-9_]+): /gm);
     expect([...documented('docs/running.md')].sort()).toEqual([...known].sort());
   });
 

@@ -34,7 +34,7 @@ export const drills = [
   },
   {
     name: 'database-half-open',
-    file: 'control-plane/src/platform/database/faults.int.test.ts',
+    file: 'control-plane/src/platform/database/engine/faults.int.test.ts',
     whole: 'every connection to Postgres half-open for good while 30 requests wait',
     short: 'answers that take 5 s',
   },
@@ -58,7 +58,7 @@ export const drills = [
   },
   {
     name: 'login-timing',
-    file: 'control-plane/src/accounts/login-timing.int.test.ts',
+    file: 'control-plane/src/accounts/sign-in/login-timing.int.test.ts',
     whole: '200 pairs of logins, known and unknown',
     short: '15 pairs',
   },
@@ -76,25 +76,25 @@ export const drills = [
   },
   {
     name: 'fleet-return',
-    file: 'control-plane/src/sessions/life/fleet-return.int.test.ts',
+    file: 'control-plane/src/sessions/reconcile/fleet-return.int.test.ts',
     whole: '1,000 hosts with 2,000 sessions come back within a second of a restart, on both databases',
     short: '100 hosts with 200 sessions',
   },
   {
     name: 'slow-clients',
-    file: 'control-plane/src/platform/http/slow-clients.int.test.ts',
+    file: 'control-plane/src/platform/http/connection/slow-clients.int.test.ts',
     whole: '500 slow clients of each kind',
     short: '20 of each kind',
   },
   {
     name: 'descriptors',
-    file: 'control-plane/src/platform/http/descriptors.int.test.ts',
+    file: 'control-plane/src/platform/http/connection/descriptors.int.test.ts',
     whole: '1,000 connections against a small limit of descriptors',
     short: '150 connections',
   },
   {
     name: 'fuzz-bodies',
-    file: 'control-plane/src/platform/http/fuzz.int.test.ts',
+    file: 'control-plane/src/platform/http/message/fuzz.int.test.ts',
     whole: 'a million random bodies',
     short: '4,000 bodies',
   },
@@ -136,13 +136,13 @@ export const drills = [
   },
   {
     name: 'viewer-garbage',
-    file: 'node-agent/src/media/hostile-viewer.int.test.ts',
+    file: 'node-agent/src/media/viewer/hostile-viewer.int.test.ts',
     whole: '200,000 messages of garbage on each data channel',
     short: '3,000 messages',
   },
   {
     name: 'laptop-closed',
-    file: 'node-agent/src/media/path-faults.int.test.ts',
+    file: 'node-agent/src/media/viewer/path-faults.int.test.ts',
     whole: 'a viewer silent for 60 s comes back with another address',
     short: '0.5 s',
   },

@@ -49,13 +49,13 @@ const bundles = [
     sources: ['node-agent/src', 'packages/gst/src', 'packages/platform/src', 'protocol/src'],
     programs: {
       'main.js': 'main.ts',
-      'worker-main.js': 'media/worker-main.ts',
-      'probe-main.js': 'media/probe-main.ts',
+      'worker-main.js': 'media/worker/worker-main.ts',
+      'probe-main.js': 'media/worker/probe-main.ts',
     },
     copies: [
       'runtime/enter-session.sh',
       'runtime/guard-session.sh',
-      'runtime/hold-network.sh',
+      'runtime/network/hold-network.sh',
       'runtime/run-app.pl',
     ],
     external: OUTSIDE,

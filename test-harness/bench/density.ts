@@ -18,9 +18,9 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { ViewerConnection } from '../src/fake-viewer/connection.ts';
 import { repositoryRoot } from '../src/stack/program.ts';
-import { ended, START_LIMIT_MS, startAgentWorker } from './agent-worker.ts';
+import { CORES, cpuMs } from './api/load.ts';
 import { startBareDisplay } from './display.ts';
-import { CORES, cpuMs } from './load.ts';
+import { ended, START_LIMIT_MS, startAgentWorker } from './fleet/agent-worker.ts';
 import { startMovingPicture } from './moving-picture.ts';
 import { exitStatus, judge, printLine, type Round, round2 } from './rounds.ts';
 

@@ -1,12 +1,12 @@
 /** scripts/bench <name>: one JSON line a round, one summary line; exit 1 when the mark is missed, 3 when the reference was too noisy to judge. */
-import { benchAdmission } from './admission.ts';
-import { benchApi } from './api.ts';
+import { benchAdmission } from './api/admission.ts';
+import { benchApi } from './api/api.ts';
+import { benchLogin } from './api/login.ts';
 import { benchDensity } from './density.ts';
-import { benchFanin, benchReconnect, benchStorm } from './fleet.ts';
-import { benchLogin } from './login.ts';
+import { benchFanin, benchReconnect, benchStorm } from './fleet/fleet.ts';
 import { benchLoss } from './loss.ts';
 import { benchLaunch, benchMedia } from './media.ts';
-import { benchRelay } from './relay.ts';
+import { benchRelay } from './relay/relay.ts';
 import { benchStep } from './step.ts';
 
 const ROUNDS = 5;

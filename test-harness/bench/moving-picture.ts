@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { repositoryRoot } from '../src/stack/program.ts';
-import { ended, START_LIMIT_MS } from './agent-worker.ts';
+import { ended, START_LIMIT_MS } from './fleet/agent-worker.ts';
 
 /** A picture on a display that fills an encoder's bitrate, and can be small. Comes back when it is drawn. */
 export async function startMovingPicture(

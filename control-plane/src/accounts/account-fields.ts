@@ -1,6 +1,6 @@
 import { hasCodePoints } from '@footlight/protocol/rest';
 import { invalid } from '../platform/errors.ts';
-import { passwordBreach } from './password-rule.ts';
+import { passwordBreach } from './password/password-rule.ts';
 
 const MAX_EMAIL_CHARACTERS = 320;
 const MAX_USERNAME_CHARACTERS = 64;

@@ -1,8 +1,8 @@
 import type { Entitlement } from '@footlight/protocol/rest';
 import type { Tx } from '../platform/database/index.ts';
 import type { Settings } from '../settings/index.ts';
-import type { HashCost, HashQueueShape } from './password-hasher.ts';
-import type { BucketShape, ClaimLimits } from './rate-limits.ts';
+import type { HashCost, HashQueueShape } from './sign-in/password-hasher.ts';
+import type { BucketShape, ClaimLimits } from './sign-in/rate-limits.ts';
 
 /** The certificate that the TLS listener presents. */
 export interface CertificateInForce {

@@ -1,7 +1,7 @@
-import type { EarlyRequest } from '../platform/http/contract.ts';
+import type { EarlyRequest } from '../platform/http/message/contract.ts';
 import type { Server } from '../platform/http/server.ts';
-import type { TokenBuckets } from './rate-limits.ts';
 import type { Accounts } from './service.ts';
+import type { TokenBuckets } from './sign-in/rate-limits.ts';
 
 /** Registers what people read and change about themselves. */
 export function registerMeRoutes(server: Server, accounts: Accounts): void {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { describeDatabases, PASSWORD, ROOMY_QUEUE } from '../testing/index.ts';
-import { HASH_COST } from './password-hasher.ts';
+import { HASH_COST } from './sign-in/password-hasher.ts';
 import { type AccountsWorld, addInvite, openAccountsWorld, worldsOn } from './testing/world.ts';
 
 const OPEN = { REGISTRATION_MODE: 'open' };

@@ -6,7 +6,7 @@ import type { Platform } from '../platform/platform.ts';
 import { loadRegistrationMode } from '../settings/index.ts';
 import { checkNewAccount } from './account-fields.ts';
 import { isInviteRedeemable, redeemInvite } from './invites/store.ts';
-import type { PasswordHasher } from './password-hasher.ts';
+import type { PasswordHasher } from './sign-in/password-hasher.ts';
 import { duplicateAccount, insertAccount } from './store.ts';
 
 /** Creates accounts for people who ask for one. */

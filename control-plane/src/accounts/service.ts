@@ -1,14 +1,16 @@
-import type { Authenticate } from '../platform/http/contract.ts';
+import type { Authenticate } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
-import { type BearerTokens, createBearerTokens } from './bearer-tokens.ts';
-import { createVersionGate, type VersionGate } from './client-version.ts';
 import type { AccountsDeps } from './deps.ts';
 import { createDevSessions, type DevSessions } from './dev-session/service.ts';
 import { createDevices, type Devices } from './devices/service.ts';
 import { createInvites, type Invites } from './invites/service.ts';
-import { createPasswordChange, type PasswordChange } from './password-change.ts';
-import { createPasswordHasher } from './password-hasher.ts';
+import { createPasswordChange, type PasswordChange } from './password/password-change.ts';
 import { createPreferences, type Preferences } from './preferences/service.ts';
+import { createRegistration, type Registration } from './registration.ts';
+import { createSetup, type Setup } from './setup/setup.ts';
+import { createSetupToken, type SetupToken } from './setup/setup-token.ts';
+import { createVersionGate, type VersionGate } from './sign-in/client-version.ts';
+import { createPasswordHasher } from './sign-in/password-hasher.ts';
 import {
   CLAIM_LIMITS,
   CLAIM_LOG_BUCKET,
@@ -20,11 +22,9 @@ import {
   PER_USER_BUCKET,
   SIGN_IN_BUCKET,
   type TokenBuckets,
-} from './rate-limits.ts';
-import { createRegistration, type Registration } from './registration.ts';
-import { createSetup, type Setup } from './setup.ts';
-import { createSetupToken, type SetupToken } from './setup-token.ts';
-import { createSignIn } from './sign-in.ts';
+} from './sign-in/rate-limits.ts';
+import { createSignIn } from './sign-in/sign-in.ts';
+import { type BearerTokens, createBearerTokens } from './tokens/bearer-tokens.ts';
 import { createUsers, type Users } from './users/service.ts';
 
 /** People: how they come to an account, how they sign in, and what a token of theirs opens. */

@@ -1,7 +1,7 @@
 import type { ActivityQuery } from '@footlight/protocol/rest';
 import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Database, Executor } from '../platform/database/index.ts';
-import { containsText, patternOf } from '../platform/database/search.ts';
+import { containsText, patternOf } from '../platform/database/query/search.ts';
 import type { ActivityTable } from '../platform/database/tables/activity.ts';
 
 export type ActivityRow = Selectable<ActivityTable> & { actor_username: string | null };

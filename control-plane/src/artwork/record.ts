@@ -3,7 +3,7 @@ import type { Selectable } from 'kysely';
 import { bool, instant } from '../platform/database/index.ts';
 import type { ArtworkRecordsTable } from '../platform/database/tables/artwork.ts';
 import { type Asset, assetOfPath, pathOfAsset } from './asset.ts';
-import { ATTRIBUTION, PROVIDER_NAME, type Title } from './steamgriddb.ts';
+import { ATTRIBUTION, PROVIDER_NAME, type Title } from './fetch/steamgriddb.ts';
 
 export type RecordRow = Selectable<ArtworkRecordsTable>;
 /** A record without what the moment of its writing adds. */

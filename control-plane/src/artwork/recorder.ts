@@ -4,7 +4,7 @@ import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Asset } from './asset.ts';
 import type { BlobStore, PinnedBlob } from './blobs.ts';
-import type { FetchedPicture } from './fetch-picture.ts';
+import type { FetchedPicture } from './fetch/fetch-picture.ts';
 import { coverUnder, type Pictures, type RecordFields, type RecordRow } from './record.ts';
 import * as store from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
 import { ApiError } from '../platform/errors.ts';
-import { matchesEtag } from '../platform/http/etag.ts';
+import { matchesEtag } from '../platform/http/message/etag.ts';
 import { isAsset, typeOfAsset } from './asset.ts';
 import type { BlobStore } from './blobs.ts';
 import type { Sizes } from './sizes.ts';

@@ -2,9 +2,9 @@ import { DAY_MS } from '@footlight/platform';
 import type { Fence } from '../platform/leader.ts';
 import type { Platform } from '../platform/platform.ts';
 import { pathOfAsset } from './asset.ts';
-import type { Availability } from './availability.ts';
 import type { BlobStore } from './blobs.ts';
-import type { Resolver } from './resolver.ts';
+import type { Availability } from './fetch/availability.ts';
+import type { Resolver } from './fetch/resolver.ts';
 import { findReferenced, isReferenced } from './store.ts';
 
 /** Paths that one query asks about. */

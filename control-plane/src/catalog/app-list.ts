@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Database, readOnce, readTogether } from '../platform/database/index.ts';
-import { KeptBody } from '../platform/http/kept-body.ts';
+import { KeptBody } from '../platform/http/message/kept-body.ts';
 import { changesReader, versionReader } from './changes.ts';
 import type { CatalogDeps } from './deps.ts';
 import { favouritesReader } from './favourites/store.ts';

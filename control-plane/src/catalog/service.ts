@@ -2,8 +2,8 @@ import { DAY_MS } from '@footlight/platform';
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
 import { flag, lockForRemoval, refusingTaken, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
-import type { KeptBody } from '../platform/http/kept-body.ts';
+import type { Caller } from '../platform/http/message/contract.ts';
+import type { KeptBody } from '../platform/http/message/kept-body.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createAppList } from './app-list.ts';
 import {

@@ -8,7 +8,7 @@ import {
   statement,
   type Tx,
 } from '../platform/database/index.ts';
-import { containsText } from '../platform/database/search.ts';
+import { containsText } from '../platform/database/query/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
 

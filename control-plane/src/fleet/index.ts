@@ -1,6 +1,4 @@
 export type { ConsoleSession, ConsoleSessions } from './console/starter.ts';
-export { encoderBudgetReader } from './encoder-budget.ts';
-export { type SettingValues, settingsInForce } from './host-settings.ts';
 export type {
   AgentHandlers,
   CommandResult,
@@ -8,3 +6,5 @@ export type {
 } from './ports.ts';
 export { registerFleetRoutes } from './routes.ts';
 export { createFleet, type FleetDeps, type FleetService } from './service.ts';
+export { encoderBudgetReader } from './settings/encoder-budget.ts';
+export { type SettingValues, settingsInForce } from './settings/host-settings.ts';

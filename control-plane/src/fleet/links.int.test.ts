@@ -10,7 +10,7 @@ import {
 } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
-import { type HostNews, hostSubject } from './news.ts';
+import { type HostNews, hostSubject } from './hosts/host-change.ts';
 import { type FleetWorld, openFleetWorld } from './testing/world.ts';
 
 describeDatabases('agent links', (databases) => {

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { MAX_AGENT_FRAME_BYTES } from '@footlight/protocol/agent';
 import type { FastifyRequest } from 'fastify';
-import { forwardedProtoOf } from '../platform/http/forwarded.ts';
+import { forwardedProtoOf } from '../platform/http/origin/forwarded.ts';
 import type { Server } from '../platform/http/server.ts';
-import type { Admission } from './admission.ts';
 import type { FleetService } from './service.ts';
+import type { Admission } from './upgrade/agent-upgrade.ts';
 
 const INSTALL_FILES = [
   ['install.script', 'agent.sh'],

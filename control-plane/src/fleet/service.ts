@@ -2,17 +2,17 @@ import { systemClock } from '@footlight/platform';
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
 import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
-import { AgentAdmission } from './admission.ts';
 import { ConsoleAdmin } from './console/admin.ts';
 import { type ConsoleSessions, ConsoleStarter } from './console/starter.ts';
-import { authenticateNode, type NodeCaller, nodeSecretCheck } from './credentials.ts';
-import { HostAdmin } from './host-admin.ts';
-import type { PinnedCertificate } from './install-command.ts';
-import { ARCHIVE_LIMIT, type InstallFile, openInstallFile } from './install-files.ts';
-import { type CredentialLimitOptions, CredentialLimits } from './limits.ts';
+import { TokenAdmin } from './enrollment/token-admin.ts';
+import { HostAdmin } from './hosts/host-admin.ts';
+import type { PinnedCertificate } from './install/install-command.ts';
+import { ARCHIVE_LIMIT, type InstallFile, openInstallFile } from './install/install-files.ts';
 import { AgentLinks } from './links.ts';
-import { SettingsAdmin } from './settings-admin.ts';
-import { TokenAdmin } from './token-admin.ts';
+import { SettingsAdmin } from './settings/settings-admin.ts';
+import { AgentAdmission } from './upgrade/agent-upgrade.ts';
+import { authenticateNode, type NodeCaller, nodeSecretCheck } from './upgrade/credentials.ts';
+import { type CredentialLimitOptions, CredentialLimits } from './upgrade/limits.ts';
 
 export interface FleetDeps {
   /** Raised by tests that present many wrong credentials. */

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Random } from '@footlight/platform';
 import type { Bus } from './bus.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import type { Leader } from './leader.ts';
 

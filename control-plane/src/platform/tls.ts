@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Logger, Random } from '@footlight/platform';
 import { type Clock, DAY_MS, HOUR_MS } from '@footlight/platform';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 
 const COMMON_NAME = 'service-control';
 const LIFETIME_DAYS = 3650;

@@ -2,7 +2,7 @@ import type { Body, InstanceProfilePolicy, ProfilePreferences } from '@footlight
 import { noteCatalogChange } from '../catalog/index.ts';
 import { flag, type Tx } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
+import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import * as store from './store.ts';
 

@@ -1,7 +1,5 @@
 // Pure rules that admission decides by.
-export { type AppChoice, permits, profileWithoutChoice } from './app-choice.ts';
-export { chooseRung, floorOf } from './chain.ts';
-export { toCatalogCodec, toSessionCodec } from './codec-spelling.ts';
+export { type AppChoice, permits, profileWithoutChoice } from './offer/app-choice.ts';
 export {
   type ClientFacts,
   type ClientFailure,
@@ -9,10 +7,12 @@ export {
   judgeLaunchProfile,
   judgeRung,
   type Verdict,
-} from './eligibility.ts';
-export { nominalOf, numbersSetFor, recommend } from './recommendation.ts';
+} from './offer/eligibility.ts';
+export { nominalOf, numbersSetFor, recommend } from './offer/recommendation.ts';
 export type { Chained } from './record.ts';
 export { registerProfilesRoutes } from './routes.ts';
+export { chooseRung, floorOf } from './rungs/chain.ts';
+export { toCatalogCodec, toSessionCodec } from './rungs/codec-spelling.ts';
 export { createProfiles } from './service.ts';
 // What admission reads in its own transaction.
 export {

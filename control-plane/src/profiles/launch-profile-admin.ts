@@ -2,11 +2,11 @@ import type { Body, LaunchProfile, StreamProfile } from '@footlight/protocol/res
 import { noteCatalogChange } from '../catalog/index.ts';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
+import type { Caller } from '../platform/http/message/contract.ts';
 import { nameSome } from '../platform/name-some.ts';
 import type { Platform } from '../platform/platform.ts';
-import { hasFloor } from './chain.ts';
 import { type LaunchProfileUses, toLaunchProfile } from './record.ts';
+import { hasFloor } from './rungs/chain.ts';
 import * as store from './store.ts';
 
 type CreateBody = Body<'launchProfiles.create'>;

@@ -2,7 +2,7 @@ import type { Body, LaunchProfile, StreamProfile } from '@footlight/protocol/res
 import type { Selectable } from 'kysely';
 import { bool, flag } from '../platform/database/index.ts';
 import type { LaunchProfilesTable, StreamProfilesTable } from '../platform/database/tables/profiles.ts';
-import { warnAbout } from './chain.ts';
+import { warnAbout } from './rungs/chain.ts';
 
 export type RungRow = Selectable<StreamProfilesTable>;
 export type LaunchProfileRow = Selectable<LaunchProfilesTable>;

@@ -2,10 +2,10 @@ import type { DisplayStreams } from '../catalog/index.ts';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createDefaults, type Defaults } from './defaults.ts';
-import { loadDisplayStreams } from './display-streams.ts';
 import { createLaunchProfileAdmin, type LaunchProfileAdmin } from './launch-profile-admin.ts';
-import { createOffers, type Offers } from './offer.ts';
-import { createRungAdmin, type RungAdmin } from './rung-admin.ts';
+import { createOffers, type Offers } from './offer/offer.ts';
+import { loadDisplayStreams } from './rungs/display-streams.ts';
+import { createRungAdmin, type RungAdmin } from './rungs/rung-admin.ts';
 import { plantShippedCatalog } from './seed.ts';
 import { lockUserProfiles } from './store.ts';
 

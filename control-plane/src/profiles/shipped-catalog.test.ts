@@ -1,6 +1,6 @@
 import { operations } from '@footlight/protocol/rest';
 import { describe, expect, it, test } from 'vitest';
-import { warnAbout } from './chain.ts';
+import { warnAbout } from './rungs/chain.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 
 const rungs = new Map(SHIPPED_RUNGS.map((rung) => [rung.id, rung]));

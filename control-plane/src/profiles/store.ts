@@ -6,7 +6,7 @@ import type {
   ProfilePolicyTable,
   StreamProfilesTable,
 } from '../platform/database/tables/profiles.ts';
-import type { ClientFailure } from './eligibility.ts';
+import type { ClientFailure } from './offer/eligibility.ts';
 import { byId, type Chained, type LaunchProfileRow, toRung } from './record.ts';
 
 const POLICY_ROW = 1;

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { REFERENCE_PAGE, SWAGGER_UI } from '../install-location.ts';
-import { matchesEtag } from '../platform/http/etag.ts';
-import { KeptBody, sendKept } from '../platform/http/kept-body.ts';
+import { matchesEtag } from '../platform/http/message/etag.ts';
+import { KeptBody, sendKept } from '../platform/http/message/kept-body.ts';
 import type { Server } from '../platform/http/server.ts';
 import { referenceText } from './document.ts';
 

@@ -9,8 +9,8 @@ import {
   writeWhole,
 } from '@footlight/platform';
 import { BUILT_PROGRAM } from '../install-location.ts';
-import { type Config, ConfigRefused, loadConfig } from '../platform/config.ts';
-import { VARIABLES } from '../platform/variables.ts';
+import { type Config, ConfigRefused, loadConfig } from '../platform/config/config.ts';
+import { VARIABLES } from '../platform/config/variables.ts';
 import { CONTROL_SERVICE, controlUnit } from './unit.ts';
 
 export interface InstallPlaces {

@@ -5,7 +5,7 @@ import type { Platform } from '../platform/platform.ts';
 import { changedSubject } from '../signaling/index.ts';
 import type { Terms } from './launch/admission.ts';
 import type { Launched, Launches } from './launch/launch.ts';
-import { findLauncher } from './launch-store.ts';
+import { findLauncher } from './launch/launch-store.ts';
 import { isTerminal } from './life/state.ts';
 import type { SessionRow } from './record.ts';
 import { loadNewestBesideHost } from './store.ts';

@@ -7,10 +7,10 @@ import type { Selectable } from 'kysely';
 import { bool, fromJson, instant, instantOrNull } from '../platform/database/codec.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import type { SessionChange } from '../signaling/index.ts';
-import { displayRecord, type ObservedDisplay } from './life/display.ts';
-import type { NetworkHealth } from './life/network-health.ts';
+import { displayRecord, type ObservedDisplay } from './display/display.ts';
+import type { NetworkHealth } from './health/network-health.ts';
 import { UNSUSTAINABLE } from './life/state.ts';
-import { rungsOf } from './stream.ts';
+import { rungsOf } from './stream/stream.ts';
 
 export type SessionRow = Selectable<SessionsTable>;
 

@@ -1,14 +1,14 @@
 import { type Clock, MINUTE_MS } from '@footlight/platform';
 import type { Signaling } from '@footlight/protocol/rest';
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import { instant } from '../platform/database/index.ts';
-import type { Authenticate, EarlyRequest } from '../platform/http/contract.ts';
-import { bearerToken, takeOver } from '../platform/http/request.ts';
+import type { Authenticate, EarlyRequest } from '../platform/http/message/contract.ts';
+import { bearerToken, takeOver } from '../platform/http/message/request.ts';
 import type { Server } from '../platform/http/server.ts';
 import { createWindowLimiter, type WindowLimit } from '../platform/limits.ts';
 import type { MintedToken } from '../signaling/index.ts';
+import { signalingUrl } from './launch/signaling-url.ts';
 import type { Sessions } from './service.ts';
-import { signalingUrl } from './signaling-url.ts';
 
 /** Each launch leaves a row that stays, and each refused one a long line in the log. */
 const LAUNCHES_PER_USER: WindowLimit = { limit: 600, windowMs: 10 * MINUTE_MS };

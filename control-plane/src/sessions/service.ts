@@ -3,7 +3,7 @@ import { nonterminalStates } from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
 import type { ConsoleSessions, Fleet } from '../fleet/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
+import type { Caller } from '../platform/http/message/contract.ts';
 import { rateLimited } from '../platform/limits.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -12,16 +12,14 @@ import type { Settings } from '../settings/index.ts';
 import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
 import { createConsoleSessions } from './console.ts';
+import { type DisplayChange, decideDisplay, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
 import { createLauncher, type Launched, type LaunchRequest } from './launch/launch.ts';
-import { findLauncher } from './launch-store.ts';
-import { type DisplayChange, decideDisplay, pictureAfter } from './life/display.ts';
+import { findLauncher } from './launch/launch-store.ts';
 import { createDriver } from './life/driver.ts';
 import { createHandlers } from './life/handlers.ts';
 import { LiveSessions } from './life/live.ts';
-import { registerReapers } from './life/reapers.ts';
 import { isTerminal, type SessionStateName } from './life/state.ts';
-import { beginSwapTo } from './life/swap.ts';
 import { createTransitions, type Transitions } from './life/transitions.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
 import {
@@ -32,6 +30,8 @@ import {
   loadPlacement,
   loadSession,
 } from './store.ts';
+import { beginSwapTo } from './swap/swap.ts';
+import { registerReapers } from './sweeps/reapers.ts';
 
 export interface SessionsDeps {
   fleet: Fleet;

@@ -12,7 +12,7 @@ import {
   type Tx,
   toJson,
 } from '../platform/database/index.ts';
-import { containsText } from '../platform/database/search.ts';
+import { containsText } from '../platform/database/query/search.ts';
 import type { SessionsTable } from '../platform/database/tables/sessions.ts';
 import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import { DETAIL, type Ending, type LateFields, type SessionStateName, type SwapStep } from './life/state.ts';

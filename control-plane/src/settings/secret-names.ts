@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config.ts';
+import type { Config } from '../platform/config/config.ts';
 
 /** A secret that the service knows how to use; others cannot be stored. */
 export interface DeclaredSecret {

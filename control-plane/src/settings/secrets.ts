@@ -1,7 +1,7 @@
 import type { SecretStatus } from '@footlight/protocol/rest';
 import { instantOrNull } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
-import type { Caller } from '../platform/http/contract.ts';
+import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import { hintOf, NONCE_BYTES, openValue, sealValue } from './secret-cipher.ts';
 import { DECLARED_SECRETS, type DeclaredSecret, findDeclared, type SecretName } from './secret-names.ts';

@@ -1,5 +1,5 @@
 import type { InstanceSettings, SettingsPatch } from '@footlight/protocol/rest';
-import type { Caller } from '../platform/http/contract.ts';
+import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type SettingsInForce, toColumns, toRecord, toSettingsInForce } from './record.ts';
 import { loadAllowedOrigins, loadSettings, seedSettings, updateSettings } from './store.ts';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { WebSocket } from 'ws';
 import type { Fleet } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
-import { judgeOrigin } from '../platform/http/origins.ts';
+import { judgeOrigin } from '../platform/http/origin/origins.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';

@@ -6,7 +6,7 @@ import { createLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import type { InjectOptions } from 'fastify';
 import { buildControlPlane, type ControlPlane, type Overrides } from '../app.ts';
-import { type Config, loadConfig } from '../platform/config.ts';
+import { type Config, loadConfig } from '../platform/config/config.ts';
 import type { DatabaseTarget } from '../platform/database/index.ts';
 import { ROOMY_QUEUE } from './sign-in.ts';
 

@@ -11,7 +11,7 @@ export {
 export { dumpDatabase } from './database-dump.ts';
 export { describeDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
-export { addLargeFleet } from './large-fleet.ts';
+export { addLargeFleet } from './large/large-fleet.ts';
 export { addHost, addSession, type SessionFacts } from './sessions.ts';
 export {
   CHEAP_HASHES,

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { COOKIE_BYTES, writeCookie } from '../display/cookie.ts';
-import { XConnection } from '../display/x-connection.ts';
-import { XScreenSize } from '../display/x-screen.ts';
+import { XConnection } from '../display/x11/x-connection.ts';
+import { XScreenSize } from '../display/x11/x-screen.ts';
 import { holdAbstractName } from '../platform/unix-names.ts';
-import { removeLeftovers } from '../sessions/leftovers.ts';
-import { Quarantine } from '../sessions/quarantine.ts';
-import { makeSessionDirs, sessionDirs, writeRecord } from '../sessions/record.ts';
+import { removeLeftovers } from '../sessions/resources/leftovers.ts';
+import { Quarantine } from '../sessions/resources/quarantine.ts';
+import { makeSessionDirs, sessionDirs, writeRecord } from '../sessions/resources/record.ts';
 import { processesOf } from '../testing/traces.ts';
 import { type Canvas, westonScreens } from './weston.ts';
 

@@ -9,8 +9,8 @@ import { startTestDisplay, type TestDisplay } from '../media/testing/display.ts'
 import { KEY_PRESS } from '../media/testing/test-host.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
 import { startWindowManager, type WindowManager } from './window-manager.ts';
-import { XConnection } from './x-connection.ts';
-import { XInput } from './x-input.ts';
+import { XConnection } from './x11/x-connection.ts';
+import { XInput } from './x11/x-input.ts';
 
 const FOCUS_IN = 9;
 /** evdev codes. */

@@ -20,7 +20,7 @@ import { ManualClock } from '@footlight/platform/testing';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { readProcess } from '../runtime/proc-table.ts';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
-import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
+import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
 import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
 import {
   DISPLAY_NUMBERS,
@@ -31,7 +31,7 @@ import {
   socketMark,
 } from './display-number.ts';
 import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
-import { XConnection } from './x-connection.ts';
+import { XConnection } from './x11/x-connection.ts';
 import { type Display, startXvfb } from './xvfb.ts';
 
 const root = process.getuid?.() === 0;

@@ -20,7 +20,7 @@ import {
   reachableAddresses,
 } from '../readiness/facts.ts';
 import { askFirewall, decideFirewall, viewerPorts } from '../readiness/firewall.ts';
-import { isPastaInstalled, pastaProblem } from '../runtime/app-network.ts';
+import { isPastaInstalled, pastaProblem } from '../runtime/network/app-network.ts';
 import { deviceGroup } from '../runtime/process.ts';
 import { type FoundGpu, type GpuProbe, probeGpus } from './gpus.ts';
 import { type HostFacts, HostFactsProbe } from './host-facts.ts';

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { type Clock, delay, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
-import { type AppNetwork, endNamespace, openClosedNetwork } from './app-network.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
 import { type Child, sendSignal, startChild } from './child.ts';
 import {
@@ -18,7 +17,8 @@ import {
   userOptions,
 } from './launch-line.ts';
 import { LogRing } from './log-ring.ts';
-import type { NetworkPool } from './network-pool.ts';
+import { type AppNetwork, endNamespace, openClosedNetwork } from './network/app-network.ts';
+import type { NetworkPool } from './network/network-pool.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
 import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
 

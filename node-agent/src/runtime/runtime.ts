@@ -1,5 +1,5 @@
 import type { AppSpec } from '@footlight/protocol/agent';
-import type { AppNetwork } from './app-network.ts';
+import type { AppNetwork } from './network/app-network.ts';
 
 /** The user that a session's processes run as; null = the agent's own. */
 export interface SessionUser {

@@ -1,6 +1,6 @@
 import type { AppSpec, EncoderInfo, NackCode, SessionAssign } from '@footlight/protocol/agent';
 import type { ConsoleState } from '../console/host-console.ts';
-import { isBelow } from './home.ts';
+import { isBelow } from './resources/home.ts';
 
 /** What of the host decides whether an assignment is taken. */
 export interface HostFacts {

@@ -13,10 +13,10 @@ import {
 import type { ConsoleClaim, HostConsole } from '../console/host-console.ts';
 import { startXvfb } from '../display/xvfb.ts';
 import type { Verdict } from '../link/ack-store.ts';
-import { lastOwner } from './home.ts';
-import { NameHolders } from './name-holders.ts';
+import { Session, type SessionDeps, type SessionPlan } from './life/session.ts';
 import { decideApp, decideAssign, type HostFacts } from './policy.ts';
-import { Session, type SessionDeps, type SessionPlan } from './session.ts';
+import { lastOwner } from './resources/home.ts';
+import { NameHolders } from './resources/name-holders.ts';
 
 /** What a launch takes from the host's configuration at that moment. */
 export interface LaunchContext extends Omit<HostFacts, 'console'> {

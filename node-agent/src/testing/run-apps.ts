@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { delay, systemClock } from '@footlight/platform';
-import { NetworkPool } from '../runtime/network-pool.ts';
+import { NetworkPool } from '../runtime/network/network-pool.ts';
 import type { RunningApp } from '../runtime/runtime.ts';
 import { type RuntimeApp, startRuntimeApp } from './runtime-app.ts';
 import { networkHolders } from './traces.ts';

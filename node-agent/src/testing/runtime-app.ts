@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { systemClock } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
-import { NetworkPool } from '../runtime/network-pool.ts';
+import { NetworkPool } from '../runtime/network/network-pool.ts';
 import { ProcessRuntime, type ProcessRuntimeOptions } from '../runtime/process.ts';
 import type { RunningApp, SessionUser } from '../runtime/runtime.ts';
-import { makeSessionDirs, sessionDirs } from '../sessions/record.ts';
+import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
 
 export const RUNTIME_SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
 

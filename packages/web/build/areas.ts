@@ -6,7 +6,7 @@ import type { Plugin } from 'vite';
  * @param id a module id as the bundler gives it (absolute path, perhaps with a query)
  */
 export function isAdminModule(id: string): boolean {
-  return /\/(src\/(admin\/|entry\/admin\.|routes\/admin\.[^?]*\?tsr-split)|admin\/index\.html$)/.test(id);
+  return /\/(src\/(admin\/|entry\/admin\.|routes\/admin[./][^?]*\?tsr-split)|admin\/index\.html$)/.test(id);
 }
 
 /**

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { chunkNamer } from './chunks.ts';
 
 const ROUTES = '/w/src/routes';
-const LIBRARY = `${ROUTES}/app._shell.index.tsx?tsr-split=component`;
+const LIBRARY = `${ROUTES}/app/_shell.index.tsx?tsr-split=component`;
 const SESSION = `${ROUTES}/app.session.$id.tsx?tsr-split=component`;
 const LOGIN = `${ROUTES}/login.tsx?tsr-split=component`;
 const SETUP = `${ROUTES}/setup.tsx?tsr-split=component`;
-const ACCOUNT = `${ROUTES}/app._shell.account.tsx?tsr-split=component`;
-const HOSTS = `${ROUTES}/admin.hosts.index.tsx?tsr-split=component`;
-const APPS = `${ROUTES}/admin.apps.index.tsx?tsr-split=component`;
+const ACCOUNT = `${ROUTES}/app/_shell.account.tsx?tsr-split=component`;
+const HOSTS = `${ROUTES}/admin/hosts.index.tsx?tsr-split=component`;
+const APPS = `${ROUTES}/admin/apps/index.tsx?tsr-split=component`;
 
 /** Who imports each module; documents and pages are where files begin. */
 const IMPORTERS: Record<string, string[]> = {
@@ -46,7 +46,7 @@ test.each([
   ['/m/node_modules/switch.js', 'admin-shared'],
   ['/w/src/admin/table.tsx', null],
   [LIBRARY, null],
-  [`${ROUTES}/app._shell.tsx?tsr-split=component`, 'app'],
+  [`${ROUTES}/app/_shell.tsx?tsr-split=component`, 'app'],
   [`${ROUTES}/admin.tsx?tsr-split=component`, 'admin-shared'],
 ])('%s goes to %s', (id, name) => {
   expect(chunkNamer()(id, graph)).toBe(name);

@@ -4,13 +4,13 @@ import { isAdminModule } from './areas.ts';
 type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
 /** Pages that are mostly a form; what only they share stays out of every other page's way. */
-const FORM_PAGE = /\/src\/routes\/(login|register|setup|app\._shell\.account)\./;
+const FORM_PAGE = /\/src\/routes\/(login|register|setup|app\/_shell\.account)\./;
 const ENTRY = /\/index\.html$/;
-const LIBRARY = /\/src\/routes\/app\._shell\.index\./;
-const IN_LIBRARY = /\/src\/routes\/app\._shell\.(index\.|tsx\?)/;
+const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
+const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
 /** Around every page of an area, so never worth a file of its own. */
-const USER_SHELL = /\/src\/routes\/app\._shell\.tsx\?/;
+const USER_SHELL = /\/src\/routes\/app\/_shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
 /**
@@ -77,7 +77,7 @@ export function firstPageIsAskedForEarly(): Plugin {
         const chunks = Object.values(bundle ?? {}).filter((file) => file.type === 'chunk');
         const wanted = /\/admin\/index\.html$/.test(filename)
           ? chunks.find((chunk) => chunk.name === 'admin-shared')
-          : chunks.find((chunk) => /app\._shell\.index\./.test(chunk.facadeModuleId ?? ''));
+          : chunks.find((chunk) => /app\/_shell\.index\./.test(chunk.facadeModuleId ?? ''));
         if (wanted === undefined) this.error(`no first page was built for ${filename}`);
         const styles = [...(wanted.viteMetadata?.importedCss ?? [])];
         const tags = [

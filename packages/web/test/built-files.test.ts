@@ -50,8 +50,8 @@ async function gzipKb(files: Iterable<string>): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0) / 1000;
 }
 
-const isAdminPage = (key: string) => /src\/routes\/admin\./.test(key);
-const LIBRARY = 'src/routes/app._shell.index.tsx?tsr-split=component';
+const isAdminPage = (key: string) => /src\/routes\/admin[./]/.test(key);
+const LIBRARY = 'src/routes/app/_shell.index.tsx?tsr-split=component';
 
 describe('the built web app', () => {
   test(`every page of the user area, styles included, takes at most ${USER_PAGE_KB} kB gzip`, async () => {

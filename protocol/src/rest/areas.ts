@@ -1,23 +1,23 @@
-import { accountOperations } from './accounts.ts';
+import { accountOperations } from './accounts/accounts.ts';
+import { devOperations } from './accounts/dev.ts';
+import { inviteOperations } from './accounts/invites.ts';
+import { meOperations } from './accounts/me.ts';
+import { setupOperations } from './accounts/setup.ts';
+import { userOperations } from './accounts/users.ts';
 import { activityOperations } from './activity.ts';
-import { artworkOperations } from './artwork.ts';
-import { catalogOperations } from './catalog.ts';
-import { devOperations } from './dev.ts';
-import { fleetOperations } from './fleet.ts';
-import { hostConsoleOperations } from './host-console.ts';
-import { hostSettingsOperations } from './host-settings.ts';
-import { inviteOperations } from './invites.ts';
-import { meOperations } from './me.ts';
+import { artworkOperations } from './catalog/artwork.ts';
+import { catalogOperations } from './catalog/catalog.ts';
+import { presetOperations } from './catalog/presets.ts';
+import { profileOperations } from './catalog/profiles.ts';
+import { fleetOperations } from './fleet/fleet.ts';
+import { hostConsoleOperations } from './fleet/host-console.ts';
+import { hostSettingsOperations } from './fleet/host-settings.ts';
+import { placementOperations } from './fleet/placement.ts';
 import type { OperationDeclaration } from './operation.ts';
-import { placementOperations } from './placement.ts';
-import { presetOperations } from './presets.ts';
-import { profileOperations } from './profiles.ts';
 import { secretOperations } from './secrets.ts';
 import { serviceOperations } from './service.ts';
 import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
-import { setupOperations } from './setup.ts';
-import { userOperations } from './users.ts';
 
 /**
  * Version of the contract. Whatever is added raises the second part; what is taken away is marked deprecated for at

@@ -36,19 +36,25 @@ export type Success<Id extends OperationId> = {
 /** Success statuses of the operation. */
 export type SuccessStatus<Id extends OperationId> = keyof Operations[Id]['responses'] & number;
 
-export * from './accounts.ts';
+export * from './accounts/accounts.ts';
+export * from './accounts/dev.ts';
+export * from './accounts/invites.ts';
+export * from './accounts/me.ts';
+export * from './accounts/setup.ts';
+export * from './accounts/users.ts';
 export * from './activity.ts';
 export * from './areas.ts';
-export * from './artwork.ts';
 export { DEFAULT_BODY_BYTES, hasCodePoints } from './atoms.ts';
-export * from './catalog.ts';
-export * from './dev.ts';
+export * from './catalog/artwork.ts';
+export * from './catalog/catalog.ts';
+export * from './catalog/presets.ts';
+export * from './catalog/profiles.ts';
+export * from './catalog/runtime-spec.ts';
 export * from './errors.ts';
-export * from './fleet.ts';
-export * from './host-console.ts';
-export * from './host-settings.ts';
-export * from './invites.ts';
-export * from './me.ts';
+export * from './fleet/fleet.ts';
+export * from './fleet/host-console.ts';
+export * from './fleet/host-settings.ts';
+export * from './fleet/placement.ts';
 export type {
   AuthKind,
   BodyDeclaration,
@@ -58,13 +64,7 @@ export type {
   OperationSwitch,
   UploadDeclaration,
 } from './operation.ts';
-export * from './placement.ts';
-export * from './presets.ts';
-export * from './profiles.ts';
-export * from './runtime-spec.ts';
 export * from './secrets.ts';
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
-export * from './setup.ts';
-export * from './users.ts';

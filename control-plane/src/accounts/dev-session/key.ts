@@ -1,7 +1,7 @@
 import { sameDigest, sha256Hex } from '../../platform/digest.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { writeSecretFile } from '../secret-file.ts';
-import { mintHexSecret } from '../tokens.ts';
+import { writeSecretFile } from '../setup/secret-file.ts';
+import { mintHexSecret } from '../tokens/tokens.ts';
 
 /**
  * The key that opens developers' sessions. It is new with each start and exists in a file of the machine alone: whoever

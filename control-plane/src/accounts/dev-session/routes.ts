@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/errors.ts';
-import type { EarlyRequest } from '../../platform/http/contract.ts';
+import type { EarlyRequest } from '../../platform/http/message/contract.ts';
 import type { Server } from '../../platform/http/server.ts';
-import type { SignInHeaders } from '../sign-in-headers.ts';
+import type { SignInHeaders } from '../sign-in/sign-in-headers.ts';
 import type { DevSessions } from './service.ts';
 
 /** Developers' sessions over HTTP. */

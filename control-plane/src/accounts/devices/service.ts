@@ -1,10 +1,10 @@
 import type { Body, Device, Success } from '@footlight/protocol/rest';
 import { instant, lockForRemoval, toJson } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/contract.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsDeps } from '../deps.ts';
-import { keptUserAgent } from '../user-agent.ts';
+import { keptUserAgent } from '../sign-in/user-agent.ts';
 import { sanitizeCapabilities } from './capabilities.ts';
 import {
   deleteDevice,

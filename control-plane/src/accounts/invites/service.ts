@@ -2,9 +2,9 @@ import type { Body, Invite, MintedInvite } from '@footlight/protocol/rest';
 import { instant, instantOrNull } from '../../platform/database/codec.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/contract.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { mintToken } from '../tokens.ts';
+import { mintToken } from '../tokens/tokens.ts';
 import { type InviteRow, insertInvite, listInvites, revokeInvite } from './store.ts';
 
 /** Enough to tell invites apart, and of no use to whoever wants to redeem one. Hex characters. */

@@ -5,7 +5,7 @@ import { createLogger, systemRandom } from '@footlight/platform';
 import type { LoginResponse } from '@footlight/protocol/rest';
 import type { Kysely } from 'kysely';
 import { createInProcessBus } from '../../platform/bus.ts';
-import { loadConfig } from '../../platform/config.ts';
+import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, openDatabase, type Schema } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { registerPages } from '../../platform/http/pages.ts';

@@ -1,6 +1,6 @@
 import type { AdminUser, Body, Entitlement, Query } from '@footlight/protocol/rest';
 import { ApiError } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/contract.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
 import { pageOf, readCursorOrStart } from '../../platform/page-cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsDeps } from '../deps.ts';

@@ -1,7 +1,7 @@
 import { nonterminalStates } from '@footlight/protocol';
 import { sql, type Updateable } from 'kysely';
 import type { Database, Executor, Tx } from '../../platform/database/index.ts';
-import { containsText } from '../../platform/database/search.ts';
+import { containsText } from '../../platform/database/query/search.ts';
 import type { UsersTable } from '../../platform/database/tables/accounts.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
 import type { UserRow } from './record.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FetchPolicy } from '../guarded-fetch.ts';
-import { isPublicAddress } from '../public-address.ts';
+import type { FetchPolicy } from '../fetch/guarded-fetch.ts';
+import { isPublicAddress } from '../fetch/public-address.ts';
 import { png } from './pictures.ts';
 
 export const KEY = 'canary-0123456789abcdef0123456789abcdef';

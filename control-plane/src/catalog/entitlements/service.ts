@@ -1,7 +1,7 @@
 import type { Body, Entitlement, EntitlementMode } from '@footlight/protocol/rest';
 import { refusingTaken } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/contract.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { noteCatalogChange } from '../changes.ts';
 import { findApp, lockApp } from '../store.ts';

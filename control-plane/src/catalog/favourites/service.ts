@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/contract.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { noteCatalogChange } from '../changes.ts';
 import { isEntitled, lockApp } from '../store.ts';

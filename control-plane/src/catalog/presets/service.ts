@@ -1,7 +1,7 @@
 import type { Body, RuntimePreset } from '@footlight/protocol/rest';
 import { refusingTaken } from '../../platform/database/index.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
-import type { Caller } from '../../platform/http/contract.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
 import { nameSome } from '../../platform/name-some.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { refuseMounts } from '../mount-policy.ts';

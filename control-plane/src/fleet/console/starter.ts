@@ -5,9 +5,9 @@ import { fromJson } from '../../platform/database/codec.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { hostById } from '../host-store.ts';
+import { type HostNews, hostSubject } from '../hosts/host-change.ts';
+import { hostById } from '../hosts/host-store.ts';
 import type { AgentLinks } from '../links.ts';
-import { type HostNews, hostSubject } from '../news.ts';
 import {
   type ConsoleAttempts,
   type ConsoleStep,

@@ -7,7 +7,7 @@ import type { HeldSession, SessionMetrics, SessionState, SessionTraceEvent } fro
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import { expect, vi } from 'vitest';
 import { createInProcessBus } from '../../platform/bus.ts';
-import { loadConfig } from '../../platform/config.ts';
+import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
 import type { ActivityEntry, Platform } from '../../platform/platform.ts';

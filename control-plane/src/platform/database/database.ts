@@ -1,6 +1,6 @@
 import type { Compilable, Kysely, Transaction } from 'kysely';
-import type { Locks } from './locks.ts';
-import type { Values } from './prepared.ts';
+import type { Locks } from './locks/locks.ts';
+import type { Values } from './query/prepared.ts';
 import type { Schema } from './schema.ts';
 
 export type Dialect = 'sqlite' | 'postgres';

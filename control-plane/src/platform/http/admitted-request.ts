@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationId } from '@footlight/protocol/rest';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ClientAddress, ClientAddresses } from './client-address.ts';
-import type { Caller, OperationRequest } from './contract.ts';
-import { isOverTls } from './request.ts';
+import type { Caller, OperationRequest } from './message/contract.ts';
+import { isOverTls } from './message/request.ts';
+import type { ClientAddress, ClientAddresses } from './origin/client-address.ts';
 
 const NOTHING = {};
 

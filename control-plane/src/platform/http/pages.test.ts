@@ -4,7 +4,7 @@ import path from 'node:path';
 import { brotliDecompressSync, gzipSync } from 'node:zlib';
 import { createLogger, systemRandom } from '@footlight/platform';
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/config.ts';
 import { registerPages } from './pages.ts';
 import { createServer, type Server } from './server.ts';
 

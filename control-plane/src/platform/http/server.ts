@@ -12,11 +12,13 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import type { WebSocket } from 'ws';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { ApiError, invalid } from '../errors.ts';
 import { AdmittedRequest } from './admitted-request.ts';
-import { readBody, readUpload } from './body.ts';
-import { type ClientAddresses, createClientAddresses, trustLine } from './client-address.ts';
+import { createListeners, type ListenerLimits, type Listeners } from './connection/listeners.ts';
+import { limitPayload, SizedWebSocket } from './connection/sized-socket.ts';
+import { LineBudget } from './line-budget.ts';
+import { readBody, readUpload } from './message/body.ts';
 import type {
   Authenticate,
   Caller,
@@ -24,16 +26,14 @@ import type {
   OperationRequest,
   OperationResponse,
   UpgradeHandler,
-} from './contract.ts';
-import { answerError } from './failures.ts';
-import { COMPRESS_FROM_BYTES, sendKept } from './kept-body.ts';
-import { LineBudget } from './line-budget.ts';
-import { createListeners, type ListenerLimits, type Listeners } from './listeners.ts';
-import { MethodTable } from './methods.ts';
-import { decidePlainRequest } from './redirect.ts';
-import { bearerToken, decodedPathOf, hasOneHost, isOverTls, parsePart, pathOf } from './request.ts';
-import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './security-headers.ts';
-import { limitPayload, SizedWebSocket } from './sized-socket.ts';
+} from './message/contract.ts';
+import { answerError } from './message/failures.ts';
+import { COMPRESS_FROM_BYTES, sendKept } from './message/kept-body.ts';
+import { MethodTable } from './message/methods.ts';
+import { bearerToken, decodedPathOf, hasOneHost, isOverTls, parsePart, pathOf } from './message/request.ts';
+import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './message/security-headers.ts';
+import { type ClientAddresses, createClientAddresses, trustLine } from './origin/client-address.ts';
+import { decidePlainRequest } from './origin/redirect.ts';
 
 /** The type that the plugin declares for the option, which stands for the class. */
 type SocketClass = NonNullable<NonNullable<WebsocketPluginOptions['options']>['WebSocket']>;

@@ -6,14 +6,14 @@
 import type { Chained, ClientFacts } from '../../profiles/index.ts';
 import type { MergedRuntime } from '../app-spec.ts';
 import { mergeRuntime } from '../app-spec.ts';
-import type { LaunchApp } from '../launch-store.ts';
+import { type Certification, isOverCertified, nextLowerProfile } from '../placement/certification-cap.ts';
+import type { Demand, Pin } from '../placement/placement.ts';
 import type { QuotaSession } from '../store.ts';
-import { resolveRungStream, resolveTierStream, type StreamPlan, type Viewer } from '../stream.ts';
-import { type Certification, isOverCertified, nextLowerProfile } from './certification-cap.ts';
-import type { Demand, Pin } from './placement.ts';
-import { type ChoiceFacts, type ChoiceRequest, chooseProfile } from './profile-choice.ts';
+import { type ChoiceFacts, type ChoiceRequest, chooseProfile } from '../stream/profile-choice.ts';
+import { encodes, type HostAbilities, type ServedRung, takeRungOf, walkRungs } from '../stream/rung-walk.ts';
+import { resolveRungStream, resolveTierStream, type StreamPlan, type Viewer } from '../stream/stream.ts';
+import type { LaunchApp } from './launch-store.ts';
 import type { Refusal } from './refusal.ts';
-import { encodes, type HostAbilities, type ServedRung, takeRungOf, walkRungs } from './rung-walk.ts';
 
 export interface AdmissionRequest extends ChoiceRequest {
   client_type?: string | undefined;

@@ -11,7 +11,15 @@ import { holdRungs } from '../../profiles/index.ts';
 import type { MintedToken, SignalingTokens } from '../../signaling/index.ts';
 import { lockHomes } from '../../storage/index.ts';
 import type { Assignment } from '../app-spec.ts';
-import { type Held, holdFacts, type Launcher, lockGpus } from '../launch-store.ts';
+import { explainPlaced } from '../placement/explanation.ts';
+import { Fleet } from '../placement/fleet.ts';
+import {
+  type GpuFacts,
+  type Placement as Judged,
+  type PlacementSettings,
+  refusalOf,
+  vramVeto,
+} from '../placement/placement.ts';
 import {
   countInFlight,
   giveBack,
@@ -19,20 +27,12 @@ import {
   type Serving,
   takeSlots,
   type Want,
-} from '../placement-store.ts';
+} from '../placement/placement-store.ts';
 import type { SessionRow } from '../record.ts';
 import { insertSessions } from '../store.ts';
 import { type Admitted, admitHeld, homeAppOf, rungsInReach, type Served, serve } from './admission.ts';
-import { explainPlaced } from './explanation.ts';
-import { Fleet } from './fleet.ts';
 import { refuseHome, takeHome } from './home-claim.ts';
-import {
-  type GpuFacts,
-  type Placement as Judged,
-  type PlacementSettings,
-  refusalOf,
-  vramVeto,
-} from './placement.ts';
+import { type Held, holdFacts, type Launcher, lockGpus } from './launch-store.ts';
 import type { Refusal } from './refusal.ts';
 import { assignmentOf, sessionRow } from './session-row.ts';
 

@@ -4,8 +4,8 @@ import type { Random } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
 import type { Executor, Tx } from '../../platform/database/index.ts';
 import { claimHome, foreseeHome, type HomeClaim } from '../../storage/index.ts';
+import type { GpuFacts } from '../placement/placement.ts';
 import { type Admitted, homeAppOf, VOLUME_FOR_PROCESS } from './admission.ts';
-import type { GpuFacts } from './placement.ts';
 import type { Refusal } from './refusal.ts';
 
 export type TakenHome = Pick<HomeSpec, 'provider' | 'ref'>;

@@ -9,8 +9,15 @@ import { isDown, transactionLookedUp } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
-import { catalogReader, type Launcher, loadHeldFacts, loadOwnFacts, lockUser } from '../launch-store.ts';
-import { loadBareHosts, loadGpus, loadServings } from '../placement-store.ts';
+import { explain } from '../placement/explanation.ts';
+import { WHOLE_FLEET } from '../placement/fleet.ts';
+import {
+  decidePlacement,
+  type Placement as Judged,
+  refusalOf,
+  refuseBareHost,
+} from '../placement/placement.ts';
+import { loadBareHosts, loadGpus, loadServings } from '../placement/placement-store.ts';
 import { loadSession } from '../store.ts';
 import {
   type Admitted,
@@ -23,11 +30,9 @@ import {
   type Terms,
 } from './admission.ts';
 import { bookLaunches, type Launched, MAX_ATTEMPTS, type Outcome, type Wanted } from './booking.ts';
-import { explain } from './explanation.ts';
-import { WHOLE_FLEET } from './fleet.ts';
 import { refuseHome } from './home-claim.ts';
 import { LaunchQueue } from './launch-queue.ts';
-import { decidePlacement, type Placement as Judged, refusalOf, refuseBareHost } from './placement.ts';
+import { catalogReader, type Launcher, loadHeldFacts, loadOwnFacts, lockUser } from './launch-store.ts';
 import { type Refusal, refusalError } from './refusal.ts';
 
 export type { Launched } from './booking.ts';

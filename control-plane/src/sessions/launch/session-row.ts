@@ -10,12 +10,12 @@ import {
 import { flag, toJson } from '../../platform/database/index.ts';
 import type { Assignment } from '../app-spec.ts';
 import { withHome } from '../app-spec.ts';
-import type { Launcher } from '../launch-store.ts';
-import type { Serving } from '../placement-store.ts';
+import type { GpuFacts } from '../placement/placement.ts';
+import type { Serving } from '../placement/placement-store.ts';
 import type { SessionRow } from '../record.ts';
-import { lowerH264Profile, rungsOf } from '../stream.ts';
+import { lowerH264Profile, rungsOf } from '../stream/stream.ts';
 import { type Admitted, homeAppOf, type Served } from './admission.ts';
-import type { GpuFacts } from './placement.ts';
+import type { Launcher } from './launch-store.ts';
 
 const NEVER = 0;
 

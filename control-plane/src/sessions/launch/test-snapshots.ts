@@ -1,9 +1,9 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { NEW_APP } from '../../catalog/index.ts';
 import type { Chained } from '../../profiles/index.ts';
-import type { LaunchApp } from '../launch-store.ts';
 import { aRung } from '../test-rungs.ts';
 import type { Snapshot } from './admission.ts';
+import type { LaunchApp } from './launch-store.ts';
 
 /** An app as the catalog makes it, with something to run. */
 export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({

@@ -9,10 +9,8 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import type { CommandResult, Fleet } from '../../fleet/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Assignment } from '../app-spec.ts';
+import type { DisplayChange } from '../display/display.ts';
 import { noteSwapTaken } from '../store.ts';
-import type { DisplayChange } from './display.ts';
-import type { LiveSessions } from './live.ts';
-import type { ControlEnd, SessionStateName } from './state.ts';
 import {
   ASSIGN_ACK_MS,
   DISPLAY_ACK_MS,
@@ -23,7 +21,9 @@ import {
   STOP_ACK_MS,
   SWAP_ACK_MS,
   startDeadline,
-} from './timeouts.ts';
+} from '../sweeps/timeouts.ts';
+import type { LiveSessions } from './live.ts';
+import type { ControlEnd, SessionStateName } from './state.ts';
 import type { Transitions } from './transitions.ts';
 
 /** States in which a launch may still be ended by a command that failed; a person's stop comes first. */

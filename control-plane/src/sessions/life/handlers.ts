@@ -15,6 +15,7 @@ import {
 } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
+import { planReconciliation, type Reconciled } from '../reconcile/reconcile.ts';
 import { observedRecord } from '../record.ts';
 import {
   countSessionsOfHost,
@@ -29,12 +30,11 @@ import {
   setDetails,
   setNegotiatedCodec,
 } from '../store.ts';
+import { DRIFT_STOP_EVERY_MS, decideDrift } from '../sweeps/timeouts.ts';
 import type { Driver } from './driver.ts';
 import type { LiveSessions } from './live.ts';
 import { answeredCodec } from './negotiated-codec.ts';
-import { planReconciliation, type Reconciled } from './reconcile.ts';
 import { DETAIL, isTerminal, UNSUSTAINABLE } from './state.ts';
-import { DRIFT_STOP_EVERY_MS, decideDrift } from './timeouts.ts';
 import type { Change, Transitions } from './transitions.ts';
 
 /** Of an idle host, as most of a fleet that comes back are. */

@@ -6,11 +6,11 @@
 import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { AppLaunchState, JsonObject } from '@footlight/protocol';
 import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
+import { displayOf } from '../display/display.ts';
+import { judgeSample, NOTHING_KNOWN, type RateSample } from '../health/network-health.ts';
 import type { Observed, SessionRow } from '../record.ts';
-import { displayOf } from './display.ts';
-import { judgeSample, NOTHING_KNOWN, type RateSample } from './network-health.ts';
+import { isStarting, type SessionTimes } from '../sweeps/timeouts.ts';
 import { isTerminal } from './state.ts';
-import { isStarting, type SessionTimes } from './timeouts.ts';
 
 export interface LiveSession extends SessionTimes {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { Pipeline } from '@footlight/gst';
-import { readRtpHeader } from '../rtp-packet.ts';
-import { AUDIO_PAYLOAD_TYPE } from '../sdp-offer.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import { AUDIO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { firstError } from './video-pipeline.ts';
 
 /**

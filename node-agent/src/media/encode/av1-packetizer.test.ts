@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isKeyframe } from '../keyframe.ts';
-import { readRtpHeader } from '../rtp-packet.ts';
+import { isKeyframe } from '../rtp/keyframe.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { depacketizeAv1 } from '../testing/av1-depacketizer.ts';
 import { Av1Packetizer, readObus } from './av1-packetizer.ts';
 

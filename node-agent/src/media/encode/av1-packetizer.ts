@@ -1,4 +1,4 @@
-import { RTP_HEADER_BYTES } from '../rtp-packet.ts';
+import { RTP_HEADER_BYTES } from '../rtp/rtp-packet.ts';
 
 /**
  * AV1 temporal units into RTP packets; Debian's GStreamer has no payloader for AV1.

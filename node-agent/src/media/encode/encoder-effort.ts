@@ -1,5 +1,5 @@
 import type { PropertyValue } from '@footlight/gst';
-import type { MediaSettings } from '../media-settings.ts';
+import type { MediaSettings } from '../session/media-settings.ts';
 import type { EncoderRow } from './encoders.ts';
 
 /** The fastest target usage of a VA encoder. */

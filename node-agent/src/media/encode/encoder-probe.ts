@@ -1,6 +1,6 @@
 import type { Codec, EncoderFamily } from '@footlight/protocol';
 import type { EncoderInfo } from '@footlight/protocol/agent';
-import { forkEntry } from '../child-entry.ts';
+import { forkEntry } from '../worker/child-entry.ts';
 import { ENCODERS, type EncoderRow } from './encoders.ts';
 import {
   type EncoderInspection,

@@ -1,6 +1,6 @@
 import { codec, encoderFamily } from '@footlight/protocol';
 import { describe, expect, test } from 'vitest';
-import { readMediaSettings } from '../media-settings.ts';
+import { readMediaSettings } from '../session/media-settings.ts';
 import { GSTREAMER_DOCUMENTATION } from '../testing/gstreamer-documentation.ts';
 import { elementNames } from './encoder-elements.ts';
 import {

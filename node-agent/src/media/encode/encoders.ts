@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { PropertyValue } from '@footlight/gst';
 import type { Codec, EncoderFamily, H264Profile } from '@footlight/protocol';
-import type { MediaSettings } from '../media-settings.ts';
+import type { MediaSettings } from '../session/media-settings.ts';
 
 /**
  * The encoders of the product as a table: family × codec → GStreamer elements, their properties with the unit of

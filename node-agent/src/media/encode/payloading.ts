@@ -1,6 +1,6 @@
 import type { MediaBuffer } from '@footlight/gst';
 import type { Codec } from '@footlight/protocol';
-import { VIDEO_PAYLOAD_TYPE } from '../sdp-offer.ts';
+import { VIDEO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { Av1Packetizer } from './av1-packetizer.ts';
 
 /** Largest RTP packet that is made, bytes: leaves room for our header extensions and SRTP. */

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { systemMediaClock } from '../media-clock.ts';
-import { readMediaSettings } from '../media-settings.ts';
-import { percentile } from '../percentile.ts';
+import { systemMediaClock } from '../session/media-clock.ts';
+import { readMediaSettings } from '../session/media-settings.ts';
+import { percentile } from '../session/percentile.ts';
 import { startTestDisplay, type TestDisplay } from '../testing/display.ts';
 import { type EncoderRow, encoderRow } from './encoders.ts';
 import { type CapturedFrame, type EncodedFrame, VideoPipeline } from './video-pipeline.ts';

@@ -1,6 +1,6 @@
 import { type BusMessage, type MediaBuffer, Pipeline } from '@footlight/gst';
-import type { MediaClock } from '../media-clock.ts';
-import { readRtpHeader } from '../rtp-packet.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import type { MediaClock } from '../session/media-clock.ts';
 import { effortProperties } from './encoder-effort.ts';
 import {
   type ChosenElement,

@@ -1,7 +1,7 @@
 import { hasElement, Pipeline } from '@footlight/gst';
 import * as datachannel from 'node-datachannel';
-import { readMediaSettings } from '../media-settings.ts';
-import { readRtpHeader } from '../rtp-packet.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import { readMediaSettings } from '../session/media-settings.ts';
 import { chooseElement, configureEncoder, encodeBranch } from './encoder-elements.ts';
 import { type EncodeTarget, encoderRow } from './encoders.ts';
 

@@ -1,5 +1,5 @@
-import type { PacketFlight } from '../transport-feedback.ts';
 import { PathDelay } from './path-delay.ts';
+import type { PacketFlight } from './transport-feedback.ts';
 
 /**
  * What the path to one viewer carries. Pure: feedback and instants go in.

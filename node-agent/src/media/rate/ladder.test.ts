@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readMediaSettings } from '../media-settings.ts';
+import { readMediaSettings } from '../session/media-settings.ts';
 import { Ladder, type LadderFacts, type LadderWindow } from './ladder.ts';
 
 const FULL_HD: LadderFacts = {

@@ -1,4 +1,4 @@
-import type { PacketFlight } from '../transport-feedback.ts';
+import type { PacketFlight } from './transport-feedback.ts';
 
 /**
  * The queue on the path, read from when packets left and when they arrived. Pure.

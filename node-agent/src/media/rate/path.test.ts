@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { PacketFlight } from '../transport-feedback.ts';
 import { Drain } from './drain.ts';
 import { BandwidthEstimate } from './estimate.ts';
 import { PathDelay } from './path-delay.ts';
 import { ProbeRun } from './probe.ts';
+import type { PacketFlight } from './transport-feedback.ts';
 
 /** Packets through a queue in front of a link. */
 class Line {

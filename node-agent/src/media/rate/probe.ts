@@ -1,4 +1,4 @@
-import type { FeedbackReport } from '../transport-feedback.ts';
+import type { FeedbackReport } from './transport-feedback.ts';
 
 /**
  * One padding probe: everything sent in a short time, the picture's packets with it. Pure.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readMediaSettings } from '../media-settings.ts';
+import { readMediaSettings } from '../session/media-settings.ts';
 import { SetpointFollower } from './setpoint.ts';
 
 const LAUNCH = 5000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { writeNtp } from '../rtp-extensions.ts';
+import { writeNtp } from '../webrtc/rtp-extensions.ts';
 import { readRtcp, roundTripMs, writeSenderReport } from './rtcp.ts';
 
 function packet(type: number, count: number, body: Buffer): Buffer {

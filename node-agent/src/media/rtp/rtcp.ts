@@ -8,7 +8,7 @@ import {
   RtcpSrPacket,
   RtcpTransportLayerFeedback,
 } from 'werift-rtp';
-import { writeNtp } from '../rtp-extensions.ts';
+import { writeNtp } from '../webrtc/rtp-extensions.ts';
 import { isExtendedReport, type ReferenceTime, readReferenceTime } from './extended-report.ts';
 import { readTransportCc } from './transport-cc.ts';
 

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EXTENSION_ID, type ExtensionName, extensionBytes, writeExtensions } from '../rtp-extensions.ts';
-import { isNewerSequence, RTP_HEADER_BYTES, readRtpHeader } from '../rtp-packet.ts';
+import {
+  EXTENSION_ID,
+  type ExtensionName,
+  extensionBytes,
+  writeExtensions,
+} from '../webrtc/rtp-extensions.ts';
 import { RetransmitRing } from './nack-ring.ts';
+import { isNewerSequence, RTP_HEADER_BYTES, readRtpHeader } from './rtp-packet.ts';
 import { RtpSender, TransportSequence } from './rtp-sender.ts';
 
 const ALL = new Set<ExtensionName>(['playoutDelay', 'captureTime', 'transportSequence']);

@@ -3,9 +3,9 @@ import {
   type ExtensionValues,
   extensionBytes,
   writeExtensions,
-} from '../rtp-extensions.ts';
-import { RTP_HEADER_BYTES, readRtpHeader } from '../rtp-packet.ts';
+} from '../webrtc/rtp-extensions.ts';
 import type { RetransmitRing } from './nack-ring.ts';
+import { RTP_HEADER_BYTES, readRtpHeader } from './rtp-packet.ts';
 
 /** Counter of the transport-wide sequence number, shared by all tracks of one peer connection. */
 export class TransportSequence {

@@ -1,5 +1,5 @@
 import { AV1_CONTINUED, AV1_CONTINUES, readLeb128 } from '../encode/av1-packetizer.ts';
-import { readRtpHeader } from '../rtp-packet.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
 
 /**
  * The OBUs in the packets of one temporal unit, in order, without size fields.

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { BUILT_ENTRIES_VARIABLE } from '../child-entry.ts';
+import { BUILT_ENTRIES_VARIABLE } from '../worker/child-entry.ts';
 
 /** Variables with which a process of the agent runs from source, and has the encoders for tests in its table. */
 export function codecPreload(): Record<string, string> {

@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Pipeline } from '@footlight/gst';
 import type { Codec } from '@footlight/protocol';
-import { readRtpHeader } from '../rtp-packet.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { depacketizeAv1, toObuStream } from './av1-depacketizer.ts';
 
 /** Packets framed by their length. Source: RFC 4571. */

@@ -1,4 +1,4 @@
-import { EXTENSION_ID } from '../rtp-extensions.ts';
+import { EXTENSION_ID } from '../webrtc/rtp-extensions.ts';
 
 /** What a receiver needs to answer with transport-wide feedback. */
 

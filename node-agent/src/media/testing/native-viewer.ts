@@ -1,9 +1,9 @@
 import { type AgentControl, CHANNELS, type ChannelName, parseAgentControl } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
-import { isKeyframe } from '../keyframe.ts';
-import { readRtpHeader } from '../rtp-packet.ts';
-import type { ParentMessage, WorkerMessage } from '../worker-messages.ts';
-import type { MediaWorker } from '../worker-pool.ts';
+import { isKeyframe } from '../rtp/keyframe.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import type { ParentMessage, WorkerMessage } from '../worker/worker-messages.ts';
+import type { MediaWorker } from '../worker/worker-pool.ts';
 
 type Signal = Extract<WorkerMessage, { type: 'signal' }>['msg'];
 

@@ -1,5 +1,5 @@
 import type { Track } from 'node-datachannel';
-import { readRtpHeader } from '../rtp-packet.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { transportSequence, writeReceiverReport, writeTransportCc } from './feedback.ts';
 
 /**

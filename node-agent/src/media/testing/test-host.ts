@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import x11, { type XEvent } from 'x11';
-import { XConnection } from '../../display/x-connection.ts';
-import type { PrepareMessage, WorkerMessage } from '../worker-messages.ts';
-import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from '../worker-pool.ts';
+import { XConnection } from '../../display/x11/x-connection.ts';
+import type { PrepareMessage, WorkerMessage } from '../worker/worker-messages.ts';
+import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from '../worker/worker-pool.ts';
 import { startTestDisplay, type TestDisplay } from './display.ts';
 import { NativeViewer } from './native-viewer.ts';
 

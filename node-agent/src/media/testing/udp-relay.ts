@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
-import { parseCandidate } from '../candidates.ts';
+import { parseCandidate } from '../webrtc/candidates.ts';
 import type { NativeViewer } from './native-viewer.ts';
 
 /** Datagrams kept (count). */

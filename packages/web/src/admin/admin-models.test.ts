@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accessCheck, app, host, hosts, launchProfile } from '../../test/fixtures.ts';
-import { parseSessionSearch } from '../routes/-session-search.ts';
+import { parseSessionSearch } from '../routes/admin/-session-search.ts';
 import { type AppForm, appRules, bodyOf, formOf, NEW_APP } from './apps/app-form-model.ts';
 import { runsAsWords } from './apps/app-words.ts';
 import { policyChoices } from './apps/profile-choice-words.ts';

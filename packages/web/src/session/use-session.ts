@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
 import { keys } from '../api/query-keys.ts';
 import { followSession, isOver } from '../api/session-events.ts';
-import { advance, type LaunchProgress, NOTHING_SEEN } from './launch-steps.ts';
+import { advance, type LaunchProgress, NOTHING_SEEN } from '../launch/launch-steps.ts';
 
 /** One session as it changes, with what its launch has passed through. */
 export function useSession(id: string) {

@@ -9,8 +9,8 @@ import type {
 } from '@footlight/stream-client';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { ApiFailure, call } from '../api/client.ts';
-import { takeSocket } from './early-socket.ts';
-import { takeTicket } from './first-ticket.ts';
+import { takeSocket } from '../launch/early-socket.ts';
+import { takeTicket } from '../launch/first-ticket.ts';
 import { loadPlayer, type Player } from './player.ts';
 
 const KEPT_SECONDS = 60;

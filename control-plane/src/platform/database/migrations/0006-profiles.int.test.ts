@@ -2,7 +2,7 @@ import { createLogger } from '@footlight/platform';
 import { type Kysely, sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { describeDatabases } from '../../../testing/index.ts';
-import { openDatabase } from '../open.ts';
+import { openDatabase } from '../engine/open.ts';
 import type { Schema } from '../schema.ts';
 
 const logger = createLogger('silent');

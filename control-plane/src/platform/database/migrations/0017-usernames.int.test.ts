@@ -2,7 +2,7 @@ import { createLogger } from '@footlight/platform';
 import { sql } from 'kysely';
 import { expect, it } from 'vitest';
 import { createTestApp, describeDatabases, FREE_SIGN_IN, PASSWORD } from '../../../testing/index.ts';
-import { openDatabase } from '../open.ts';
+import { openDatabase } from '../engine/open.ts';
 
 const logger = createLogger('silent');
 

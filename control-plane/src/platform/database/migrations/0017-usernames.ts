@@ -1,5 +1,5 @@
+import { foldUsername } from '../query/username-fold.ts';
 import type { SchemaStep } from '../schema-step.ts';
-import { foldUsername } from '../username-fold.ts';
 
 /**
  * No second username that looks equal. Accounts that share one already keep their names: the first of them is twin 0,

@@ -3,7 +3,7 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import type { ActivitySearch } from '../../routes/-activity-search.ts';
+import type { ActivitySearch } from '../../routes/admin/-activity-search.ts';
 import styles from '../frame/admin-parts.module.css';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
 import { PageHead } from '../frame/parts.tsx';

@@ -6,7 +6,7 @@ import { keys } from '../../api/query-keys.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Problem } from '../../components/problem.tsx';
 import { usePageTitle } from '../../components/use-page-title.ts';
-import { SESSION_FILTERS, type SessionSearch } from '../../routes/-session-search.ts';
+import { SESSION_FILTERS, type SessionSearch } from '../../routes/admin/-session-search.ts';
 import styles from '../frame/admin-parts.module.css';
 import { SearchField, ShowMore, usePages } from '../frame/paged-list.tsx';
 import { PageHead, Segments } from '../frame/parts.tsx';

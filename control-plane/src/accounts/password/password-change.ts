@@ -1,0 +1,43 @@
+import type { Body } from '@footlight/protocol/rest';
+import { ApiError, invalid } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { PasswordHasher } from '../sign-in/password-hasher.ts';
+import { findAccount, replacePassword, revokeAllTokens } from '../store.ts';
+import { passwordBreach } from './password-rule.ts';
+
+/** People change their own password. */
+export interface PasswordChange {
+  /**
+   * Replaces the password and signs the account out everywhere, the calling token included. Live sessions go on.
+   * @throws ApiError validation_failed, rate_limited (hash queue), invalid_credentials; in this order
+   */
+  change(caller: Caller, body: Body<'me.password'>, addressKey: string): Promise<void>;
+}
+
+export function createPasswordChange(platform: Platform, hasher: PasswordHasher): PasswordChange {
+  const { clock, database } = platform;
+  return {
+    async change(caller, body, addressKey) {
+      const breach = passwordBreach(body.new_password, caller);
+      if (breach !== null) throw invalid(`new_${breach}`);
+      const account = await findAccount(database.db, caller.userId);
+      // The token of the request is in force, so the device that it is bound to is not signed out.
+      const request = { addressKey, knownDevice: caller.deviceId !== null };
+      const stored = account?.password_hash ?? null;
+      if (!(await hasher.verify(stored, body.current_password ?? '', request))) throw wrong();
+      const verifiedHash = account?.password_hash ?? '';
+      const newHash = await hasher.hash(body.new_password, request);
+      await database.transaction(async (tx) => {
+        const nowMs = clock.nowMs();
+        // Of two changes at once the second has verified a password that is none any more.
+        const change = { userId: caller.userId, verifiedHash, newHash };
+        if (!(await replacePassword(tx, change, nowMs))) throw wrong();
+        await revokeAllTokens(tx, caller.userId, nowMs);
+      });
+    },
+  };
+}
+
+const wrong = (): ApiError =>
+  new ApiError('invalid_credentials', { message: 'The current password is wrong.' });

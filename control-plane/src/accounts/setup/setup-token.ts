@@ -1,0 +1,120 @@
+import { rm } from 'node:fs/promises';
+import { SECOND_MS, type Timer } from '@footlight/platform';
+import type { Tx } from '../../platform/database/index.ts';
+import { NO_DIGEST, sameDigest, sha256Hex } from '../../platform/digest.ts';
+import type { Fence } from '../../platform/leader.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { loadSetupTokenDigest, storeSetupTokenDigest } from '../../settings/index.ts';
+import { adminExists } from '../store.ts';
+import { mintHexSecret } from '../tokens/tokens.ts';
+import { writeSecretFile } from './secret-file.ts';
+
+const TASK = 'accounts.setup_token';
+const CHECK_EVERY_MS = 5 * SECOND_MS;
+
+/**
+ * The token that lets one person claim an instance without administrators.
+ *
+ * It exists in a file of the process that minted it and, as a digest, in the database, so any replica can check a
+ * claim. Whoever holds the lease mints; a new digest replaces the former one, so a token of an earlier boot or of a
+ * replica that lost the lease is worth nothing. The file goes as soon as an administrator exists; the digest stays
+ * until the next boot, so that the right token, sent again, hears that the set-up is over.
+ */
+export interface SetupToken {
+  /**
+   * Mints and writes the token, or removes what an earlier boot left, and watches from then on.
+   * @throws when the file cannot be written
+   */
+  start(): Promise<void>;
+  /** Compares in constant time; false also while no token is in force. */
+  matches(presented: string): Promise<boolean>;
+  /** Removes the file if this process wrote it. Never throws. */
+  discardFile(): Promise<void>;
+  /** Stops watching. The file stays for the next boot to replace. */
+  close(): void;
+}
+
+export function createSetupToken(platform: Platform): SetupToken {
+  const { clock, config, database, leader, logger, random } = platform;
+  const file = config.accounts.setupTokenFile;
+  /** Digest of the token this process minted; null when it has minted none or its file is gone. */
+  let minted: string | null = null;
+  let watch: Timer | null = null;
+  let failure: unknown = null;
+
+  async function mintUnlessMine(fence: Fence): Promise<void> {
+    const token = mintHexSecret(random);
+    const digest = sha256Hex(token);
+    const stored = await database.transaction(async (tx: Tx) => {
+      await fence.check(tx);
+      if (await adminExists(tx)) return false;
+      if (minted !== null && (await loadSetupTokenDigest(tx)) === minted) return false;
+      await storeSetupTokenDigest(tx, digest);
+      return true;
+    });
+    if (!stored) return;
+    await writeSecretFile(file, token);
+    minted = digest;
+    logger.warn({ path: file, hint: 'Nobody has claimed this instance yet.' }, 'accounts.setup_token_ready');
+  }
+
+  async function discardFile(): Promise<void> {
+    if (minted === null) return;
+    minted = null;
+    await removeFile();
+  }
+
+  async function removeFile(): Promise<void> {
+    try {
+      await rm(file, { force: true });
+    } catch (error) {
+      logger.warn({ path: file, err: error }, 'accounts.setup_token_file_kept');
+    }
+  }
+
+  async function discardOnceClaimed(): Promise<void> {
+    if (minted === null) return;
+    if (await adminExists(database.db)) await discardFile();
+  }
+
+  return {
+    async start() {
+      if (await adminExists(database.db)) {
+        await removeFile();
+        await storeSetupTokenDigest(database.db, null);
+        return;
+      }
+      leader.register({
+        id: TASK,
+        everyMs: CHECK_EVERY_MS,
+        run: async (fence) => {
+          failure = null;
+          await mintUnlessMine(fence).catch((error: unknown) => {
+            failure = error;
+            throw error;
+          });
+        },
+      });
+      await leader.runNow(TASK);
+      if (failure !== null) throw failure;
+      // A claim may have reached another replica; the file is here.
+      watch = clock.setInterval(() => {
+        discardOnceClaimed().catch((error: unknown) => {
+          logger.debug({ err: error }, 'accounts.setup_watch_failed');
+        });
+      }, CHECK_EVERY_MS);
+    },
+
+    async matches(presented) {
+      const digest = await loadSetupTokenDigest(database.db);
+      return sameDigest(sha256Hex(presented), digest ?? NO_DIGEST) && digest !== null;
+    },
+
+    discardFile,
+
+    close() {
+      watch?.cancel();
+      watch = null;
+    },
+  };
+}

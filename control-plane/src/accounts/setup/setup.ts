@@ -1,0 +1,122 @@
+import type { Body, SetupStatus } from '@footlight/protocol/rest';
+import { refusingTaken } from '../../platform/database/index.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { completeSetup, loadSetupCompletedAt } from '../../settings/index.ts';
+import { checkNewAccount } from '../account-fields.ts';
+import type { AccountsDeps } from '../deps.ts';
+import type { PasswordHasher } from '../sign-in/password-hasher.ts';
+import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import {
+  adminExists,
+  duplicateAccount,
+  findAccountByEmail,
+  insertAccount,
+  isAccountTaken,
+  isUsernameTaken,
+  promoteAccount,
+} from '../store.ts';
+import type { LoginOrigin } from '../tokens/bearer-tokens.ts';
+import type { SetupToken } from './setup-token.ts';
+
+/** The way from an empty instance to one with an administrator. */
+export interface Setup {
+  status(): Promise<SetupStatus>;
+  /**
+   * Creates the first administrator, signed in. The token was checked before.
+   * @throws ApiError validation_failed, setup_already_complete, rate_limited (hash queue), conflict; in this order
+   */
+  claim(fields: Body<'setup.claim'>, origin: LoginOrigin): Promise<SignedIn>;
+  /** Notes that the wizard was finished or skipped; the first time counts. */
+  complete(): Promise<SetupStatus>;
+  /**
+   * Creates or promotes the administrator that the environment names, while there is none.
+   * @throws when the values cannot make an account
+   */
+  bootstrap(): Promise<void>;
+}
+
+export function createSetup(
+  platform: Platform,
+  deps: Pick<AccountsDeps, 'grantFirstAdminApps'>,
+  parts: { hasher: PasswordHasher; signIn: SignIn; setupToken: SetupToken },
+): Setup {
+  const { clock, config, database, logger, random } = platform;
+  const { hasher, signIn, setupToken } = parts;
+
+  async function status(): Promise<SetupStatus> {
+    const [exists, completedAt] = await Promise.all([
+      adminExists(database.db),
+      loadSetupCompletedAt(database.db),
+    ]);
+    return { admin_exists: exists, setup_completed: completedAt !== null };
+  }
+
+  return {
+    status,
+
+    async claim(fields, { addressKey, userAgent }) {
+      const account = checkNewAccount(fields);
+      if (await adminExists(database.db)) throw new ApiError('setup_already_complete');
+      const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
+      if (await isAccountTaken(database.db, account.email, account.username)) throw duplicateAccount();
+      const userId = random.uuid();
+      const signedIn = await refusingTaken(
+        duplicateAccount,
+        database.transaction(async (tx) => {
+          await database.advisoryLock(tx, 'admin_claim');
+          if (await adminExists(tx)) throw new ApiError('setup_already_complete');
+          const { email, username } = account;
+          const user = { id: userId, email, username, role: 'admin' as const };
+          await insertAccount(tx, { ...user, password_hash: passwordHash }, clock.nowMs());
+          await deps.grantFirstAdminApps(tx, userId);
+          return signIn.issue(tx, user, { deviceKey: fields.device_key, userAgent });
+        }),
+      );
+      await setupToken.discardFile();
+      return signedIn;
+    },
+
+    async complete() {
+      await completeSetup(database.db, clock.nowMs());
+      return status();
+    },
+
+    async bootstrap() {
+      if (config.accounts.bootstrap === null) return;
+      const account = checkBootstrap(config.accounts.bootstrap);
+      if (await adminExists(database.db)) return;
+      const passwordHash = await hasher.hashOwn(account.password);
+      const userId = random.uuid();
+      const outcome = await database.transaction(async (tx) => {
+        await database.advisoryLock(tx, 'admin_claim');
+        if (await adminExists(tx)) return null;
+        const { email, username } = account;
+        if (await isUsernameTaken(tx, username, email)) {
+          throw new Error('BOOTSTRAP_ADMIN_USERNAME belongs to another account');
+        }
+        const known = await findAccountByEmail(tx, email);
+        const id = known?.id ?? userId;
+        if (known) await promoteAccount(tx, id, clock.nowMs());
+        else {
+          const user = { id, email, username, role: 'admin' as const, password_hash: passwordHash };
+          await insertAccount(tx, user, clock.nowMs());
+        }
+        await deps.grantFirstAdminApps(tx, id);
+        return { id, promoted: known !== undefined };
+      });
+      if (outcome)
+        logger.info({ user_id: outcome.id, promoted: outcome.promoted }, 'accounts.admin_bootstrapped');
+    },
+  };
+}
+
+/** The rules of every new account; the message names the variables and holds no value. */
+function checkBootstrap(bootstrap: { email: string; username: string; password: string }) {
+  try {
+    return checkNewAccount(bootstrap);
+  } catch (error) {
+    if (error instanceof ApiError) throw new Error(`BOOTSTRAP_ADMIN_*: ${error.message}`);
+    throw error;
+  }
+}

@@ -1,0 +1,177 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import {
+  type Answer,
+  createTestApp,
+  describeDatabases,
+  type Person,
+  type TestApp,
+} from '../../testing/index.ts';
+
+/** The test app raises limits; here they are what people meet. */
+const AS_SHIPPED = { overrides: { accountLimits: {} } };
+
+describeDatabases('posting measurements and changing passwords are limited per user', ({ fresh }) => {
+  let app: TestApp;
+  let alice: Person;
+  let number = 0;
+  beforeAll(async () => {
+    app = await createTestApp(await fresh(), AS_SHIPPED);
+  });
+  afterAll(() => app.close());
+  beforeEach(async () => {
+    number += 1;
+    alice = await app.addPerson(`alice${number}`);
+  });
+
+  const ROUTES = ['/v1/me/devices', '/v1/me/password'] as const;
+  const post = (as: Person | null, url: string, body = '{', headers = {}) =>
+    app.call(as, 'POST', url, { body, headers });
+  const refusal = (answer: Answer) => [answer.status, answer.body.error.code, answer.headers['retry-after']];
+  const limited = (retryAfter: string) => [429, 'rate_limited', retryAfter];
+  const malformed = [400, 'validation_failed', undefined];
+
+  test.each(ROUTES)('POST %s: five at once, failed ones too, then one per 10 s', async (url) => {
+    for (let i = 0; i < 5; i += 1) expect(refusal(await post(alice, url))).toEqual(malformed);
+    expect(refusal(await post(alice, url))).toEqual(limited('10'));
+    await app.clock.pass(4 * SECOND_MS);
+    expect(refusal(await post(alice, url))).toEqual(limited('6'));
+    await app.clock.pass(6 * SECOND_MS);
+    expect(refusal(await post(alice, url))).toEqual(malformed);
+    expect(refusal(await post(alice, url))).toEqual(limited('10'));
+  });
+
+  test.each(ROUTES)('POST %s: neither another route nor another user is slowed', async (url) => {
+    for (let i = 0; i < 6; i += 1) await post(alice, url);
+    const other = ROUTES.find((route) => route !== url) as string;
+    expect(refusal(await post(alice, other))).toEqual(malformed);
+    expect(refusal(await post(app.people.bob, url))).toEqual(malformed);
+    await app.clock.pass(MINUTE_MS);
+  });
+
+  test.each(ROUTES)('POST %s: 401 and 426 come before it and take nothing', async (url) => {
+    for (let i = 0; i < 10; i += 1) expect((await post(null, url)).status).toBe(401);
+    for (let i = 0; i < 5; i += 1) expect(refusal(await post(alice, url))).toEqual(malformed);
+  });
+
+  it('bounds the devices that somebody can make at once', async () => {
+    const answers = [];
+    for (let i = 0; i < 1_000; i += 1) {
+      answers.push(await post(alice, '/v1/me/devices', JSON.stringify({ device_key: `key ${i}` })));
+    }
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(5);
+    const { body } = await app.call(alice, 'GET', '/v1/me/devices');
+    expect(body.devices).toHaveLength(5);
+  });
+});
+
+describeDatabases('sign-in is limited per client address', ({ fresh }) => {
+  let app: TestApp;
+  let port: number;
+  beforeAll(async () => {
+    app = await createTestApp(await fresh(), {
+      ...AS_SHIPPED,
+      // Tests dial from 127.0.0.1, the proxy, and from 127.0.0.2, a stranger.
+      env: { SERVICE_TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' },
+    });
+    port = Number(new URL((await app.plane.listen()).http).port);
+  });
+  afterAll(() => app.close());
+  // Every bucket is full again.
+  beforeEach(() => app.clock.pass(10 * MINUTE_MS));
+
+  /** Tries to sign in over the wire. @param forwarded the header that the peer sends; null: none */
+  function login(forwarded: string | null, localAddress = '127.0.0.1'): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const headers = forwarded === null ? {} : { 'x-forwarded-for': forwarded };
+      const sent = request(
+        {
+          host: '127.0.0.1',
+          port,
+          method: 'POST',
+          path: '/v1/auth/login',
+          headers,
+          localAddress,
+          agent: false,
+        },
+        (response) => {
+          response.resume();
+          response.on('end', () => resolve(response.statusCode ?? 0));
+        },
+      );
+      sent.on('error', reject);
+      sent.end('{');
+    });
+  }
+  const PASSES = 400;
+  const burst = async (count: number, from: (index: number) => Promise<number>): Promise<number[]> => {
+    const statuses = [];
+    for (let index = 0; index < count; index += 1) statuses.push(await from(index));
+    return statuses;
+  };
+
+  it('of 50 addresses behind a trusted proxy the one that attacks slows nobody else', async () => {
+    const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index + 1}`);
+    const [attacker, ...others] = addresses as [string, ...string[]];
+    const attack = await burst(30, () => login(attacker));
+    expect(attack.filter((status) => status === PASSES)).toHaveLength(10);
+    expect(attack.slice(10).every((status) => status === 429)).toBe(true);
+    const innocent = await Promise.all(
+      others.map(async (address) => [...(await burst(3, () => login(address))), await login(attacker)]),
+    );
+    for (const statuses of innocent) expect(statuses).toEqual([PASSES, PASSES, PASSES, 429]);
+  });
+
+  it('what a client behind the proxy writes to the left buys nothing', async () => {
+    const statuses = await burst(20, (index) => login(`203.0.113.${index}, x, 198.51.100.7, 10.1.2.3`));
+    expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
+    // Nor does it use up the bucket of somebody whom it names.
+    expect(await login('203.0.113.3')).toBe(PASSES);
+  });
+
+  it('a forged header from a peer that is no proxy changes nothing', async () => {
+    const statuses = await burst(20, (index) => login(`203.0.113.${index}`, '127.0.0.2'));
+    expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
+    expect(await login('203.0.113.1')).toBe(PASSES);
+    expect(await login(null, '127.0.0.2')).toBe(429);
+  });
+
+  it('one household shares a bucket, whichever of its IPv6 addresses it takes', async () => {
+    const statuses = await burst(15, (index) => login(`2001:db8:1:2::${index.toString(16)}`));
+    expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
+    expect(await login('2001:db8:1:3::1')).toBe(PASSES);
+  });
+
+  it('the eleventh is refused with Retry-After before its body is read', async () => {
+    await burst(10, () => login('198.51.100.99'));
+    const head = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port });
+      socket.on('error', reject);
+      // The body that is announced never comes.
+      socket.write(
+        'POST /v1/auth/login HTTP/1.1\r\nhost: x\r\nx-forwarded-for: 198.51.100.99\r\ncontent-length: 1000000\r\n\r\n',
+      );
+      socket.once('data', (data) => {
+        resolve(data.toString());
+        socket.destroy();
+      });
+    });
+    expect(head).toMatch(/^HTTP\/1\.1 429 /);
+    expect(head).toMatch(/\r\nretry-after: 5\r\n/i);
+  });
+
+  describe('register shares the bucket with login', () => {
+    it('and the client version, the mode and the password come after it', async () => {
+      const call = (url: string) =>
+        app.call(null, 'POST', url, { body: '{', headers: { 'x-forwarded-for': '198.51.100.200' } });
+      for (let i = 0; i < 5; i += 1) {
+        expect((await call('/v1/auth/login')).status).toBe(PASSES);
+        expect((await call('/v1/auth/register')).status).toBe(PASSES);
+      }
+      expect((await call('/v1/auth/login')).status).toBe(429);
+      expect((await call('/v1/auth/register')).status).toBe(429);
+    });
+  });
+});

@@ -1,0 +1,84 @@
+import type { LoginResponse } from '@footlight/protocol/rest';
+import { instant, type Tx } from '../../platform/database/index.ts';
+import { sha256Hex } from '../../platform/digest.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { touchDevice } from '../devices/store.ts';
+import { type AccountRow, insertToken } from '../store.ts';
+import { mintToken, pageValue } from '../tokens/tokens.ts';
+import type { VersionGate } from './client-version.ts';
+import { keptUserAgent } from './user-agent.ts';
+
+/** Who signs in from where. */
+interface SignInOrigin {
+  /** null or empty: the token is bound to no device. */
+  deviceKey: string | null | undefined;
+  userAgent: string | undefined;
+}
+
+/** A token as its owner gets it, once. */
+export interface SignedIn {
+  accessToken: string;
+  expiresAtMs: number;
+  response: LoginResponse;
+}
+
+/** Makes tokens for accounts that have proved who they are. */
+export interface SignIn {
+  /**
+   * Writes the token, and the device it is bound to, in the given transaction.
+   * @param expiresAtMs epoch milliseconds; left out: after the lifetime that tokens have here
+   */
+  issue(
+    tx: Tx,
+    account: Pick<AccountRow, 'id' | 'email' | 'username' | 'role'>,
+    origin: SignInOrigin,
+    expiresAtMs?: number,
+  ): Promise<SignedIn>;
+}
+
+export function createSignIn(platform: Platform, versionGate: VersionGate): SignIn {
+  const { clock, config, random } = platform;
+  return {
+    async issue(tx, account, origin, expiresAtMs = clock.nowMs() + config.accounts.tokenTtlMs) {
+      const nowMs = clock.nowMs();
+      const userAgent = keptUserAgent(origin.userAgent);
+      const device = origin.deviceKey
+        ? await touchDevice(
+            tx,
+            { id: random.uuid(), userId: account.id, deviceKey: origin.deviceKey, userAgent },
+            nowMs,
+          )
+        : null;
+      const accessToken = mintToken(random);
+      await insertToken(
+        tx,
+        {
+          id: random.uuid(),
+          userId: account.id,
+          tokenHash: sha256Hex(accessToken),
+          pageHash: sha256Hex(pageValue(accessToken)),
+          deviceId: device?.id ?? null,
+          userAgent,
+          expiresAtMs,
+        },
+        nowMs,
+      );
+      return {
+        accessToken,
+        expiresAtMs,
+        response: {
+          access_token: accessToken,
+          token_type: 'Bearer',
+          expires_at: instant(expiresAtMs),
+          user: {
+            id: account.id,
+            email: account.email,
+            username: account.username,
+            role: account.role,
+          },
+          ...versionGate.advice,
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
+import type { Body, User } from '@footlight/protocol/rest';
+import { instant, readTogether } from '../../platform/database/index.ts';
+import { sha256Hex } from '../../platform/digest.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Caller } from '../../platform/http/message/contract.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { normaliseEmail } from '../account-fields.ts';
+import { isSignedInDevice } from '../devices/store.ts';
+import type { VersionGate } from '../sign-in/client-version.ts';
+import type { PasswordHasher } from '../sign-in/password-hasher.ts';
+import type { LoginGuesses } from '../sign-in/rate-limits.ts';
+import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
+import {
+  deleteDeadTokens,
+  findAccount,
+  findAccountByEmail,
+  findLiveTokenExpiry,
+  holdVerifiedAccount,
+  isAdminPage,
+  liveTokenFinder,
+  revokeToken,
+  touchTokens,
+} from '../store.ts';
+import { readPageCookie } from './tokens.ts';
+
+/** last_used_at is not written more often than this for one token. */
+const TOUCH_EVERY_MS = MINUTE_MS;
+const JANITOR_EVERY_MS = 6 * HOUR_MS;
+/** Tokens that one transaction of the janitor deletes, so that it holds up nobody's sign-in. */
+const JANITOR_BATCH = 1_000;
+/** How long expired tokens stay, for people who look into what happened. */
+const KEEP_EXPIRED_MS = 7 * DAY_MS;
+
+/** Where a login comes from. */
+export interface LoginOrigin {
+  addressKey: string;
+  userAgent: string | undefined;
+}
+
+/** Bearer tokens: who they speak for, and how they come and go. */
+export interface BearerTokens {
+  /** Who a bearer token speaks for; null for one that is not in force, whatever the reason. */
+  authenticate(bearer: string): Promise<Caller | null>;
+  /** Whether a token is still in force; for answers that outlive their request. */
+  isTokenLive(tokenId: string): Promise<boolean>;
+  /** Whether a Cookie header opens the administrators' pages. */
+  opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
+  /** @throws ApiError client_too_old, rate_limited (name, hash queue), invalid_credentials; in this order */
+  login(fields: Body<'auth.login'>, origin: LoginOrigin): Promise<SignedIn>;
+  logout(caller: Caller): Promise<void>;
+  /** @returns the account and, for an administrator, the expiry of the presented token (epoch milliseconds) */
+  readSelf(caller: Caller): Promise<{ user: User; expiresAtMs: number | null }>;
+}
+
+export function createBearerTokens(
+  platform: Platform,
+  parts: { guesses: LoginGuesses; hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
+): BearerTokens {
+  const { clock, database, leader, logger } = platform;
+  const { guesses, hasher, signIn, versionGate } = parts;
+  const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
+  // A commit for each token would hold up everybody when many come back at once.
+  const touch = readTogether(async (tokenIds: readonly string[]) => {
+    await touchTokens(database, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
+    return new Map<string, never>();
+  });
+
+  leader.register({
+    id: 'auth.token_janitor',
+    everyMs: JANITOR_EVERY_MS,
+    async run(fence) {
+      const expiredBeforeMs = clock.nowMs() - KEEP_EXPIRED_MS;
+      let deleted: number;
+      do {
+        deleted = await database.transaction(async (tx) => {
+          await fence.check(tx);
+          return deleteDeadTokens(database, tx, expiredBeforeMs, JANITOR_BATCH);
+        });
+      } while (deleted === JANITOR_BATCH);
+    },
+  });
+
+  return {
+    async authenticate(bearer) {
+      const token = await findLiveToken(sha256Hex(bearer));
+      if (token === undefined) return null;
+      const nowMs = clock.nowMs();
+      if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
+        // The request does not wait for this note, nor fail with it: a busy database must not stop reads.
+        touch(token.id).catch((error: unknown) => {
+          logger.debug({ err: error }, 'accounts.token_touch_failed');
+        });
+      }
+      return {
+        userId: token.user_id,
+        role: token.role,
+        tokenId: token.id,
+        deviceId: token.device_id,
+        username: token.username,
+        email: token.email,
+      };
+    },
+
+    async isTokenLive(tokenId) {
+      return (await findLiveTokenExpiry(database.db, tokenId, clock.nowMs())) !== undefined;
+    },
+
+    async opensAdminPages(cookieHeader) {
+      const value = readPageCookie(cookieHeader);
+      return value !== null && isAdminPage(database.db, sha256Hex(value), clock.nowMs());
+    },
+
+    async login(fields, { addressKey, userAgent }) {
+      versionGate.checkLogin(fields.client_version);
+      const email = normaliseEmail(fields.email ?? '');
+      const deviceKey = fields.device_key ?? '';
+      const account = await findAccountByEmail(database.db, email);
+      // Asked for unknown accounts too, so that both kinds take the same time.
+      const knownDevice = deviceKey !== '' && (await isSignedInDevice(database.db, email, deviceKey));
+      const attempt = guesses.admit(sha256Hex(email), knownDevice);
+      // Every way to fail pays for one verification, so that the time tells nothing about the account.
+      const mayLogIn = account !== undefined && account.disabled_at === null && account.internal === 0;
+      const hash = account !== undefined && account.internal === 0 ? account.password_hash : null;
+      const matches = await hasher
+        .verify(hash, fields.password ?? '', { addressKey, knownDevice })
+        .catch((error: unknown) => {
+          attempt.spare();
+          throw error;
+        });
+      if (!mayLogIn || !matches) throw new ApiError('invalid_credentials');
+      attempt.spare();
+      return database.transaction(async (tx) => {
+        if (!(await holdVerifiedAccount(database, tx, account))) throw new ApiError('invalid_credentials');
+        return signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent });
+      });
+    },
+
+    async logout(caller) {
+      await revokeToken(database.db, caller.tokenId, clock.nowMs());
+    },
+
+    async readSelf(caller) {
+      const account = await findAccount(database.db, caller.userId);
+      if (account === undefined) throw new ApiError('unauthorized');
+      const { id, email, username, role, created_at } = account;
+      const expiresAtMs =
+        role === 'admin' ? await findLiveTokenExpiry(database.db, caller.tokenId, clock.nowMs()) : undefined;
+      return {
+        user: { id, email, username, role, created_at: instant(created_at) },
+        expiresAtMs: expiresAtMs ?? null,
+      };
+    },
+  };
+}

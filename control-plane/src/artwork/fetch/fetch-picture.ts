@@ -1,0 +1,28 @@
+import { agrees, type Sniffed, sniffPicture } from '../asset.ts';
+import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
+
+export interface FetchedPicture {
+  bytes: Buffer;
+  sniffed: Sniffed;
+}
+
+/**
+ * Fetches a picture.
+ * @throws FetchRefused when it cannot be fetched, is no JPEG, PNG or WebP, or its server says that it is something else
+ */
+export async function fetchPicture(
+  fetcher: Fetcher,
+  address: string,
+  maxBytes: number,
+  deadlineMs?: number,
+): Promise<FetchedPicture> {
+  const { status, mediaType, bytes } = await fetcher.get(address, {
+    maxBytes,
+    ...(deadlineMs !== undefined && { deadlineMs }),
+  });
+  if (status !== 200) throw new FetchRefused(`its server answered ${status}`);
+  const sniffed = await sniffPicture(bytes);
+  if (sniffed === null) throw new FetchRefused('it is no JPEG, PNG or WebP');
+  if (!agrees(mediaType, sniffed)) throw new FetchRefused('its server says that it is of another type');
+  return { bytes, sniffed };
+}

@@ -1,0 +1,79 @@
+import type { ArtworkApp } from '../store.ts';
+import { type FetchedPicture, fetchPicture } from './fetch-picture.ts';
+import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
+import { type Provider, ProviderUnavailable, type RemotePicture, type Title } from './steamgriddb.ts';
+import { isSameTitle } from './titles.ts';
+
+/** Pictures of a title that are tried before the provider counts as unable to give one. */
+const MAX_TRIED = 3;
+
+/** How an app's title is looked up. nothing: it has no art anywhere. */
+export type Lookup = { by: 'nothing' } | { by: 'steam'; steamId: string } | { by: 'name'; name: string };
+
+/**
+ * An app of a shop is looked up by the shop's number alone: its name may be anybody's. Desktops and launchers are no
+ * games. Pure.
+ */
+export function decideLookup(
+  app: Pick<ArtworkApp, 'name' | 'kind' | 'external_source' | 'external_id'>,
+): Lookup {
+  if (app.external_source === 'steam') {
+    return app.external_id === '' ? { by: 'nothing' } : { by: 'steam', steamId: app.external_id };
+  }
+  if (app.kind !== 'game') return { by: 'nothing' };
+  return { by: 'name', name: app.name };
+}
+
+/** A title with the pictures that were fetched for it; at least one. */
+export interface FoundArt {
+  title: Title;
+  tile: FetchedPicture | null;
+  hero: FetchedPicture | null;
+}
+
+/** Finds and fetches what the provider has for an app. Nothing is stored here. */
+export interface Matcher {
+  /** null: the provider has nothing for it. @throws ProviderUnavailable */
+  match(provider: Provider, app: ArtworkApp): Promise<FoundArt | null>;
+  /** null: there are no pictures of this title. @throws ProviderUnavailable */
+  fetchArt(provider: Provider, title: Title): Promise<FoundArt | null>;
+}
+
+export function createMatcher(deps: { fetcher: Fetcher; maxBytes: number }): Matcher {
+  const { fetcher, maxBytes } = deps;
+
+  async function findTitle(provider: Provider, app: ArtworkApp): Promise<Title | null> {
+    const lookup = decideLookup(app);
+    if (lookup.by === 'nothing') return null;
+    if (lookup.by === 'steam') return provider.findBySteamId(lookup.steamId);
+    const titles = await provider.search(lookup.name);
+    return titles.find((title) => isSameTitle(title.name, lookup.name)) ?? null;
+  }
+
+  /** null: there is none. A picture that cannot be fetched gives way to the next. */
+  async function fetchFirst(offered: readonly RemotePicture[]): Promise<FetchedPicture | null> {
+    for (const { url } of offered.slice(0, MAX_TRIED)) {
+      try {
+        return await fetchPicture(fetcher, url, maxBytes);
+      } catch (error) {
+        if (!(error instanceof FetchRefused)) throw error;
+      }
+    }
+    if (offered.length === 0) return null;
+    throw new ProviderUnavailable('The pictures that SteamGridDB names cannot be fetched.');
+  }
+
+  async function fetchArt(provider: Provider, title: Title): Promise<FoundArt | null> {
+    const tile = await fetchFirst(await provider.listTiles(title.ref));
+    const hero = await fetchFirst(await provider.listHeroes(title.ref));
+    return tile === null && hero === null ? null : { title, tile, hero };
+  }
+
+  return {
+    fetchArt,
+    async match(provider, app) {
+      const title = await findTitle(provider, app);
+      return title && fetchArt(provider, title);
+    },
+  };
+}

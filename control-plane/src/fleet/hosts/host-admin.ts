@@ -1,0 +1,172 @@
+import { delay, SECOND_MS } from '@footlight/platform';
+import type { Gpu, Host } from '@footlight/protocol/rest';
+import { bool, flag } from '../../platform/database/codec.ts';
+import { lockForRemoval } from '../../platform/database/index.ts';
+import type { HostsTable } from '../../platform/database/tables/fleet.ts';
+import { ApiError } from '../../platform/errors.ts';
+import { pageOf, readCursor } from '../../platform/page-cursor.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { AgentLinks } from '../links.ts';
+import { type HostNews, hostSubject } from './host-change.ts';
+import { deleteHost, gpusOf, hostById, listHosts, lockHost, reportedGpus, updateHost } from './host-store.ts';
+import { gpuView, hostCapacity, hostView } from './host-view.ts';
+import { requireRestartConfirmed, restartAgent } from './restart.ts';
+import { decideHostStatus, type HostInput } from './status.ts';
+
+const DRAIN_LIMITS = { parallel: 8, budgetMs: 8 * SECOND_MS } as const;
+
+/** What administrators do with hosts. */
+export class HostAdmin {
+  readonly #platform: Platform;
+  readonly #links: AgentLinks;
+
+  constructor(platform: Platform, links: AgentLinks) {
+    this.#platform = platform;
+    this.#links = links;
+  }
+
+  /**
+   * Newest first.
+   * @param cursor next_cursor of the page before
+   * @throws ApiError 400 for a cursor that cannot be read
+   */
+  async list(
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<{ items: Host[]; next_cursor: string | null }> {
+    const page = pageOf(await listHosts(this.#platform.database.db, limit, readCursor(cursor)), limit);
+    return { items: await this.#views(page.rows), next_cursor: page.next_cursor };
+  }
+
+  /** @throws ApiError 404 */
+  async read(id: string): Promise<Host> {
+    const [view] = await this.#views([found(await hostById(this.#platform.database.db, id))]);
+    return view!;
+  }
+
+  /** By index; none while the detection is not ok. @throws ApiError 404 */
+  async gpus(id: string): Promise<Gpu[]> {
+    const { db } = this.#platform.database;
+    const host = found(await hostById(db, id));
+    if (host.capacity_detection !== 'ok') return [];
+    const loads = await this.#links.handlers.loads([id]);
+    return (await gpusOf(db, id)).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
+  }
+
+  /**
+   * No new placements; with force what runs is asked to stop, within a few seconds and whatever comes of it.
+   * @throws ApiError 404
+   */
+  async drain(id: string, force: boolean, actorUserId: string): Promise<Host> {
+    await this.#move(id, 'drain');
+    if (force) await this.#stopSessions(id);
+    await this.#audit(actorUserId, 'host.drain', id, { force });
+    return this.read(id);
+  }
+
+  /** @throws ApiError 404 */
+  async uncordon(id: string, actorUserId: string): Promise<Host> {
+    const host = await this.#move(id, 'uncordon');
+    const news: HostNews = { hostId: id, what: 'changed' };
+    this.#platform.bus.publish(hostSubject, news);
+    await this.#audit(actorUserId, 'host.uncordon', id, { node_name: host.node_name });
+    return this.read(id);
+  }
+
+  /**
+   * Forgets a host with its GPUs and ended sessions. Its homes lose their host; the files stay on the machine.
+   * @throws ApiError 404; 409 while its agent is connected, it is not offline, or sessions are on it
+   */
+  async delete(id: string, actorUserId: string): Promise<void> {
+    const { database } = this.#platform;
+    const { host, homes } = await database.transaction(async (tx) => {
+      const host = found(await lockHost(tx, id));
+      if (this.#links.isConnected(id) || host.status !== 'offline') {
+        throw new ApiError('conflict', { message: 'The host is connected; stop its agent first.' });
+      }
+      // A launch that holds one of its GPUs is waited for, and then seen.
+      await lockForRemoval(tx, 'hosts', [id]);
+      if ((await this.#links.handlers.countLiveSessions(tx, id)) > 0) {
+        throw new ApiError('conflict', { message: 'Sessions are still on this host.' });
+      }
+      const { homes } = await this.#links.handlers.forgetHost(tx, id);
+      await deleteHost(tx, id);
+      return { host, homes };
+    });
+    this.#links.forget(id);
+    await this.#audit(actorUserId, 'host.delete', id, { node_name: host.node_name, homes });
+  }
+
+  /**
+   * Restarts the agent, which ends its sessions.
+   * @throws ApiError 404; 409 for a host that is away or does not take the message, restart_required for one with
+   *   sessions on it
+   */
+  async restart(id: string, confirmed: boolean, actorUserId: string): Promise<void> {
+    const { database } = this.#platform;
+    const live = await database.transaction(async (tx) => {
+      const host = found(await hostById(tx, id));
+      if (host.status === 'offline' || !this.#links.isConnected(id)) {
+        throw new ApiError('conflict', { message: `${host.node_name} is offline.` });
+      }
+      const live = await this.#links.handlers.countReservingSessions(tx, id);
+      requireRestartConfirmed(live, confirmed);
+      return live;
+    });
+    if (!(await restartAgent(this.#platform, this.#links, id))) {
+      throw new ApiError('conflict', { message: 'The agent did not take the message.' });
+    }
+    await this.#audit(actorUserId, 'host.restart', id, { confirmed, live_sessions: live });
+  }
+
+  async #move(id: string, input: Extract<HostInput, 'drain' | 'uncordon'>): Promise<HostsTable> {
+    const { database } = this.#platform;
+    return database.transaction(async (tx) => {
+      const host = found(await lockHost(tx, id));
+      const to = decideHostStatus({ status: host.status, drainIntent: bool(host.drain_intent) }, input);
+      await updateHost(tx, id, { status: to.status, drain_intent: flag(to.drainIntent) });
+      return host;
+    });
+  }
+
+  async #stopSessions(id: string): Promise<void> {
+    const { clock, logger } = this.#platform;
+    const stopped = this.#links.handlers
+      .stopSessionsOfHost(id, 'host_draining', DRAIN_LIMITS)
+      .catch((error: unknown) => logger.warn({ err: error, host_id: id }, 'drain.stop_failed'));
+    await Promise.race([stopped, delay(clock, DRAIN_LIMITS.budgetMs)]);
+  }
+
+  async #views(hosts: readonly HostsTable[]): Promise<Host[]> {
+    if (hosts.length === 0) return [];
+    const { clock, config, database } = this.#platform;
+    const ids = hosts.map((host) => host.id);
+    const gpus = await reportedGpus(database.db, ids);
+    const loads = await this.#links.handlers.loads(ids);
+    const gpusByHost = new Map<string, typeof gpus>();
+    for (const gpu of gpus) {
+      const list = gpusByHost.get(gpu.host_id);
+      if (list === undefined) gpusByHost.set(gpu.host_id, [gpu]);
+      else list.push(gpu);
+    }
+    const staleAfterMs = config.sessions.vramStalenessSecs * SECOND_MS;
+    return hosts.map((host) =>
+      hostView(host, hostCapacity(host, gpusByHost.get(host.id) ?? [], loads, clock.nowMs(), staleAfterMs)),
+    );
+  }
+
+  #audit(
+    actorUserId: string,
+    action: string,
+    targetId: string,
+    details: Record<string, unknown>,
+  ): Promise<void> {
+    return this.#platform.activity.record({ actorUserId, action, targetType: 'host', targetId, details });
+  }
+}
+
+/** @throws ApiError 404 for a host that is not there */
+export function found(host: HostsTable | undefined): HostsTable {
+  if (host === undefined) throw new ApiError('not_found', { message: 'There is no such host.' });
+  return host;
+}

@@ -1,0 +1,74 @@
+import { hash, X509Certificate } from 'node:crypto';
+import { invalid } from '../../platform/errors.ts';
+
+/** The certificate that a new host will meet, as far as it has to be told. */
+export interface PinnedCertificate {
+  /** DER, leaf first. */
+  chain: readonly Buffer[];
+  /** SHA-256 of the leaf's DER: upper-case hex pairs with colons. */
+  fingerprint: string;
+}
+
+export interface AddressFacts {
+  publicBaseUrl: URL | null;
+  /** The Host header of the request. */
+  host: string | undefined;
+  /** This service offers TLS itself. */
+  tls: boolean;
+}
+
+export interface CommandFacts {
+  /** Without a trailing slash. */
+  address: string;
+  token: string;
+  nodeName: string | null;
+  /** null: the certificates that the new host trusts decide. */
+  pin: PinnedCertificate | null;
+}
+
+/** A name or an address with an optional port; nothing that a shell or a URL reads otherwise. */
+const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
+
+/**
+ * Where new hosts reach this service. Pure.
+ * @throws ApiError 400 when it is not configured and the request does not name it
+ */
+export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): string {
+  if (publicBaseUrl !== null) return publicBaseUrl.href.replace(/\/+$/, '');
+  if (host === undefined || !HOST.test(host)) {
+    throw invalid(
+      'The Host header does not name a host; set PUBLIC_BASE_URL to the address of this service.',
+    );
+  }
+  return `${tls ? 'https' : 'http'}://${host}`;
+}
+
+/**
+ * The line that makes another machine a host. Every value in it is quoted for a shell. Pure.
+ *
+ * With a pin curl takes no other key, whoever signed it (`-k` only says that nobody has to have), and the agent no
+ * other certificate: neither the script nor the token is given to somebody in between.
+ * Source: docs/hosts.md, "Adding one".
+ */
+export function installCommand({ address, token, nodeName, pin }: CommandFacts): string {
+  const trust = pin === null ? '-fsS' : `-fsSk --pinnedpubkey 'sha256//${publicKeyDigest(pin)}'`;
+  const variables = [
+    ['SERVICE_CONTROL_URL', address],
+    ...(pin === null ? [] : [['SERVICE_CONTROL_FINGERPRINT', pin.fingerprint]]),
+    ['SERVICE_ENROLLMENT_TOKEN', token],
+    ...(nodeName === null ? [] : [['SERVICE_NODE_NAME', nodeName]]),
+  ];
+  const told = variables.map(([name, value]) => `${name}=${shellWord(value ?? '')}`).join(' ');
+  return `curl ${trust} ${shellWord(`${address}/install/agent.sh`)} | sudo ${told} sh`;
+}
+
+/** Base64 of the SHA-256 of the leaf's SubjectPublicKeyInfo, as curl wants a pin. Source: RFC 7469, section 2.4. */
+function publicKeyDigest({ chain }: PinnedCertificate): string {
+  const key = new X509Certificate(chain[0]!).publicKey.export({ type: 'spki', format: 'der' });
+  return hash('sha256', key, 'base64');
+}
+
+/** One word for a POSIX shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return /^[A-Za-z0-9_./:@%+,=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+}

@@ -1,0 +1,450 @@
+import { isUtf8 } from 'node:buffer';
+import type { Clock, Logger, Timer } from '@footlight/platform';
+import { TokenBucket, WindowCounter } from '@footlight/platform';
+import { cutUtf8 } from '@footlight/protocol';
+import {
+  AGENT_CLOSE,
+  AGENT_RATE_BURST,
+  AGENT_RATE_PER_SECOND,
+  AGENT_SEND_QUEUE_STALL_MS,
+  type AgentMessage,
+  type ControlMessage,
+  encodeControlFrame,
+  HANDSHAKE_STEP_MS,
+  MALFORMED_LIMIT,
+  MALFORMED_WINDOW_MS,
+  parseAgentFrame,
+  READ_DEADLINE_MS,
+  type Register,
+  type RelayedSignal,
+  readRelayedSignal,
+  relayedSignal,
+} from '@footlight/protocol/agent';
+import type { RawData, WebSocket } from 'ws';
+import { sha256Hex } from '../../platform/digest.ts';
+import type { Admission } from '../upgrade/agent-upgrade.ts';
+import { PendingCommands } from './pending-commands.ts';
+import { lengthOfRun, type OrderedMessage } from './report-run.ts';
+import { type QueueOwner, SendQueue } from './send-queue.ts';
+import type { TimerWheel } from './timer-wheel.ts';
+
+/** Frames that wait for a handler; beyond it the socket is not read until there is room. */
+const INBOX_HIGH = 512;
+const INBOX_LOW = 128;
+/** The same in bytes as they came: the longest reports would otherwise be half a gigabyte for one agent. */
+const INBOX_HIGH_BYTES = 8 * 1024 * 1024;
+const INBOX_LOW_BYTES = 2 * 1024 * 1024;
+/** How long the far end may take to answer a close before the socket is cut. */
+const CLOSE_LIMIT_MS = 5_000;
+/** RFC 6455: a close frame has 125 bytes, two of them for the code. */
+const MAX_REASON_BYTES = 123;
+/** RFC 6455: an unexpected condition on this side; the agent dials again after its backoff. */
+const INTERNAL_ERROR = 1011;
+
+/** Handled at once: signs of life and answers must not wait for the database, nor may what is relayed. */
+export type ImmediateMessage = Extract<AgentMessage, { type: 'heartbeat' | 'session_metrics' | 'error' }>;
+
+/** What a link asks of the fleet. Nothing in here may throw into the link, save `ordered`, which is logged. */
+export interface LinkOwner {
+  /** Answers with `registered`, or closes the link. */
+  register(link: AgentLink, message: Register): Promise<void>;
+  /** @param run in the order in which they came; the next one is given when this one is settled */
+  ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void>;
+  immediate(link: AgentLink, message: ImmediateMessage): void;
+  relay(link: AgentLink, signal: RelayedSignal): void;
+  /** The link carries nothing any more; called once. */
+  closed(link: AgentLink): void;
+  /** Its socket is gone too; called once, and last. */
+  gone(link: AgentLink): void;
+}
+
+export interface LinkDeps {
+  clock: Clock;
+  wheel: TimerWheel;
+  logger: Logger;
+  owner: LinkOwner;
+}
+
+/** Where a socket keeps its link, so that all sockets share their listeners. */
+const LINK = Symbol('agent link');
+type LinkedSocket = WebSocket & { [LINK]: AgentLink };
+
+function linkOf(socket: WebSocket): AgentLink {
+  return (socket as LinkedSocket)[LINK];
+}
+
+const NO_FEATURES: ReadonlySet<string> = new Set();
+
+/**
+ * One agent's socket on this side. There are ten thousand of them, so what most never need is made when it is needed,
+ * and nothing is kept that is over.
+ *
+ * Phases: register (the first message is awaited) → registering (its transaction runs) → capacity (registered, the
+ * first capacity is awaited) → ready → closed. The agent moves it forward by its messages, the owner by
+ * `registered()`; a deadline, a broken rule, displacement or the far end closes it.
+ *
+ * Teardown, once and in this order: phase closed, deadlines cancelled, waiting commands settled, inbox dropped, owner
+ * told, close frame sent, and after CLOSE_LIMIT_MS the socket cut.
+ */
+export class AgentLink implements QueueOwner {
+  /** Names this connection in the host's record. */
+  readonly connectionId: string;
+  readonly admission: Admission;
+  readonly commands: PendingCommands;
+  /** Set by `registered()`. */
+  hostId: string | null = null;
+  features: ReadonlySet<string> = NO_FEATURES;
+  registeredMs: number | null = null;
+
+  readonly #socket: WebSocket;
+  readonly #deps: LinkDeps;
+  readonly #queue: SendQueue;
+  readonly #rate: TokenBucket;
+  #malformed: WindowCounter | null = null;
+  #errors: WindowCounter | null = null;
+  #phase: 'register' | 'registering' | 'capacity' | 'ready' | 'closed' = 'register';
+  #inbox: { message: OrderedMessage; bytes: number }[] = [];
+  #inboxBytes = 0;
+  #working: Promise<void> | null = null;
+  #paused = false;
+  /** A capacity of this connection is stored. */
+  #announced = false;
+  /** Of its last one: agents report at least twice when they come, mostly the same. */
+  #capacityDigest: string | null = null;
+  #lastFrameMs: number;
+  #handshake: Timer | null = null;
+  #silence: Timer | null = null;
+  #stalled: Timer | null = null;
+  #cut: Timer | null = null;
+
+  constructor(connectionId: string, admission: Admission, socket: WebSocket, deps: LinkDeps) {
+    this.connectionId = connectionId;
+    this.admission = admission;
+    this.#socket = socket;
+    this.#deps = deps;
+    this.commands = new PendingCommands(deps.wheel);
+    const now = deps.clock.monotonicMs();
+    this.#lastFrameMs = now;
+    this.#rate = new TokenBucket(AGENT_RATE_PER_SECOND, AGENT_RATE_BURST, now);
+    this.#queue = new SendQueue(socket, this);
+    this.#limitHandshake();
+    (socket as LinkedSocket)[LINK] = this;
+    const { message, signOfLife, close, error } = AgentLink.#listeners;
+    socket.on('message', message);
+    socket.on('ping', signOfLife);
+    socket.on('pong', signOfLife);
+    socket.on('close', close);
+    socket.on('error', error);
+  }
+
+  /** What all sockets share. */
+  static readonly #listeners = {
+    message(this: WebSocket, data: RawData, isBinary: boolean): void {
+      linkOf(this).#received(data as Buffer, isBinary);
+    },
+    signOfLife(this: WebSocket): void {
+      linkOf(this).#alive();
+    },
+    close(this: WebSocket): void {
+      linkOf(this).#ended();
+    },
+    /** The library closes after every error; what it was is worth a line, not a crash. */
+    error(this: WebSocket, error: Error): void {
+      const link = linkOf(this);
+      link.#deps.logger.debug({ err: error, node: link.admission.nodeName }, 'agent.socket_error');
+    },
+  };
+
+  get isOpen(): boolean {
+    return this.#phase !== 'closed';
+  }
+
+  /** Registered and open, so it may be sent commands. */
+  get isConnected(): boolean {
+    return this.#phase === 'capacity' || this.#phase === 'ready';
+  }
+
+  /** When the last frame came, monotonic milliseconds. */
+  get lastFrameMs(): number {
+    return this.#lastFrameMs;
+  }
+
+  /** @returns false: closed, or the send queue is full */
+  send(message: ControlMessage): boolean {
+    return this.sendText(encodeControlFrame(message));
+  }
+
+  /** The same for a message that is text already. @param owed a full queue does not keep it back */
+  sendText(frame: string, owed = false): boolean {
+    return this.#phase !== 'closed' && this.#queue.send(frame, owed);
+  }
+
+  /** The registration is committed; `registered` may be sent next. */
+  registered(hostId: string, features: ReadonlySet<string>): void {
+    if (this.#phase !== 'registering') return;
+    this.hostId = hostId;
+    this.features = features;
+    this.registeredMs = this.#deps.clock.monotonicMs();
+    this.#phase = 'capacity';
+    this.#limitHandshake();
+  }
+
+  /** @returns true when this was the first capacity of the connection */
+  capacityStored(): boolean {
+    const isFirst = !this.#announced;
+    this.#announced = true;
+    return isFirst;
+  }
+
+  /** Resolves when no handler of a message of this link runs any more. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  /** Ends the link from this side; later calls do nothing. Reasons are for people. */
+  close(code: number, reason: string): void {
+    if (this.#phase === 'closed') return;
+    this.#end();
+    this.#deps.logger.info(
+      { node: this.admission.nodeName, host_id: this.hostId, code, reason },
+      'agent.link_closed',
+    );
+    this.#socket.close(code, cutUtf8(reason, MAX_REASON_BYTES));
+    this.#cut = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
+  }
+
+  /** Cuts the socket of a closed link whose far end does not answer; for the end of the process. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #ended(): void {
+    this.#cut?.cancel();
+    this.#end();
+    this.#deps.owner.gone(this);
+  }
+
+  #end(): void {
+    if (this.#phase === 'closed') return;
+    this.#phase = 'closed';
+    this.#handshakeStepDone();
+    this.#silence?.cancel();
+    this.#stalled?.cancel();
+    this.commands.linkLost();
+    this.#inbox = [];
+    this.#inboxBytes = 0;
+    if (this.#paused) this.#socket.resume();
+    if (this.admission.kind === 'enrolled') this.admission.release();
+    this.#deps.owner.closed(this);
+  }
+
+  #received(data: Buffer, isBinary: boolean): void {
+    if (this.#phase === 'closed') return;
+    const now = this.#deps.clock.monotonicMs();
+    this.#lastFrameMs = now;
+    if (isBinary) {
+      this.close(AGENT_CLOSE.binary_frame, 'binary frame');
+      return;
+    }
+    if (!this.#rate.take(now)) {
+      this.close(AGENT_CLOSE.flooded, 'too many messages');
+      return;
+    }
+    const text = isUtf8(data) ? data.toString('utf8') : null;
+    const relayed = text === null || !this.isConnected ? null : readRelayedSignal(text);
+    if (relayed !== null) {
+      this.#deps.owner.relay(this, relayed);
+      return;
+    }
+    const frame = text === null ? { kind: 'malformed' as const, why: 'not UTF-8' } : parseAgentFrame(text);
+    switch (frame.kind) {
+      case 'message':
+        this.#message(frame.message, data);
+        return;
+      case 'unknown':
+        this.#unknown(frame.id);
+        return;
+      case 'malformed':
+        this.#malformedFrame(frame, now);
+        return;
+    }
+  }
+
+  #message(message: AgentMessage, frame: Buffer): void {
+    if (this.#phase === 'register') {
+      if (message.type !== 'register') {
+        this.close(AGENT_CLOSE.malformed, 'register comes first');
+        return;
+      }
+      this.#phase = 'registering';
+      this.#handshakeStepDone();
+      this.#working = this.#register(message);
+      return;
+    }
+    // Nothing may be said before `registered` has been heard; a second register is as wrong.
+    if (this.#phase === 'registering') {
+      this.close(AGENT_CLOSE.malformed, 'not registered yet');
+      return;
+    }
+    switch (message.type) {
+      case 'register':
+        this.#malformedFrame({ type: 'register', why: 'registered already' }, this.#lastFrameMs);
+        return;
+      case 'ack':
+        this.commands.acked(message);
+        return;
+      case 'capacity':
+        this.#capacityCame();
+        this.#enqueue({ ...message, isRepeated: this.#repeatsCapacity(frame) }, frame.length);
+        return;
+      case 'session_state':
+      case 'session_trace_event':
+      case 'image_state':
+        this.#enqueue(message, frame.length);
+        return;
+      case 'signaling':
+        this.#deps.owner.relay(this, relayedSignal(message));
+        return;
+      case 'error':
+        // Each is a line in the log, so their number is bounded like that of malformed messages.
+        this.#errors ??= new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
+        if (this.#errors.add(this.#lastFrameMs)) return;
+        this.#deps.owner.immediate(this, message);
+        return;
+      default:
+        this.#deps.owner.immediate(this, message);
+    }
+  }
+
+  /** The first one ends the handshake; from now on the agent only has to be heard now and then. */
+  #capacityCame(): void {
+    if (this.#phase !== 'capacity') return;
+    this.#phase = 'ready';
+    this.#handshakeStepDone();
+    this.#watchSilence();
+  }
+
+  #repeatsCapacity(frame: Buffer): boolean {
+    const digest = sha256Hex(frame);
+    const isRepeated = digest === this.#capacityDigest;
+    this.#capacityDigest = digest;
+    return isRepeated;
+  }
+
+  #unknown(id: string | undefined): void {
+    if (this.#phase === 'register' || this.#phase === 'registering') {
+      this.close(AGENT_CLOSE.malformed, 'register comes first');
+      return;
+    }
+    if (id !== undefined) this.#refuse(id, 'unknown_command');
+  }
+
+  #malformedFrame(frame: { type?: string; id?: string; why: string }, now: number): void {
+    const inHandshake =
+      this.#phase === 'register' ||
+      this.#phase === 'registering' ||
+      (this.#phase === 'capacity' && frame.type === 'capacity');
+    this.#deps.logger.warn(
+      { node: this.admission.nodeName, host_id: this.hostId, type: frame.type?.slice(0, 64), why: frame.why },
+      'agent.message_malformed',
+    );
+    if (inHandshake) {
+      this.close(AGENT_CLOSE.malformed, `malformed: ${frame.why}`);
+      return;
+    }
+    if (frame.id !== undefined) this.#refuse(frame.id, 'invalid');
+    this.#malformed ??= new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
+    if (this.#malformed.add(now)) this.close(AGENT_CLOSE.malformed, 'too many malformed messages');
+  }
+
+  /** Both ends answer a message with an id that they cannot take; acks go up as well as down. */
+  #refuse(id: string, code: 'unknown_command' | 'invalid'): void {
+    if (this.isConnected) this.send({ type: 'ack', id, ok: false, code });
+  }
+
+  #enqueue(message: OrderedMessage, bytes: number): void {
+    this.#inbox.push({ message, bytes });
+    this.#inboxBytes += bytes;
+    if ((this.#inbox.length >= INBOX_HIGH || this.#inboxBytes >= INBOX_HIGH_BYTES) && !this.#paused) {
+      this.#paused = true;
+      this.#socket.pause();
+    }
+    this.#working ??= this.#work();
+  }
+
+  async #register(message: Register): Promise<void> {
+    try {
+      await this.#deps.owner.register(this, message);
+    } catch (error) {
+      this.#deps.logger.error({ err: error, node: this.admission.nodeName }, 'agent.registration_failed');
+      this.close(INTERNAL_ERROR, 'registration failed');
+    }
+    this.#working = this.#inbox.length > 0 ? this.#work() : null;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#inbox.length > 0) {
+      const run = this.#inbox.splice(0, lengthOfRun(this.#inbox));
+      for (const { bytes } of run) this.#inboxBytes -= bytes;
+      try {
+        await this.#deps.owner.ordered(
+          this,
+          run.map(({ message }) => message),
+        );
+      } catch (error) {
+        this.#deps.logger.error(
+          { err: error, host_id: this.hostId, type: run[0]?.message.type },
+          'agent.message_failed',
+        );
+      }
+      if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
+        this.#paused = false;
+        // What waited in the socket was not silence.
+        this.#alive();
+        this.#socket.resume();
+      }
+    }
+    // What has grown with the longest queue is not kept for the next one.
+    this.#inbox = [];
+    this.#working = null;
+  }
+
+  #alive(): void {
+    this.#lastFrameMs = this.#deps.clock.monotonicMs();
+  }
+
+  #limitHandshake(): void {
+    this.#handshake = this.#deps.wheel.schedule(HANDSHAKE_STEP_MS, AgentLink.#handshakeLasted, this);
+  }
+
+  static #handshakeLasted(link: AgentLink): void {
+    link.close(AGENT_CLOSE.timed_out, `no ${link.#phase} within ${HANDSHAKE_STEP_MS / 1_000} s`);
+  }
+
+  #handshakeStepDone(): void {
+    this.#handshake?.cancel();
+    this.#handshake = null;
+  }
+
+  /** Looks again when the newest frame could have become too old, instead of moving a timer with every frame. */
+  #watchSilence(): void {
+    const silentMs = this.#deps.clock.monotonicMs() - this.#lastFrameMs;
+    if (silentMs >= READ_DEADLINE_MS && !this.#paused) {
+      this.close(AGENT_CLOSE.timed_out, `silent for ${READ_DEADLINE_MS / 1_000} s`);
+      return;
+    }
+    const nextMs = this.#paused ? READ_DEADLINE_MS : READ_DEADLINE_MS - silentMs;
+    this.#silence = this.#deps.wheel.schedule(nextMs, AgentLink.#silenceLasted, this);
+  }
+
+  static #silenceLasted(link: AgentLink): void {
+    link.#watchSilence();
+  }
+
+  queueFull(): void {
+    this.#stalled?.cancel();
+    this.#stalled = this.#deps.wheel.schedule(AGENT_SEND_QUEUE_STALL_MS, () => {
+      if (this.#queue.full) this.close(AGENT_CLOSE.flooded, 'the agent does not read');
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import type { Timer } from '@footlight/platform';
+import type { Ack } from '@footlight/protocol/agent';
+import type { CommandResult } from '../ports.ts';
+import type { TimerWheel } from './timer-wheel.ts';
+
+/** Commands of one link that wait for their ack. More than an agent can be sent would wait for nothing. */
+const MAX_PENDING = 2_048;
+
+interface Pending {
+  settle: (result: CommandResult) => void;
+  deadline: Timer;
+}
+
+/**
+ * Pairs commands with their acks. Each command is settled exactly once: by its ack, its deadline, or the end of the
+ * link. An ack for an unknown id (repeated, or too late) changes nothing.
+ */
+export class PendingCommands {
+  readonly #wheel: TimerWheel;
+  /** null while nothing waits: most links are told nothing for hours. */
+  #pending: Map<string, Pending> | null = null;
+
+  constructor(wheel: TimerWheel) {
+    this.#wheel = wheel;
+  }
+
+  /**
+   * @param send puts the command on the link; false when it cannot be sent
+   * @returns what became of it; never rejects
+   */
+  start(id: string, timeoutMs: number, send: () => boolean): Promise<CommandResult> {
+    if ((this.#pending?.size ?? 0) >= MAX_PENDING || !send()) {
+      return Promise.resolve({ kind: 'not_connected', sent: false });
+    }
+    return new Promise((resolve) => {
+      const deadline = this.#wheel.schedule(timeoutMs, () => {
+        this.#take(id);
+        resolve({ kind: 'timeout' });
+      });
+      this.#pending ??= new Map();
+      this.#pending.set(id, { settle: resolve, deadline });
+    });
+  }
+
+  acked(ack: Ack): void {
+    const pending = this.#take(ack.id);
+    if (pending === undefined) return;
+    pending.deadline.cancel();
+    pending.settle(
+      ack.ok ? { kind: 'ok' } : { kind: 'refused', code: ack.code ?? 'internal', error: ack.error ?? '' },
+    );
+  }
+
+  /** The link is gone: whatever was sent may or may not have been taken. */
+  linkLost(): void {
+    const lost = this.#pending;
+    this.#pending = null;
+    for (const pending of lost?.values() ?? []) {
+      pending.deadline.cancel();
+      pending.settle({ kind: 'not_connected', sent: true });
+    }
+  }
+
+  #take(id: string): Pending | undefined {
+    const pending = this.#pending?.get(id);
+    this.#pending?.delete(id);
+    if (this.#pending?.size === 0) this.#pending = null;
+    return pending;
+  }
+}

@@ -1,0 +1,105 @@
+import type { Logger } from '@footlight/platform';
+import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
+import type { Heartbeat } from '@footlight/protocol/agent';
+import type { RowsToLock } from '../../platform/database/index.ts';
+import { type HostPulse, type VramPulse, writePulses } from '../hosts/host-store.ts';
+import type { TurnBatch } from './turn-batch.ts';
+import { plausibleVram } from './vram.ts';
+
+/** A reported GPU, as far as its samples need it. */
+export interface SampledGpu {
+  id: string;
+  index: number;
+  vramMbTotal: number;
+}
+
+/**
+ * What agents say all the time, kept in memory and written together once a second: a write for every heartbeat would
+ * cost a large fleet more than everything else it does.
+ *
+ * At most one entry per host and GPU waits; newer ones replace older ones. Owner: the fleet service.
+ */
+export class Pulse {
+  /** The one that registrations go through, so that an old sample is never written after their reset. */
+  readonly #batch: TurnBatch;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #hosts = new Map<string, HostPulse>();
+  readonly #samples = new Map<string, VramPulse>();
+  #timer: Timer | null = null;
+  #writing: Promise<void> | null = null;
+
+  constructor(deps: { batch: TurnBatch; clock: Clock; logger: Logger }) {
+    this.#batch = deps.batch;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  /** @param gpus the host's reported GPUs; no more samples than these are read */
+  heartbeat(hostId: string, gpus: readonly SampledGpu[], heartbeat: Heartbeat): void {
+    const nowMs = this.#clock.nowMs();
+    this.#host(hostId).heartbeatAt = nowMs;
+    for (const sample of (heartbeat.gpu_vram ?? []).slice(0, gpus.length)) {
+      const gpu = gpus.find((candidate) => candidate.index === sample.index);
+      if (gpu === undefined) continue;
+      const { used, free } = plausibleVram(sample, gpu.vramMbTotal);
+      this.#samples.set(gpu.id, { gpuId: gpu.id, used, free, sampledAt: nowMs });
+    }
+    this.#arm();
+  }
+
+  /** A reliable report was handled; a later process of the control plane goes on from there. */
+  handled(hostId: string, bootId: string, seq: number): void {
+    this.#host(hostId).report = { bootId, seq };
+    this.#arm();
+  }
+
+  /** What was said about these GPUs before does not hold any more. */
+  forgetSamples(gpuIds: Iterable<string>): void {
+    for (const id of gpuIds) this.#samples.delete(id);
+  }
+
+  /** Writes what waits now. Never rejects: the next heartbeats bring everything again. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    if (this.#hosts.size === 0 && this.#samples.size === 0) return;
+    const hosts = [...this.#hosts.values()];
+    const samples = [...this.#samples.values()];
+    this.#hosts.clear();
+    this.#samples.clear();
+    this.#writing = this.#batch
+      .run(rowsOf(hosts, samples), (tx) => writePulses(tx, hosts, samples))
+      .catch((error: unknown) => this.#logger.warn({ err: error }, 'heartbeats.not_written'))
+      .finally(() => {
+        this.#writing = null;
+      });
+    await this.#writing;
+  }
+
+  async close(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.flush();
+  }
+
+  #host(hostId: string): HostPulse {
+    let host = this.#hosts.get(hostId);
+    if (host === undefined) {
+      host = { hostId, heartbeatAt: null, report: null };
+      this.#hosts.set(hostId, host);
+    }
+    return host;
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#clock.setTimeout(() => {
+      this.#timer = null;
+      void this.flush();
+    }, SECOND_MS);
+  }
+}
+
+const rowsOf = (hosts: readonly HostPulse[], samples: readonly VramPulse[]): RowsToLock => ({
+  hosts: hosts.map(({ hostId }) => hostId),
+  gpus: samples.map(({ gpuId }) => gpuId),
+});

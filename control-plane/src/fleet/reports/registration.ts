@@ -1,0 +1,187 @@
+import type { Random } from '@footlight/platform';
+import type { Register } from '@footlight/protocol/agent';
+import { bool, toJson } from '../../platform/database/codec.ts';
+import type { Database, Tx } from '../../platform/database/database.ts';
+import { lockRows, type RowsToLock } from '../../platform/database/index.ts';
+import type { HostsTable } from '../../platform/database/tables/fleet.ts';
+import { sha256Hex } from '../../platform/digest.ts';
+import { nameTokenHost } from '../enrollment/token-store.ts';
+import {
+  type ClaimedHost,
+  claimHost,
+  claimHostByName,
+  insertHost,
+  type Registered,
+  storeRegistered,
+  updateHost,
+} from '../hosts/host-store.ts';
+import { decideHostStatus } from '../hosts/status.ts';
+import type { AgentHandlers } from '../ports.ts';
+import type { Admission } from '../upgrade/agent-upgrade.ts';
+import { SECRET_BYTES } from '../upgrade/credentials.ts';
+
+/** Stands in capacity_reason between a registration and the first capacity of the connection. */
+const AWAITING_CAPACITY = 'awaiting fresh capacity report';
+
+export interface RegistrationDeps {
+  database: Database;
+  random: Random;
+  handlers: AgentHandlers;
+}
+
+export interface RegistrationFacts {
+  admission: Admission;
+  connectionId: string;
+  message: Register;
+  nowMs: number;
+}
+
+export type RegistrationOutcome =
+  | {
+      kind: 'registered';
+      host: ClaimedHost;
+      /** Only after an enrolment; never stored. */
+      secret: string | null;
+      /** The record was made by this registration. */
+      isNew: boolean;
+      /** null: nothing of this agent process is known to have been handled. */
+      lastSeq: number | null;
+      afterCommit: () => void;
+    }
+  /** The record changed between the upgrade and the registration. */
+  | { kind: 'gone'; why: string };
+
+/** What `register` changes; null where only the registration itself finds out whose record it is. */
+export function rowsOfRegistration(admission: Admission, message: Register): RowsToLock | null {
+  if (admission.kind !== 'known') return null;
+  const hosts = [admission.hostId];
+  const sessions = message.sessions.map(({ session_id }) => session_id);
+  return { hosts, sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts };
+}
+
+/**
+ * Registers an agent, inside a transaction: the record is made or taken over, everything that a former connection
+ * reported is reset, and the sessions are reconciled with what the agent holds. Placements see the host only after
+ * the commit.
+ */
+export async function register(
+  tx: Tx,
+  deps: RegistrationDeps,
+  facts: RegistrationFacts,
+): Promise<RegistrationOutcome> {
+  const claimed = await claimRecord(tx, deps, facts);
+  if (claimed.kind === 'gone') return claimed;
+  const { host, secret, isNew } = claimed;
+  const { message, connectionId, nowMs } = facts;
+  if (rowsOfRegistration(facts.admission, message) === null) {
+    const hosts = [host.id];
+    const sessions = message.sessions.map(({ session_id }) => session_id);
+    await lockRows(tx, { sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts });
+  }
+  const sameBoot = host.boot_id === message.boot_id;
+  const standing = decideHostStatus(
+    { status: host.status, drainIntent: bool(host.drain_intent) },
+    'register',
+  );
+  const reset: Registered = {
+    status: standing.status,
+    agent_version: message.agent_version,
+    features: toJson(message.features),
+    pending_restart: 0,
+    capacity_detection: 'unavailable',
+    capacity_reason: AWAITING_CAPACITY,
+    boot_id: message.boot_id,
+    last_seq: sameBoot ? host.last_seq : null,
+    connection_id: connectionId,
+    last_registered_at: nowMs,
+  };
+  await storeRegistered(tx, host.id, reset);
+  const reconciled = await deps.handlers.reconcile(
+    tx,
+    { hostId: host.id, bootId: message.boot_id, sameBoot },
+    message.sessions,
+  );
+  return {
+    kind: 'registered',
+    host,
+    secret,
+    isNew,
+    lastSeq: reset.last_seq,
+    afterCommit: () => reconciled.afterCommit(),
+  };
+}
+
+type Claim =
+  | { kind: 'claimed'; host: ClaimedHost; secret: string | null; isNew: boolean }
+  | { kind: 'gone'; why: string };
+
+async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFacts): Promise<Claim> {
+  const { admission } = facts;
+  if (admission.kind === 'known') {
+    const host = await claimHost(tx, admission.hostId);
+    return host === undefined
+      ? { kind: 'gone', why: 'the host was deleted' }
+      : { kind: 'claimed', host, secret: null, isNew: false };
+  }
+  const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
+  const secretHash = sha256Hex(secret);
+  const existing = await claimHostByName(deps.database, tx, admission.nodeName);
+  if (existing === undefined) {
+    const host = newHost(deps.random.uuid(), admission, secretHash, facts.nowMs);
+    await insertHost(tx, host);
+    if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, host.id);
+    return { kind: 'claimed', host, secret, isNew: true };
+  }
+  const counts = existing.first_capacity_at !== null;
+  if (counts && !admission.mintedForName) return { kind: 'gone', why: 'this name was enrolled meanwhile' };
+  // While a record counts, its old secret stays in force until the new one has been used: the answer may get lost.
+  const secrets = {
+    ...(counts ? { next_secret_hash: secretHash } : { secret_hash: secretHash, next_secret_hash: null }),
+    enrollment_token_id: admission.tokenId,
+  };
+  await updateHost(tx, existing.id, secrets);
+  if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, existing.id);
+  return { kind: 'claimed', host: existing, secret, isNew: false };
+}
+
+function newHost(
+  id: string,
+  admission: Admission & { kind: 'enrolled' },
+  secretHash: string,
+  nowMs: number,
+): HostsTable {
+  return {
+    id,
+    node_name: admission.nodeName,
+    status: 'offline',
+    drain_intent: 0,
+    agent_version: null,
+    features: '[]',
+    cpu_cores: null,
+    mem_mb: null,
+    cpu_model: null,
+    storage: null,
+    capacity_detection: 'unavailable',
+    capacity_reason: AWAITING_CAPACITY,
+    readiness: null,
+    readiness_reported_at: null,
+    codecs: null,
+    codec_throughput: null,
+    encoders: null,
+    effective_settings: null,
+    console_capabilities: null,
+    settings_overrides: '{}',
+    console_config: null,
+    pending_restart: 0,
+    secret_hash: secretHash,
+    next_secret_hash: null,
+    enrollment_token_id: admission.tokenId,
+    first_capacity_at: null,
+    boot_id: null,
+    last_seq: null,
+    connection_id: null,
+    last_registered_at: null,
+    last_heartbeat_at: null,
+    created_at: nowMs,
+  };
+}

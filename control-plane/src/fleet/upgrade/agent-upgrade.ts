@@ -1,0 +1,193 @@
+import { NODE_NAME_PATTERN } from '@footlight/protocol/agent';
+import { sameDigest, sha256Hex } from '../../platform/digest.ts';
+import { ApiError, unavailable } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import {
+  decideEnrollment,
+  type EnrollmentFacts,
+  type NodeCredential,
+  readNodeCredential,
+} from '../enrollment/enrollment.ts';
+import { bindToken, tokenByHash } from '../enrollment/token-store.ts';
+import { hostByName } from '../hosts/host-store.ts';
+import { type CheckNodeSecret, SECRET_PATTERN } from './credentials.ts';
+import type { CredentialLimits } from './limits.ts';
+
+/** An upgrade that was let in. */
+export type Admission = {
+  nodeName: string;
+  /** From the header; null: not sent. */
+  bootId: string | null;
+} & (
+  | { kind: 'known'; hostId: string }
+  | {
+      kind: 'enrolled';
+      /** null: enrolled by the fixed token. */
+      tokenId: string | null;
+      /** The token was minted for this name, so it may take over a record that counts. */
+      mintedForName: boolean;
+      /** Gives the name free; belongs to whoever owns the connection. Calling it twice does nothing. */
+      release: () => void;
+    }
+);
+
+export interface UpgradeRequest {
+  headers: Record<string, string | string[] | undefined>;
+  addressKey: string;
+  isUpgrade: boolean;
+}
+
+/** Names with an open connection, registered or in its handshake. */
+export interface OpenNames {
+  has(nodeName: string): boolean;
+  /** Keeps a name for a connection that enrols. @returns what gives it free; null when it is taken */
+  reserve(nodeName: string): (() => void) | null;
+  /** Names with a connection that is not registered yet (count). */
+  readonly handshakes: number;
+}
+
+/**
+ * Hosts that may wait for their registration at once. 1,000 register in 0.6 to 0.9 s (docs/limits.md, "A fleet that
+ * comes back at once"), so this many stay far below the 15 s that one step of the handshake may take.
+ */
+const MAX_HANDSHAKES = 2_000;
+/** A refused fleet is spread over this many seconds. */
+const MAX_RETRY_SECS = 4;
+
+/**
+ * The checks before an agent's socket opens, in their fixed order: a page's request, not an upgrade, a right secret,
+ * too many wrong credentials, the credential itself, the name's standing, and last the binding of the token.
+ * Everything wrong with a credential is one 401 with the same body, whatever it was.
+ */
+export class AgentAdmission {
+  readonly #platform: Platform;
+  readonly #limits: CredentialLimits;
+  readonly #names: OpenNames;
+  readonly #checkSecret: CheckNodeSecret;
+  readonly #fixedTokenDigest: string | null;
+  readonly #maxHandshakes: number;
+  /** Requests whose credential is being checked; each may become a handshake. */
+  #checking = 0;
+
+  constructor(
+    platform: Platform,
+    deps: {
+      limits: CredentialLimits;
+      names: OpenNames;
+      checkSecret: CheckNodeSecret;
+      maxHandshakes?: number | undefined;
+    },
+  ) {
+    this.#platform = platform;
+    this.#limits = deps.limits;
+    this.#names = deps.names;
+    this.#checkSecret = deps.checkSecret;
+    this.#maxHandshakes = deps.maxHandshakes ?? MAX_HANDSHAKES;
+    const fixed = platform.config.fleet.enrollmentToken;
+    this.#fixedTokenDigest = fixed === null ? null : sha256Hex(fixed);
+  }
+
+  /**
+   * @returns how the connection may go on; an enrolling one has its name reserved
+   * @throws ApiError the refusal
+   */
+  async check(request: UpgradeRequest): Promise<Admission> {
+    if (request.headers.origin !== undefined) {
+      throw new ApiError('forbidden', { message: 'Pages may not open this socket.' });
+    }
+    if (!request.isUpgrade) {
+      throw new ApiError('validation_failed', { message: 'This path only takes WebSocket upgrades.' });
+    }
+    const claimed = request.headers['x-service-node'];
+    const claimedName = typeof claimed === 'string' ? claimed : '';
+    const nowMs = this.#platform.clock.monotonicMs();
+    const credential = readNodeCredential(request.headers);
+    const waitMs = this.#limits.waitMs(request.addressKey, claimedName, nowMs);
+    if (waitMs > 0) {
+      const known = await this.#admitHeldOff(credential);
+      if (known === null) throw new ApiError('rate_limited', { retryAfterSecs: Math.ceil(waitMs / 1_000) });
+      this.#refuseOverload();
+      return known;
+    }
+
+    this.#refuseOverload();
+    this.#checking += 1;
+    const admission = await this.#admit(credential, claimedName).finally(() => {
+      this.#checking -= 1;
+    });
+    if (admission === null) {
+      this.#limits.failed(request.addressKey, claimedName, nowMs);
+      throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
+    }
+    return admission;
+  }
+
+  /**
+   * Somebody else's failures at an address must not keep its host out, so a right secret passes the limiter.
+   * The work stays bounded: only a text of a secret's form is looked up, and look-ups that come together share one
+   * query. They do not count as handshakes either, or a flood of them would refuse the fleet.
+   */
+  async #admitHeldOff(credential: NodeCredential | null): Promise<Admission | null> {
+    if (credential?.kind !== 'secret' || !SECRET_PATTERN.test(credential.secret)) return null;
+    return this.#admit(credential, credential.nodeName);
+  }
+
+  /** Beyond what can be registered soon, agents come back later instead of missing a deadline of the handshake. */
+  #refuseOverload(): void {
+    if (this.#names.handshakes + this.#checking < this.#maxHandshakes) return;
+    const retryAfterSecs = 1 + Math.floor(this.#platform.random.number() * MAX_RETRY_SECS);
+    throw unavailable('Too many hosts connect at once; try again in a moment.', retryAfterSecs);
+  }
+
+  /** @returns null: one of the many reasons for a 401 */
+  async #admit(credential: NodeCredential | null, claimedName: string): Promise<Admission | null> {
+    if (credential === null) {
+      await this.#checkSecret(NODE_NAME_PATTERN.test(claimedName) ? claimedName : '', '');
+      return null;
+    }
+    if (credential.kind === 'enroll') return this.#enroll(credential);
+    const { nodeName, bootId } = credential;
+    const host = await this.#checkSecret(nodeName, credential.secret);
+    return host === null ? null : { kind: 'known', nodeName, bootId, hostId: host.id };
+  }
+
+  async #enroll(credential: NodeCredential & { kind: 'enroll' }): Promise<Admission | null> {
+    const { nodeName, bootId, enrollId } = credential;
+    const db = this.#platform.database.db;
+    const host = await hostByName(db, nodeName);
+    const facts: Omit<EnrollmentFacts, 'live'> = {
+      nodeName,
+      enrollId,
+      token: await this.#findToken(credential.token),
+      host: host === undefined ? null : { counts: host.first_capacity_at !== null },
+      nowMs: this.#platform.clock.nowMs(),
+    };
+    const decision = decideEnrollment({ ...facts, live: this.#names.has(nodeName) });
+    if (decision.kind === 'unauthorized') return null;
+    if (decision.kind === 'conflict') throw new ApiError('conflict', { message: decision.message });
+    // From here to the end of the connection the name is taken, so that two enrolments never race for one record.
+    const release = this.#names.reserve(nodeName);
+    if (release === null) throw new ApiError('conflict');
+    try {
+      if (decision.tokenId !== null) {
+        const bound = await bindToken(db, decision.tokenId, { nodeName, enrollId }, facts.nowMs);
+        if (!bound) {
+          release();
+          return null;
+        }
+      }
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return { ...decision, kind: 'enrolled', nodeName, bootId, release };
+  }
+
+  async #findToken(token: string): Promise<EnrollmentFacts['token']> {
+    const given = sha256Hex(token);
+    const row = await tokenByHash(this.#platform.database.db, given);
+    if (this.#fixedTokenDigest !== null && sameDigest(given, this.#fixedTokenDigest))
+      return { kind: 'fixed' };
+    return row === undefined ? null : { kind: 'one_use', row };
+  }
+}

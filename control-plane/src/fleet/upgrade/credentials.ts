@@ -1,0 +1,74 @@
+import { readTogether } from '../../platform/database/index.ts';
+import { NO_DIGEST, sameDigest, sha256Hex } from '../../platform/digest.ts';
+import type { Platform } from '../../platform/platform.ts';
+import { readNodeCredential } from '../enrollment/enrollment.ts';
+import { spendToken } from '../enrollment/token-store.ts';
+import { type NodeCredentials, nodeCredentials } from '../hosts/host-store.ts';
+
+/** 32 random bytes, as agents and administrators get to see them. */
+export const SECRET_BYTES = 32;
+/** The text of a node secret: SECRET_BYTES in base64url. */
+export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/;
+
+/** @returns the host; null for an unknown name or a wrong secret alike */
+export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<NodeCredentials | null>;
+
+/**
+ * Makes the check of nodes' secrets. Both secrets are compared in every case, so that time says nothing about the name.
+ * The first use of a secret that a later enrolment handed out makes it the one in force, and spends its token.
+ */
+export function nodeSecretCheck(platform: Pick<Platform, 'database' | 'clock'>): CheckNodeSecret {
+  const find = readTogether((names: readonly string[]) => nodeCredentials(platform.database.db, names));
+  return async (nodeName, secret) => {
+    const given = sha256Hex(secret);
+    const host = await find(nodeName);
+    const current = sameDigest(given, host?.secret_hash ?? NO_DIGEST);
+    const next = sameDigest(given, host?.next_secret_hash ?? NO_DIGEST);
+    if (host === undefined || !(current || next)) return null;
+    if (next) await firstUse(platform, host, given);
+    else if (host.next_secret_hash === null && host.enrollment_token_id !== null) {
+      await firstUse(platform, host, given);
+    }
+    return host;
+  };
+}
+
+async function firstUse(
+  { database, clock }: Pick<Platform, 'database' | 'clock'>,
+  host: NodeCredentials,
+  secretHash: string,
+): Promise<void> {
+  const nowMs = clock.nowMs();
+  await database.transaction(async (tx) => {
+    await tx
+      .updateTable('hosts')
+      .set({ secret_hash: secretHash, next_secret_hash: null, enrollment_token_id: null })
+      .where('id', '=', host.id)
+      .where((row) => row.or([row('next_secret_hash', '=', secretHash), row('secret_hash', '=', secretHash)]))
+      .execute();
+    if (host.enrollment_token_id !== null) await spendToken(tx, host.enrollment_token_id, host.id, nowMs);
+  });
+}
+
+/** A node that proved itself on an HTTP call. */
+export interface NodeCaller {
+  hostId: string;
+  nodeName: string;
+  /** null: the call did not say which agent process it comes from. */
+  bootId: string | null;
+}
+
+/**
+ * Authenticates an agent's HTTP call by the same headers as the socket; enrollment tokens do not count here.
+ * @param headers lower-case names
+ * @returns null for anything wrong; the caller answers one indistinguishable 401
+ */
+export async function authenticateNode(
+  check: CheckNodeSecret,
+  headers: Record<string, string | string[] | undefined>,
+): Promise<NodeCaller | null> {
+  const credential = readNodeCredential(headers);
+  if (credential?.kind !== 'secret') return null;
+  const host = await check(credential.nodeName, credential.secret);
+  return host === null ? null : { hostId: host.id, nodeName: host.node_name, bootId: credential.bootId };
+}

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { parseBlock } from '../http/origin/client-address.ts';
+import { parseOriginList } from '../http/origin/origins.ts';
+import { parseSecretKey, type SecretKey } from '../secret-keys.ts';
+
+/** One entry of SERVICE_ICE_SERVERS in the form in which it is handed to browsers and agents. */
+export interface IceServer {
+  urls: string[];
+  username?: string;
+  credential?: string;
+}
+
+/** An address to bind; host null is every address, port 0 is any free one. */
+export interface ListenAddress {
+  host: string | null;
+  port: number;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+/** Milliseconds of a duration such as 24h or 1h30m; null for anything else, negative ones too. */
+export function parseDuration(text: string): number | null {
+  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return null;
+  let totalMs = 0;
+  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
+    totalMs += Number(number) * (UNIT_MS[unit ?? ''] ?? 0);
+  }
+  return Number.isFinite(totalMs) ? totalMs : null;
+}
+
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080` or `name:8080`. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) return null;
+  const host = match[1] ?? match[2] ?? '';
+  return { host: host === '' ? null : host, port };
+}
+
+/** A schema over the text of a variable, whose message says what was expected. */
+function reading<T>(expected: string, read: (text: string) => T | null) {
+  return z.string().transform((text, context) => {
+    const value = read(text);
+    if (value !== null) return value;
+    context.addIssue({ code: 'custom', message: expected });
+    return z.NEVER;
+  });
+}
+
+export const port = reading('a port number, 1 to 65535', (text) => {
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= 65_535 ? value : null;
+});
+
+export const listenAddress = reading(
+  'an address to bind, such as :8080 or 127.0.0.1:8080',
+  parseListenAddress,
+);
+
+export const positiveDurationMs = reading('a positive duration such as 30m, 24h or 1h30m', (text) => {
+  const value = parseDuration(text);
+  return value !== null && value > 0 ? value : null;
+});
+
+/** everyMs null: 0, which switches off what runs at this interval. */
+export const intervalMs = reading('a duration such as 15m, or 0 for never', (text) => {
+  const value = text === '0' ? 0 : parseDuration(text);
+  return value === null ? null : { everyMs: value > 0 ? value : null };
+});
+
+/** The same where a value that cannot be read is ignored with a warning: everyMs undefined. */
+export const lenientIntervalMs = z
+  .string()
+  .transform(
+    (text): { everyMs: number | null | undefined } =>
+      intervalMs.safeParse(text).data ?? { everyMs: undefined },
+  );
+
+/** A whole number within bounds (both included). */
+export const wholeNumber = (min: number, max = 2_147_483_647) =>
+  reading(`a whole number, ${min} to ${max}`, (text) => {
+    const value = /^\d{1,10}$/.test(text) ? Number(text) : -1;
+    return value >= min && value <= max ? value : null;
+  });
+
+export const choice = <const T extends readonly string[]>(...options: T) =>
+  reading(`one of ${options.join(', ')}`, (text): T[number] | null => (options.includes(text) ? text : null));
+
+export const absolutePath = reading('an absolute path', (text) => (text.startsWith('/') ? text : null));
+
+export const clientVersion = reading('a version such as 1.2.3', (text) =>
+  /^v?[0-9]+\.[0-9]+\.[0-9]+$/.test(text) ? text : null,
+);
+
+export const httpUrl = reading('an http or https address', (text) => {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
+});
+
+export const databaseUrl = reading('unset, sqlite:/path/file.db or postgres://…', (text) => {
+  if (/^postgres(ql)?:\/\//.test(text)) return { dialect: 'postgres' as const, url: text };
+  const file = /^sqlite:(\/.+)$/.exec(text)?.[1];
+  return file === undefined ? null : { dialect: 'sqlite' as const, file };
+});
+
+const commaList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+
+/** Names and addresses for a certificate. */
+export const hostList = reading('a comma list of names and addresses', (text) => {
+  const entries = commaList(text);
+  return entries.every((entry) => /^[A-Za-z0-9._:*-]{1,253}$/.test(entry)) ? entries : null;
+});
+
+/** CIDR blocks or addresses; a block of everything would believe everybody. */
+export const proxyList = reading('a comma list of addresses or CIDR blocks, none of them /0', (text) => {
+  const entries = commaList(text);
+  try {
+    return entries.every((entry) => parseBlock(entry)[1] > 0) ? entries : null;
+  } catch {
+    return null;
+  }
+});
+
+/** Blocks of the list that are wider than /8, which is rarely what was meant. */
+export const wideBlocks = (entries: readonly string[]): string[] =>
+  entries.filter((entry) => parseBlock(entry)[1] < 8);
+
+/** The message names the position only, for the list may hold names that are nobody's business. */
+export const originList = z.string().transform((text, context) => {
+  const list = parseOriginList(text.split(','));
+  if (list.kind === 'ok') return list.origins;
+  context.addIssue({
+    code: 'custom',
+    message: `a comma list of origins such as https://play.example; entry ${list.position} is none`,
+  });
+  return z.NEVER;
+});
+
+export const secretKey = reading('base64 of exactly 32 bytes, with or without <version>: in front', (text) =>
+  parseSecretKey(text),
+);
+
+/** Former master keys: each with its version, no version twice. */
+export const previousSecretKeys = reading(
+  'a comma list of <version>:<base64 of exactly 32 bytes>, no version twice',
+  (text): SecretKey[] | null => {
+    const keys = commaList(text).map((entry) => parseSecretKey(entry, { versioned: true }));
+    const known = keys.filter((key) => key !== null);
+    const versions = new Set(known.map(({ version }) => version));
+    return versions.size === keys.length ? known : null;
+  },
+);
+
+/** Text without the spaces around it. */
+export const trimmed = z.string().trim();
+
+const iceServerEntry = z
+  .strictObject({
+    urls: z
+      .union([z.string(), z.array(z.string()).min(1)])
+      .transform((urls) => (Array.isArray(urls) ? urls : [urls])),
+    username: z.string().optional(),
+    credential: z.string().optional(),
+  })
+  .refine(({ urls, username, credential }) => {
+    if (!urls.every((url) => /^(stun|stuns|turn|turns):[^\s]+$/.test(url))) return false;
+    const turn = urls.some((url) => url.startsWith('turn'));
+    if (turn && !urls.every((url) => url.startsWith('turn'))) return false;
+    return turn ? Boolean(username && credential) : username === undefined && credential === undefined;
+  });
+
+export const iceServers = reading(
+  'a JSON array of {urls, username?, credential?}; turn addresses with both credentials, stun addresses with neither',
+  (text): IceServer[] | null => {
+    try {
+      const parsed = z.array(iceServerEntry).max(16).safeParse(JSON.parse(text));
+      if (!parsed.success) return null;
+      return parsed.data.map(({ urls, username, credential }) => ({
+        urls,
+        ...(username !== undefined && { username }),
+        ...(credential !== undefined && { credential }),
+      }));
+    } catch {
+      return null;
+    }
+  },
+);

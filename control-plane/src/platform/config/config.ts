@@ -1,0 +1,359 @@
+import { join } from 'node:path';
+import { type Environment, HOUR_MS, lookUpVariable, MINUTE_MS } from '@footlight/platform';
+import { describeIgnored } from '@footlight/protocol/environment';
+import { DEFAULT_ARTWORK_BYTES, type OperationSwitch } from '@footlight/protocol/rest';
+import { BUILT_WEB_APP } from '../../install-location.ts';
+import type { SecretKeys } from '../secret-keys.ts';
+import { type IceServer, type ListenAddress, wideBlocks } from './config-values.ts';
+import { IGNORED_VARIABLES } from './ignored-variables.ts';
+import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
+
+/** The service's configuration, checked. Absent optional values are null. Paths are absolute. */
+export interface Config {
+  dataDir: string;
+  database: { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
+  logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+  http: {
+    /** What the plain listener binds; host null binds every address. */
+    listen: ListenAddress;
+    redirect: boolean;
+    /** Port in the Location of redirects. */
+    redirectPort: number;
+    publicBaseUrl: URL | null;
+    /** CIDR blocks whose X-Forwarded-For is believed. */
+    trustedProxies: readonly string[];
+    /** Open connections of one client address, both listeners together; 0: no cap. */
+    connectionsPerAddress: number;
+  };
+  /** null when SERVICE_TLS is off. */
+  tls: {
+    listen: ListenAddress;
+    dir: string;
+    /** PEM files of the operator; null: a generated pair in `dir`. */
+    provided: { certFile: string; keyFile: string } | null;
+    extraNames: readonly string[];
+  } | null;
+  accounts: {
+    tokenTtlMs: number;
+    minClientVersion: string | null;
+    latestClientVersion: string | null;
+    setupTokenFile: string;
+    /** Where the key of SERVICE_DEV_AGENT_AUTH is written. */
+    devAgentKeyFile: string;
+    /** Values as given; their own rules are checked where the account is made. */
+    bootstrap: { email: string; username: string; password: string } | null;
+    /** Seeds the stored setting at the first boot. */
+    registrationMode: 'closed' | 'invite_only' | 'open';
+  };
+  settings: {
+    /** null: the stored list rules; [] pins an empty one. */
+    allowedOrigins: readonly string[] | null;
+    /** Seeds the stored setting at the first boot. */
+    storageProvider: 'auto' | 'local' | 'volume';
+  };
+  secrets: {
+    /** null: nothing can be stored, and nothing stored can be read. */
+    keys: SecretKeys | null;
+    /** Values that count where nothing is stored, by the variable that carries them. */
+    environment: { SERVICE_STEAMGRIDDB_API_KEY: string | null };
+  };
+  catalog: { seedFile: string | null };
+  artwork: {
+    /** Folder of the pictures; it need not be there yet. */
+    dir: string;
+    provider: 'steamgriddb' | 'none';
+    /** Cap of one picture. */
+    maxBytes: number;
+    /** Between two lookups for apps without pictures; null: never. */
+    sweepIntervalMs: number | null;
+  };
+  fleet: { enrollmentToken: string | null };
+  sessions: {
+    placementPolicy: 'spread' | 'locality';
+    vramMinFreeMb: number;
+    vramInflightEstimateMb: number;
+    vramStalenessSecs: number;
+    graceSecs: number;
+    iceServers: readonly IceServer[];
+  };
+  telemetry: {
+    /** How long events of a session that lives are kept. */
+    rollingMs: number;
+    /** How long what is left is kept once it has ended; at least `rollingMs`. */
+    postmortemMs: number;
+    /** Between two sweeps; null: never. */
+    retainEveryMs: number | null;
+  };
+  /** Operations that are there only on request. */
+  switchedOn: ReadonlySet<OperationSwitch>;
+  /** Folder of the built web app; it may not exist, then there are no pages. */
+  webDir: string;
+}
+
+const DEFAULT_DATA_DIR = '/var/lib/service-control';
+const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
+const DEFAULT_DEV_AGENT_KEY_FILE = '/run/service/dev-agent-key';
+
+/** The environment says something that cannot be meant. One line for each variable. */
+export class ConfigRefused extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(['The configuration was refused:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
+    this.name = 'ConfigRefused';
+    this.problems = problems;
+  }
+}
+
+/** One line of --print-config. */
+export interface ConfigLine {
+  name: VariableName;
+  /** What is in force, masked for secrets; null when unset without a default. */
+  value: string | null;
+  source: 'environment' | 'file' | 'default' | 'unset';
+}
+
+export interface LoadedConfig {
+  config: Config;
+  lines: readonly ConfigLine[];
+  /** What is legal and probably not meant. */
+  warnings: readonly string[];
+}
+
+/**
+ * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names.
+ * An empty variable counts as unset, where empty has no meaning of its own.
+ * @throws ConfigRefused with every bad variable at once
+ */
+export function loadConfig(environment: Environment): Config {
+  return readConfig(environment).config;
+}
+
+/** Same, with what --print-config and the boot log say about it. @throws ConfigRefused */
+export function readConfig(environment: Environment): LoadedConfig {
+  const problems: string[] = [];
+  const lines: ConfigLine[] = [];
+  const values: Values = {};
+  for (const name of Object.keys(VARIABLES) as VariableName[]) {
+    const given = lookUpVariable(environment, name, EMPTY_COUNTS.has(name));
+    if ('problem' in given) {
+      problems.push(`${given.problem.variable}: expected ${given.problem.expected}`);
+      continue;
+    }
+    lines.push({ name, value: shown(name, given.text), source: given.source });
+    if (given.text === null) continue;
+    const parsed = VARIABLES[name].safeParse(given.text);
+    if (parsed.success) Object.assign(values, { [name]: parsed.data });
+    else
+      problems.push(
+        `${name}: expected ${parsed.error.issues[0]?.message ?? 'another value'}${quoted(name, given.text)}`,
+      );
+  }
+  problems.push(...contradictions(values));
+  if (problems.length > 0) throw new ConfigRefused(problems);
+  const ignored = describeIgnored(IGNORED_VARIABLES, environment);
+  const warnings = [
+    ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
+      (block) => `SERVICE_TRUSTED_PROXIES: ${block} is wider than /8`,
+    ),
+    ...(values.SERVICE_TELEMETRY_RETAIN_INTERVAL?.everyMs === undefined &&
+    values.SERVICE_TELEMETRY_RETAIN_INTERVAL !== undefined
+      ? ['SERVICE_TELEMETRY_RETAIN_INTERVAL is ignored: expected a duration such as 5m, or 0 for never']
+      : []),
+    ...(ignored === null ? [] : [ignored]),
+  ];
+  const config = assemble(values);
+  const inForce = defaultsInForce(config);
+  return { config, lines: lines.map((line) => withDefault(line, inForce[line.name])), warnings };
+}
+
+const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
+  line.source === 'unset' && value !== undefined ? { ...line, value, source: 'default' } : line;
+
+const QUOTED_CHARACTERS = 100;
+
+/** The value that was refused, unless a part of it may be a secret or, for origins, the message names its position. */
+function quoted(name: VariableName, text: string): string {
+  if (SECRET_VARIABLES.has(name) || name === 'SERVICE_ALLOWED_ORIGINS') return '';
+  const cut = text.length > QUOTED_CHARACTERS ? `${text.slice(0, QUOTED_CHARACTERS)}…` : text;
+  return `; it is ${JSON.stringify(cut)}`;
+}
+
+function shown(name: VariableName, text: string | null): string | null {
+  if (text === null) return null;
+  if (!SECRET_VARIABLES.has(name)) return text;
+  // Where the database is may be shown; who signs in to it may not. A password may hold any sign, `@` and `?` too.
+  return name === 'DATABASE_URL' ? text.replace(/\/\/.*@/s, '//***@').replace(/\?.*$/s, '?***') : '***';
+}
+
+/** What stands in for variables that are unset, in the words in which they would be set. */
+function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
+  const { http, tls, accounts, artwork, settings, sessions, telemetry } = config;
+  const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
+  return {
+    SERVICE_DATA_DIR: config.dataDir,
+    DATABASE_URL: config.database.dialect === 'sqlite' ? `sqlite:${config.database.file}` : '***',
+    SERVICE_LOG_LEVEL: config.logLevel,
+    SERVICE_WEB_DIR: config.webDir,
+    CONTROL_PORT: String(http.listen.port),
+    LISTEN_ADDR: address(http.listen),
+    SERVICE_TLS: tls ? 'auto' : 'off',
+    ...(tls && {
+      SERVICE_TLS_PORT: String(tls.listen.port),
+      SERVICE_TLS_ADDR: address(tls.listen),
+      SERVICE_TLS_DIR: tls.dir,
+    }),
+    SERVICE_HTTP_REDIRECT: http.redirect ? 'auto' : 'off',
+    SERVICE_TLS_REDIRECT_PORT: String(http.redirectPort),
+    SERVICE_CONNECTIONS_PER_ADDRESS: String(http.connectionsPerAddress),
+    AUTH_TOKEN_TTL: `${accounts.tokenTtlMs / HOUR_MS}h`,
+    REGISTRATION_MODE: accounts.registrationMode,
+    SERVICE_SETUP_TOKEN_PATH: accounts.setupTokenFile,
+    SERVICE_DEV_AGENT_KEY_PATH: accounts.devAgentKeyFile,
+    SERVICE_STORAGE_PROVIDER: settings.storageProvider,
+    SERVICE_ARTWORK_DIR: artwork.dir,
+    SERVICE_ARTWORK_PROVIDER: artwork.provider,
+    SERVICE_ARTWORK_MAX_BYTES: String(artwork.maxBytes),
+    SERVICE_ARTWORK_SWEEP_INTERVAL:
+      artwork.sweepIntervalMs === null ? '0' : `${artwork.sweepIntervalMs / MINUTE_MS}m`,
+    SERVICE_PLACEMENT_POLICY: sessions.placementPolicy,
+    SERVICE_VRAM_MIN_FREE_MB: String(sessions.vramMinFreeMb),
+    SERVICE_VRAM_INFLIGHT_ESTIMATE_MB: String(sessions.vramInflightEstimateMb),
+    SERVICE_VRAM_STALENESS_SECS: String(sessions.vramStalenessSecs),
+    SERVICE_SESSION_GRACE_SECS: String(sessions.graceSecs),
+    SERVICE_ICE_SERVERS: '[]',
+    SERVICE_TELEMETRY_ROLLING_WINDOW: `${telemetry.rollingMs / HOUR_MS}h`,
+    SERVICE_TELEMETRY_POSTMORTEM_RETENTION: `${telemetry.postmortemMs / HOUR_MS}h`,
+    SERVICE_TELEMETRY_RETAIN_INTERVAL:
+      telemetry.retainEveryMs === null ? '0' : `${telemetry.retainEveryMs / MINUTE_MS}m`,
+  };
+}
+
+/** What no single variable can tell. */
+function contradictions(values: Values): string[] {
+  const problems: string[] = [];
+  if ((values.SERVICE_TLS_CERT === undefined) !== (values.SERVICE_TLS_KEY === undefined)) {
+    const missing = values.SERVICE_TLS_CERT === undefined ? 'SERVICE_TLS_CERT' : 'SERVICE_TLS_KEY';
+    problems.push(`${missing}: expected together with its other half; set both or neither`);
+  }
+  const previousKeys = values.SERVICE_SECRET_KEY_PREVIOUS ?? [];
+  const currentVersion = values.SERVICE_SECRET_KEY?.version;
+  if (previousKeys.length > 0 && currentVersion === undefined) {
+    problems.push('SERVICE_SECRET_KEY: expected a value, because SERVICE_SECRET_KEY_PREVIOUS is set');
+  }
+  if (previousKeys.some(({ version }) => version === currentVersion)) {
+    problems.push(
+      `SERVICE_SECRET_KEY_PREVIOUS: expected other versions than ${currentVersion}, the one of SERVICE_SECRET_KEY`,
+    );
+  }
+  const bootstrap = [
+    'BOOTSTRAP_ADMIN_EMAIL',
+    'BOOTSTRAP_ADMIN_USERNAME',
+    'BOOTSTRAP_ADMIN_PASSWORD',
+  ] as const;
+  const unset = bootstrap.filter((name) => values[name] === undefined);
+  if (unset.length > 0 && unset.length < bootstrap.length) {
+    problems.push(
+      ...unset.map((name) => `${name}: expected a value, because another BOOTSTRAP_ADMIN_ variable is set`),
+    );
+  }
+  const { rollingMs, postmortemMs } = telemetryOf(values);
+  if (postmortemMs < rollingMs) {
+    problems.push(
+      'SERVICE_TELEMETRY_POSTMORTEM_RETENTION: expected at least SERVICE_TELEMETRY_ROLLING_WINDOW',
+    );
+  }
+  if (isDevAgentAuthOn(values) && values.SERVICE_ENV?.toLowerCase() === 'production') {
+    problems.push('SERVICE_DEV_AGENT_AUTH: expected unset, because SERVICE_ENV is production');
+  }
+  return problems;
+}
+
+/** Any other value than 1 leaves it off: nobody gets this by a slip. */
+const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
+
+function telemetryOf(values: Values): Config['telemetry'] {
+  const interval = values.SERVICE_TELEMETRY_RETAIN_INTERVAL?.everyMs;
+  return {
+    rollingMs: values.SERVICE_TELEMETRY_ROLLING_WINDOW ?? HOUR_MS,
+    postmortemMs: values.SERVICE_TELEMETRY_POSTMORTEM_RETENTION ?? 24 * HOUR_MS,
+    retainEveryMs: interval === undefined ? 5 * MINUTE_MS : interval,
+  };
+}
+
+function assemble(values: Values): Config {
+  const dataDir = values.SERVICE_DATA_DIR ?? DEFAULT_DATA_DIR;
+  const vramMinFreeMb = values.SERVICE_VRAM_MIN_FREE_MB ?? 1024;
+  const tlsListen = values.SERVICE_TLS_ADDR ?? { host: null, port: values.SERVICE_TLS_PORT ?? 8443 };
+  const certFile = values.SERVICE_TLS_CERT;
+  const keyFile = values.SERVICE_TLS_KEY;
+  const email = values.BOOTSTRAP_ADMIN_EMAIL;
+  const username = values.BOOTSTRAP_ADMIN_USERNAME;
+  const password = values.BOOTSTRAP_ADMIN_PASSWORD;
+  const secretKey = values.SERVICE_SECRET_KEY;
+  return {
+    dataDir,
+    database: values.DATABASE_URL ?? { dialect: 'sqlite', file: join(dataDir, 'control.db') },
+    logLevel: values.SERVICE_LOG_LEVEL ?? 'info',
+    http: {
+      listen: values.LISTEN_ADDR ?? { host: null, port: values.CONTROL_PORT ?? 8080 },
+      redirect: (values.SERVICE_HTTP_REDIRECT ?? 'auto') === 'auto',
+      redirectPort:
+        values.SERVICE_TLS_REDIRECT_PORT ?? values.SERVICE_TLS_PORT ?? values.SERVICE_TLS_ADDR?.port ?? 8443,
+      publicBaseUrl: values.PUBLIC_BASE_URL ?? null,
+      trustedProxies: values.SERVICE_TRUSTED_PROXIES ?? [],
+      connectionsPerAddress: values.SERVICE_CONNECTIONS_PER_ADDRESS ?? 1_000,
+    },
+    tls:
+      values.SERVICE_TLS === 'off'
+        ? null
+        : {
+            listen: tlsListen,
+            dir: values.SERVICE_TLS_DIR ?? join(dataDir, 'tls'),
+            provided: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : null,
+            extraNames: [...(values.SERVICE_TLS_HOSTS ?? []), ...(values.SERVICE_PUBLIC_HOST ?? [])],
+          },
+    accounts: {
+      tokenTtlMs: values.AUTH_TOKEN_TTL ?? 24 * HOUR_MS,
+      minClientVersion: values.SERVICE_MIN_CLIENT_VERSION ?? null,
+      latestClientVersion: values.SERVICE_LATEST_CLIENT_VERSION ?? null,
+      setupTokenFile: values.SERVICE_SETUP_TOKEN_PATH ?? DEFAULT_SETUP_TOKEN_FILE,
+      devAgentKeyFile: values.SERVICE_DEV_AGENT_KEY_PATH ?? DEFAULT_DEV_AGENT_KEY_FILE,
+      bootstrap:
+        email !== undefined && username !== undefined && password !== undefined
+          ? { email, username, password }
+          : null,
+      registrationMode: values.REGISTRATION_MODE ?? 'closed',
+    },
+    settings: {
+      allowedOrigins: values.SERVICE_ALLOWED_ORIGINS ?? null,
+      storageProvider: values.SERVICE_STORAGE_PROVIDER ?? 'auto',
+    },
+    secrets: {
+      keys:
+        secretKey === undefined
+          ? null
+          : { current: secretKey, previous: values.SERVICE_SECRET_KEY_PREVIOUS ?? [] },
+      environment: { SERVICE_STEAMGRIDDB_API_KEY: values.SERVICE_STEAMGRIDDB_API_KEY || null },
+    },
+    catalog: { seedFile: values.SERVICE_SEED_FILE ?? null },
+    artwork: {
+      dir: values.SERVICE_ARTWORK_DIR ?? join(dataDir, 'artwork'),
+      provider: values.SERVICE_ARTWORK_PROVIDER ?? 'steamgriddb',
+      maxBytes: values.SERVICE_ARTWORK_MAX_BYTES ?? DEFAULT_ARTWORK_BYTES,
+      sweepIntervalMs: (values.SERVICE_ARTWORK_SWEEP_INTERVAL ?? { everyMs: 15 * MINUTE_MS }).everyMs,
+    },
+    fleet: { enrollmentToken: values.SERVICE_ENROLLMENT_TOKEN ?? null },
+    sessions: {
+      placementPolicy: values.SERVICE_PLACEMENT_POLICY === 'locality' ? 'locality' : 'spread',
+      vramMinFreeMb,
+      vramInflightEstimateMb: values.SERVICE_VRAM_INFLIGHT_ESTIMATE_MB ?? vramMinFreeMb,
+      vramStalenessSecs: values.SERVICE_VRAM_STALENESS_SECS ?? 20,
+      graceSecs: values.SERVICE_SESSION_GRACE_SECS ?? 600,
+      iceServers: values.SERVICE_ICE_SERVERS ?? [],
+    },
+    telemetry: telemetryOf(values),
+    switchedOn: new Set(isDevAgentAuthOn(values) ? ['SERVICE_DEV_AGENT_AUTH'] : []),
+    webDir: values.SERVICE_WEB_DIR ?? BUILT_WEB_APP,
+  };
+}

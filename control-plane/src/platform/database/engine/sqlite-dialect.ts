@@ -1,0 +1,296 @@
+import { type Clock, delay } from '@footlight/platform';
+import type BetterSqlite3 from 'better-sqlite3';
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type DatabaseIntrospector,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type Kysely,
+  type QueryCompiler,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { refuseInsideTransaction } from '../query/scope.ts';
+import { classifyFailure } from './failures.ts';
+
+/** How long SQLite itself may wait for a lock; it blocks the event loop meanwhile. */
+export const BUSY_WAIT_MS = 250;
+/** How long a statement is tried again without blocking anything. */
+export const BUSY_LIMIT_MS = 5_000;
+const RETRY_EVERY_MS = 50;
+/** How long after a busy answer SQLite is not allowed to wait by itself. */
+const WARY_MS = 1_000;
+const STATEMENTS_KEPT = 500;
+
+interface Options {
+  clock: Clock;
+  /** Called when a write found the disk full; true when room was made and the write may be tried once more. */
+  onFull: () => boolean;
+}
+
+/**
+ * SQLite for kysely with one connection, a first-come queue for it, BEGIN IMMEDIATE, and a wait for locks of other
+ * processes that does not hold up the event loop.
+ */
+export class SqliteDialect implements Dialect {
+  readonly #file: SharedFile;
+
+  constructor(file: SharedFile) {
+    this.#file = file;
+  }
+
+  createDriver(): Driver {
+    return new SqliteDriver(this.#file);
+  }
+
+  createQueryCompiler(): QueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new TransactionalSqliteAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+/** SQLite can roll DDL back, so a migration is all or nothing, and BEGIN IMMEDIATE is the lock between processes. */
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class SqliteDriver implements Driver {
+  readonly #file: SharedFile;
+
+  constructor(file: SharedFile) {
+    this.#file = file;
+  }
+
+  async init(): Promise<void> {
+    // The file is open already.
+  }
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    refuseInsideTransaction();
+    return new SqliteHandle(this.#file);
+  }
+
+  async releaseConnection(): Promise<void> {
+    // A handle holds nothing outside a transaction.
+  }
+
+  beginTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as SqliteHandle).begin();
+  }
+
+  commitTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as SqliteHandle).end('commit');
+  }
+
+  rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    return (connection as SqliteHandle).end('rollback');
+  }
+
+  async destroy(): Promise<void> {
+    this.#file.close();
+  }
+}
+
+/**
+ * What kysely takes for a connection. Outside a transaction each statement has the file for itself; from begin to end
+ * the handle keeps it, so that nothing interleaves.
+ */
+class SqliteHandle implements DatabaseConnection {
+  readonly #file: SharedFile;
+  #owns = false;
+
+  constructor(file: SharedFile) {
+    this.#file = file;
+  }
+
+  async begin(): Promise<void> {
+    await this.#file.patiently(() => this.#file.run('begin immediate'), true);
+    this.#owns = true;
+  }
+
+  async end(how: 'commit' | 'rollback'): Promise<void> {
+    try {
+      // SQLite ends a transaction by itself after some errors, a full disk among them.
+      if (how === 'commit' || this.#file.inTransaction) this.#file.run(how);
+    } catch (error) {
+      // A commit that failed leaves the transaction open, and kysely rolls it back next.
+      if (how === 'commit') throw error;
+    }
+    this.#owns = false;
+    this.#file.release();
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { sql, parameters } = query;
+    if (this.#owns) return this.#file.execute<R>(sql, parameters);
+    return this.#file.patiently(() => this.#file.execute<R>(sql, parameters), false);
+  }
+
+  // biome-ignore lint/correctness/useYield: kysely asks for the method; nothing here streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new Error('queries are not streamed');
+  }
+}
+
+interface Prepared {
+  readonly statement: BetterSqlite3.Statement;
+  /** Names of what it answers, in order; null: it answers no rows. */
+  readonly columns: readonly string[] | null;
+  readonly writes: boolean;
+}
+
+const CHANGES_SCHEMA = /^\s*(alter|create|drop)\b/i;
+
+/** Rows come from the driver as lists: naming their values here takes far less time than there. */
+function toRows<R>(columns: readonly string[], lists: readonly unknown[][]): R[] {
+  return lists.map((values) => {
+    const row: Record<string, unknown> = {};
+    for (let n = 0; n < columns.length; n++) row[columns[n] as string] = values[n];
+    return row as R;
+  });
+}
+
+/** The one connection, and the queue of those who wait for it. */
+export class SharedFile {
+  readonly #database: BetterSqlite3.Database;
+  readonly #clock: Clock;
+  readonly #onFull: () => boolean;
+  readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_KEPT });
+  readonly #waiting: (() => void)[] = [];
+  #taken = false;
+  /** While another process holds the lock, SQLite is told not to wait at all: one blocking wait is enough. */
+  #waitsInside = true;
+  #lastBusyMs = Number.NEGATIVE_INFINITY;
+  /** A number that is another one once another connection has committed something. */
+  readonly #dataVersion: BetterSqlite3.Statement;
+  #seenDataVersion: unknown;
+  #revision = 0;
+
+  constructor(database: BetterSqlite3.Database, options: Options) {
+    this.#database = database;
+    this.#clock = options.clock;
+    this.#onFull = options.onFull;
+    this.#dataVersion = database.prepare('pragma data_version').pluck();
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.inTransaction;
+  }
+
+  /** Goes up with each write of this connection, and when another one has committed something since it was last asked. */
+  revision(): number {
+    let dataVersion: unknown;
+    try {
+      dataVersion = this.#dataVersion.get();
+    } catch {
+      // Counts as a change: the read that follows waits for the lock, or says what is wrong.
+    }
+    if (dataVersion === undefined || dataVersion !== this.#seenDataVersion) this.#revision += 1;
+    this.#seenDataVersion = dataVersion;
+    return this.#revision;
+  }
+
+  /** Runs one statement outside any transaction, after those that came before it. */
+  async alone<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
+    refuseInsideTransaction();
+    const { rows } = await this.patiently(() => this.execute<R>(sql, parameters), false);
+    return rows;
+  }
+
+  run(sql: string): void {
+    this.#prepared(sql).statement.run();
+  }
+
+  execute<R>(sql: string, parameters: readonly unknown[]): QueryResult<R> {
+    const { statement, columns, writes } = this.#prepared(sql);
+    if (writes) this.#revision += 1;
+    if (columns !== null) return { rows: toRows<R>(columns, statement.all(...parameters) as unknown[][]) };
+    const { changes, lastInsertRowid } = statement.run(...parameters);
+    // What `*` stands for, and what an index may be used for, can be another thing from now on.
+    if (CHANGES_SCHEMA.test(sql)) this.#statements.clear();
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  }
+
+  /**
+   * Takes the file, tries, and gives it back (on success with `keep` not). While another process holds the lock, the
+   * file is free between two tries, so that reads go on.
+   */
+  async patiently<T>(attempt: () => T, keep: boolean): Promise<T> {
+    let busySinceMs: number | null = null;
+    let madeRoom = false;
+    for (;;) {
+      await this.#take();
+      let kept = false;
+      try {
+        this.#waitInside(this.#clock.monotonicMs() - this.#lastBusyMs > WARY_MS);
+        const result = attempt();
+        kept = keep;
+        return result;
+      } catch (error) {
+        const failure = classifyFailure(error);
+        const nowMs = this.#clock.monotonicMs();
+        if (failure === 'full' && !madeRoom && this.#onFull()) {
+          madeRoom = true;
+        } else {
+          busySinceMs ??= nowMs;
+          if (failure !== 'busy' || nowMs - busySinceMs >= BUSY_LIMIT_MS) throw error;
+          this.#lastBusyMs = nowMs;
+        }
+      } finally {
+        if (!kept) this.release();
+      }
+      await delay(this.#clock, RETRY_EVERY_MS);
+    }
+  }
+
+  release(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#taken = false;
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database.close();
+  }
+
+  async #take(): Promise<void> {
+    if (this.#taken) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#taken = true;
+  }
+
+  #prepared(sql: string): Prepared {
+    let prepared = this.#statements.get(sql);
+    if (!prepared) {
+      const statement = this.#database.prepare(sql);
+      const columns = statement.reader ? statement.columns().map(({ name }) => name) : null;
+      prepared = {
+        statement: columns === null ? statement : statement.raw(true),
+        columns,
+        writes: !statement.readonly,
+      };
+      this.#statements.set(sql, prepared);
+    }
+    return prepared;
+  }
+
+  #waitInside(wait: boolean): void {
+    if (this.#waitsInside === wait) return;
+    this.#waitsInside = wait;
+    this.#database.pragma(`busy_timeout = ${wait ? BUSY_WAIT_MS : 0}`);
+  }
+}

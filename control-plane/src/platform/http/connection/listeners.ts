@@ -1,0 +1,266 @@
+import { constants } from 'node:crypto';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Logger } from '@footlight/platform';
+import { SECOND_MS, systemClock } from '@footlight/platform';
+import type { Config } from '../../config/config.ts';
+import { BARE_SECURITY_HEADERS } from '../message/security-headers.ts';
+import { createClientAddresses } from '../origin/client-address.ts';
+import { guardConnections } from './connection-guard.ts';
+
+/** How long clients may take, and how many there may be. */
+export interface ListenerLimits {
+  /** Request line and headers. */
+  headersMs: number;
+  /** The whole request, body included. */
+  requestMs: number;
+  /** Doing nothing, a reader that takes nothing off its socket among it. */
+  idleMs: number;
+  keepAliveMs: number;
+  handshakeMs: number;
+  /** How often slow clients are looked for. */
+  checkEveryMs: number;
+  /** Room for ten thousand agents and as many viewers; beyond it new connections are closed at once. */
+  connections: number;
+}
+
+const LIMITS: ListenerLimits = {
+  headersMs: 10 * SECOND_MS,
+  requestMs: 30 * SECOND_MS,
+  idleMs: 60 * SECOND_MS,
+  keepAliveMs: 30 * SECOND_MS,
+  handshakeMs: 10 * SECOND_MS,
+  checkEveryMs: 2 * SECOND_MS,
+  connections: 20_000,
+};
+
+/** For answers that are written to a socket by hand. */
+const RAW_SECURITY_HEADERS = Object.entries(BARE_SECURITY_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
+
+/** How long answers and goodbyes under way may take once the service stops. */
+const CLOSE_LIMIT_MS = 2 * SECOND_MS;
+
+export interface Addresses {
+  http: string;
+  /** null when TLS is off. */
+  https: string | null;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** The plain and the TLS listener; both serve the same routes. */
+export interface Listeners {
+  /** Makes both servers around one handler; returns the plain one. */
+  attach(handler: Handler): http.Server;
+  /** @throws with a sentence that names the variable when an address cannot be bound; nothing stays bound then */
+  listen(): Promise<Addresses>;
+  /** Answers what is no HTTP, or came too slowly, and closes the connection. */
+  refuseBroken(error: Error, socket: Duplex): void;
+  close(): Promise<void>;
+}
+
+/** Open connections of one address key. The object is shared by all of them. */
+interface AddressCount {
+  readonly key: string;
+  open: number;
+}
+
+interface Bound {
+  server: http.Server | https.Server;
+  /**
+   * Every connection there is, with the count of its address: the server itself loses sight of handshakes and of what
+   * was upgraded. null: its address has no cap.
+   */
+  sockets: Map<Socket, AddressCount | null>;
+  listen: { host: string | null; port: number };
+  variable: string;
+  scheme: 'http' | 'https';
+}
+
+export function createListeners(options: {
+  config: Config;
+  logger: Logger;
+  certificate: { cert: string; key: string } | null;
+  /** Left out: what strangers meet. Tests shorten them. */
+  limits?: Partial<ListenerLimits>;
+}): Listeners {
+  const { config, logger } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const bound: Bound[] = [];
+  const perAddress = config.http.connectionsPerAddress;
+  const addresses = createClientAddresses(config.http.trustedProxies);
+  /** Of both listeners. An entry lives as long as a connection of its address. */
+  const counts = new Map<string, AddressCount>();
+
+  /** Counts a new connection. @returns null: it is not counted; 'over': its address has as many as it may have */
+  function admit(remoteAddress: string | undefined): AddressCount | null | 'over' {
+    const peer = perAddress === 0 ? null : addresses.peer(remoteAddress);
+    if (peer === null || peer.trustedProxy) return null;
+    const count = counts.get(peer.addressKey) ?? { key: peer.addressKey, open: 0 };
+    if (count.open >= perAddress) return 'over';
+    count.open += 1;
+    counts.set(count.key, count);
+    return count;
+  }
+
+  function release(count: AddressCount | null): void {
+    if (count === null) return;
+    count.open -= 1;
+    if (count.open === 0) counts.delete(count.key);
+  }
+
+  const listeners: Listeners = {
+    attach(answer) {
+      const handler = guardConnections(answer);
+      const timeouts = {
+        headersTimeout: limits.headersMs,
+        requestTimeout: limits.requestMs,
+        keepAliveTimeout: limits.keepAliveMs,
+        connectionsCheckingInterval: limits.checkEveryMs,
+        // Judged with the other checks, so that the refusal is an answer like every other.
+        requireHostHeader: false,
+      };
+      const plain = http.createServer(timeouts, handler);
+      bound.push({
+        server: plain,
+        sockets: new Map(),
+        listen: config.http.listen,
+        variable: 'LISTEN_ADDR or CONTROL_PORT',
+        scheme: 'http',
+      });
+      if (config.tls && options.certificate) {
+        const secure = https.createServer(
+          {
+            ...timeouts,
+            cert: options.certificate.cert,
+            key: options.certificate.key,
+            minVersion: 'TLSv1.2',
+            secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+            handshakeTimeout: limits.handshakeMs,
+            ALPNProtocols: ['http/1.1'],
+          },
+          handler,
+        );
+        // One place takes upgrades, whichever listener they came in on.
+        secure.on('upgrade', (request, socket, head) => plain.emit('upgrade', request, socket, head));
+        secure.on('tlsClientError', (_error, socket) => socket.destroy());
+        bound.push({
+          server: secure,
+          sockets: new Map(),
+          listen: config.tls.listen,
+          variable: 'SERVICE_TLS_ADDR or SERVICE_TLS_PORT',
+          scheme: 'https',
+        });
+      }
+      for (const { server, sockets } of bound) {
+        // One function for all sockets: ten thousand of them would keep as many.
+        const forget = function (this: Socket): void {
+          release(sockets.get(this) ?? null);
+          sockets.delete(this);
+        };
+        server.on('connection', (socket: Socket) => {
+          const count = admit(socket.remoteAddress);
+          if (count === 'over') {
+            // In the turn in which it came: not one byte of it was read.
+            socket.destroy();
+            return;
+          }
+          sockets.set(socket, count);
+          socket.on('close', forget);
+        });
+        server.on('checkExpectation', handler);
+        server.maxConnections = limits.connections;
+        server.setTimeout(limits.idleMs);
+        server.on('clientError', listeners.refuseBroken);
+        // Out of descriptors, a connection cannot be taken: whoever holds one goes on, and the process does too.
+        server.on('error', (error: NodeJS.ErrnoException) => {
+          if (error.syscall === 'accept') logger.warn({ code: error.code }, 'http.accept_failed');
+        });
+      }
+      return plain;
+    },
+
+    async listen() {
+      const urls: Record<Bound['scheme'], string | null> = { http: null, https: null };
+      try {
+        for (const entry of bound) urls[entry.scheme] = await bind(entry);
+      } catch (error) {
+        await listeners.close();
+        throw error;
+      }
+      return { http: urls.http ?? '', https: urls.https };
+    },
+
+    refuseBroken(error, socket) {
+      const code = 'code' in error ? error.code : '';
+      if (code === 'ECONNRESET' || !socket.writable) {
+        socket.destroy();
+        return;
+      }
+      const status =
+        code === 'HPE_HEADER_OVERFLOW'
+          ? '431 Request Header Fields Too Large'
+          : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+            ? '408 Request Timeout'
+            : '400 Bad Request';
+      const body = '{"error":{"code":"validation_failed","message":"The request cannot be read."}}';
+      const head = `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${RAW_SECURITY_HEADERS}Connection: close\r\n\r\n`;
+      socket.end(head + body, () => socket.destroy());
+    },
+
+    async close() {
+      await Promise.all(bound.map(closeServer));
+    },
+  };
+  return listeners;
+}
+
+function bind({ server, listen, variable, scheme }: Bound): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => {
+      const address = `${listen.host ?? ''}:${listen.port}`;
+      const why =
+        error.code === 'EADDRINUSE'
+          ? 'another program has it'
+          : error.code === 'EACCES'
+            ? 'it takes more rights'
+            : (error.code ?? error.message);
+      reject(new Error(`cannot listen on ${address}: ${why} (${variable})`));
+    };
+    server.once('error', onError);
+    server.listen({ port: listen.port, ...(listen.host !== null && { host: listen.host }) }, () => {
+      server.off('error', onError);
+      resolve(urlOf(server, listen.host, scheme));
+    });
+  });
+}
+
+function urlOf(server: NetServer, host: string | null, scheme: string): string {
+  const { port } = server.address() as AddressInfo;
+  const name =
+    host === null || host === '0.0.0.0' || host === '::'
+      ? 'localhost'
+      : host.includes(':')
+        ? `[${host}]`
+        : host;
+  return `${scheme}://${name}:${port}`;
+}
+
+/** Waits on the machine's own clock: this is about real sockets, whatever time the service lives in. */
+function closeServer({ server, sockets }: Bound): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  return new Promise((resolve) => {
+    const deadline = systemClock.setTimeout(() => {
+      for (const socket of sockets.keys()) socket.destroy();
+    }, CLOSE_LIMIT_MS);
+    server.close(() => {
+      deadline.cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,186 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { systemClock } from '@footlight/platform';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestApp, type TestApp } from '../../../testing/index.ts';
+import type { Addresses } from './listeners.ts';
+
+const LONG = process.env.FOOTLIGHT_LONG === '1';
+const CLIENTS = LONG ? 500 : 20;
+/** More than the system keeps for a reader that does not read. */
+const FILE_BYTES = 16 * 1024 * 1024;
+/** Long enough that the whole crowd is there at once. */
+const LIMIT_MS = LONG ? 10_000 : 1_000;
+const LIMITS = {
+  headersMs: LIMIT_MS,
+  requestMs: 1.5 * LIMIT_MS,
+  idleMs: LIMIT_MS,
+  handshakeMs: LIMIT_MS,
+  checkEveryMs: 100,
+};
+/** A reader is let go once two idle periods brought nothing; the rest is slack for a busy machine. */
+const LET_GO_MS = 12 * LIMIT_MS;
+/** Fewer than a listener queues: a connection beyond those waits for the system to try again. */
+const AT_ONCE = 50;
+/** What a reader may take up in the service: pieces under way and the connection itself, not the file. */
+const READER_BYTES = 1024 * 1024;
+
+let folder: string;
+let app: TestApp;
+let addresses: Addresses;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'footlight-slow-'));
+  const web = join(folder, 'web');
+  mkdirSync(join(web, 'assets'), { recursive: true });
+  writeFileSync(join(web, 'index.html'), '<!doctype html>');
+  writeFileSync(join(web, 'assets', 'large.bin'), Buffer.alloc(FILE_BYTES));
+  app = await createTestApp(
+    { dialect: 'sqlite', file: join(folder, 'control.db') },
+    {
+      env: { SERVICE_WEB_DIR: web, SERVICE_TLS: 'auto' },
+      overrides: { clock: systemClock, listenerLimits: { ...LIMITS, connections: 8 * CLIENTS } },
+    },
+  );
+  addresses = await app.plane.listen();
+  subscribe(ACCEPTED, onAccepted);
+});
+afterAll(async () => {
+  unsubscribe(ACCEPTED, onAccepted);
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Connections that the service has, and how many it ever took. */
+const held = new Set<Socket>();
+let taken = 0;
+const ACCEPTED = 'net.server.socket';
+function onAccepted(message: unknown): void {
+  const { socket } = message as { socket: Socket };
+  taken += 1;
+  held.add(socket);
+  socket.once('close', () => held.delete(socket));
+}
+
+interface Client {
+  socket: Socket;
+  connected: Promise<void>;
+  closed: Promise<void>;
+}
+
+const plainPort = () => Number(new URL(addresses.http).port);
+const tlsPort = () => Number(new URL(addresses.https ?? '').port);
+
+function client(socket: Socket, begin: (socket: Socket) => void): Client {
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const connected = new Promise<void>((resolve) =>
+    socket.once('connect', () => {
+      begin(socket);
+      resolve();
+    }),
+  );
+  socket.on('error', () => undefined);
+  return { socket, connected, closed };
+}
+
+const overTls = (): Socket => connectTls({ port: tlsPort(), host: '127.0.0.1', rejectUnauthorized: false });
+
+/** Writes one byte now and then, which no idle limit ever notices. */
+function drip(socket: Socket): void {
+  const timer = setInterval(() => socket.write('x'), 200);
+  socket.once('close', () => clearInterval(timer));
+}
+
+const SLOW_WRITERS: Record<string, () => Client> = {
+  'headers that come byte by byte': () =>
+    client(connect(plainPort(), '127.0.0.1'), (socket) => {
+      socket.write('GET /health HTTP/1.1\r\nHost: a\r\nX-Slow: ');
+      drip(socket);
+    }),
+  'a body that comes byte by byte': () =>
+    client(connect(plainPort(), '127.0.0.1'), (socket) => {
+      socket.write(
+        'POST /v1/auth/login HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nContent-Length: 100000\r\n\r\n{',
+      );
+      drip(socket);
+    }),
+  'a handshake that never goes on': () => client(connect(tlsPort(), '127.0.0.1'), () => undefined),
+};
+
+/** Take not one byte of what they asked for. */
+const NO_READERS: Record<string, () => Client> = {
+  'an answer that nobody takes': () =>
+    client(connect(plainPort(), '127.0.0.1'), (socket) => {
+      socket.write('GET /assets/large.bin HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\n\r\n');
+      socket.pause();
+    }),
+  'an answer over TLS that nobody takes': () =>
+    client(overTls(), (socket) => {
+      socket.write('GET /assets/large.bin HTTP/1.1\r\nHost: a\r\n\r\n');
+      socket.pause();
+    }),
+};
+
+type Kinds = Record<string, () => Client>;
+const named = (kinds: Kinds) => Object.entries(kinds).map(([kind, open]) => ({ kind, ...open() }));
+
+test('crowds of slow clients are let go, and /health answers within a second throughout', {
+  timeout: 240_000,
+}, async () => {
+  const writers: (Client & { kind: string })[] = [];
+  const readers: (Client & { kind: string })[] = [];
+  const bytesBefore = process.memoryUsage.rss();
+  while (readers.length < CLIENTS * Object.keys(NO_READERS).length) {
+    const takenBefore = taken;
+    const wave = Array.from({ length: Math.min(AT_ONCE, CLIENTS) }, () => [
+      named(SLOW_WRITERS),
+      named(NO_READERS),
+    ]);
+    for (const [more = [], others = []] of wave) {
+      writers.push(...more);
+      readers.push(...others);
+    }
+    const opened = wave.flat(2);
+    await Promise.all(opened.map(({ connected }) => connected));
+    // The clients live in this process too: what their connecting costs is not the service's doing.
+    await expect.poll(() => taken - takenBefore, { timeout: 30_000 }).toBe(opened.length);
+  }
+
+  // Until none of them is left, though no client does anything for it.
+  const tookMs: number[] = [];
+  let bytes = 0;
+  const until = performance.now() + LET_GO_MS;
+  while (held.size > 0 && performance.now() < until) {
+    const startedMs = performance.now();
+    const answer = await fetch(`${addresses.http}/health`, { headers: { connection: 'close' } });
+    tookMs.push(performance.now() - startedMs);
+    expect(answer.status).toBe(200);
+    await answer.arrayBuffer();
+    bytes = Math.max(bytes, process.memoryUsage.rss() - bytesBefore);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect(held.size).toBe(0);
+  await Promise.all(writers.map(({ closed }) => closed));
+  expect(bytes).toBeLessThan(64 * 1024 * 1024 + readers.length * READER_BYTES);
+
+  // Readers that wake up now find what the system had kept, and that the rest will never come.
+  const complete: string[] = [];
+  await Promise.all(
+    readers.map(async ({ kind, socket, closed }) => {
+      let received = 0;
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.length;
+      });
+      socket.resume();
+      await closed;
+      if (received >= FILE_BYTES) complete.push(kind);
+    }),
+  );
+  expect(complete).toEqual([]);
+  // A busy machine may be late now and then; clients that hold something up hold up everything.
+  const typicalMs = tookMs.sort((a, b) => a - b)[Math.floor(tookMs.length * 0.9)];
+  expect(typicalMs).toBeLessThan(1_000);
+});

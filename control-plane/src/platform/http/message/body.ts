@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+import { type BodyDeclaration, DEFAULT_BODY_BYTES, type UploadDeclaration } from '@footlight/protocol/rest';
+import { ApiError, invalid } from '../../errors.ts';
+import { ChunkCount } from '../connection/connection-guard.ts';
+
+/** What is read and thrown away beyond the cap, so that a client still sending can hear the answer. */
+const DISCARD_BYTES = 16 * 1024 * 1024;
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * Reads one JSON value. The content type has no say; bytes are UTF-8.
+ * @returns the value as JSON.parse made it (`__proto__` is an ordinary key); {} for an empty optional body
+ * @throws ApiError 400 for an empty, oversized, cut off or malformed body
+ */
+export async function readBody(request: IncomingMessage, declared: BodyDeclaration): Promise<unknown> {
+  const bytes = await readBytes(request, declared.maxBytes ?? DEFAULT_BODY_BYTES);
+  if (bytes.length === 0) {
+    if (declared.optional) return {};
+    throw invalid('A JSON body is required.');
+  }
+  try {
+    return JSON.parse(decoder.decode(bytes)) as unknown;
+  } catch {
+    throw invalid('The body is not one JSON value.');
+  }
+}
+
+/** A body that is one file. */
+export interface Upload {
+  bytes: Buffer;
+  /** What the client says that it is, lower-case and without parameters; what it is, only the bytes can tell. */
+  mediaType: string;
+}
+
+/**
+ * Reads an upload.
+ * @param contentType the header as the client sent it
+ * @throws ApiError 400 for another Content-Type or a body that was cut off, 413 for one over the cap
+ */
+export async function readUpload(
+  request: IncomingMessage,
+  contentType: string | undefined,
+  declared: UploadDeclaration,
+  maxBytes: number,
+): Promise<Upload> {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  // The range without its star: what every type of the kind begins with.
+  if (!mediaType.startsWith(declared.mediaType.slice(0, -1))) {
+    throw invalid(`Content-Type: expected ${declared.mediaType}`);
+  }
+  return { bytes: await readBytes(request, maxBytes, 413), mediaType };
+}
+
+/**
+ * Reads a body of at most `maxBytes`.
+ * @param tooLongStatus status of the refusal of a longer one
+ * @throws ApiError `validation_failed` when it is longer or the client went away
+ */
+export function readBytes(
+  request: IncomingMessage,
+  maxBytes: number,
+  tooLongStatus: 400 | 413 = 400,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    if (request.destroyed && !request.readableEnded) {
+      reject(invalid('The body was cut off.'));
+      return;
+    }
+    let chunks: Buffer[] = [];
+    const count = new ChunkCount();
+    const tooLong = (close: boolean) =>
+      new ApiError('validation_failed', {
+        status: tooLongStatus,
+        message: `The body is longer than ${maxBytes} bytes.`,
+        ...(close && { headers: { connection: 'close' } }),
+      });
+    const settle = (finish: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      // Errors of the connection after the answer concern nobody.
+      request.on('error', () => undefined);
+      finish();
+    };
+    const onData = (chunk: Buffer) => {
+      if (!count.add(chunk)) {
+        chunks = [];
+        request.socket.destroy();
+      } else if (count.bytes <= maxBytes) {
+        chunks.push(chunk);
+      } else {
+        chunks = [];
+        if (count.bytes > maxBytes + DISCARD_BYTES) settle(() => reject(tooLong(true)));
+      }
+    };
+    const onEnd = () =>
+      settle(() => (count.bytes > maxBytes ? reject(tooLong(false)) : resolve(Buffer.concat(chunks))));
+    const onClose = () => settle(() => reject(invalid('The body was cut off.')));
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}

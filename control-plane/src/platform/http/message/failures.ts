@@ -1,0 +1,54 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isUnavailable } from '../../database/index.ts';
+import { ApiError, unavailable } from '../../errors.ts';
+import type { LineBudget } from '../line-budget.ts';
+
+/**
+ * Turns whatever was thrown into a refusal: our own pass through, a database that is busy or away is 503, what the
+ * framework refuses about the request is 400, and the rest is 500 without a word about why.
+ */
+export function refusalOf(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isUnavailable(error)) return unavailable('The database is busy; try again in a moment.');
+  if (
+    error instanceof Error &&
+    'statusCode' in error &&
+    isClientStatus(error.statusCode) &&
+    'code' in error
+  ) {
+    return new ApiError('validation_failed');
+  }
+  return new ApiError('internal');
+}
+
+const isClientStatus = (status: unknown): boolean =>
+  typeof status === 'number' && status >= 400 && status < 500;
+
+/**
+ * Writes the error envelope. Server failures are logged with their cause, which the client never sees.
+ * @param lines bounds what is logged
+ */
+export function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  lines: LineBudget,
+): void {
+  const refusal = refusalOf(error);
+  if (refusal.status >= 500 && refusal !== error && lines.take()) {
+    request.log.error(
+      { reqId: request.id, method: request.method, route: request.routeOptions.url, err: error },
+      'http.failed',
+    );
+  }
+  if (refusal.extras.retryAfterSecs !== undefined) {
+    reply.header('retry-after', String(Math.max(1, Math.ceil(refusal.extras.retryAfterSecs))));
+  }
+  if (refusal.extras.headers) reply.headers(refusal.extras.headers);
+  // A refused upgrade leaves a socket that speaks HTTP no longer.
+  if (request.raw.headers.upgrade !== undefined) reply.header('connection', 'close');
+  reply
+    .code(refusal.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify(refusal.envelope()));
+}

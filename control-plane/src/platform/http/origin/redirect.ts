@@ -1,0 +1,35 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError, invalid } from '../../errors.ts';
+
+/** What the plain listener does with a request while TLS is on. */
+export type PlainVerdict =
+  | { kind: 'serve' }
+  | { kind: 'redirect'; location: string }
+  | { kind: 'refuse'; error: ApiError };
+
+const HTTPS_PORT = 443;
+const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?$/;
+
+/**
+ * Sends browsers to HTTPS and lets agents, health checks and what a TLS proxy forwards through.
+ * Pure. The redirect keeps method and body (308), path and query; the port is left out when it is 443.
+ * @param request url as on the request line
+ */
+export function decidePlainRequest(
+  request: { url: string; headers: IncomingHttpHeaders; isUpgrade: boolean },
+  httpsPort: number,
+): PlainVerdict {
+  const path = request.url.split('?', 1)[0] ?? '';
+  if (path === '/health' || path === '/agent/ws' || path.startsWith('/v1/agent/')) return { kind: 'serve' };
+  if (request.headers['x-forwarded-proto'] === 'https') return { kind: 'serve' };
+  if (request.isUpgrade) {
+    return { kind: 'refuse', error: new ApiError('https_required', { headers: { connection: 'close' } }) };
+  }
+  const host = HOST.exec(request.headers.host ?? '')?.[1];
+  // The absolute form of a request line names another server than Host may; nobody but a proxy is sent one.
+  if (host === undefined || !request.url.startsWith('/')) {
+    return { kind: 'refuse', error: invalid('The Host header does not name a host.') };
+  }
+  const port = httpsPort === HTTPS_PORT ? '' : `:${httpsPort}`;
+  return { kind: 'redirect', location: `https://${host}${port}${request.url}` };
+}

@@ -1,0 +1,165 @@
+import { DAY_MS } from '@footlight/platform';
+import type { Eligibility, Reason, RungCodec, StreamProfile } from '@footlight/protocol/rest';
+import type { ProbeFacts } from '../../accounts/index.ts';
+import { floorOf } from '../rungs/chain.ts';
+
+/** How long a failure of a client counts. */
+export const FAILURE_COUNTS_MS = 30 * DAY_MS;
+/** A display counts as fast enough from this share of the rung's pictures per second on: 59.94 Hz shows 60. */
+const REFRESH_TOLERANCE = 0.98;
+
+/** What a client measured about itself; null: not measured. */
+export type ClientProbe = Pick<
+  ProbeFacts,
+  'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height' | 'codecs' | 'display_refresh_hz'
+>;
+
+/** Something that a device could not play; null: it names none. */
+export interface ClientFailure {
+  launch_profile_id: string | null;
+  stream_profile_id: string | null;
+  codec: RungCodec | null;
+}
+
+/** What a rung is judged by. */
+export interface ClientFacts {
+  /** null: the device was never measured, or too long ago. */
+  probe: ClientProbe | null;
+  /** Failures of the device that still count. */
+  failures: readonly ClientFailure[];
+  /** Codecs that the host encodes; left out where no host is chosen yet, and then not judged. */
+  hostCodecs?: readonly RungCodec[];
+}
+
+export interface Verdict {
+  eligibility: Eligibility;
+  reasons: Reason[];
+}
+
+type JudgedRung = Pick<
+  StreamProfile,
+  | 'id'
+  | 'codec'
+  | 'fps'
+  | 'min_offer_bandwidth_kbps'
+  | 'recommended_offer_bandwidth_kbps'
+  | 'max_startup_rtt_ms'
+  | 'min_decode_height'
+  | 'high_refresh_display'
+  | 'browser_client'
+>;
+
+const CODEC_NAMES: Readonly<Record<RungCodec, string>> = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
+
+/**
+ * Whether a client can play a rung. What was not measured never speaks hard against it.
+ * @returns ineligible with every hard reason; else risky with every soft one; else eligible with none
+ * Source: docs/profiles.md, "Who may use a rung".
+ */
+export function judgeRung(rung: JudgedRung, facts: ClientFacts): Verdict {
+  const hard = hardReasons(rung, facts);
+  if (hard.length > 0) return { eligibility: 'ineligible', reasons: hard };
+  const soft = softReasons(rung, facts.probe);
+  return { eligibility: soft.length > 0 ? 'risky' : 'eligible', reasons: soft };
+}
+
+function hardReasons(rung: JudgedRung, { probe, failures, hostCodecs }: ClientFacts): Reason[] {
+  const reasons: Reason[] = [];
+  if (probe?.bandwidth_kbps != null && probe.bandwidth_kbps < rung.min_offer_bandwidth_kbps) {
+    reasons.push({
+      code: 'bandwidth_too_low',
+      message: `Measured ${Math.floor(probe.bandwidth_kbps)} kbit/s; at least ${rung.min_offer_bandwidth_kbps} are needed.`,
+    });
+  }
+  if (probe?.rtt_ms != null && rung.max_startup_rtt_ms > 0 && probe.rtt_ms > rung.max_startup_rtt_ms) {
+    reasons.push({
+      code: 'rtt_too_high',
+      message: `Measured a round trip of ${Math.ceil(probe.rtt_ms)} ms; at most ${rung.max_startup_rtt_ms} will do.`,
+    });
+  }
+  if (probe?.max_decode_height != null && probe.max_decode_height < rung.min_decode_height) {
+    reasons.push({
+      code: 'decode_height_too_low',
+      message: `This device decodes ${Math.floor(probe.max_decode_height)} lines; ${rung.min_decode_height} are needed.`,
+    });
+  }
+  if (probe && rung.codec !== 'h264' && !probe.codecs[rung.codec]) {
+    reasons.push({
+      code: 'codec_not_supported',
+      message: `This device does not decode ${CODEC_NAMES[rung.codec]}.`,
+    });
+  }
+  if (hostCodecs && !hostCodecs.includes(rung.codec)) {
+    reasons.push({
+      code: 'host_encoder_not_supported',
+      message: `The host does not encode ${CODEC_NAMES[rung.codec]}.`,
+    });
+  }
+  if (failures.some((failure) => failure.stream_profile_id === rung.id && failure.codec === rung.codec)) {
+    reasons.push(FAILED_BEFORE);
+  }
+  return reasons;
+}
+
+function softReasons(rung: JudgedRung, probe: ClientProbe | null): Reason[] {
+  const reasons: Reason[] = [];
+  if (probe?.bandwidth_kbps != null && probe.bandwidth_kbps < rung.recommended_offer_bandwidth_kbps) {
+    reasons.push({
+      code: 'bandwidth_too_low',
+      message: `Measured ${Math.floor(probe.bandwidth_kbps)} kbit/s; ${rung.recommended_offer_bandwidth_kbps} are recommended.`,
+    });
+  }
+  if (rung.browser_client === 'risky') {
+    reasons.push({
+      code: 'browser_playout_unsupported',
+      message: 'Browsers often cannot keep up with this quality.',
+    });
+  }
+  if (rung.high_refresh_display === 'required') {
+    const refresh = probe?.display_refresh_hz ?? null;
+    if (refresh === null) {
+      reasons.push({
+        code: 'display_refresh_unknown',
+        message: `Whether the display shows ${rung.fps} pictures per second is not known.`,
+      });
+    } else if (refresh < REFRESH_TOLERANCE * rung.fps) {
+      reasons.push({
+        code: 'display_refresh_too_low',
+        message: `The display shows ${Math.floor(refresh)} pictures per second of ${rung.fps}.`,
+      });
+    }
+  }
+  return reasons;
+}
+
+/**
+ * Whether a client can play a launch profile: by its first rung, except that a later one that works makes it risky. A
+ * failure of the profile itself, or of the rung that it ends on, speaks against the whole of it.
+ * @param chain best rung first, each with its verdict
+ */
+export function judgeLaunchProfile(
+  id: string,
+  chain: readonly (Pick<JudgedRung, 'id' | 'codec'> & Verdict)[],
+  failures: readonly ClientFailure[],
+): Verdict {
+  const floorId = floorOf(chain)?.id ?? null;
+  if (failures.some((failure) => isAgainst(id, floorId, failure))) {
+    return { eligibility: 'ineligible', reasons: [FAILED_BEFORE] };
+  }
+  const first = chain[0];
+  if (first === undefined) return { eligibility: 'ineligible', reasons: [] };
+  const fallsBack =
+    first.eligibility === 'ineligible' && chain.some((rung) => rung.eligibility !== 'ineligible');
+  return { eligibility: fallsBack ? 'risky' : first.eligibility, reasons: first.reasons };
+}
+
+function isAgainst(profileId: string, floorId: string | null, failure: ClientFailure): boolean {
+  if (failure.launch_profile_id === profileId && (failure.codec === 'h264' || failure.codec === null))
+    return true;
+  return floorId !== null && failure.stream_profile_id === floorId && failure.codec === 'h264';
+}
+
+const FAILED_BEFORE: Reason = {
+  code: 'historical_client_performance_failed',
+  message: 'This device could not keep up with it in the last 30 days.',
+};

@@ -1,0 +1,86 @@
+import type { ProfileOffer, RatedLaunchProfile, Reason } from '@footlight/protocol/rest';
+import { loadLatestProbe, type Probe } from '../../accounts/index.ts';
+import { findEntitledApp, loadAllowLists } from '../../catalog/index.ts';
+import { encoderBudgetReader } from '../../fleet/index.ts';
+import { ApiError } from '../../platform/errors.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { Chained } from '../record.ts';
+import * as store from '../store.ts';
+import { permits } from './app-choice.ts';
+import { type ClientFacts, FAILURE_COUNTS_MS, judgeLaunchProfile, judgeRung } from './eligibility.ts';
+import { nominalOf, noteOn, numbersSetFor, recommend, type StreamLimits } from './recommendation.ts';
+
+/** What a person is offered at launch. */
+export interface Offers {
+  /**
+   * Launch profiles for people as the caller's latest device can play them.
+   * @param appId only those that this app may be launched with; undefined: all
+   * @throws 404 for an app that is absent, disabled, or not for the caller, whatever the role
+   */
+  offer(userId: string, appId: string | undefined): Promise<ProfileOffer>;
+}
+
+export function createOffers(platform: Platform): Offers {
+  const { clock } = platform;
+  const { db } = platform.database;
+  const loadEncoderBudget = encoderBudgetReader(platform);
+
+  /** Which launch profiles the app admits, and its own numbers. @throws 404 */
+  async function loadFilter(
+    userId: string,
+    appId: string,
+  ): Promise<{ admits(profileId: string): boolean; numbers: StreamLimits['app'] }> {
+    const app = await findEntitledApp(db, userId, appId);
+    if (!app) throw new ApiError('not_found');
+    const allowList = (await loadAllowLists(db, [appId])).get(appId) ?? [];
+    return {
+      admits: (profileId) => permits(app, allowList, profileId),
+      numbers: numbersSetFor(app),
+    };
+  }
+
+  return {
+    async offer(userId, appId) {
+      const { admits, numbers } =
+        appId === undefined ? { admits: () => true, numbers: null } : await loadFilter(userId, appId);
+      const { deviceId, probe } = await loadLatestProbe(db, userId, clock.nowMs());
+      const facts: ClientFacts = {
+        probe: probe.kind === 'fresh' ? probe.facts : null,
+        failures:
+          deviceId === null
+            ? []
+            : await store.listClientFailures(db, deviceId, clock.nowMs() - FAILURE_COUNTS_MS),
+      };
+      const profiles = (await store.listLaunchProfiles(db))
+        .filter(({ profile }) => profile.visibility === 'user' && admits(profile.id))
+        .map((chained) => rate(chained, facts));
+      const { limitedBy, ...recommended } = recommend(profiles, facts.probe !== null, {
+        encoderMpixelS: await loadEncoderBudget(),
+        app: numbers,
+      });
+      return { ...recommended, notes: [...notesOn(probe), ...limitedBy.map(noteOn)], profiles };
+    },
+  };
+}
+
+function rate({ profile, rungs }: Chained, facts: ClientFacts): RatedLaunchProfile {
+  const chain = rungs.map((rung, index) => ({ ...rung, position: index + 1, ...judgeRung(rung, facts) }));
+  return {
+    id: profile.id,
+    display_name: profile.display_name,
+    description: profile.description,
+    nominal: nominalOf(chain),
+    ...judgeLaunchProfile(profile.id, chain, facts.failures),
+    rungs: chain,
+  };
+}
+
+function notesOn(probe: Probe): Reason[] {
+  if (probe.kind === 'missing') {
+    return [{ code: 'probe_missing', message: 'This device has not been measured yet.' }];
+  }
+  if (probe.kind === 'stale') {
+    return [{ code: 'probe_stale', message: 'The last measurement of this device is over 30 days old.' }];
+  }
+  return [];
+}

@@ -1,0 +1,92 @@
+/** Sizes of a running session: what may be asked for, and what the agent says about them. Pure. */
+import type { SessionMetrics } from '@footlight/protocol/agent';
+import type { Body, SessionStream } from '@footlight/protocol/rest';
+import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
+import { rungsOf } from '../stream/stream.ts';
+
+export type DisplayChange = Body<'sessions.display'>;
+
+type LaunchSize = Pick<SessionsTable, 'stream_width' | 'stream_height'>;
+
+/** What was heard of the picture's size; a member that is missing was not reported. */
+export interface ObservedDisplay {
+  /** Pixels; missing: the launch size. */
+  width?: number;
+  height?: number;
+  /** pinned: by a request. auto: the rate control may change it. */
+  owner?: 'auto' | 'pinned';
+  external_resize_supported?: boolean;
+}
+
+const MIN_RENDER_PX = 16;
+const MIN_UI_SCALE = 1;
+const MAX_UI_SCALE = 3;
+
+/** @returns what is wrong with the values, in a sentence for the caller; null: nothing */
+export function decideDisplay(launch: LaunchSize, change: DisplayChange): string | null {
+  const { render_width, render_height, ui_scale, stream_width, stream_height } = change;
+  if (Object.values(change).every((value) => value === undefined)) return 'the body asks for nothing';
+  if ((render_width === undefined) !== (render_height === undefined))
+    return 'render_width and render_height belong together';
+  if ((stream_width === undefined) !== (stream_height === undefined))
+    return 'stream_width and stream_height belong together';
+  const width = renderProblem('render_width', render_width, launch.stream_width);
+  if (width !== null) return width;
+  const height = renderProblem('render_height', render_height, launch.stream_height);
+  if (height !== null) return height;
+  if (ui_scale !== undefined && !(ui_scale >= MIN_UI_SCALE && ui_scale <= MAX_UI_SCALE))
+    return `ui_scale: ${ui_scale} is not from ${MIN_UI_SCALE} to ${MAX_UI_SCALE}`;
+  if (stream_width === undefined) return null;
+  const rungs = rungsOf(launch.stream_width, launch.stream_height);
+  if (rungs.some(([w, h]) => w === stream_width && h === stream_height)) return null;
+  const sizes = rungs.map(([w, h]) => `${w}×${h}`).join(', ');
+  return `stream_width, stream_height: ${stream_width}×${stream_height} is none of ${sizes}`;
+}
+
+function renderProblem(name: string, value: number | undefined, launch: number): string | null {
+  if (value === undefined) return null;
+  if (value % 2 === 0 && value >= MIN_RENDER_PX && value <= launch) return null;
+  return `${name}: ${value} is not an even number from ${MIN_RENDER_PX} to ${launch}`;
+}
+
+/** The picture once the host has made this change: a size other than the launch size is pinned, that one releases it. */
+export function pictureAfter(
+  launch: LaunchSize,
+  change: DisplayChange,
+): Pick<ObservedDisplay, 'width' | 'height' | 'owner'> {
+  const { stream_width: width = launch.stream_width, stream_height: height = launch.stream_height } = change;
+  const released = width === launch.stream_width && height === launch.stream_height;
+  return { width, height, owner: released ? 'auto' : 'pinned' };
+}
+
+/** What an agent's figures say of the picture's size. */
+export function displayOf(metrics: SessionMetrics['metrics']): ObservedDisplay {
+  const { stream_width, stream_height, external_owner, external_resize_supported } = metrics;
+  return {
+    ...(typeof stream_width === 'number' && { width: stream_width }),
+    ...(typeof stream_height === 'number' && { height: stream_height }),
+    ...((external_owner === 'auto' || external_owner === 'pinned') && { owner: external_owner }),
+    ...(typeof external_resize_supported === 'boolean' && { external_resize_supported }),
+  };
+}
+
+/** The external_* members of a stream; none before the agent has reported them. */
+export function displayRecord(
+  launch: LaunchSize,
+  display: ObservedDisplay | undefined,
+): Pick<
+  SessionStream,
+  'external_width' | 'external_height' | 'external_owner' | 'external_resize_supported'
+> {
+  if (display === undefined) return {};
+  const { owner, external_resize_supported } = display;
+  return {
+    ...(owner !== undefined && {
+      // Figures leave the launch size out.
+      external_width: Math.round(display.width ?? launch.stream_width),
+      external_height: Math.round(display.height ?? launch.stream_height),
+      external_owner: owner,
+    }),
+    ...(external_resize_supported !== undefined && { external_resize_supported }),
+  };
+}

@@ -1,0 +1,265 @@
+/**
+ * Which GPU a launch may take, and why it may not take the others. Pure: facts and the present instant in, an ordered
+ * list of candidates and the refusals with their numbers out.
+ * Source: docs/sessions.md, "Where it runs".
+ */
+
+import { SECOND_MS } from '@footlight/platform';
+import type { PlacementRefusal } from '@footlight/protocol/rest';
+import type { Refusal } from '../launch/refusal.ts';
+
+/** A host without its GPUs, as far as a placement asks. */
+export interface HostFacts {
+  host_id: string;
+  node_name: string;
+  status: 'online' | 'offline' | 'draining';
+  capacity_detection: 'ok' | 'unavailable' | 'failed';
+  features: readonly string[];
+  /** Encoder family in effect; null = unset, which binds like openh264. */
+  encoder: string | null;
+  /** Knob in effect: a device path pins, "" and "software" do not. */
+  render_node: string | null;
+  /** Where homes lie on that host; null = not reported yet. */
+  home_root: string | null;
+  /** What it holds of the managed image of the launch; null = nothing is known, and then nothing is refused. */
+  image: HostImage | null;
+}
+
+interface HostImage {
+  state: 'absent' | 'pulling' | 'building' | 'ready' | 'failed';
+  /** null = the host does not say. */
+  version: string | null;
+}
+
+export interface GpuFacts {
+  host: HostFacts;
+  gpu_id: string;
+  gpu_index: number;
+  vendor: string;
+  render_node: string | null;
+  reported: boolean;
+  slots_total: number;
+  slots_used: number;
+  /** Reserving sessions on this GPU. */
+  active_sessions: number;
+  /** Those of them that the VRAM sample cannot contain yet. */
+  in_flight: number;
+  vram_mb_total: number;
+  /** null = unknown, never zero. */
+  vram_mb_free: number | null;
+  /** Control-plane clock, epoch ms. */
+  vram_sampled_at: number | null;
+}
+
+/** What the launch needs. */
+export interface Demand {
+  encode_slots: number;
+  runtime: 'process' | 'container';
+  /** A managed home in a directory below the host's home root. */
+  needs_home_root: boolean;
+  /** The only place that may serve it; null = any. A pin never falls back to another host. */
+  pin: Pin | null;
+  /** GPUs of this host come first (placement policy locality); null = no wish. */
+  prefer_host_id: string | null;
+  /** Version of the managed image that a host must hold; null = none, or one that hosts fetch when they need it. */
+  image_version: string | null;
+  /** The live-VRAM veto does not count: a console starts whatever else runs. */
+  skip_vram_veto: boolean;
+}
+
+export interface Pin {
+  host_id: string;
+  /** null = any GPU of that host. */
+  gpu_index: number | null;
+}
+
+export interface PlacementSettings {
+  /** Veto floor in MB; 0 = off. */
+  vramMinFreeMb: number;
+  /** What a starting session is taken to need beyond the sample, MB. */
+  vramInflightEstimateMb: number;
+  vramStalenessSecs: number;
+}
+
+export interface Placement<Gpu extends GpuFacts = GpuFacts> {
+  /** In the order in which they are to be tried. */
+  candidates: Gpu[];
+  refusals: PlacementRefusal[];
+  /** Some GPU would serve this launch when idle. */
+  could_ever: boolean;
+  /** The launch needs a container, and no host of the fleet runs containers. False while there is no host. */
+  needs_containers: boolean;
+}
+
+/** What a host's agent says it can do where it runs apps of this runtime. */
+const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
+  process: 'process_runtime',
+  container: 'images',
+};
+
+type Broken = Pick<PlacementRefusal, 'rule' | 'have' | 'need'>;
+
+/**
+ * Rules 1 to 4: whether this GPU could serve the launch at all, whatever runs on it now.
+ * @returns the first rule that says no, or null
+ */
+function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
+  const { host } = gpu;
+  const hostRule = refusesHost(host);
+  if (hostRule !== null) return hostRule;
+  if (!gpu.reported) return { rule: 'capacity_detection', have: 'GPU not reported', need: 'reported' };
+  if (demand.needs_home_root && (host.home_root === null || host.home_root === ''))
+    return { rule: 'capacity_detection', have: 'no home root reported', need: 'home_root' };
+  const feature = FEATURE_OF[demand.runtime];
+  if (!host.features.includes(feature)) return { rule: 'runtime', have: `no ${feature}`, need: feature };
+  return refusesEncoder(gpu) ?? refusesPin(gpu, demand.pin) ?? refusesImage(host.image, demand.image_version);
+}
+
+function refusesHost(host: Pick<HostFacts, 'status' | 'capacity_detection'>): Broken | null {
+  if (host.status !== 'online') return { rule: 'online', have: host.status, need: 'online' };
+  if (host.capacity_detection !== 'ok')
+    return { rule: 'capacity_detection', have: host.capacity_detection, need: 'ok' };
+  return null;
+}
+
+/** Rule 2: whether the encoder that is in effect on the host can use this GPU. */
+function refusesEncoder(gpu: GpuFacts): Broken | null {
+  const { encoder, render_node } = gpu.host;
+  if (encoder === 'va' && gpu.vendor !== 'amd' && gpu.vendor !== 'intel')
+    return { rule: 'encoder_binding', have: gpu.vendor, need: 'va: amd or intel' };
+  if (encoder === 'nvenc' && gpu.vendor !== 'nvidia')
+    return { rule: 'encoder_binding', have: gpu.vendor, need: 'nvenc: nvidia' };
+  if (encoder === 'vulkan' && gpu.gpu_index !== 0)
+    return { rule: 'encoder_binding', have: gpu.gpu_index, need: 'vulkan: gpu_index 0' };
+  if (render_node?.startsWith('/') && render_node !== gpu.render_node)
+    return { rule: 'encoder_binding', have: gpu.render_node, need: render_node };
+  return null;
+}
+
+/** Rule 3. */
+function refusesPin(gpu: GpuFacts, pin: Pin | null): Broken | null {
+  if (pin === null) return null;
+  if (pin.host_id !== gpu.host.host_id) return { rule: 'pin', have: gpu.host.host_id, need: pin.host_id };
+  if (pin.gpu_index !== null && pin.gpu_index !== gpu.gpu_index)
+    return { rule: 'pin', have: gpu.gpu_index, need: pin.gpu_index };
+  return null;
+}
+
+/** Rule 4. A host that does not say which version it holds passes. */
+function refusesImage(image: HostImage | null, version: string | null): Broken | null {
+  if (version === null || image === null) return null;
+  if (image.state !== 'ready') return { rule: 'image', have: image.state, need: 'ready' };
+  if (image.version !== null && image.version !== version)
+    return { rule: 'image', have: image.version, need: version };
+  return null;
+}
+
+/** Free VRAM of a GPU when its sample is fresh, else null. */
+export function freshVramFree(
+  gpu: Pick<GpuFacts, 'vram_mb_free' | 'vram_sampled_at'>,
+  settings: PlacementSettings,
+  nowMs: number,
+): number | null {
+  if (gpu.vram_mb_free === null || gpu.vram_sampled_at === null) return null;
+  return nowMs - gpu.vram_sampled_at > settings.vramStalenessSecs * SECOND_MS ? null : gpu.vram_mb_free;
+}
+
+/**
+ * Live-VRAM veto for one GPU. Abstains (null) where nothing is known, or where the floor could never be met: encode
+ * slots then decide alone.
+ */
+export function vramVeto(
+  gpu: Pick<GpuFacts, 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at' | 'in_flight'>,
+  settings: PlacementSettings,
+  nowMs: number,
+): { have: number; need: number } | null {
+  const floor = settings.vramMinFreeMb;
+  if (floor === 0 || gpu.vram_mb_total <= floor) return null;
+  const free = freshVramFree(gpu, settings, nowMs);
+  if (free === null) return null;
+  const left = free - settings.vramInflightEstimateMb * gpu.in_flight;
+  return left < floor ? { have: left, need: floor } : null;
+}
+
+/** Rules 5 and 6, which hold for the moment only. */
+export function refusesForNow(
+  gpu: GpuFacts,
+  demand: Demand,
+  settings: PlacementSettings,
+  nowMs: number,
+): Broken | null {
+  const free = gpu.slots_total - gpu.slots_used;
+  if (free < demand.encode_slots) return { rule: 'slots', have: free, need: demand.encode_slots };
+  const veto = demand.skip_vram_veto ? null : vramVeto(gpu, settings, nowMs);
+  return veto === null ? null : { rule: 'vram', ...veto };
+}
+
+/**
+ * Judges every GPU of the fleet for one launch.
+ * @param gpus each with its host; GPUs that the newest report left out may be among them
+ * @param nowMs epoch ms, beside the stored sample times
+ */
+export function decidePlacement<Gpu extends GpuFacts>(
+  gpus: readonly Gpu[],
+  demand: Demand,
+  settings: PlacementSettings,
+  nowMs: number,
+): Placement<Gpu> {
+  const candidates: Gpu[] = [];
+  const refusals: PlacementRefusal[] = [];
+  let could_ever = false;
+  for (const gpu of gpus) {
+    const base = { host_id: gpu.host.host_id, node_name: gpu.host.node_name, gpu_id: gpu.gpu_id };
+    const never = refusesForGood(gpu, demand);
+    if (never !== null) {
+      refusals.push({ ...base, ...never });
+      continue;
+    }
+    if (gpu.slots_total >= demand.encode_slots) could_ever = true;
+    const now = refusesForNow(gpu, demand, settings, nowMs);
+    if (now === null) candidates.push(gpu);
+    else refusals.push({ ...base, ...now });
+  }
+  candidates.sort(byPlacement(demand, settings, nowMs));
+  const needs_containers =
+    demand.runtime === 'container' &&
+    gpus.length > 0 &&
+    gpus.every(({ host }) => !host.features.includes(FEATURE_OF.container));
+  return { candidates, refusals, could_ever, needs_containers };
+}
+
+/** Why a host without any GPU on record serves nothing. */
+export function refuseBareHost(
+  host: Pick<HostFacts, 'host_id' | 'node_name' | 'status' | 'capacity_detection'>,
+): PlacementRefusal {
+  const broken = refusesHost(host) ?? { rule: 'capacity_detection', have: 'no GPU', need: 'reported' };
+  return { host_id: host.host_id, node_name: host.node_name, gpu_id: null, ...broken };
+}
+
+/**
+ * Most free slots, most free VRAM (unknown last), fewest sessions, then the id, so that equals do not wander. The query
+ * of placement-store.ts sorts in the same way.
+ */
+function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number) {
+  const vram = (gpu: GpuFacts): number => freshVramFree(gpu, settings, nowMs) ?? -1;
+  const preferred = (gpu: GpuFacts): number => (gpu.host.host_id === demand.prefer_host_id ? 0 : 1);
+  return (a: GpuFacts, b: GpuFacts): number =>
+    preferred(a) - preferred(b) ||
+    b.slots_total - b.slots_used - (a.slots_total - a.slots_used) ||
+    vram(b) - vram(a) ||
+    a.active_sessions - b.active_sessions ||
+    (a.gpu_id < b.gpu_id ? -1 : a.gpu_id > b.gpu_id ? 1 : 0);
+}
+
+/** The refusal of a launch that found no candidate. */
+export function refusalOf({
+  could_ever,
+  needs_containers,
+}: Pick<Placement, 'could_ever' | 'needs_containers'>): Refusal {
+  if (could_ever) return { code: 'capacity_exhausted' };
+  if (!needs_containers) return { code: 'no_host_available' };
+  return {
+    code: 'no_host_available',
+    message: 'This app is a container image, and no host runs containers yet.',
+  };
+}

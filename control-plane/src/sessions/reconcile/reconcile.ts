@@ -1,0 +1,106 @@
+/**
+ * What a registration makes of the sessions of a host: what is stored here, beside what the agent holds.
+ * Pure; the caller applies the plan in the registration transaction and sends the commands after its commit.
+ */
+import type { HeldSession } from '@footlight/protocol/agent';
+import {
+  type ControlEnd,
+  decideHeld,
+  decideHeldSwap,
+  isTerminal,
+  type SessionFacts,
+  type Step,
+  type SwapStep,
+} from '../life/state.ts';
+
+export interface StoredSession extends SessionFacts {
+  id: string;
+  host_id: string | null;
+  swap_state: 'asked' | 'taken' | null;
+}
+
+/**
+ * What happens to one session.
+ * kept: it goes on; `step` is what the agent's state changes (ignore: nothing), `swap` how a change of app came out
+ * (null: nothing to say), `command` what is sent again.
+ * ended_there: it ended while the link was away. lost: the agent no longer has it. stop_unknown: the agent has
+ * something that is not to run. nothing: the confirmation of the report is all the agent needs.
+ */
+export type Reconciled =
+  | {
+      kind: 'kept';
+      session_id: string;
+      step: Step;
+      swap: SwapStep | null;
+      command: 'session_start' | 'session_stop' | null;
+    }
+  | { kind: 'ended_there'; session_id: string; step: Step }
+  | { kind: 'lost'; session_id: string; end: ControlEnd }
+  | { kind: 'stop_unknown'; session_id: string }
+  | { kind: 'nothing'; session_id: string };
+
+const isLive = (held: HeldSession): boolean => held.state !== 'stopped' && held.state !== 'failed';
+
+/**
+ * @param hostId the host that registers
+ * @param stored rows of this host that are not final, and whatever rows the listed ids have, of any host
+ * @param held what the agent lists; the last entry of an id counts
+ * @param sameBoot false when another agent process registered last
+ * @returns one entry per session, stored ones first, in the order given
+ */
+export function planReconciliation(
+  hostId: string,
+  stored: readonly StoredSession[],
+  held: readonly HeldSession[],
+  sameBoot: boolean,
+): Reconciled[] {
+  const heldById = new Map(held.map((entry) => [entry.session_id, entry]));
+  const plan: Reconciled[] = [];
+  const known = new Set<string>();
+  for (const session of stored) {
+    if (session.host_id !== hostId) continue;
+    known.add(session.id);
+    const there = heldById.get(session.id);
+    const row = planStored(session, there, sameBoot);
+    if (row !== null) plan.push(row);
+  }
+  for (const [id, there] of heldById) {
+    if (known.has(id)) continue;
+    plan.push(isLive(there) ? { kind: 'stop_unknown', session_id: id } : { kind: 'nothing', session_id: id });
+  }
+  return plan;
+}
+
+function planStored(
+  session: StoredSession,
+  there: HeldSession | undefined,
+  sameBoot: boolean,
+): Reconciled | null {
+  const session_id = session.id;
+  if (isTerminal(session.state)) {
+    if (there === undefined) return null;
+    return isLive(there) ? { kind: 'stop_unknown', session_id } : { kind: 'nothing', session_id };
+  }
+  if (there === undefined) {
+    const end: ControlEnd = {
+      cause: 'host_lost',
+      error: 'session not present after the agent reconnected',
+      failure_code: sameBoot ? null : 'agent_restarted',
+    };
+    return { kind: 'lost', session_id, end };
+  }
+  const step = decideHeld(session, there);
+  if (!isLive(there)) return { kind: 'ended_there', session_id, step };
+  if (session.state === 'stopping')
+    return {
+      kind: 'kept',
+      session_id,
+      step: { kind: 'ignore', why: 'repeat' },
+      swap: null,
+      command: 'session_stop',
+    };
+  const unstarted =
+    there.state === 'assigned' && (session.state === 'assigned' || session.state === 'starting');
+  const swap = there.state === 'running' ? decideHeldSwap(session, there.app_id) : null;
+  return { kind: 'kept', session_id, step, swap, command: unstarted ? 'session_start' : null };
+}

@@ -1,0 +1,130 @@
+/**
+ * Which launch profile applies to a launch, and whether the caller may have it. Pure.
+ * Source: docs/profiles.md, "Which launch profile applies".
+ */
+import {
+  type AppChoice,
+  type Chained,
+  type ClientFacts,
+  judgeLaunchProfile,
+  judgeRung,
+  nominalOf,
+  numbersSetFor,
+  type Policy,
+  permits,
+  recommend,
+  type Verdict,
+} from '../../profiles/index.ts';
+import type { Refusal } from '../launch/refusal.ts';
+import { isEnvelopeOverride, type StreamOverride } from './stream.ts';
+
+export interface ChoiceFacts {
+  isAdmin: boolean;
+  app: AppChoice & Parameters<typeof numbersSetFor>[0] & { name: string };
+  /** Launch profiles that the app is limited to; empty: no limit. */
+  allowList: readonly string[];
+  policy: Policy;
+  /** The caller's own default; null: none. */
+  preference: string | null;
+  /** Every launch profile, in the order of every list. */
+  profiles: readonly Chained[];
+  client: ClientFacts;
+  /** What the best host encodes for one session, Mpixel/s; null: not known. */
+  encoderMpixelS: number | null;
+}
+
+export interface ChoiceRequest {
+  profile_id?: string | undefined;
+  stream?: StreamOverride | undefined;
+}
+
+/**
+ * Rows 5 to 9 of the admission.
+ * @returns profile null: none is in force, and the app's own numbers apply
+ */
+export function chooseProfile(
+  facts: ChoiceFacts,
+  request: ChoiceRequest,
+): { profile: Chained | null } | { refusal: Refusal } {
+  const { app, isAdmin, policy, profiles, client } = facts;
+  const overridden = isEnvelopeOverride(request.stream);
+  const asked = request.profile_id;
+
+  if (!isAdmin && (asked !== undefined || overridden)) {
+    const forced = app.profile_policy === 'force';
+    const isChoice = overridden || asked !== chooseImplicitly(facts, request);
+    if (isChoice && forced) return refuse('conflict', `${app.name} decides its picture quality itself.`);
+    if (isChoice && !policy.userOverridesAllowed)
+      return refuse('conflict', 'An administrator decides the picture quality here for everybody.');
+  }
+  if (!isAdmin && asked !== undefined && !permits(app, facts.allowList, asked))
+    return refuse(
+      'profile_not_launchable_for_app',
+      `${app.name} does not offer the profile ${quoted(asked)}.`,
+    );
+
+  const id = asked ?? (overridden ? null : chooseImplicitly(facts, request));
+  if (id === null) return { profile: null };
+  const profile = profiles.find((one) => one.profile.id === id);
+  if (profile === undefined)
+    return refuse('validation_failed', `profile_id: there is no launch profile ${quoted(id)}`);
+  if (isAdmin) return { profile };
+  if (profile.profile.visibility !== 'user')
+    return refuse('profile_ineligible', `${profile.profile.display_name} is not for people to launch with.`);
+  const { eligibility, reasons } = judge(profile, client);
+  if (eligibility === 'ineligible') {
+    const why = reasons.map(({ message }) => message).join(' ');
+    return refuse(
+      'profile_ineligible',
+      `${profile.profile.display_name} does not suit this device. ${why}`.trim(),
+    );
+  }
+  return { profile };
+}
+
+/** What applies where nobody chooses: the app's own, the person's, the instance's, else the recommended one. */
+function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | null {
+  const { app, allowList, policy, preference, profiles, client, encoderMpixelS } = facts;
+  if (app.profile_policy !== 'inherit' && app.default_profile_id !== null) return app.default_profile_id;
+  const permitted = (id: string | null): id is string => id !== null && permits(app, allowList, id);
+  const ownCounts = policy.userOverridesAllowed && app.profile_policy !== 'force';
+  if (ownCounts && permitted(preference)) return preference;
+  if (permitted(policy.globalDefaultProfileId)) return policy.globalDefaultProfileId;
+  const offered = profiles
+    .filter(({ profile }) => profile.visibility === 'user' && permitted(profile.id))
+    .map((one) => ({
+      id: one.profile.id,
+      eligibility: judge(one, client).eligibility,
+      nominal: nominalOf(one.rungs),
+    }));
+  // Who names a codec chose: a smaller profile may have no rung with it.
+  const limits =
+    request.stream?.codec === undefined
+      ? { encoderMpixelS, app: numbersSetFor(app) }
+      : { encoderMpixelS: null, app: null };
+  return recommend(offered, client.probe !== null, limits).recommended_id || null;
+}
+
+/** Of a device of which nothing is known, which is most of them, the same is said again and again. */
+const unmeasured = new WeakMap<Chained, Verdict>();
+
+function judge(profile: Chained, client: ClientFacts): Verdict {
+  if (client.probe !== null || client.failures.length > 0) return judgeAnew(profile, client);
+  let verdict = unmeasured.get(profile);
+  if (verdict === undefined) {
+    verdict = judgeAnew(profile, client);
+    unmeasured.set(profile, verdict);
+  }
+  return verdict;
+}
+
+function judgeAnew({ profile, rungs }: Chained, client: ClientFacts): Verdict {
+  const chain = rungs.map((rung) => ({ ...rung, ...judgeRung(rung, client) }));
+  return judgeLaunchProfile(profile.id, chain, client.failures);
+}
+
+const refuse = (code: Refusal['code'], message: string): { refusal: Refusal } => ({
+  refusal: { code, message },
+});
+
+const quoted = (id: string): string => JSON.stringify(id.slice(0, 128));

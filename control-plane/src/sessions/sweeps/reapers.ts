@@ -1,0 +1,126 @@
+/** Background work of the sessions: what ends them when nobody else does, and what keeps the counts right. */
+
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import type { Fleet } from '../../fleet/index.ts';
+import type { Tx } from '../../platform/database/index.ts';
+import type { Fence } from '../../platform/leader.ts';
+import type { Platform } from '../../platform/platform.ts';
+import type { SignalingTokens } from '../../signaling/index.ts';
+import { lockGpus } from '../launch/launch-store.ts';
+import type { Driver } from '../life/driver.ts';
+import type { LiveSessions } from '../life/live.ts';
+import type { Transitions } from '../life/transitions.ts';
+import { rebuildSlots } from '../placement/placement-store.ts';
+import type { SessionRow } from '../record.ts';
+import { loadLiveSessions } from '../store.ts';
+import {
+  decideGrace,
+  decideStuck,
+  graceSweepEveryMs,
+  type HostTimes,
+  STUCK_SWEEP_MS,
+  sweepRests,
+} from './timeouts.ts';
+
+const SLOTS_EVERY_MS = 5 * MINUTE_MS;
+
+const NO_HOST: HostTimes = { connected: false, registeredAt: null, lastSeenAt: null };
+
+const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessions.slots' } as const;
+
+/** Registers the tasks; the leader runs them from its start on. */
+export function registerReapers(
+  platform: Platform,
+  deps: {
+    fleet: Fleet;
+    live: LiveSessions;
+    transitions: Transitions;
+    driver: Driver;
+    tokens: SignalingTokens;
+    bootAt: number;
+  },
+): void {
+  const { clock, config, database, leader, logger } = platform;
+  const { fleet, live, transitions, driver, tokens, bootAt } = deps;
+  const graceMs = config.sessions.graceSecs * SECOND_MS;
+
+  const hostOf = (row: SessionRow): HostTimes =>
+    row.host_id === null ? NO_HOST : driver.hostTimes(row.host_id);
+
+  /** The lease may have gone elsewhere while this process stood still; then nothing may be ended from here. */
+  const held = (fence: Fence) => (tx: Tx) => fence.check(tx);
+
+  /**
+   * How many hosts were there together, last time any was. Hosts that this process has not seen, but that hold
+   * sessions, count from its start: it may be this process that was away.
+   */
+  function lastTogether(rows: readonly SessionRow[], now: number): number {
+    const seen = new Map<string, number>();
+    for (const { host_id } of rows)
+      if (host_id !== null) seen.set(host_id, Math.max(bootAt, fleet.lastSeenMonotonicMs(host_id) ?? bootAt));
+    const since = Math.max(bootAt, ...seen.values()) - graceMs;
+    const holding = [...seen.values()].filter((at) => at >= since).length;
+    return Math.max(holding, fleet.seenWithin(now - since));
+  }
+
+  leader.register({
+    id: TASKS.stuck,
+    everyMs: STUCK_SWEEP_MS,
+    async run(fence) {
+      await database.transaction(async (tx) => {
+        await fence.check(tx);
+        await tokens.sweep(tx);
+      });
+      for (const row of await loadLiveSessions(database.db)) {
+        const session = live.get(row.id) ?? live.track(row, null);
+        if (session === undefined) continue;
+        const end = decideStuck({ ...session, state: row.state }, hostOf(row), bootAt, clock.monotonicMs());
+        if (end === null) continue;
+        const ended = await transitions.end(row.id, end, [row.state], held(fence));
+        if (ended)
+          logger.warn({ session_id: row.id, host_id: row.host_id, cause: end.cause }, 'session.stuck');
+        if (ended && row.host_id !== null && end.cause !== 'stop_timed_out')
+          void driver.stop(row.host_id, row.id, 'start_timed_out');
+      }
+    },
+  });
+
+  leader.register({
+    id: TASKS.grace,
+    everyMs: graceSweepEveryMs(graceMs),
+    async run(fence) {
+      const rows = await loadLiveSessions(database.db);
+      const now = clock.monotonicMs();
+      const presence = fleet.presence();
+      const rests = sweepRests(
+        {
+          connected: presence.connected,
+          lastTogether: lastTogether(rows, now),
+          firstConnectedAt: presence.firstConnectedMonotonicMs,
+        },
+        now,
+      );
+      for (const row of rows) {
+        if (row.host_id === null) continue;
+        const end = decideGrace(row.state, hostOf(row), bootAt, graceMs, rests, now);
+        if (end === null) continue;
+        if (await transitions.end(row.id, end, [row.state], held(fence)))
+          logger.warn({ session_id: row.id, host_id: row.host_id }, 'session.host_lost');
+      }
+    },
+  });
+
+  leader.register({
+    id: TASKS.slots,
+    everyMs: SLOTS_EVERY_MS,
+    async run(fence) {
+      const corrected = await database.transaction(async (tx) => {
+        await fence.check(tx);
+        // Every launch and every end holds its GPU's row, so the sums of the next statement miss nothing.
+        await lockGpus(database, tx, null);
+        return rebuildSlots(tx);
+      });
+      if (corrected > 0) logger.warn({ gpus: corrected }, 'gpus.slots_corrected');
+    },
+  });
+}

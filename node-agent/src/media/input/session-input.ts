@@ -1,0 +1,106 @@
+import type { XInput } from '../../display/x11/x-input.ts';
+import type { Gamepads } from '../../input/gamepads.ts';
+import type { TouchScreen } from '../../input/touch-screen.ts';
+import type { InputAction } from './input-state.ts';
+import { type DisplayAction, PressHold } from './press-hold.ts';
+
+/** Where the input of a session's viewers ends: its display, once that is open, its gamepads, and its touch screen. */
+export class SessionInput {
+  readonly size: { width: number; height: number };
+  /** Where a point of the picture, in pixels of the launch size, lies on the display. */
+  toDisplay: (x: number, y: number) => { x: number; y: number } = (x, y) => ({ x, y });
+  /** null = a session without any. */
+  readonly #gamepads: Gamepads | null;
+  #device: XInput | null = null;
+  #touchScreen: TouchScreen | null = null;
+
+  readonly #presses: PressHold;
+  #timer: NodeJS.Timeout | null = null;
+
+  /** @param holdMs how long a key or button is down, and up, at least */
+  constructor(size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
+    this.size = size;
+    this.#gamepads = gamepads;
+    this.#presses = new PressHold(holdMs);
+  }
+
+  /** Before the first viewer. @param touchScreen null: the display reads none */
+  connect(device: XInput, touchScreen: TouchScreen | null): void {
+    this.#device = device;
+    this.#touchScreen = touchScreen;
+  }
+
+  get hasTouchScreen(): boolean {
+    return this.#touchScreen !== null;
+  }
+
+  /** Lock bits of the display, as they are once all that waits is done: 1 caps, 2 num, 4 scroll. */
+  get locks(): number {
+    return (this.#device?.locks ?? 0) ^ this.#presses.waitingLocks;
+  }
+
+  get maxPads(): number {
+    return this.#gamepads?.max ?? 0;
+  }
+
+  /** Another viewer's input counts from now on. @param pads that it has announced */
+  takeOver(pads: ReadonlySet<number>): void {
+    this.#gamepads?.takeOver(pads);
+  }
+
+  /** Text that waits to be typed is given up; nothing waits behind it any more. */
+  dropText(): void {
+    this.#presses.dropText();
+    this.#device?.dropText();
+  }
+
+  close(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+  }
+
+  perform(actions: readonly InputAction[]): void {
+    for (const action of actions) {
+      if (action.do === 'pad_on') this.#gamepads?.on(action.index);
+      else if (action.do === 'pad_off') this.#gamepads?.off(action.index);
+      else if (action.do === 'pad') this.#gamepads?.apply(action.index, action.snapshot);
+      else if (action.do === 'contact') {
+        this.#touchScreen?.contact(action.contact, action.at && this.toDisplay(action.at.x, action.at.y));
+      } else if (this.#device) {
+        this.#performAll(this.#device, this.#presses.add(action, performance.now()));
+      }
+    }
+  }
+
+  #performAll(device: XInput, actions: readonly DisplayAction[]): void {
+    for (const action of actions) this.#performOnDisplay(device, action);
+    if (this.#timer) clearTimeout(this.#timer);
+    const atMs = this.#presses.nextAtMs;
+    const act = () => this.#performAll(device, this.#presses.due(performance.now()));
+    this.#timer = atMs === null ? null : setTimeout(act, Math.ceil(atMs - performance.now()));
+  }
+
+  #performOnDisplay(device: XInput, action: DisplayAction): void {
+    switch (action.do) {
+      case 'key':
+        device.key(action.code, action.down);
+        break;
+      case 'button':
+        device.button(action.button, action.down);
+        break;
+      case 'move_to': {
+        const { x, y } = this.toDisplay(action.x, action.y);
+        device.moveTo(x, y);
+        break;
+      }
+      case 'move_by':
+        device.moveBy(action.dx, action.dy);
+        break;
+      case 'wheel':
+        device.wheel(action.clicksX, action.clicksY);
+        break;
+      case 'text':
+        device.text(action.text);
+        break;
+    }
+  }
+}

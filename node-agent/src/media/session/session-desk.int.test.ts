@@ -1,0 +1,45 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { XClipboard } from '../../display/x11/x-clipboard.ts';
+import { TestHost } from '../testing/test-host.ts';
+
+let host: TestHost;
+
+beforeAll(async () => {
+  host = await TestHost.open();
+});
+
+afterEach(() => host.clear());
+afterAll(() => host?.close());
+
+test('an app’s first drawing is told, and its clipboard goes both ways', async () => {
+  const session = await host.startSession();
+  const alice = await session.watch();
+  expect(session.heard('app_presented')).toEqual([]);
+  const app = await host.openWindow();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(session.heard('app_presented')).toEqual([]);
+  const gc = host.desktop.client.AllocID();
+  host.desktop.client.CreateGC(gc, app.id, { foreground: 0xffffff });
+  host.desktop.client.PolyFillRectangle(app.id, gc, [10, 10, 50, 50]);
+  await session.first('app_presented');
+  const copied: string[] = [];
+  const other = await XClipboard.open(host.desktop, (text) => copied.push(text));
+  other.set('from the app');
+  await alice.until('the app’s text', () =>
+    alice.control.some((m) => m.type === 'clipboard' && m.text === 'from the app'),
+  );
+  alice.send('control', JSON.stringify({ type: 'clipboard', text: 'from the viewer é' }));
+  await alice.until('the viewer’s text', () => copied.includes('from the viewer é'));
+  // The largest text passes, a larger one does not, and one that is no text does not either.
+  other.set('é'.repeat(32_768));
+  await alice.until('the largest text', () =>
+    alice.control.some((m) => m.type === 'clipboard' && m.text.length === 32_768),
+  );
+  const texts = alice.control.filter(({ type }) => type === 'clipboard').length;
+  alice.send('control', JSON.stringify({ type: 'clipboard', text: 'x'.repeat(65_537) }));
+  alice.send('control', JSON.stringify({ type: 'clipboard', text: 'after it' }));
+  await alice.until('only the next text', () => copied.includes('after it'));
+  expect(copied.filter((text) => text.startsWith('xx'))).toEqual([]);
+  expect(alice.control.filter(({ type }) => type === 'clipboard')).toHaveLength(texts);
+  other.close();
+});

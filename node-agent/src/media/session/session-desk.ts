@@ -1,0 +1,105 @@
+import type { Cursor } from '@footlight/protocol/input';
+import { XClipboard } from '../../display/x11/x-clipboard.ts';
+import type { XConnection } from '../../display/x11/x-connection.ts';
+import { type CursorShape, XCursor } from '../../display/x11/x-cursor.ts';
+import { XPointerMode } from '../../display/x11/x-pointer-mode.ts';
+import { XPresented } from '../../display/x11/x-presented.ts';
+import type { ViewerChannels } from '../viewer/viewer-channels.ts';
+import type { AppState } from '../worker/worker-messages.ts';
+
+/**
+ * What viewers see of the session's desktop besides its picture: the app's state, the pointer's shape and mode,
+ * the clipboard. Owner: the media session, which opens it with the display connection and closes it before.
+ */
+
+export interface SessionDeskEvents {
+  forEachViewer(visit: (channels: ViewerChannels) => void): void;
+  /** A mapped app window drew for the first time. @param watch number of the watch that saw it; the first is 0 */
+  onPresented(watch: number): void;
+}
+
+export class SessionDesk {
+  readonly #x: XConnection;
+  readonly #events: SessionDeskEvents;
+  #cursor: XCursor | null = null;
+  #clipboard: XClipboard | null = null;
+  #presented: XPresented | null = null;
+  #pointerMode: XPointerMode | null = null;
+  #appState: AppState = 'starting';
+  #closed = false;
+
+  private constructor(x: XConnection, events: SessionDeskEvents) {
+    this.#x = x;
+    this.#events = events;
+  }
+
+  /** @throws when the display lacks an extension that every server has */
+  static async open(x: XConnection, events: SessionDeskEvents): Promise<SessionDesk> {
+    const desk = new SessionDesk(x, events);
+    desk.#cursor = await XCursor.open(x, (shape) =>
+      desk.#tell((channels) => channels.cursor(cursorMessage(shape))),
+    );
+    desk.#clipboard = await XClipboard.open(x, (text) => desk.#tell((channels) => channels.clipboard(text)));
+    desk.#presented = await XPresented.open(x, () => desk.#sawWindow(0));
+    desk.#pointerMode = new XPointerMode(
+      x,
+      () => desk.#cursor?.shape === null,
+      (relative) => desk.#tell((channels) => channels.control({ type: 'pointer_mode', relative })),
+    );
+    return desk;
+  }
+
+  /**
+   * Looks for an app's first window anew, in place of the watch before.
+   * @param onlyNew windows that stand already do not count
+   */
+  async watchApp(watch: number, onlyNew: boolean): Promise<void> {
+    this.#presented?.close();
+    this.#presented = null;
+    const seen = () => this.#sawWindow(watch);
+    const presented = await (onlyNew ? XPresented.openForNew(this.#x, seen) : XPresented.open(this.#x, seen));
+    if (this.#closed) presented.close();
+    else this.#presented = presented;
+  }
+
+  setAppState(state: AppState): void {
+    if (state === this.#appState) return;
+    this.#appState = state;
+    this.#tell((channels) => channels.control({ type: 'app', state }));
+  }
+
+  /** A viewer copied something. */
+  setClipboard(text: string): void {
+    this.#clipboard?.set(text);
+  }
+
+  /** Tells a viewer that has just connected how things stand. */
+  greet(channels: ViewerChannels): void {
+    channels.control({ type: 'app', state: this.#appState });
+    channels.cursor(cursorMessage(this.#cursor?.shape ?? null));
+    if (this.#pointerMode?.relative) channels.control({ type: 'pointer_mode', relative: true });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#presented?.close();
+    this.#pointerMode?.close();
+    this.#clipboard?.close();
+    this.#cursor?.close();
+  }
+
+  #sawWindow(watch: number): void {
+    this.setAppState('presented');
+    this.#events.onPresented(watch);
+  }
+
+  #tell(visit: (channels: ViewerChannels) => void): void {
+    this.#events.forEachViewer(visit);
+  }
+}
+
+function cursorMessage(shape: CursorShape | null): Cursor | null {
+  if (!shape) return null;
+  const { id, width, height, hotX, hotY, png } = shape;
+  return { type: 'cursor', id, width, height, hot_x: hotX, hot_y: hotY, png };
+}

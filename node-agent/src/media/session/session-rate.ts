@@ -1,0 +1,177 @@
+import { launchFloorKbps, type StreamSpec } from '@footlight/protocol/agent';
+import type { PathView } from '../rate/estimate.ts';
+import { Ladder, type LadderStand } from '../rate/ladder.ts';
+import { type RateAction, RateControl, type RetargetReason } from '../rate/rate-control.ts';
+import type { PathListener } from '../viewer/peer-media.ts';
+import type { MediaClock } from './media-clock.ts';
+import type { MediaSettings } from './media-settings.ts';
+import { percentile } from './percentile.ts';
+
+/**
+ * Rate control of one session: listens to the path that carries the picture, decides by RateControl and Ladder, and
+ * tells encoder and path. Owner: the media session; close() once.
+ */
+
+export interface SessionRateOptions {
+  settings: MediaSettings;
+  stream: StreamSpec;
+  /** Steps by which the encoder can be made faster while it runs (count). */
+  effortSteps: number;
+  clock: MediaClock;
+  setBitrate(kbps: number): void;
+  /** Another size, frame rate or effort; takes effect with the next keyframe. */
+  setPicture(stand: LadderStand): void;
+  forceKeyframe(): void;
+  path: { hold(): void; probe(kbps: number): void };
+  event(name: string, payload: Record<string, unknown>): void;
+}
+
+const WINDOW_MS = 1_000;
+/** 240 fps for a window. */
+const MAX_ENCODE_TIMES = 240;
+/** A setpoint this far below the launch bitrate is worth a word. */
+const CONGESTED_SHARE = 0.95;
+
+export class SessionRate implements PathListener {
+  readonly #options: SessionRateOptions;
+  readonly #control: RateControl;
+  readonly #ladder: Ladder;
+  readonly #launchFloorKbps: number;
+  readonly #timer: NodeJS.Timeout;
+  #encodeTimesMs: number[] = [];
+  #path: PathView | null = null;
+  #pinned = false;
+
+  constructor(options: SessionRateOptions) {
+    this.#options = options;
+    const { settings, stream, effortSteps } = options;
+    const launchKbps = stream.bitrate_kbps;
+    this.#launchFloorKbps = launchFloorKbps(settings, launchKbps, stream.abr_floor_kbps);
+    this.#control = new RateControl(settings, { launchKbps, floorKbps: this.#launchFloorKbps });
+    const { width, height, fps, rungs } = stream;
+    this.#ladder = new Ladder(settings, { width, height, fps, launchKbps, rungs, effortSteps });
+    this.#timer = setInterval(() => this.#endWindow(), WINDOW_MS);
+  }
+
+  /** Target of the encoder, kbit/s. */
+  get setpointKbps(): number {
+    return this.#control.setpointKbps;
+  }
+
+  /** What the ladder makes of the picture; its size does not count while one is pinned. */
+  get picture(): LadderStand {
+    return this.#ladder.stand;
+  }
+
+  /** A frame left the encoder. @param encodeMs null when its input was not seen */
+  encoded(encodeMs: number | null): void {
+    if (encodeMs !== null && this.#encodeTimesMs.length < MAX_ENCODE_TIMES)
+      this.#encodeTimesMs.push(encodeMs);
+  }
+
+  /** Whether somebody asked for the size in use, which the ladder then leaves alone. */
+  pin(pinned: boolean): void {
+    this.#pinned = pinned;
+  }
+
+  tune(bitrateKbps: number): void {
+    const { clock } = this.#options;
+    this.#act(
+      this.#control.tune(bitrateKbps, this.#control.floorKbps, clock.monotonicMs()),
+      clock.monotonicMs(),
+    );
+  }
+
+  onPath(path: PathView, nowMs: number): void {
+    this.#path = path;
+    this.#act(this.#control.step(path, nowMs), nowMs);
+  }
+
+  onDrained(nowMs: number): void {
+    this.#control.drained(nowMs);
+    this.#options.forceKeyframe();
+  }
+
+  onProbed({ receivedKbps, clean }: { receivedKbps: number; clean: boolean }, nowMs: number): void {
+    this.#act(this.#control.probed(clean ? receivedKbps : null, nowMs), nowMs);
+  }
+
+  /** Another connection carries the picture, or none does: nothing is known of its path yet. */
+  pathChanged(): void {
+    this.#path = null;
+    this.#control.reset();
+  }
+
+  /** What the metrics of a window say of rate control; a key that has nothing to say is left out. */
+  metrics(): Record<string, number | string> {
+    const { settings, stream } = this.#options;
+    const { width, height, fps, speedBias, sizeRung } = this.#ladder.stand;
+    const metrics: Record<string, number | string> = {
+      abr_mode: settings.abr_mode,
+      adaptation_state: this.#adaptationState(),
+    };
+    if (this.#path?.kbps) metrics.gcc_estimate_kbps = Math.round(this.#path.kbps);
+    if (settings.abr_mode !== 'off') {
+      metrics.abr_setpoint_kbps = this.#control.setpointKbps;
+      if (this.#control.floorKbps !== this.#launchFloorKbps) metrics.abr_floor_kbps = this.#control.floorKbps;
+    }
+    if (!this.#pinned && (width !== stream.width || height !== stream.height)) {
+      metrics.stream_width = width;
+      metrics.stream_height = height;
+    }
+    if (speedBias > 0) metrics.ladder_speed_bias = speedBias;
+    if (sizeRung > 0) metrics.ladder_res_rung = sizeRung;
+    if (fps !== stream.fps) metrics.ladder_fps = fps;
+    return metrics;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #adaptationState(): 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown' {
+    if (!this.#path || this.#path.kbps === null) return 'unknown';
+    const isLow = this.#control.setpointKbps < CONGESTED_SHARE * this.#options.stream.bitrate_kbps;
+    if (this.#control.isCongested || (isLow && this.#options.settings.abr_mode !== 'off'))
+      return 'network_congested';
+    return this.#ladder.isEncoderSlow ? 'encoder_saturated' : 'healthy';
+  }
+
+  #endWindow(): void {
+    const encodeP95Ms = percentile(
+      this.#encodeTimesMs.sort((a, b) => a - b),
+      0.95,
+    );
+    this.#encodeTimesMs = [];
+    const nowMs = this.#options.clock.monotonicMs();
+    const facts = { encodeP95Ms, setpointKbps: this.#control.setpointKbps, pinned: this.#pinned };
+    if (this.#ladder.window(facts, nowMs)) this.#usePicture();
+  }
+
+  #act(actions: readonly RateAction[], nowMs: number): void {
+    for (const action of actions) {
+      switch (action.kind) {
+        case 'retarget':
+          this.#retarget(action.fromKbps, action.toKbps, action.reason);
+          break;
+        case 'hold':
+          this.#options.path.hold();
+          if (this.#ladder.cliff(this.#control.setpointKbps, this.#pinned, nowMs)) this.#usePicture();
+          break;
+        case 'probe':
+          this.#options.path.probe(action.kbps);
+          break;
+      }
+    }
+  }
+
+  #retarget(from_kbps: number, to_kbps: number, reason: RetargetReason): void {
+    this.#options.setBitrate(to_kbps);
+    this.#options.event('abr.retarget', { from_kbps, to_kbps, reason });
+  }
+
+  #usePicture(): void {
+    this.#control.scaleFloor(this.#ladder.floorShare);
+    this.#options.setPicture(this.#ladder.stand);
+  }
+}

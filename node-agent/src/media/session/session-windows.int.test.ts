@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { type AgentControl, encodePointerAbs } from '@footlight/protocol/input';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { XScreenSize } from '../../display/x11/x-screen.ts';
+import type { NativeViewer } from '../testing/native-viewer.ts';
+import { TestHost } from '../testing/test-host.ts';
+
+const SIZE = { width: 960, height: 600 };
+const FIXED = { width: 640, height: 480 };
+
+let host: TestHost;
+let windowManager: ChildProcess;
+const opened: number[] = [];
+
+beforeAll(async () => {
+  host = await TestHost.open(SIZE);
+  const args = ['-display', host.display.name, '-use_titlebar', 'no', '-use_desktop_mode', 'plain'];
+  windowManager = spawn('matchbox-window-manager', args, { stdio: 'ignore' });
+});
+
+afterEach(async () => {
+  for (const id of opened.splice(0)) host.desktop.client.DestroyWindow(id);
+  await host.clear();
+  // A session that was killed leaves its display as it was.
+  await (await XScreenSize.open(host.desktop)).resize(SIZE);
+});
+
+afterAll(async () => {
+  windowManager?.kill('SIGKILL');
+  await host?.close();
+});
+
+/** Hints of a window that can have one size only. Source: ICCCM, 4.1.2.3. */
+function fixedSizeHints({ width, height }: { width: number; height: number }): Buffer {
+  const hints = Buffer.alloc(18 * 4);
+  [(1 << 4) | (1 << 5), 0, 0, 0, 0, width, height, width, height].forEach((value, index) => {
+    hints.writeUInt32LE(value, 4 * index);
+  });
+  return hints;
+}
+
+async function setHints(id: number, size: { width: number; height: number }): Promise<void> {
+  const { client } = host.desktop;
+  const [name, type] = [await host.desktop.atom('WM_NORMAL_HINTS'), await host.desktop.atom('WM_SIZE_HINTS')];
+  client.ChangeProperty(0, id, name, type, 32, fixedSizeHints(size));
+}
+
+/** @param fixed null: it takes any size */
+async function open(fixed: { width: number; height: number } | null): Promise<number> {
+  const { client, root } = host.desktop;
+  const id = client.AllocID();
+  opened.push(id);
+  const { width, height } = fixed ?? { width: 300, height: 200 };
+  client.CreateWindow(id, root, 0, 0, width, height, 0, 0, 1, 0, { backgroundPixel: 0x40a060 });
+  client.ChangeProperty(0, id, client.atoms.WM_NAME, client.atoms.STRING, 8, 'test');
+  if (fixed) await setHints(id, fixed);
+  client.MapWindow(id);
+  await host.desktop.settle();
+  return id;
+}
+
+async function screen(): Promise<{ width: number; height: number }> {
+  const { width, height } = await host.desktop.ask<{ width: number; height: number }>((callback) =>
+    host.desktop.client.GetGeometry(host.desktop.root, callback),
+  );
+  return { width, height };
+}
+
+function told({ control }: NativeViewer) {
+  return control.findLast(
+    (message): message is Extract<AgentControl, { type: 'display' }> => message.type === 'display',
+  );
+}
+
+describe('an app whose only window has a fixed size', () => {
+  test('has a display and a picture of that size, and the pointer lands where it points', async () => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    await open(FIXED);
+    await expect.poll(screen, { timeout: 10_000 }).toEqual(FIXED);
+    await alice.until('told', () => told(alice)?.render_width === FIXED.width);
+    expect(told(alice)).toMatchObject({
+      render_height: FIXED.height,
+      stream_width: FIXED.width,
+      stream_height: FIXED.height,
+      owner: 'auto',
+    });
+    const seen = alice.video.length;
+    await alice.until('frames', () => alice.video.length > seen + 10);
+    const onWire = (pixel: number, side: number) => Math.round((pixel / (side - 1)) * 0xffff);
+    const at = { x: onWire(123, FIXED.width), y: onWire(456, FIXED.height) };
+    alice.send('motion', encodePointerAbs({ seq: 1, t: 0, ...at }));
+    const pointer = () =>
+      host.desktop.ask<{ rootX: number; rootY: number }>((callback) =>
+        host.desktop.client.QueryPointer(host.desktop.root, callback),
+      );
+    await expect.poll(pointer).toMatchObject({ rootX: 123, rootY: 456 });
+    expect(session.heard('failure')).toEqual([]);
+    expect(session.heard('windows').at(-1)?.count).toBe(1);
+  });
+
+  test.each([
+    ['the window goes', async (id: number) => void host.desktop.client.DestroyWindow(id)],
+    ['another window appears', async () => void (await open(null))],
+    ['the window wants to be larger', (id: number) => setHints(id, SIZE)],
+  ])('the display has its own size again when %s', async (_what, change) => {
+    const session = await host.startSession();
+    const alice = await session.watch();
+    const id = await open(FIXED);
+    await expect.poll(screen, { timeout: 10_000 }).toEqual(FIXED);
+    await change(id);
+    await expect.poll(screen, { timeout: 10_000 }).toEqual(SIZE);
+    await alice.until('told', () => told(alice)?.stream_width === SIZE.width);
+    const seen = alice.video.length;
+    await alice.until('frames', () => alice.video.length > seen + 10);
+    expect(session.heard('failure')).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { DropWatch, EncoderWatch } from '../encode/encoder-watch.ts';
+import { readMediaSettings } from '../session/media-settings.ts';
+import { MetricsCollector } from '../session/metrics-window.ts';
+import { percentile } from '../session/percentile.ts';
+import { nativeIceServers } from '../webrtc/ice-servers.ts';
+import { FrameTiming } from './frame-timing.ts';
+
+describe('which frame contained an input', () => {
+  const frame = (timing: FrameTiming, capturedAtMs: number) =>
+    timing.frame({
+      rtpTimestamp: capturedAtMs * 90,
+      capturedAtMs,
+      captureWallMs: 1e12 + capturedAtMs,
+      encodeMs: 4.2,
+    });
+
+  test('the first one captured after it was applied, whichever came later', () => {
+    const timing = new FrameTiming();
+    frame(timing, 0);
+    timing.applied('input', 9, 20);
+    expect(frame(timing, 16)).toBeNull();
+    expect(frame(timing, 33)).toMatchObject({
+      input_seq: 9,
+      input_rtp_timestamp: 33 * 90,
+      rtp_timestamp: 33 * 90,
+    });
+    timing.applied('motion', 41, 34);
+    expect(frame(timing, 300)).toMatchObject({ input_seq: 9, input_rtp_timestamp: 33 * 90, motion_seq: 41 });
+  });
+
+  test('four a second without input, every frame when asked for', () => {
+    const timing = new FrameTiming();
+    const told = () =>
+      Array.from({ length: 61 }, (_, index) => frame(timing, index * 16.667 + 1000)).filter(Boolean);
+    expect(told().length).toBeLessThanOrEqual(5);
+    timing.everyFrame = true;
+    expect(told()).toHaveLength(61);
+  });
+
+  test('at most 60 a second for inputs', () => {
+    const timing = new FrameTiming();
+    let told = 0;
+    for (let index = 0; index < 240; index++) {
+      timing.applied('input', index, index * 4);
+      if (frame(timing, index * 4)) told++;
+    }
+    expect(told).toBeLessThanOrEqual(61);
+  });
+});
+
+describe('watching the encoder', () => {
+  test('stalls after a second, recovers, dies after five', () => {
+    const watch = new EncoderWatch(0);
+    watch.input(900);
+    expect(watch.tick(999)).toBeNull();
+    expect(watch.tick(1000)).toMatchObject({ kind: 'stalled', reason: 'negotiation' });
+    expect(watch.tick(1500)).toBeNull();
+    expect(watch.output(2000)).toEqual({ kind: 'recovered', reason: 'negotiation', stalledMs: 2000 });
+    watch.input(6900);
+    expect(watch.tick(3100)).toMatchObject({ kind: 'stalled' });
+    expect(watch.tick(7000)).toEqual({ kind: 'dead', reason: 'no_output' });
+    expect(watch.tick(9000)).toBeNull();
+  });
+
+  test('silence without input is the display’s', () => {
+    const watch = new EncoderWatch(0);
+    watch.output(10);
+    expect(watch.tick(5010)).toEqual({ kind: 'dead', reason: 'input_starved' });
+  });
+
+  test('frames that come out of order or late are lost', () => {
+    const drops = new DropWatch();
+    for (const pts of [0, 16, 33]) drops.input(pts, pts);
+    expect(drops.output(16)).toBe(1);
+    expect(drops.tick(532)).toBe(0);
+    expect(drops.tick(533)).toBe(1);
+  });
+});
+
+test('percentiles interpolate between raw values', () => {
+  expect(percentile([], 0.5)).toBeNull();
+  expect(percentile([4], 0.95)).toBe(4);
+  expect(percentile([1, 2, 3, 4], 0.5)).toBe(2.5);
+  expect(percentile([0, 10], 0.95)).toBeCloseTo(9.5);
+});
+
+test('a window holds what was measured and leaves out what was not', () => {
+  const metrics = new MetricsCollector(0);
+  for (let index = 0; index < 300; index++) {
+    metrics.captured(index * 16.667, 1);
+    metrics.encoded(10_000, 2 + (index % 3));
+  }
+  const window = metrics.takeWindow(5000);
+  expect(window.window_ms).toBe(5000);
+  expect(window.metrics).toMatchObject({
+    fps: 60,
+    compositor_fps: 60,
+    frames_encoded: 300,
+    bitrate_kbps: 4800,
+  });
+  expect(window.metrics.encode_ms).toBe(3);
+  expect(window.metrics).not.toHaveProperty('rtp_fps');
+  expect(Object.keys(window.metrics).every((key) => /^[a-z][a-z0-9_]{0,63}$/.test(key))).toBe(true);
+  expect(metrics.takeWindow(10_000).metrics).toMatchObject({ fps: 0, frames_encoded: 0 });
+});
+
+test('settings take their defaults where they are missing or bad', () => {
+  expect(readMediaSettings({})).toMatchObject({ gop: 60, slices: 8, target_usage: 6, queue_buffers: 3 });
+  expect(readMediaSettings({ gop: 30, slices: '4', target_usage: 99, abr_floor_kbps: null })).toMatchObject({
+    gop: 30,
+    slices: 8,
+    target_usage: 6,
+    abr_floor_kbps: null,
+  });
+});
+
+test('ICE servers that the library cannot use are left out', () => {
+  expect(
+    nativeIceServers([
+      { urls: ['stun:stun.example:3478', 'turn:turn.example', 'http://x'] },
+      { urls: ['turns:turn.example?transport=tcp'], username: 'u', credential: 'c' },
+    ]),
+  ).toEqual([
+    'stun:stun.example:3478',
+    { hostname: 'turn.example', port: 5349, username: 'u', password: 'c', relayType: 'TurnTls' },
+  ]);
+});

@@ -1,0 +1,103 @@
+import { Pipeline } from '@footlight/gst';
+import { errorText } from '@footlight/platform';
+import { VOICE_SINK_NAME } from '../../display/audio-server.ts';
+import { firstError } from '../encode/video-pipeline.ts';
+import { RateWindow } from '../input/input-guard.ts';
+import { readRtpHeader } from '../rtp/rtp-packet.ts';
+import { MIC_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
+
+/**
+ * A viewer's microphone: Opus over RTP → the source that the session's apps record from. Made for sessions that were
+ * granted one, and for no others.
+ *
+ * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection has
+ * a pipeline of its own, because its numbers and times begin anew. Owner: the media session; close() once.
+ */
+
+export interface MicrophoneOptions {
+  /** PulseAudio server string of the session. */
+  server: string;
+  monotonicMs(): number;
+  onProblem(why: string): void;
+}
+
+/** Opus makes fifty to a hundred a second, or four hundred of the shortest. */
+const MAX_PACKETS_PER_SECOND = 450;
+const MAX_PACKET_BYTES = 1_500;
+
+export class Microphone {
+  readonly #options: MicrophoneOptions;
+  readonly #rate = new RateWindow(MAX_PACKETS_PER_SECOND);
+  /** The connection that is heard. */
+  #from: string | null = null;
+  #pipeline: Pipeline | null = null;
+  /** Pipelines are opened and closed one after the other. */
+  #work: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: MicrophoneOptions) {
+    this.#options = options;
+  }
+
+  /** A packet of the connection whose input counts. While its pipeline opens, its first words are lost. */
+  packet(pcId: string, packet: Buffer): void {
+    if (this.#closed || packet.length > MAX_PACKET_BYTES) return;
+    if (readRtpHeader(packet)?.payloadType !== MIC_PAYLOAD_TYPE) return;
+    if (!this.#rate.take(this.#options.monotonicMs())) return;
+    if (pcId !== this.#from) this.#listenTo(pcId);
+    this.#pipeline?.appSrc('packets').push(packet);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#listenTo(null);
+    await this.#work;
+  }
+
+  #listenTo(pcId: string | null): void {
+    this.#from = pcId;
+    const former = this.#pipeline;
+    this.#pipeline = null;
+    this.#work = this.#work
+      .then(async () => {
+        await former?.dispose();
+        if (pcId === null || pcId !== this.#from) return;
+        const pipeline = await openPipeline(this.#options.server);
+        // Another one may speak by now.
+        if (pcId === this.#from) this.#pipeline = pipeline;
+        else await pipeline.dispose();
+      })
+      .catch((error: unknown) => this.#options.onProblem(errorText(error)));
+  }
+}
+
+/** @throws when an element is missing, or the audio server refuses */
+async function openPipeline(server: string): Promise<Pipeline> {
+  const pipeline = Pipeline.launch(
+    [
+      // What waits is bounded, and the oldest goes first: a late word is worse than a lost one.
+      'appsrc name=packets is-live=true format=time do-timestamp=true max-buffers=50 leaky-type=downstream',
+      `application/x-rtp,media=audio,encoding-name=OPUS,clock-rate=48000,payload=${MIC_PAYLOAD_TYPE}`,
+      'rtpjitterbuffer latency=40 drop-on-latency=true do-lost=true',
+      'rtpopusdepay',
+      'opusdec plc=true use-inband-fec=true',
+      'audioconvert',
+      'audioresample',
+      'audio/x-raw,format=S16LE,rate=48000,channels=1',
+      'pulsesink name=sink provide-clock=false buffer-time=60000 latency-time=10000',
+    ].join(' ! '),
+  );
+  try {
+    pipeline.useSystemClock();
+    const sink = pipeline.element('sink');
+    sink.setProperty('server', server);
+    sink.setProperty('device', VOICE_SINK_NAME);
+    sink.setProperty('client-name', 'viewer microphone');
+    await pipeline.setState('playing');
+    return pipeline;
+  } catch (error) {
+    const reason = firstError(pipeline.pollBus());
+    await pipeline.dispose();
+    throw reason === null ? error : new Error(reason);
+  }
+}

@@ -1,0 +1,294 @@
+import type { StreamSpec } from '@footlight/protocol/agent';
+import {
+  type AgentControl,
+  CHANNELS,
+  type ChannelName,
+  CLIPBOARD_PER_SECOND,
+  CONTROL_BUFFER_BYTES,
+  CURSOR_SHAPES_KEPT,
+  decodeInput,
+  encodeControl,
+  encodeFrame,
+  encodePong,
+  encodeRumble,
+  FREEZE_PER_SECOND,
+  fitsClipboard,
+  INPUT_PROTOCOL,
+  type InputMessage,
+  MOTION_BUFFER_BYTES,
+  parseViewerControl,
+} from '@footlight/protocol/input';
+import type { RumbleOrder } from '../../input/force-feedback.ts';
+import { InputGuard, RateWindow } from '../input/input-guard.ts';
+import { InputState } from '../input/input-state.ts';
+import type { SessionInput } from '../input/session-input.ts';
+import type { MediaClock } from '../session/media-clock.ts';
+import type { SendResult } from '../webrtc/peer.ts';
+import { type FrameFacts, FrameTiming } from './frame-timing.ts';
+
+/**
+ * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: ViewerLink of
+ * one peer connection; close() lets go of everything the viewer holds.
+ */
+
+export interface ViewerChannelsOptions {
+  pcId: string;
+  stream: StreamSpec;
+  clock: MediaClock;
+  input: SessionInput;
+  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
+  onClipboard(text: string): void;
+  onFreeze(): void;
+  /** The viewer broke the rules; the connection is to be closed. */
+  onOffence(code: 'input_malformed' | 'input_flood'): void;
+  /** Control is open and greeted: time to send what it must know. */
+  onReady(): void;
+  /** The viewer said what it can do. */
+  onGreeted(): void;
+}
+
+/** Messages of which only the newest counts while the channel is full. */
+type Replaceable = 'cursor' | 'cursor_use' | 'clipboard';
+
+const FLUSH_MS = 100;
+const MAX_PENDING_CURSORS = 16;
+
+export class ViewerChannels {
+  readonly #options: ViewerChannelsOptions;
+  readonly #state: InputState;
+  readonly #guard = new InputGuard();
+  readonly #timing = new FrameTiming();
+  readonly #clipboardIn = new RateWindow(CLIPBOARD_PER_SECOND);
+  readonly #clipboardOut = new RateWindow(CLIPBOARD_PER_SECOND);
+  readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
+  #pending: AgentControl[] = [];
+  #flushTimer: NodeJS.Timeout | null = null;
+  /** Numbers of what was sent, one row for each channel. */
+  readonly #sequences = { input: 0, motion: 0 };
+  /** A text that waits for its turn. */
+  #copied: string | null = null;
+  #active = false;
+  #closed = false;
+  #viewerDrawsCursor = true;
+  /** Shapes that the viewer still has, oldest first. */
+  readonly #shapesSent = new Set<number | string>();
+
+  constructor(options: ViewerChannelsOptions) {
+    this.#options = options;
+    const { size, maxPads, hasTouchScreen } = options.input;
+    this.#state = new InputState({ ...size, maxPads, hasTouchScreen });
+  }
+
+  /** Whether this viewer's input counts; set by who knows which connection is the newest connected one. */
+  setActive(active: boolean): void {
+    if (this.#active && !active) this.releaseAll();
+    if (active && !this.#active) this.#options.input.takeOver(this.#state.pads);
+    this.#active = active;
+  }
+
+  /** Whether the viewer draws the pointer; assumed until it says otherwise. */
+  get drawsCursor(): boolean {
+    return this.#viewerDrawsCursor;
+  }
+
+  onOpen(channel: ChannelName): void {
+    if (channel !== 'control') return;
+    const { stream, pcId, input } = this.#options;
+    const hasPads = input.maxPads > 0;
+    this.control({
+      type: 'hello',
+      protocol: INPUT_PROTOCOL,
+      features: ['cursor', 'clipboard', ...(hasPads ? ['rumble'] : []), 'frame_timing'],
+      pc_id: pcId,
+      width: stream.width,
+      height: stream.height,
+      fps: stream.fps,
+      codec: stream.codec,
+      input: ['keyboard', 'pointer', 'text', 'touch', ...(hasPads ? ['gamepad'] : [])],
+      max_pads: input.maxPads,
+    });
+    this.control({
+      type: 'display',
+      render_width: input.size.width,
+      render_height: input.size.height,
+      ui_scale: 1,
+      stream_width: stream.width,
+      stream_height: stream.height,
+      owner: 'auto',
+    });
+    this.#options.onReady();
+  }
+
+  onMessage(channel: ChannelName, data: Buffer | string): void {
+    if (this.#closed) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#state.heard(nowMs);
+    if (Buffer.byteLength(data) > CHANNELS[channel].maxMessageBytes) this.#onMalformed(nowMs);
+    else if (channel === 'control') this.#onControl(data, nowMs);
+    // Text frames have no meaning on the binary channels.
+    else if (typeof data !== 'string') this.#onBinary(channel, data, nowMs);
+  }
+
+  /** One frame went out to this viewer. */
+  onFrame(facts: FrameFacts): void {
+    const told = this.#timing.frame(facts);
+    if (!told) return;
+    const frame = encodeFrame({ ...told, ...this.#stamp('motion') });
+    this.#options.send('motion', Buffer.from(frame), MOTION_BUFFER_BYTES);
+  }
+
+  /** Sends a control message; cursor and clipboard wait while the channel is full. */
+  control(message: AgentControl): void {
+    if (this.#closed) return;
+    const replaceable = isReplaceable(message.type);
+    if (replaceable && this.#pending.length > 0) {
+      this.#hold(message);
+      return;
+    }
+    const limit = replaceable ? CONTROL_BUFFER_BYTES : Number.POSITIVE_INFINITY;
+    const result = this.#options.send('control', encodeControl(message), limit);
+    if (result === 'full' && replaceable) this.#hold(message);
+    if (result === 'sent' && message.type === 'cursor') this.#noteShape(message.id);
+  }
+
+  /** A cursor shape and its use; the shape goes over the channel once, as long as the viewer keeps it. */
+  cursor(shape: Extract<AgentControl, { type: 'cursor' }> | null): void {
+    if (!this.#viewerDrawsCursor) return;
+    const waits = this.#pending.some((message) => message.type === 'cursor' && message.id === shape?.id);
+    if (shape && !waits && !this.#shapesSent.has(shape.id)) this.control(shape);
+    this.control({ type: 'cursor_use', id: shape?.id ?? null });
+  }
+
+  /** What an app copied; over the rate only the newest is kept, and goes out when it may. Too long, it does not. */
+  clipboard(text: string): void {
+    if (!fitsClipboard(text)) return;
+    this.#copied = text;
+    this.#tellCopied();
+  }
+
+  /** An app shakes a pad; only a viewer whose pad can be shaken hears of it. */
+  rumble(index: number, { strong, weak, durationMs }: RumbleOrder): void {
+    if (this.#closed || !this.#active || !this.#state.canRumble(index)) return;
+    const message = { ...this.#stamp('input'), index, strong, weak, duration_ms: durationMs };
+    this.#options.send('input', Buffer.from(encodeRumble(message)), MOTION_BUFFER_BYTES);
+  }
+
+  /** To be called a few times a second: a silent viewer must not hold keys, and a late text must not stay. */
+  tick(): void {
+    this.#tellCopied();
+    if (this.#state.isSilent(this.#options.clock.monotonicMs())) this.releaseAll();
+  }
+
+  releaseAll(): void {
+    // Of a viewer whose input does not count no text waits.
+    if (this.#active) this.#options.input.dropText();
+    const actions = this.#state.release();
+    if (actions.length > 0) this.#options.input.perform(actions);
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.releaseAll();
+    if (this.#flushTimer) clearTimeout(this.#flushTimer);
+    this.#pending = [];
+  }
+
+  #onBinary(lane: 'input' | 'motion', data: Buffer, nowMs: number): void {
+    if (lane === 'input' && this.#guard.input(nowMs)) {
+      this.#options.onOffence('input_flood');
+      return;
+    }
+    if (lane === 'motion' && !this.#guard.motion(nowMs)) return;
+    const decoded = decodeInput(data, lane, 'agent');
+    if (decoded.kind === 'malformed') this.#onMalformed(nowMs);
+    else if (decoded.kind === 'message') this.#onInput(lane, decoded.message, nowMs);
+  }
+
+  #onInput(lane: 'input' | 'motion', message: InputMessage, nowMs: number): void {
+    if (message.kind === 'ping') {
+      if (this.#guard.ping(nowMs)) this.#pong(message.seq, message.client_ms);
+      return;
+    }
+    if (!this.#active) return;
+    if (message.kind === 'release_all') this.#options.input.dropText();
+    const actions = this.#state.apply(message, this.#options.input.locks);
+    if (actions === null) return;
+    this.#options.input.perform(actions);
+    this.#timing.applied(lane, message.seq, this.#options.clock.monotonicMs());
+  }
+
+  #pong(pingSeq: number, clientMs: number): void {
+    const { clock, send } = this.#options;
+    const wallMs = clock.wallMs();
+    const pong = encodePong({
+      ...this.#stamp('motion'),
+      ping_seq: pingSeq,
+      client_ms: clientMs,
+      receive_ms: wallMs,
+      send_ms: clock.wallMs(),
+    });
+    send('motion', Buffer.from(pong), MOTION_BUFFER_BYTES);
+  }
+
+  #onControl(data: Buffer | string, nowMs: number): void {
+    const parsed = parseViewerControl(typeof data === 'string' ? data : data.toString('utf8'));
+    if (parsed.kind === 'malformed') this.#onMalformed(nowMs);
+    if (parsed.kind !== 'message') return;
+    const { message } = parsed;
+    if (message.type === 'hello') {
+      this.#viewerDrawsCursor = message.features.includes('cursor');
+      this.#options.onGreeted();
+    } else if (message.type === 'frame_timing') this.#timing.everyFrame = message.enabled;
+    else if (message.type === 'freeze' && this.#freezes.take(nowMs)) this.#options.onFreeze();
+    else if (message.type === 'clipboard' && this.#active && this.#clipboardIn.take(nowMs)) {
+      this.#options.onClipboard(message.text);
+    }
+  }
+
+  #tellCopied(): void {
+    const text = this.#copied;
+    if (text === null || !this.#clipboardOut.take(this.#options.clock.monotonicMs())) return;
+    this.#copied = null;
+    this.control({ type: 'clipboard', text });
+  }
+
+  #onMalformed(nowMs: number): void {
+    if (this.#guard.malformed(nowMs)) this.#options.onOffence('input_malformed');
+  }
+
+  #hold(message: AgentControl): void {
+    // A shape that waits is still needed by its use; everything else is replaced by its successor.
+    if (message.type !== 'cursor') this.#pending = this.#pending.filter(({ type }) => type !== message.type);
+    this.#pending.push(message);
+    const shapes = this.#pending.filter(({ type }) => type === 'cursor');
+    // The one in use is the newest.
+    if (shapes.length > MAX_PENDING_CURSORS)
+      this.#pending = this.#pending.filter((waiting) => waiting !== shapes[0]);
+    this.#flushTimer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+  }
+
+  /** The viewer forgets the oldest one beyond the number that it keeps. */
+  #noteShape(id: number | string): void {
+    this.#shapesSent.add(id);
+    const [oldest] = this.#shapesSent;
+    if (this.#shapesSent.size > CURSOR_SHAPES_KEPT && oldest !== undefined) this.#shapesSent.delete(oldest);
+  }
+
+  #flush(): void {
+    this.#flushTimer = null;
+    const waiting = this.#pending;
+    this.#pending = [];
+    for (const message of waiting) this.control(message);
+  }
+
+  #stamp(lane: 'input' | 'motion'): { seq: number; t: number } {
+    const seq = (this.#sequences[lane] + 1) >>> 0;
+    this.#sequences[lane] = seq;
+    return { seq, t: Math.trunc(this.#options.clock.monotonicMs()) >>> 0 };
+  }
+}
+
+function isReplaceable(type: AgentControl['type']): type is Replaceable {
+  return type === 'cursor' || type === 'cursor_use' || type === 'clipboard';
+}

@@ -1,0 +1,429 @@
+import { errorText } from '@footlight/platform';
+import type { StreamSpec } from '@footlight/protocol/agent';
+import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
+import { type IceServer, NEGOTIATION_STEP_TIMEOUT_MS } from '@footlight/protocol/signal';
+import * as datachannel from 'node-datachannel';
+import type { MediaClock } from '../session/media-clock.ts';
+import { PeerMedia } from '../viewer/peer-media.ts';
+import {
+  CandidateBudget,
+  candidateLine,
+  isAllowedAddress,
+  judgeCandidate,
+  parseCandidate,
+} from './candidates.ts';
+import { nativeIceServers } from './ice-servers.ts';
+import type { LocalNameResolver } from './mdns.ts';
+import { type AnsweredLine, readAnswer } from './sdp-answer.ts';
+import {
+  AUDIO_FMTP,
+  AUDIO_PAYLOAD_TYPE,
+  audioAttributes,
+  CODEC_NAME,
+  dressOffer,
+  MIC_FMTP,
+  MIC_PAYLOAD_TYPE,
+  undressAnswer,
+  VIDEO_PAYLOAD_TYPE,
+  videoAttributes,
+  videoFmtp,
+} from './sdp-offer.ts';
+
+/**
+ * One peer connection, negotiated exactly once: the agent offers, the viewer answers.
+ *
+ * States: offered → answered → connected ⇄ interrupted → closed. The viewer's messages move it to answered, ICE
+ * and DTLS to connected, and anybody to closed. 20 s without the next step close it with `ice_timeout`.
+ * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection;
+ * no event comes after it.
+ *
+ * Our candidates follow the viewer's answer. With them its checks come; when the library learns of an answer while one
+ * of those waits, its own threads run ahead at once, and a viewer nearby may show its certificate before the answer is
+ * stored, which is refused. A viewer that is slow to answer gets them before: it is too far away to be that quick.
+ */
+
+/** A viewer that has not answered by then gets our candidates without an answer. */
+const CANDIDATES_WAIT_MS = 40;
+
+export type PeerState = 'offered' | 'answered' | 'connected' | 'interrupted' | 'closed';
+
+export type PeerFailure = 'ice_timeout' | 'video_rejected' | 'answer_rejected';
+
+/** How the connection itself ended: while keys were agreed on, or later. */
+export type PeerEnd = 'handshake_failed' | 'connection_failed';
+
+/**
+ * What became of a message: full = the channel is not open, or its buffer beyond the limit, and the message may be
+ * sent later; refused = this viewer will not get it.
+ */
+export type SendResult = 'sent' | 'full' | 'refused';
+
+export interface PeerEvents {
+  onOffer(sdp: string): void;
+  onCandidate(candidate: string, mid: string): void;
+  onConnected(): void;
+  /** ICE lost contact; it may come back by itself. */
+  onInterrupted(): void;
+  /** Over for good, not by our own close(). */
+  onFailed(reason: PeerFailure | PeerEnd, message: string): void;
+  onAnswerApplied(lines: readonly AnsweredLine[]): void;
+  /** The answer was refused, or was a second one; telemetry only. */
+  onDescriptionFailed(kind: 'rejected' | 'duplicate_answer' | 'parse', reason: string, benign: boolean): void;
+  onStateChanged(kind: 'ice' | 'connection', from: string, to: string): void;
+  onKeyframeWanted(): void;
+  /** A packet of the viewer's microphone; only where the session was granted one. */
+  onMicPacket(packet: Buffer): void;
+  onChannelOpen(channel: ChannelName): void;
+  onChannelClosed(channel: ChannelName): void;
+  onMessage(channel: ChannelName, data: Buffer | string): void;
+}
+
+export interface PeerOptions {
+  pcId: string;
+  clientId: string;
+  stream: StreamSpec;
+  iceServers: readonly IceServer[];
+  /** Addresses to offer; null = all. */
+  addresses: readonly string[] | null;
+  ports: readonly [number, number] | null;
+  /** Whether the viewer's first answer came to nothing: then our candidates wait for the next one however long it takes. */
+  isCareful: boolean;
+  clock: MediaClock;
+  /** Random unsigned 32-bit numbers. */
+  random32(): number;
+  resolver: LocalNameResolver;
+  events: PeerEvents;
+}
+
+export class Peer {
+  readonly pcId: string;
+  readonly clientId: string;
+  readonly media: PeerMedia;
+  readonly #options: PeerOptions;
+  readonly #connection: datachannel.PeerConnection;
+  /** Kept, since what nobody refers to is closed. */
+  #mic: datachannel.Track | null = null;
+  readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
+  readonly #remoteBudget = new CandidateBudget();
+  readonly #localBudget = new CandidateBudget();
+  /** The viewer's candidates that came before the answer. */
+  #held: string[] = [];
+  /** Our candidates, until the viewer may have them; null = it may. */
+  #unsent: { candidate: string; mid: string }[] | null = [];
+  #candidatesTimer: NodeJS.Timeout | null = null;
+  #state: PeerState = 'offered';
+  #toldOfDuplicate = false;
+  #dataMid = 'data';
+  #timer: NodeJS.Timeout | null = null;
+  #connectionState = 'new';
+  #iceState = 'new';
+
+  constructor(options: PeerOptions) {
+    this.#options = options;
+    this.pcId = options.pcId;
+    this.clientId = options.clientId;
+    const [portRangeBegin, portRangeEnd] = options.ports ?? [1024, 65535];
+    this.#connection = new datachannel.PeerConnection(options.pcId, {
+      iceServers: nativeIceServers(options.iceServers),
+      disableAutoNegotiation: true,
+      portRangeBegin,
+      portRangeEnd,
+      // One address can be bound; of several, the others' candidates are dropped as they come.
+      ...(options.addresses?.length === 1 && options.addresses[0]
+        ? { bindAddress: options.addresses[0] }
+        : {}),
+    });
+    this.#watchConnection();
+    this.media = this.#addTracks();
+    for (const name of Object.keys(CHANNELS) as ChannelName[]) this.#addChannel(name);
+  }
+
+  get state(): PeerState {
+    return this.#state;
+  }
+
+  /** Makes the offer and starts gathering; the events carry both out. */
+  offer(): void {
+    this.#connection.setLocalDescription('offer');
+    this.#arm('no answer to the offer');
+  }
+
+  /** Applies the viewer's answer; a second one changes nothing. */
+  answer(sdp: string): void {
+    const { events } = this.#options;
+    if (this.#state !== 'offered') {
+      this.#refuseDuplicate();
+      return;
+    }
+    const reading = readAnswer(sdp);
+    if (reading.kind === 'unreadable') {
+      this.#refuse('parse', reading.why);
+      return;
+    }
+    const video = reading.lines.find((line) => line.mid === 'video');
+    if (!video) {
+      this.#refuse('rejected', 'no video line');
+      return;
+    }
+    if (video.rejected) {
+      events.onAnswerApplied(reading.lines);
+      this.#fail('video_rejected', 'the viewer cannot take this video');
+      return;
+    }
+    // One codec is offered, and no other is ever sent.
+    const offered = CODEC_NAME[this.#options.stream.codec];
+    if (video.codec.toUpperCase() !== offered) {
+      this.#refuse('rejected', `the answer takes ${video.codec || 'no codec'} where ${offered} was offered`);
+      return;
+    }
+    try {
+      this.#connection.setRemoteDescription(undressAnswer(reading.sdp, this.#dataMid), 'answer');
+    } catch (error) {
+      this.#refuse('rejected', errorText(error));
+      return;
+    }
+    this.#state = 'answered';
+    this.#tellCandidates();
+    this.#arm('not connected after the answer');
+    this.media.accept(
+      video.extensions,
+      reading.lines.find((line) => line.mid === 'audio' && !line.rejected)?.extensions ?? null,
+    );
+    events.onAnswerApplied(reading.lines);
+    const embedded = reading.candidates.filter(() => this.#remoteBudget.take());
+    for (const candidate of [...embedded, ...this.#held]) this.#useCandidate(candidate);
+    this.#held = [];
+  }
+
+  /** @param candidate as in the signaling message; "" ends them */
+  candidate(candidate: string): void {
+    if (this.#state === 'closed' || !this.#remoteBudget.take()) return;
+    if (this.#state !== 'offered') this.#useCandidate(candidate);
+    else this.#held.push(candidate);
+  }
+
+  send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult {
+    const open = this.#channels.get(channel);
+    if (this.#state === 'closed' || !open?.isOpen() || open.bufferedAmount() > maxBufferedBytes)
+      return 'full';
+    try {
+      if (typeof data === 'string') open.sendMessage(data);
+      else open.sendMessageBinary(data);
+      return 'sent';
+    } catch {
+      // Longer than the viewer's answer allows, or the channel closed between the check and the call.
+      return 'refused';
+    }
+  }
+
+  close(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#disarm();
+    if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
+    this.media.close();
+    // Not from inside one of the connection's own callbacks.
+    setImmediate(() => {
+      for (const channel of this.#channels.values()) channel.close();
+      this.#channels.clear();
+      this.#mic?.close();
+      this.#mic = null;
+      this.#connection.close();
+    });
+    // The library's word for it comes too late; whoever counts how long a viewer was there must learn of this end too.
+    this.#tellState('closed');
+  }
+
+  #tellState(state: string): void {
+    const from = this.#connectionState;
+    this.#connectionState = state;
+    if (from !== state) this.#options.events.onStateChanged('connection', from, state);
+  }
+
+  #watchConnection(): void {
+    const connection = this.#connection;
+    connection.onLocalDescription((sdp) => {
+      if (this.#state === 'closed') return;
+      const dressed = dressOffer(sdp);
+      this.#dataMid = dressed.dataMid;
+      this.#options.events.onOffer(dressed.sdp);
+      if (this.#options.isCareful) return;
+      // An answer that came while this process had no time is read first.
+      const tell = () => setImmediate(() => this.#tellCandidates());
+      this.#candidatesTimer = setTimeout(tell, CANDIDATES_WAIT_MS);
+    });
+    connection.onLocalCandidate((candidate, mid) => {
+      if (this.#state === 'closed' || !this.#isOffered(candidate) || !this.#localBudget.take()) return;
+      if (this.#unsent) this.#unsent.push({ candidate, mid });
+      else this.#tellCandidate(candidate, mid);
+    });
+    connection.onStateChange((state) => this.#onConnectionState(state));
+    connection.onIceStateChange((state) => {
+      if (this.#state === 'closed') return;
+      const from = this.#iceState;
+      this.#iceState = state;
+      if (state === 'connected') this.media.ready();
+      if (from !== state) this.#options.events.onStateChanged('ice', from, state);
+    });
+  }
+
+  /** What was found so far, and from now on each as it is found. */
+  #tellCandidates(): void {
+    if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
+    this.#candidatesTimer = null;
+    if (this.#state === 'closed') return;
+    const found = this.#unsent ?? [];
+    this.#unsent = null;
+    for (const { candidate, mid } of found) this.#tellCandidate(candidate, mid);
+  }
+
+  #tellCandidate(candidate: string, mid: string): void {
+    this.#options.events.onCandidate(candidate.replace(/^a=/, ''), mid === this.#dataMid ? 'data' : mid);
+  }
+
+  #onConnectionState(state: string): void {
+    if (this.#state === 'closed') return;
+    const { events } = this.#options;
+    this.#tellState(state);
+    if (state === 'connected') {
+      this.#state = 'connected';
+      this.#disarm();
+      events.onConnected();
+    } else if (state === 'disconnected' && this.#state === 'connected') {
+      this.#state = 'interrupted';
+      events.onInterrupted();
+    } else if (state === 'failed' || state === 'closed') {
+      const end = this.#state === 'answered' ? 'handshake_failed' : 'connection_failed';
+      this.close();
+      events.onFailed(end, `the peer connection ${state}`);
+    }
+  }
+
+  #addTracks(): PeerMedia {
+    const { stream, clock, events, random32 } = this.#options;
+    const cname = this.pcId;
+    const video = new datachannel.Video('video', 'SendOnly');
+    const fmtp = videoFmtp(stream);
+    if (stream.codec === 'h264') video.addH264Codec(VIDEO_PAYLOAD_TYPE, fmtp);
+    else {
+      video.addVideoCodec(VIDEO_PAYLOAD_TYPE, CODEC_NAME[stream.codec], fmtp);
+    }
+    for (const line of videoAttributes()) video.parseSdpLine(line);
+    const videoSsrc = random32() || 1;
+    // Streams of their own for picture and sound: a browser holds back the faster one of a common stream.
+    video.addSSRC(videoSsrc, cname, 'picture', 'video');
+    const videoTrack = this.#connection.addTrack(video);
+    // Keys are there; the connection counts as connected only when the data channels are up as well.
+    videoTrack.onOpen(() => {
+      if (this.#state !== 'closed') this.media.start();
+    });
+    let audioTrack: datachannel.Track | null = null;
+    let audioSsrc = 0;
+    if (stream.audio) {
+      const audio = new datachannel.Audio('audio', 'SendOnly');
+      audio.addOpusCodec(AUDIO_PAYLOAD_TYPE, AUDIO_FMTP);
+      for (const line of audioAttributes()) audio.parseSdpLine(line);
+      audioSsrc = (videoSsrc ^ 0x5a5a5a5a) >>> 0;
+      audio.addSSRC(audioSsrc, cname, 'sound', 'audio');
+      audioTrack = this.#connection.addTrack(audio);
+    }
+    if (stream.mic) this.#mic = this.#addMicrophone();
+    return new PeerMedia({
+      stream,
+      clock,
+      cname,
+      random32,
+      video: { track: videoTrack, ssrc: videoSsrc },
+      audio: audioTrack ? { track: audioTrack, ssrc: audioSsrc } : null,
+      onKeyframeWanted: () => events.onKeyframeWanted(),
+    });
+  }
+
+  #addMicrophone(): datachannel.Track {
+    const mic = new datachannel.Audio('mic', 'RecvOnly');
+    mic.addOpusCodec(MIC_PAYLOAD_TYPE, MIC_FMTP);
+    const track = this.#connection.addTrack(mic);
+    track.onMessage((packet) => {
+      if (this.#state === 'connected') this.#options.events.onMicPacket(packet);
+    });
+    return track;
+  }
+
+  #addChannel(name: ChannelName): void {
+    const spec = CHANNELS[name];
+    const channel = this.#connection.createDataChannel(spec.label, {
+      negotiated: true,
+      id: spec.id,
+      unordered: !spec.ordered,
+      ...(spec.maxRetransmits === null ? {} : { maxRetransmits: spec.maxRetransmits }),
+    });
+    const { events } = this.#options;
+    channel.onOpen(() => {
+      if (this.#state !== 'closed') events.onChannelOpen(name);
+    });
+    channel.onClosed(() => {
+      if (this.#state !== 'closed') events.onChannelClosed(name);
+    });
+    channel.onMessage((data) => {
+      if (this.#state === 'closed') return;
+      events.onMessage(name, data instanceof ArrayBuffer ? Buffer.from(data) : data);
+    });
+    this.#channels.set(name, channel);
+  }
+
+  #isOffered(candidate: string): boolean {
+    const parsed = parseCandidate(candidate);
+    if (parsed?.transport.toLowerCase() !== 'udp') return false;
+    // A relay's address is the relay's; only this host's own are chosen by its administrator.
+    const isHost = parsed.rest.startsWith('typ host');
+    if (isHost && !isAllowedAddress(parsed.address)) return false;
+    const { addresses } = this.#options;
+    return !isHost || addresses === null || addresses.includes(parsed.address);
+  }
+
+  #useCandidate(line: string): void {
+    const verdict = judgeCandidate(line);
+    if (verdict.kind === 'use') this.#addRemote(candidateLine(verdict.candidate));
+    if (verdict.kind === 'resolve') {
+      void this.#options.resolver.resolve(verdict.name).then((address) => {
+        if (address !== null) this.#addRemote(candidateLine(verdict.candidate, address));
+      });
+    }
+  }
+
+  #addRemote(line: string): void {
+    if (this.#state === 'closed') return;
+    try {
+      this.#connection.addRemoteCandidate(line, 'video');
+    } catch {
+      // A candidate that the library cannot use is one path less, nothing more.
+    }
+  }
+
+  /** The first one is worth a word. */
+  #refuseDuplicate(): void {
+    if (this.#state === 'closed' || this.#toldOfDuplicate) return;
+    this.#toldOfDuplicate = true;
+    this.#options.events.onDescriptionFailed('duplicate_answer', 'answered already', true);
+  }
+
+  #refuse(kind: 'rejected' | 'parse', reason: string): void {
+    this.#options.events.onDescriptionFailed(kind, reason.slice(0, 256), false);
+    this.#fail('answer_rejected', 'the answer cannot be used');
+  }
+
+  #fail(reason: PeerFailure, message: string): void {
+    this.close();
+    this.#options.events.onFailed(reason, message);
+  }
+
+  #arm(message: string): void {
+    this.#disarm();
+    this.#timer = setTimeout(() => this.#fail('ice_timeout', message), NEGOTIATION_STEP_TIMEOUT_MS);
+  }
+
+  #disarm(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+}

@@ -1,0 +1,274 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AppRun } from '../../testing/run-apps.ts';
+
+/** 203.0.113.0/24, 198.51.100.0/24 and 2001:db8::/32 are for examples, so no machine of anybody has one of them. */
+const HOST = { eth: '203.0.113.2', eth6: '2001:db8:1::2', second: '198.51.100.1', second6: '2001:db8:2::1' };
+const OUTSIDE = { eth: '203.0.113.1', eth6: '2001:db8:1::1' };
+const METADATA = ['169.254.169.254', '169.254.1.2', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254'];
+const MULTICAST = ['224.0.0.251', '239.255.255.250', 'ff02::fb', 'ff05::2'];
+const PORT = 4_711;
+const NEIGHBOUR_PORT = 4_712;
+const UID = 71_090;
+
+/** Listens on every address of its network and at an abstract name, and answers; resolves names on 127.0.0.53. */
+const HOST_SERVICES = `
+import json, socket, sys, threading
+def serve(sock):
+    while True:
+        peer, _ = sock.accept()
+        peer.sendall(b"here")
+        peer.close()
+def names():
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind(("127.0.0.53", 53))
+    while True:
+        data, who = sock.recvfrom(512)
+        end = data.index(b"\\0", 12) + 5
+        header = data[:2] + bytes([0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0])
+        kind = data[end - 3]
+        answer = bytes([0xC0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 203, 0, 113, 1])
+        if kind != 1: header, answer = data[:2] + bytes([0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]), b""
+        sock.sendto(header + data[12:end] + answer, who)
+def datagrams(family, address):
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    sock.bind((address, ${PORT}))
+    while True:
+        sock.sendto(b"here", sock.recvfrom(512)[1])
+tcp = socket.create_server(("::", ${PORT}), family=socket.AF_INET6, dualstack_ipv6=True)
+abstract = socket.socket(socket.AF_UNIX)
+abstract.bind("\\0host-service")
+abstract.listen()
+loopback = [lambda: datagrams(socket.AF_INET, "127.0.0.1"), lambda: datagrams(socket.AF_INET6, "::1")]
+for work in [lambda: serve(tcp), lambda: serve(abstract), *loopback, *([names] if "names" in sys.argv else [])]:
+    threading.Thread(target=work, daemon=True).start()
+print("ready", flush=True)
+threading.Event().wait()
+`;
+
+/** Tries what it is given and prints what came of each, a line each; an address that answers is "here". */
+const PROBE = `
+import json, os, socket, sys
+def attempt(kind, target):
+    if kind == "name": return socket.getaddrinfo(target, 80, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
+    if kind == "interfaces": return ",".join(sorted(name for _, name in socket.if_nameindex()))
+    if kind == "abstract-bind":
+        socket.socket(socket.AF_UNIX).bind("\\0" + target)
+        return "bound"
+    family = socket.AF_UNIX if kind == "abstract" else socket.AF_INET6 if ":" in target[0] else socket.AF_INET
+    # By another way than the routing table says, which takes no right.
+    way = kind.partition("-")[2]
+    index = socket.if_nametoindex("eth0") if way else 0
+    sock = socket.socket(family, socket.SOCK_DGRAM if kind.startswith("udp") else socket.SOCK_STREAM)
+    sock.settimeout(3)
+    if way == "device": sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"eth0")
+    if way == "group": sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, bytes(8) + index.to_bytes(4, "little"))
+    if kind.startswith("udp"):
+        info = (socket.IPPROTO_IP, 8, index.to_bytes(4, "little") + bytes(8))
+        if ":" in target[0]: info = (socket.IPPROTO_IPV6, 50, bytes(16) + index.to_bytes(4, "little"))
+        sock.sendmsg([b"hello"], [info] if way == "message" else [], 0, tuple(target))
+        return "sent"
+    sock.connect("\\0" + target if kind == "abstract" else tuple(target))
+    return sock.recv(10).decode() or "closed"
+for kind, target in json.loads(sys.argv[1]):
+    try: result = attempt(kind, target)
+    except OSError as error: result = type(error).__name__ + " " + str(error)
+    print(json.dumps([kind, target, result]), flush=True)
+`;
+
+type Attempt = readonly [kind: string, target: string | readonly [string, number]];
+const tcp = (address: string, port: number): Attempt => ['tcp', [address, port]];
+/** Without a word to the routing table, by the interface of a socket, of its multicast, and of one message. */
+const UDP_WAYS = ['udp', 'udp-device', 'udp-group', 'udp-message'];
+
+const children: ChildProcess[] = [];
+let stateDir: string;
+let host: number;
+
+/** A program that is up when it has written a line. */
+async function up(argv: readonly string[]): Promise<number> {
+  const child = spawn(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  await once(child.stdout, 'data');
+  return child.pid ?? 0;
+}
+
+const inNetwork = (pid: number) => ['nsenter', `--net=/proc/${pid}/ns/net`, '--'];
+
+function ip(pid: number, lines: string): void {
+  const [program = '', ...words] = [...inNetwork(pid), 'ip', '-batch', '-'];
+  execFileSync(program, words, { input: lines });
+}
+
+/** Runs apps on the host of the test; what the last one wrote. Fails when anything of their networks is left. */
+async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<string> {
+  const resolvConf = join(stateDir, 'resolv.conf');
+  writeFileSync(resolvConf, 'nameserver 127.0.0.53\nsearch example\n', { mode: 0o644 });
+  const program = join(import.meta.dirname, '..', 'testing', 'run-apps.ts');
+  const [file = '', ...args] = [
+    ...[...inNetwork(host), 'unshare', '--mount', 'sh', '-c'],
+    `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`,
+    ...['sh', resolvConf, process.execPath, '--import', 'tsx', program, stateDir, JSON.stringify(run)],
+  ];
+  const { stdout } = await execa(file, args, { cwd: import.meta.dirname, env });
+  return stdout;
+}
+
+/** What an app on the host of the test finds. */
+async function found(
+  attempts: readonly Attempt[],
+  options: Partial<AppRun> & { network?: 'none' | 'bridge'; env?: Record<string, string> } = {},
+): Promise<Map<string, string>> {
+  const { network, apps = [], env, ...run } = options;
+  const args = ['python3', '-c', PROBE, JSON.stringify(attempts)];
+  const last = { args, uid: UID, spec: network ? { network } : {} };
+  const text = await runApps({ ...run, apps: [...apps, last] }, env);
+  const rows = text.split('\n').flatMap((line) => (line.startsWith('[') ? [JSON.parse(line)] : []));
+  if (rows.length !== attempts.length) throw new Error(text);
+  return new Map(rows.map(([kind, target, result]) => [`${kind} ${[target].flat().join(' ')}`, result]));
+}
+
+describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent', () => {
+  beforeAll(async () => {
+    stateDir = mkdtempSync('/var/tmp/footlight-network-');
+    chmodSync(stateDir, 0o711);
+    const hold = ['unshare', '--net', 'sh', '-c', 'echo up; exec sleep infinity'];
+    host = await up(hold);
+    const outside = await up(hold);
+    ip(
+      host,
+      `link set lo up
+       link add eth0 type veth peer name eth0 netns ${outside}
+       link add second type veth peer name unused
+       address add ${HOST.eth}/24 dev eth0
+       address add ${HOST.eth6}/64 dev eth0 nodad
+       address add ${HOST.second}/24 dev second
+       address add ${HOST.second6}/64 dev second nodad
+       ${METADATA.map((address) => `address add ${address}/${address.includes(':') ? 128 : 32} dev second`).join('\n')}
+       link set eth0 up
+       link set second up
+       link set unused up
+       route add default via ${OUTSIDE.eth}
+       route add default via ${OUTSIDE.eth6}`,
+    );
+    ip(
+      outside,
+      `link set lo up
+       address add ${OUTSIDE.eth}/24 dev eth0
+       address add ${OUTSIDE.eth6}/64 dev eth0 nodad
+       link set eth0 up`,
+    );
+    await up([...inNetwork(host), 'python3', '-c', HOST_SERVICES, 'names']);
+    await up([...inNetwork(outside), 'python3', '-c', HOST_SERVICES]);
+  });
+
+  afterAll(() => {
+    for (const child of children) child.kill('SIGKILL');
+    rmSync(stateDir, { recursive: true, force: true });
+  });
+
+  test.each([
+    ['made for it', false],
+    ['made ahead', true],
+  ])(
+    'without a setting, %s: the network and its names, and nothing of the host',
+    {
+      timeout: 60_000,
+    },
+    async (_, keep) => {
+      const closed = ['127.0.0.1', '127.0.0.53', '::1', '0.0.0.0', ...Object.values(HOST), ...METADATA];
+      const results = await found(
+        [
+          tcp(OUTSIDE.eth, PORT),
+          tcp(OUTSIDE.eth6, PORT),
+          ['name', 'anything.example'],
+          ...closed.map((address) => tcp(address, PORT)),
+          ['abstract', 'host-service'],
+          // The name is free: what binds it there is heard by nobody outside.
+          ['abstract-bind', 'host-service'],
+          ...MULTICAST.map((address): Attempt => ['udp', [address, 5_353]]),
+        ],
+        { keep },
+      );
+      expect(results.get(`tcp ${OUTSIDE.eth} ${PORT}`)).toBe('here');
+      expect(results.get(`tcp ${OUTSIDE.eth6} ${PORT}`)).toBe('here');
+      expect(results.get('name anything.example')).toBe(OUTSIDE.eth);
+      expect([...results].filter(([, result]) => result === 'here')).toHaveLength(2);
+      expect(results.get('abstract-bind host-service')).toBe('bound');
+      expect([...results].filter(([, result]) => result === 'sent')).toEqual([]);
+      for (const address of METADATA) {
+        expect(results.get(`tcp ${address} ${PORT}`)).toMatch(
+          /Operation not permitted|Permission denied|Network is unreachable|No route/,
+        );
+      }
+    },
+  );
+
+  test('an app that chooses the interface itself gets no further', { timeout: 120_000 }, async () => {
+    const closed = ['127.0.0.1', '127.1.2.3', '::1', HOST.second, HOST.second6, ...METADATA, ...MULTICAST];
+    const results = await found([
+      ['tcp-device', [OUTSIDE.eth, PORT]],
+      ['tcp-device', [OUTSIDE.eth6, PORT]],
+      ...UDP_WAYS.map((way): Attempt => [way, [OUTSIDE.eth, PORT]]),
+      ...closed.map((address): Attempt => ['tcp-device', [address, PORT]]),
+      ...closed.flatMap((address) => UDP_WAYS.map((way): Attempt => [way, [address, PORT]])),
+    ]);
+    const through = [...results].filter(([, result]) => result === 'here' || result === 'sent');
+    // Its own loopback is open to it.
+    const own = [
+      'udp 127.0.0.1',
+      'udp 127.1.2.3',
+      'udp ::1',
+      'udp-group 127.0.0.1',
+      'udp-group 127.1.2.3',
+      'udp-group ::1',
+    ];
+    expect(through.map(([what]) => what).sort()).toEqual(
+      [
+        `tcp-device ${OUTSIDE.eth} ${PORT}`,
+        `tcp-device ${OUTSIDE.eth6} ${PORT}`,
+        ...UDP_WAYS.map((way) => `${way} ${OUTSIDE.eth} ${PORT}`),
+        ...own.map((what) => `${what} ${PORT}`),
+      ].sort(),
+    );
+  });
+
+  test.each([
+    ['made for it', false],
+    ['beside one that is kept for others', true],
+  ])('none, %s: its own loopback and nothing else', { timeout: 60_000 }, async (_, keep) => {
+    const results = await found(
+      [tcp(OUTSIDE.eth, PORT), tcp('127.0.0.1', PORT), ['abstract', 'host-service'], ['interfaces', '']],
+      { network: 'none', keep },
+    );
+    expect([...results.values()].filter((result) => result === 'here')).toEqual([]);
+    expect(results.get('interfaces ')).toBe('lo');
+  });
+
+  test('an app reaches no other app, by no address and no abstract name', { timeout: 60_000 }, async () => {
+    const listener = HOST_SERVICES.replaceAll(String(PORT), String(NEIGHBOUR_PORT)).replace('host-', 'app-');
+    const addresses = ['127.0.0.1', '::1', ...Object.values(HOST), OUTSIDE.eth];
+    const results = await found(
+      [...addresses.map((address) => tcp(address, NEIGHBOUR_PORT)), ['abstract', 'app-service']],
+      { apps: [{ args: ['python3', '-c', listener], uid: UID + 1 }] },
+    );
+    expect([...results.values()].filter((result) => result === 'here')).toEqual([]);
+  });
+
+  test('one that was made ahead closes the address that the host has got since', {
+    timeout: 60_000,
+  }, async () => {
+    const late = '198.51.100.9';
+    const results = await found([tcp(late, PORT), tcp(OUTSIDE.eth, PORT)], {
+      keep: true,
+      beforeLast: ['ip', 'address', 'add', `${late}/24`, 'dev', 'second'],
+    });
+    ip(host, `address delete ${late}/24 dev second`);
+    expect(results.get(`tcp ${late} ${PORT}`)).not.toBe('here');
+    expect(results.get(`tcp ${OUTSIDE.eth} ${PORT}`)).toBe('here');
+  });
+});

@@ -1,0 +1,84 @@
+import { systemClock } from '@footlight/platform';
+import { execa } from 'execa';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { networkHolders, networkOf } from '../../testing/traces.ts';
+import { type AppNetwork, openOutwardNetwork, pastaProblem } from './app-network.ts';
+import { NetworkPool } from './network-pool.ts';
+
+/** pasta takes addresses and routes from the host, so this needs one with a network. */
+const works = process.getuid?.() === 0 && (await pastaProblem(systemClock)) === null;
+
+let pool: NetworkPool;
+/** How many the pool has made (count). */
+let made = 0;
+const taken: AppNetwork[] = [];
+
+beforeEach(() => {
+  made = 0;
+  pool = new NetworkPool({
+    clock: systemClock,
+    keep: true,
+    open: async (clock) => {
+      const network = await openOutwardNetwork(clock);
+      made += 1;
+      return network;
+    },
+  });
+});
+
+afterEach(async () => {
+  await Promise.all(taken.splice(0).map((network) => network.close()));
+  await pool.close();
+  expect(networkHolders(process.pid)).toEqual([]);
+});
+
+async function take(): Promise<AppNetwork> {
+  const network = await pool.take();
+  if (network === null) throw new Error('pasta is gone');
+  taken.push(network);
+  return network;
+}
+
+/** The holder of the first that is kept, once it carries traffic. */
+async function keptHolder(): Promise<number> {
+  await expect.poll(() => made, { timeout: 10_000 }).toBe(1);
+  return networkHolders(process.pid)[0] ?? 0;
+}
+
+async function inside({ enter }: AppNetwork, ...command: string[]): Promise<string> {
+  const [program = '', ...words] = [...enter, ...command];
+  return (await execa(program, words)).stdout;
+}
+
+describe.runIf(works)('a network that is kept ready', { timeout: 60_000 }, () => {
+  test('is the one that the next app gets, and leads out', async () => {
+    const holder = await keptHolder();
+    const network = await take();
+    expect(await inside(network, 'readlink', '/proc/self/ns/net')).toBe(networkOf(holder));
+    expect(await inside(network, 'ip', 'route')).toContain('default');
+  });
+
+  test('two apps get two', async () => {
+    const networks = await Promise.all([take(), take()]);
+    const names = networks.map((network) => inside(network, 'readlink', '/proc/self/ns/net'));
+    expect(new Set(await Promise.all(names)).size).toBe(2);
+  });
+
+  test('whose pasta was killed is not given to an app', async () => {
+    process.kill(await keptHolder(), 'SIGKILL');
+    await expect.poll(() => networkHolders(process.pid), { timeout: 10_000 }).toEqual([]);
+    const network = await take();
+    expect(network.problem).toBeNull();
+    expect(await inside(network, 'ip', 'route')).toContain('default');
+  });
+
+  test('does not become the network of another process when its holder is gone', async () => {
+    const holder = await keptHolder();
+    const network = await take();
+    process.kill(holder, 'SIGKILL');
+    await network.exited;
+    expect(await inside(network, 'readlink', '/proc/self/ns/net')).not.toBe(networkOf(process.pid));
+    // What carried its traffic took its link along.
+    expect(await inside(network, 'ip', 'route')).toBe('');
+  });
+});

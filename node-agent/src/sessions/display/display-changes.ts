@@ -1,0 +1,55 @@
+import { type Clock, within } from '@footlight/platform';
+import type { DisplayUpdate } from '../../media/worker/worker-messages.ts';
+import type { MediaWorker } from '../../media/worker/worker-pool.ts';
+
+/** A change of size must be done within this: the control plane waits for 5 s. */
+const LIMIT_MS = 4_500;
+const LATE = 'the display did not change in time';
+
+/**
+ * Changes of size on their way to a session's worker, one at a time. One that comes too late is withdrawn, so that the
+ * worker does not make it after it was refused here.
+ */
+export class DisplayChanges {
+  readonly #worker: Pick<MediaWorker, 'on' | 'send'>;
+  readonly #clock: Clock;
+  readonly #gone: Promise<string>;
+  /** Changes that the worker was asked for (count). */
+  #requests = 0;
+  /** Settles when the newest change is over. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @param gone settles when nobody is there any more who could make a change */
+  constructor(worker: Pick<MediaWorker, 'on' | 'send'>, clock: Clock, gone: Promise<unknown>) {
+    this.#worker = worker;
+    this.#clock = clock;
+    this.#gone = gone.then(() => 'the session ended');
+  }
+
+  /**
+   * @param sizes checked
+   * @returns null once it is done; otherwise why not, and then the sizes are as they were or become so again
+   */
+  make(sizes: Omit<DisplayUpdate, 'type' | 'request'>): Promise<string | null> {
+    const untilMs = this.#clock.monotonicMs() + LIMIT_MS;
+    const outcome = this.#last.then(() => this.#ask(sizes, untilMs));
+    this.#last = outcome;
+    return outcome;
+  }
+
+  async #ask(sizes: Omit<DisplayUpdate, 'type' | 'request'>, untilMs: number): Promise<string | null> {
+    const leftMs = untilMs - this.#clock.monotonicMs();
+    if (leftMs <= 0) return LATE;
+    this.#requests += 1;
+    const request = this.#requests;
+    let off: () => void = () => undefined;
+    const done = new Promise<string | null>((resolve) => {
+      off = this.#worker.on('display_done', (answer) => answer.request === request && resolve(answer.error));
+    });
+    this.#worker.send({ type: 'display', request, ...sizes });
+    const outcome = await within(this.#clock, leftMs, Promise.race([done, this.#gone]), LATE);
+    off();
+    if (outcome === LATE) this.#worker.send({ type: 'withdraw_display', request });
+    return outcome;
+  }
+}

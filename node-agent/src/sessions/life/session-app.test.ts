@@ -1,0 +1,171 @@
+import { silentLogger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
+import type { AppSpec } from '@footlight/protocol/agent';
+import { expect, test } from 'vitest';
+import type { MediaWorker } from '../../media/worker/worker-pool.ts';
+import type { AppExit, RunningApp, SessionDirs } from '../../runtime/runtime.ts';
+import type { Tenancy } from '../resources/tenancy.ts';
+import { WINDOWLESS_MS } from './left-behind.ts';
+import { type AppWorld, SessionApp } from './session-app.ts';
+import type { Stage } from './stage.ts';
+
+const HOME = { provider: 'local', ref: '/homes/alice', container_path: '' } as const;
+const spec = (label: string): AppSpec => ({
+  ...{ image: '', args: [label], env: {}, mounts: [], gpu: false, label },
+  home: HOME,
+});
+
+/** An app that ends when it is told to. */
+class FakeApp implements RunningApp {
+  readonly exited: Promise<AppExit>;
+  readonly handedOver: Promise<void>;
+  handOver: () => void = () => undefined;
+  log = '';
+  stops = 0;
+  exit: (status: number) => void = () => undefined;
+  stopProblem: Error | null = null;
+
+  constructor() {
+    this.exited = new Promise((resolve) => {
+      this.exit = (status) => resolve({ status });
+    });
+    this.handedOver = new Promise((resolve) => {
+      this.handOver = resolve;
+    });
+  }
+
+  logTail(): string {
+    return this.log;
+  }
+
+  async stop(): Promise<void> {
+    this.stops += 1;
+    if (this.stopProblem) throw this.stopProblem;
+    this.exit(0);
+  }
+}
+
+function session(first = spec('old')) {
+  const end = new AbortController();
+  const asked: { label: string; answer: (app: RunningApp) => void }[] = [];
+  const applied: string[] = [];
+  const hints: (string | undefined)[] = [];
+  const clock = new ManualClock();
+  let watch = 0;
+  const worker = {
+    exited: new Promise(() => undefined),
+    on: (type: string, listener: (message: { watch: number }) => void) => {
+      if (type === 'watching') setImmediate(() => listener({ watch }));
+      return () => undefined;
+    },
+    send: (message: { watch: number }) => {
+      watch = message.watch;
+    },
+  };
+  const app = new SessionApp('app-1', first, {
+    sessionId: 'the-session',
+    clock,
+    logger: silentLogger(),
+    runtime: {
+      openNetwork: async () => null,
+      start: ({ label }) => new Promise((answer) => asked.push({ label, answer })),
+    },
+    dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
+    tenancy: { home: HOME.ref, user: null, dropNext: async () => undefined } as unknown as Tenancy,
+    events: { send: () => undefined } as unknown as AppWorld['events'],
+    ended: end.signal,
+    bootTimeoutSecs: 0,
+    worker: () => worker as unknown as MediaWorker,
+    enter: () => [],
+    writeRecord: async () => undefined,
+    apply: (input) => {
+      applied.push(input.kind);
+      if (input.kind === 'app_exited') hints.push(input.hint);
+    },
+    reportSwap: () => undefined,
+  });
+  const started = async (label: string): Promise<FakeApp> => {
+    const request = await expect.poll(() => asked.find((start) => start.label === label)).toBeDefined();
+    void request;
+    const index = asked.findIndex((start) => start.label === label);
+    const running = new FakeApp();
+    asked.splice(index, 1)[0]?.answer(running);
+    // Until the session has taken it.
+    await new Promise(setImmediate);
+    return running;
+  };
+  const waitsFor = (label: string) =>
+    expect.poll(() => asked.some((start) => start.label === label)).toBe(true);
+  return { app, applied, hints, clock, started, waitsFor, end: () => end.abort() };
+}
+
+const STAGE = { display: { name: ':1', socket: '/x' }, audio: null } as unknown as Stage;
+
+test('a session that ends while its old app comes back ends that one too', async () => {
+  const { app, started, waitsFor, end } = session();
+  app.launch(STAGE);
+  const old = await started('old');
+  expect(app.change({ app_id: 'app-2', app: spec('new') })).toEqual({ ok: true });
+  const next = await started('new');
+  expect(old.stops).toBe(1);
+  next.exit(1);
+  await waitsFor('old');
+  end();
+  const ended = app.end(0);
+  const again = await started('old');
+  await ended;
+  expect(again.stops).toBe(1);
+});
+
+test('an app that does not end fails the session and nothing else', async () => {
+  const { app, applied, started, end } = session();
+  app.launch(STAGE);
+  const old = await started('old');
+  old.stopProblem = new Error('the app does not end');
+  app.change({ app_id: 'app-2', app: spec('new') });
+  await expect.poll(() => old.stops).toBeGreaterThan(0);
+  await new Promise(setImmediate);
+  end();
+  await app.end(0);
+  expect(applied).toEqual([]);
+});
+
+test('an app that came back after a change that failed is not over before it drew again', async () => {
+  const { app, applied, clock, started, waitsFor, end } = session();
+  app.launch(STAGE);
+  await started('old');
+  app.drawn();
+  app.change({ app_id: 'app-2', app: spec('new') });
+  (await started('new')).exit(1);
+  await waitsFor('old');
+  const again = await started('old');
+  app.windows = 0;
+  again.handOver();
+  await new Promise(setImmediate);
+  clock.advance(2 * WINDOWLESS_MS);
+  expect(applied).toEqual([]);
+  end();
+  await app.end(0);
+});
+
+const NO_SANDBOX =
+  '[10:10:ERROR:zygote_host_impl_linux.cc:130] No usable sandbox! If this is a Debian system, ...';
+const NO_NAMESPACE =
+  'bwrap: No permissions to create new namespace, likely because the kernel does not allow';
+
+test.each([
+  [NO_SANDBOX, {}, /systempaths_unconfined/],
+  [NO_NAMESPACE, {}, /systempaths_unconfined/],
+  [NO_SANDBOX, { systempaths_unconfined: true }, undefined],
+  ['no such file', {}, undefined],
+])('an app that ends and wrote %j tells what its spec lacks', async (log, more, hint) => {
+  const { app, hints, started, end } = session({ ...spec('old'), ...more });
+  app.launch(STAGE);
+  const running = await started('old');
+  running.log = log;
+  running.exit(1);
+  await expect.poll(() => hints).toHaveLength(1);
+  expect(hints[0]).toEqual(hint === undefined ? undefined : expect.stringMatching(hint));
+  end();
+  await app.end(0);
+});

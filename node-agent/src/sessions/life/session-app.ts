@@ -1,0 +1,353 @@
+import { join } from 'node:path';
+import type { Clock, Logger, Timer } from '@footlight/platform';
+import { errorText } from '@footlight/platform';
+import type { AppSpec, SessionSwapApp } from '@footlight/protocol/agent';
+import type { Verdict } from '../../link/ack-store.ts';
+import type { MediaWorker } from '../../media/worker/worker-pool.ts';
+import type { AppNetwork } from '../../runtime/network/app-network.ts';
+import type { RunningApp, Runtime, SessionDirs } from '../../runtime/runtime.ts';
+import { makeScratchHome } from '../resources/record.ts';
+import type { Tenancy } from '../resources/tenancy.ts';
+import { sandboxHint } from '../sandbox-hint.ts';
+import { swapApps } from './app-swap.ts';
+import { LeftBehind } from './left-behind.ts';
+import type { Stage } from './stage.ts';
+import type { TraceEvents } from './trace-events.ts';
+import type { Input } from './transitions.ts';
+
+/** What the app of a session finds around it. */
+export interface AppWorld {
+  sessionId: string;
+  clock: Clock;
+  logger: Logger;
+  runtime: Runtime;
+  dirs: SessionDirs;
+  tenancy: Tenancy;
+  events: TraceEvents;
+  /** Fires when the session begins to end. */
+  ended: AbortSignal;
+  /** How long an app may take to draw; 0 = for ever. */
+  bootTimeoutSecs: number;
+  /** null: it has not come yet. */
+  worker(): MediaWorker | null;
+  /** Words before a command line that run it in the session's IPC namespace. */
+  enter(): readonly string[];
+  /** Writes down what the session holds, for a successor of this process. */
+  writeRecord(): Promise<void>;
+  apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
+  /** @param error null: the session has that app now */
+  reportSwap(appId: string, error: string | null): void;
+}
+
+/**
+ * The app of one session: the one that it was launched with, or the one that took its place.
+ *
+ * The session ends with the app that runs. While a change is under way nothing that an app does ends the session; how
+ * the change goes is decided by `swapApps`, and what it leaves running is adopted here.
+ */
+export class SessionApp {
+  readonly #world: AppWorld;
+  #stage: Stage | null = null;
+  #running: RunningApp | null = null;
+  #launch: Promise<void> = Promise.resolve();
+  /** What runs, and which app of the catalog that is. */
+  #spec: AppSpec;
+  #appId: string;
+  /** HOME of the app that runs, where it has none of its own. */
+  #scratchHome: string;
+  #hasDrawn = false;
+  /** Apps that were started here (count); it names each of them. */
+  #starts = 0;
+  /** Network of the first app, until that app has it. */
+  #network: Promise<AppNetwork | null> | null = null;
+  /** The change of app under way. */
+  #swap: { appId: string; over: Promise<void> } | null = null;
+  /** Changes of app that were begun (count). */
+  #swaps = 0;
+  /** Watches for an app's first window that were asked for (count); the first has the number 0. */
+  #watches = 0;
+  #bootTimer: Timer | null = null;
+  readonly #leftBehind: LeftBehind;
+
+  constructor(appId: string, spec: AppSpec, world: AppWorld) {
+    this.#world = world;
+    this.#appId = appId;
+    this.#spec = spec;
+    this.#scratchHome = world.dirs.home;
+    this.#leftBehind = new LeftBehind(world.clock, () => {
+      if (this.#swap === null) this.#exited(this.#running, 0);
+    });
+    const close = () => {
+      this.#bootTimer?.cancel();
+      this.#leftBehind.close();
+    };
+    world.ended.addEventListener('abort', close, { once: true });
+  }
+
+  get appId(): string {
+    return this.#appId;
+  }
+
+  /** The title that the app is a tile of, where it is one. */
+  get tile(): AppSpec['tile'] {
+    return this.#spec.tile;
+  }
+
+  /** Makes what the first app needs besides a stage, while that opens; comes back at once. */
+  prepare(): void {
+    this.#network = this.#openNetwork(this.#spec);
+    // The launch, or the end, finds out.
+    this.#network.catch(() => undefined);
+  }
+
+  /** Starts the first app; comes back at once. */
+  launch(stage: Stage): void {
+    this.#stage = stage;
+    this.#launch = this.#launchOn(stage);
+  }
+
+  /** The app has shown its first window. */
+  drawn(): void {
+    this.#hasDrawn = true;
+    this.#bootTimer?.cancel();
+    this.#leftBehind.note({ drawn: true });
+  }
+
+  /** How many windows the display shows. */
+  set windows(count: number) {
+    this.#leftBehind.windows = count;
+  }
+
+  /** Begins to change the app of a session that runs. A repeat of the same change has no second effect. */
+  change({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
+    if (this.#swap !== null && this.#swap.appId !== app_id)
+      return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
+    if (this.#swap === null && app_id === this.#appId) this.#world.reportSwap(app_id, null);
+    else this.#swap ??= { appId: app_id, over: this.#changeOrFail(app_id, app) };
+    return { ok: true };
+  }
+
+  /** Ends whatever of it runs; call it once the session ends. */
+  async end(graceMs: number): Promise<void> {
+    await this.#launch;
+    await Promise.all([this.#stopRunning(graceMs), this.#swap?.over]);
+    // A change of app that was just over may have left another one.
+    await this.#stopRunning(graceMs);
+    const unused = await this.#network?.catch(() => null);
+    this.#network = null;
+    await unused?.close();
+  }
+
+  /** The last lines that the app wrote; "" when there are none. */
+  logTail(): string {
+    return this.#running?.logTail() ?? '';
+  }
+
+  /** What will not end is looked for with everything else of the session. */
+  async #stopRunning(graceMs: number): Promise<void> {
+    try {
+      await this.#running?.stop(graceMs);
+    } catch (error) {
+      this.#world.logger.error({ error: errorText(error) }, 'app.not_ended');
+    }
+  }
+
+  async #launchOn(stage: Stage): Promise<void> {
+    this.#armBootTimer();
+    try {
+      const home = this.#world.tenancy.home ?? this.#scratchHome;
+      this.#adopt(await this.#start(stage, this.#spec, home), this.#hasDrawn);
+    } catch (error) {
+      this.#world.apply({ kind: 'failure', failure_code: 'app_exited_early', error: errorText(error) });
+    }
+  }
+
+  #armBootTimer(): void {
+    const { bootTimeoutSecs, clock } = this.#world;
+    if (bootTimeoutSecs === 0) return;
+    this.#bootTimer = clock.setTimeout(
+      () => this.#world.apply({ kind: 'boot_timeout', afterSecs: bootTimeoutSecs }),
+      bootTimeoutSecs * 1000,
+    );
+  }
+
+  async #openNetwork(spec: AppSpec): Promise<AppNetwork | null> {
+    const { logger, runtime } = this.#world;
+    const network = await runtime.openNetwork(spec);
+    if (network === null) return null;
+    if (network.problem !== null) logger.warn({ error: network.problem }, 'app.network_closed');
+    return network;
+  }
+
+  /** @throws when it cannot be started at all */
+  async #start(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
+    const { sessionId, runtime, tenancy, dirs } = this.#world;
+    const prepared = this.#network;
+    this.#network = null;
+    const network = await (prepared ?? this.#openNetwork(spec));
+    this.#starts += 1;
+    const app = await runtime.start(spec, {
+      sessionId,
+      instance: this.#starts === 1 ? sessionId : `${this.#starts}-${sessionId}`,
+      user: tenancy.user,
+      dirs,
+      enter: this.#world.enter(),
+      home,
+      display: stage.display.name,
+      displaySocket: stage.display.socket,
+      pulseServer: stage.audio?.server ?? null,
+      network,
+    });
+    if (network !== null) this.#reportLostNetwork(network, app);
+    return app;
+  }
+
+  /** A network that ends before its app does leaves the app without one. */
+  #reportLostNetwork(network: AppNetwork, app: RunningApp): void {
+    let isOver = false;
+    void app.exited.then(() => {
+      isOver = true;
+    });
+    void network.exited.then(() => {
+      if (!isOver && !this.#world.ended.aborted) this.#world.logger.error({}, 'app.network_lost');
+    });
+  }
+
+  /**
+   * From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing.
+   * @param drawn it has shown a window
+   */
+  #adopt(app: RunningApp, drawn: boolean): void {
+    this.#running = app;
+    this.#leftBehind.note({ handedOver: false, drawn });
+    void app.exited.then(({ status }) => this.#exited(app, status));
+    void app.handedOver.then(() => {
+      if (this.#running === app && !this.#world.ended.aborted) this.#leftBehind.note({ handedOver: true });
+    });
+  }
+
+  #exited(app: RunningApp | null, status: number | null): void {
+    if (this.#running !== app || this.#world.ended.aborted) return;
+    if (this.#swap === null) {
+      const hint = app === null ? undefined : sandboxHint(this.#spec, app.logTail());
+      this.#world.apply({ kind: 'app_exited', status, hint });
+    } else this.#world.events.send('app.exited', { status, policy: 'keep' });
+  }
+
+  async #changeOrFail(appId: string, spec: AppSpec): Promise<void> {
+    try {
+      await this.#changeTo(appId, spec);
+    } catch (error) {
+      this.#world.apply({ kind: 'failure', failure_code: 'app_crashed', error: errorText(error) });
+    }
+  }
+
+  /** What fails leaves the old app, or ends the session. */
+  async #changeTo(appId: string, spec: AppSpec): Promise<void> {
+    const stage = this.#stage;
+    const old = this.#running;
+    if (!stage || !old) return;
+    const { clock, dirs, ended, events, logger, tenancy } = this.#world;
+    const from = { app: this.#appId, spec: this.#spec, home: tenancy.home ?? this.#scratchHome };
+    const ref = spec.home?.ref;
+    const sharedHome = ref !== undefined && ref === tenancy.home;
+    this.#swaps += 1;
+    const scratchHome = join(dirs.scratch, `home-${this.#swaps}`);
+    const newHome = ref ?? scratchHome;
+    this.#bootTimer?.cancel();
+    let drawnAgain: Promise<void> | null = null;
+    const outcome = await swapApps({
+      clock,
+      ended,
+      old,
+      sharedHome,
+      bootTimeoutMs: this.#world.bootTimeoutSecs * 1000,
+      prepare: async () => {
+        if (ref === undefined) await makeScratchHome(scratchHome, tenancy.user);
+        else if (!sharedHome) await tenancy.takeNext(ref, ended, () => this.#world.writeRecord());
+      },
+      watch: () => this.#watchForWindow(),
+      startNew: () => this.#start(stage, spec, newHome),
+      hint: (next) => sandboxHint(spec, next.logTail()),
+      startOld: async () => {
+        drawnAgain = (await this.#watchForWindow()).drawn;
+        return this.#start(stage, from.spec, from.home);
+      },
+    });
+    // The session's own teardown gives both homes back.
+    if (outcome.kind === 'ended') return;
+    if (outcome.kind === 'lost') {
+      this.#swap = null;
+      this.#world.apply({ kind: 'failure', failure_code: 'app_crashed', error: outcome.error });
+      return;
+    }
+    if (!ended.aborted) await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
+    // What came meanwhile ends the session with everything that it has.
+    if (ended.aborted) {
+      this.#running = outcome.app;
+      return;
+    }
+    this.#swap = null;
+    const { app } = outcome;
+    this.#adopt(app, outcome.kind === 'complete' || (this.#hasDrawn && app === old));
+    void (drawnAgain as Promise<void> | null)?.then(() => {
+      if (this.#running === app) this.#leftBehind.note({ drawn: true });
+    });
+    if (outcome.kind === 'rolled_back') {
+      logger.info({ app_id: appId, error: outcome.error }, 'swap.rolled_back');
+      if (!this.#hasDrawn) this.#watchOldAppAgain();
+      this.#world.reportSwap(appId, outcome.error);
+      return;
+    }
+    this.#spec = spec;
+    this.#appId = appId;
+    this.#scratchHome = scratchHome;
+    this.#world.apply({ kind: 'presented' });
+    events.send('pipeline.source_swapped', { from_app: from.app, to_app: appId });
+    this.#world.reportSwap(appId, null);
+  }
+
+  /** @param moved the new app has its home; otherwise the home that was taken for it goes back */
+  async #settleHomes(moved: boolean): Promise<void> {
+    const { logger, tenancy } = this.#world;
+    try {
+      await (moved ? tenancy.moveToNext() : tenancy.dropNext());
+      await this.#world.writeRecord();
+    } catch (error) {
+      logger.error({ error: errorText(error) }, 'swap.home_not_given_back');
+    }
+  }
+
+  /** The first window of an app that is to start now. @returns when windows that come from now on are seen */
+  async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
+    const worker = this.#world.worker();
+    if (!worker) throw new Error('the media worker is gone');
+    this.#watches += 1;
+    const number = this.#watches;
+    const offs: (() => void)[] = [];
+    const drawn = new Promise<void>((resolve) => {
+      offs.push(worker.on('app_presented', ({ watch }) => watch === number && resolve()));
+    });
+    const watching = new Promise<void>((resolve) => {
+      offs.push(worker.on('watching', ({ watch }) => watch === number && resolve()));
+    });
+    void Promise.race([drawn, worker.exited]).then(() => {
+      for (const off of offs) off();
+    });
+    worker.send({ type: 'watch_app', watch: number, only_new: true });
+    await Promise.race([watching, aborted(this.#world.ended)]);
+    return { drawn };
+  }
+
+  /** The old app had not drawn yet when it was to be changed: its window is waited for again. */
+  #watchOldAppAgain(): void {
+    this.#world.worker()?.send({ type: 'watch_app', watch: 0, only_new: false });
+    this.#armBootTimer();
+  }
+}
+
+/** Settles when the signal fires, or has fired. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

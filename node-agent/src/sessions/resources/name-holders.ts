@@ -1,0 +1,156 @@
+import { readdir, readlink } from 'node:fs/promises';
+import type { Logger } from '@footlight/platform';
+import { type Clock, errorText, type Timer, within } from '@footlight/platform';
+import { DISPLAY_NUMBERS, SOCKET_DIR } from '../../display/display-number.ts';
+import { isHeldHere, listNamedSockets, type NamedSocket } from '../../platform/unix-names.ts';
+import { listProcesses, readProcess, SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
+
+const LOOK_EVERY_MS = 5_000;
+/** How long a launch waits for the end of a session that holds every name. */
+const END_LIMIT_MS = 5_000;
+/** Descriptors that one look reads (count). */
+const MAX_DESCRIPTORS = 100_000;
+/** Parents that are looked at to find the session of a process (count). */
+const MAX_ANCESTORS = 64;
+
+/** A session that may have taken names. */
+interface NameHolder {
+  readonly id: string;
+  /** null: it shares the agent's user. */
+  readonly uid: number | null;
+  readonly isEnding: boolean;
+  readonly ended: Promise<void>;
+  /** Ends it, because its app holds the abstract names of these displays. */
+  endNameHolder(numbers: readonly number[]): void;
+}
+
+/**
+ * Sockets that have the abstract name of a display of sessions, without those of this process. Pure.
+ * @returns display number → socket
+ */
+function takenNames(sockets: readonly NamedSocket[]): Map<number, NamedSocket> {
+  const taken = new Map<number, NamedSocket>();
+  for (const socket of sockets) {
+    if (isHeldHere(socket.inode)) continue;
+    const number = displayOf(socket.name);
+    if (number !== null) taken.set(number, socket);
+  }
+  return taken;
+}
+
+function displayOf(name: string): number | null {
+  const prefix = `\0${SOCKET_DIR}/X`;
+  if (!name.startsWith(prefix)) return null;
+  const digits = name.slice(prefix.length);
+  return /^\d{1,4}$/.test(digits) && Number(digits) < DISPLAY_NUMBERS ? Number(digits) : null;
+}
+
+/**
+ * Ends sessions whose apps hold abstract names of displays. Such an app could get the clients of a display that comes
+ * later, and with all names it keeps every other session from starting.
+ *
+ * Looks while there are sessions, and when a launch finds no free number.
+ */
+export class NameHolders {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #sessions: () => Iterable<NameHolder>;
+  readonly #list: typeof listNamedSockets;
+  #timer: Timer | null = null;
+  #looking: Promise<void> | null = null;
+
+  constructor(deps: {
+    clock: Clock;
+    logger: Logger;
+    sessions: () => Iterable<NameHolder>;
+    list?: typeof listNamedSockets;
+  }) {
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+    this.#sessions = deps.sessions;
+    this.#list = deps.list ?? listNamedSockets;
+  }
+
+  /** Looks every five seconds from now on. */
+  watch(): void {
+    this.#timer ??= this.#clock.setInterval(() => void this.look(), LOOK_EVERY_MS);
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+  }
+
+  /** Ends every session that holds a name, and waits for it, 5 s at most. Never throws. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const live = [...this.#sessions()].filter(({ isEnding }) => !isEnding);
+    if (live.length === 0) return;
+    try {
+      const held = await this.#heldBy(live, takenNames(await this.#list()));
+      for (const [session, numbers] of held) {
+        this.#logger.warn({ session_id: session.id, displays: numbers.length }, 'session.display_name_taken');
+        session.endNameHolder(numbers);
+      }
+      const ended = Promise.all([...held.keys()].map((session) => session.ended));
+      await within(this.#clock, END_LIMIT_MS, ended, null);
+    } catch (error) {
+      this.#logger.warn({ error: errorText(error) }, 'display_names.not_listed');
+    }
+  }
+
+  async #heldBy(
+    live: readonly NameHolder[],
+    taken: ReadonlyMap<number, NamedSocket>,
+  ): Promise<Map<NameHolder, number[]>> {
+    const held = new Map<NameHolder, number[]>();
+    if (taken.size === 0) return held;
+    const byUid = new Map(live.flatMap((session) => (session.uid === null ? [] : [[session.uid, session]])));
+    // Where sessions share the agent's user, their processes tell.
+    const shared = live.filter(({ uid }) => uid === null);
+    const byInode = shared.length === 0 ? new Map() : await sessionsByInode(shared, taken);
+    for (const [number, { uid, inode }] of taken) {
+      const session = (uid === null ? undefined : byUid.get(uid)) ?? byInode.get(inode);
+      if (session) held.set(session, [...(held.get(session) ?? []), number]);
+    }
+    return held;
+  }
+}
+
+async function sessionsByInode(
+  sessions: readonly NameHolder[],
+  taken: ReadonlyMap<number, NamedSocket>,
+): Promise<Map<number, NameHolder>> {
+  const byId = new Map(sessions.map((session) => [session.id, session]));
+  const wanted = new Map([...taken.values()].map(({ inode }) => [`socket:[${inode}]`, inode]));
+  const found = new Map<number, NameHolder>();
+  let left = MAX_DESCRIPTORS;
+  for (const { pid } of listProcesses()) {
+    const session = byId.get(sessionOf(pid) ?? '');
+    if (!session || pid === process.pid) continue;
+    const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => []);
+    for (const fd of descriptors) {
+      if (left-- <= 0 || found.size === wanted.size) return found;
+      const inode = wanted.get(await readlink(`/proc/${pid}/fd/${fd}`).catch(() => ''));
+      if (inode !== undefined) found.set(inode, session);
+    }
+  }
+  return found;
+}
+
+/** The session that a process belongs to by its own environment or that of a parent; null = none that shows. */
+function sessionOf(pid: number): string | null {
+  let at = pid;
+  for (let steps = 0; at > 1 && steps < MAX_ANCESTORS; steps++) {
+    const id = startVariable(at, SESSION_VARIABLE);
+    if (id !== null) return id;
+    at = readProcess(at)?.ppid ?? 0;
+  }
+  return null;
+}

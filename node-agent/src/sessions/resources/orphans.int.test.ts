@@ -1,0 +1,153 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger, systemClock, systemRandom } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Displays } from '../../console/displays.ts';
+import { HostConsole } from '../../console/host-console.ts';
+import type { ReliableMessage } from '../../link/outbox.ts';
+import { assignment } from '../../testing/assignments.ts';
+import type { SessionDeps } from '../life/session.ts';
+import { Supervisor } from '../supervisor.ts';
+import { HomeLocks } from './home-locks.ts';
+import { Quarantine } from './quarantine.ts';
+import { UidPool } from './uid-pool.ts';
+
+const S = 1_000;
+
+let stateDir: string;
+beforeEach(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'footlight-orphans-'));
+});
+afterEach(() => rm(stateDir, { recursive: true, force: true }));
+
+const NOTHING: Displays = {
+  read: async () => ({ connectors: [], outputs: [], audio_sinks: [], input_devices: [] }),
+};
+
+/** A host with one session, which waits for a home and so needs nothing of the machine. */
+async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null = null) {
+  const clock = new ManualClock();
+  const reports: ReliableMessage[] = [];
+  // On a clock of its own: the wait for the home is not what is looked at here.
+  const homes = new HomeLocks(new ManualClock());
+  const ref = join(stateDir, 'homes', 'alice', 'app');
+  homes.tryTake(ref);
+  const supervisor = new Supervisor(
+    {
+      orphanSecs,
+      console: new HostConsole(NOTHING, {
+        lacks: () => 'connector',
+        open: () => Promise.reject(new Error('none')),
+        reclaim: () => undefined,
+      }),
+      context: () => ({
+        processRuntime: true,
+        containerEngine: false,
+        homeRoot: join(stateDir, 'homes'),
+        encoderFamily: 'openh264',
+        encoders: [
+          {
+            family: 'openh264',
+            gpu_index: 0,
+            codec: 'h264',
+            available: true,
+            live_bitrate: true,
+            live_resize: true,
+          },
+        ],
+        gpus: [0],
+        settings: {},
+        media: { addresses: null, ports: null },
+        renderNode: () => null,
+        gpuGroups: () => [],
+      }),
+    },
+    {
+      clock,
+      random: systemRandom,
+      logger: silentLogger(),
+      link: {
+        report: (message) => reports.push(message),
+        event: () => undefined,
+        metrics: () => undefined,
+        signaling: () => undefined,
+      },
+      homes,
+      quarantine: new Quarantine({ clock: systemClock, logger: silentLogger() }),
+      uids,
+      stateDir,
+    } as Pick<
+      SessionDeps,
+      'clock' | 'random' | 'logger' | 'link' | 'homes' | 'quarantine' | 'uids' | 'stateDir'
+    > as SessionDeps,
+  );
+  supervisor.registered(graceSecs);
+  supervisor.linkUp = true;
+  const body = assignment(['xterm']);
+  body.app.home = { provider: 'local', ref, container_path: '/home' };
+  expect(await supervisor.command({ ...body, id: '11111111-1111-4111-8111-111111111111' })).toEqual({
+    ok: true,
+  });
+  const ends = () =>
+    reports.flatMap((report) =>
+      report.type === 'session_state' && report.reason !== undefined ? [report.reason] : [],
+    );
+  return { supervisor, clock, ends, body };
+}
+
+describe('sessions without a control plane', () => {
+  test.each([
+    [600, 600, 600],
+    [100, 600, 600],
+    [900, 600, 900],
+    [600, 30, 600],
+  ])('with %i s and a grace of %i s they end after %i s', async (orphanSecs, graceSecs, limit) => {
+    const { supervisor, clock, ends } = await host(orphanSecs, graceSecs);
+    supervisor.linkUp = false;
+    clock.advance(limit * S - 1);
+    expect(ends()).toEqual([]);
+    clock.advance(1);
+    expect(ends()).toEqual(['orphaned']);
+    await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
+  });
+
+  test('0: they stay for ever', async () => {
+    const { supervisor, clock, ends } = await host(0, 600);
+    supervisor.linkUp = false;
+    clock.advance(365 * 24 * 3_600 * S);
+    expect(ends()).toEqual([]);
+    await supervisor.close('agent_shutdown', 8 * S);
+  });
+
+  test('the time counts from the last loss of the link', async () => {
+    const { supervisor, clock, ends } = await host(600, 600);
+    supervisor.linkUp = false;
+    clock.advance(599 * S);
+    supervisor.linkUp = true;
+    clock.advance(10 * S);
+    supervisor.linkUp = false;
+    clock.advance(599 * S);
+    expect(ends()).toEqual([]);
+    clock.advance(1 * S);
+    expect(ends()).toEqual(['orphaned']);
+    await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
+  });
+});
+
+test('an assignment that is decided while the agent begins to end is refused, and keeps no user', async () => {
+  const uids = new UidPool([70_000, 70_001]);
+  const { supervisor, body } = await host(600, 600, uids);
+  const session_id = '22222222-2222-4222-8222-222222222222';
+  const verdict = supervisor.command({
+    ...{ ...body, session_id },
+    id: '33333333-3333-4333-8333-333333333333',
+  });
+  // It has been looked at, and asks the disk who owned the home.
+  for (let turn = 0; turn < 5; turn++) await Promise.resolve();
+  const closed = supervisor.close('agent_shutdown', 8 * S);
+  expect(await verdict).toMatchObject({ ok: false, code: 'busy' });
+  expect(supervisor.held().map((held) => held.session_id)).not.toContain(session_id);
+  await closed;
+});

@@ -1,0 +1,127 @@
+import { constants } from 'node:fs';
+import { chown, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { removeTree } from '../../runtime/belongings.ts';
+import type { SessionDirs, SessionUser } from '../../runtime/runtime.ts';
+
+const recordSchema = z.object({
+  session_id: z.string(),
+  uid: z.number().int().nullable(),
+  home: z.string().nullable(),
+  /** The home of an app that is to come; left out while there is none. */
+  next_home: z.string().optional(),
+  display: z
+    .object({
+      number: z.number().int(),
+      pid: z.number().int(),
+      socket: z.string().nullable().default(null),
+    })
+    .nullable(),
+});
+
+/**
+ * What a session has made on this host, in a file beside it, so that an agent that starts after a crash can take it
+ * all away.
+ */
+export type SessionRecord = z.infer<typeof recordSchema>;
+
+export function homesOf({ home, next_home }: SessionRecord): string[] {
+  return [home, next_home].filter((path) => typeof path === 'string');
+}
+
+export function sessionsDir(stateDir: string): string {
+  return join(stateDir, 'sessions');
+}
+
+/**
+ * The session id in 22 characters instead of 36: a socket's path may have 107 bytes, and the state directory of an
+ * ordinary user takes many of them already.
+ */
+function directoryName(sessionId: string): string {
+  return Buffer.from(sessionId.replaceAll('-', ''), 'hex').toString('base64url');
+}
+
+function sessionIdOf(directory: string): string {
+  const hex = Buffer.from(directory, 'base64url').toString('hex').padStart(32, '0');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+}
+
+const SOCKET_PATH_BYTES = 107;
+const LONGEST_SOCKET = join(
+  'sessions',
+  directoryName('00000000-0000-4000-8000-000000000000'),
+  'scratch',
+  'run',
+  'pulse.sock',
+);
+
+/** How long a state directory may be, in bytes, so that the sockets below it can be bound (unix(7), sun_path). */
+export const STATE_DIR_BYTES = SOCKET_PATH_BYTES - LONGEST_SOCKET.length - 1;
+
+export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
+  const root = join(sessionsDir(stateDir), directoryName(sessionId));
+  const scratch = join(root, 'scratch');
+  return {
+    root,
+    scratch,
+    home: join(scratch, 'home'),
+    tmp: join(scratch, 'tmp'),
+    run: join(scratch, 'run'),
+    xauthority: join(scratch, 'xauthority'),
+    mounts: join(root, 'mounts'),
+    console: join(root, 'console'),
+  };
+}
+
+/** Makes a session's directories: the outer ones may be passed by its user, the inner ones belong to it alone. */
+export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | null): Promise<void> {
+  await mkdir(dirs.root, { recursive: true, mode: 0o711 });
+  await Promise.all([mkdir(dirs.mounts, { mode: 0o755 }), mkdir(dirs.scratch, { mode: 0o700 })]);
+  const inner = [dirs.home, dirs.tmp, dirs.run];
+  await Promise.all(inner.map((dir) => mkdir(dir, { mode: 0o700 })));
+  if (user) await Promise.all([dirs.scratch, ...inner].map((dir) => chown(dir, user.uid, user.gid)));
+}
+
+/**
+ * An empty home for one app of a session, in the scratch directory. That belongs to the session's user, and another app
+ * of it runs already: what is given away is opened first, and is a directory that only this process can have made there.
+ * @throws when something else lies there
+ */
+export async function makeScratchHome(path: string, user: SessionUser | null): Promise<void> {
+  await mkdir(path, { mode: 0o700 });
+  if (!user) return;
+  const handle = await open(path, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    if ((await handle.stat()).uid !== process.getuid?.()) throw new Error(`${path} was replaced`);
+    await handle.chown(user.uid, user.gid);
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function removeSessionDirs(dirs: SessionDirs): Promise<void> {
+  await removeTree(dirs.root);
+}
+
+export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Promise<void> {
+  await writeFile(join(dirs.root, 'record.json'), JSON.stringify(record), { mode: 0o600 });
+}
+
+/** Sessions that an earlier agent left behind; record is null where it had not come that far. */
+export async function leftSessions(
+  stateDir: string,
+): Promise<{ sessionId: string; record: SessionRecord | null }[]> {
+  const names = await readdir(sessionsDir(stateDir)).catch(() => []);
+  return Promise.all(
+    names.map(async (name) => {
+      const file = join(sessionsDir(stateDir), name, 'record.json');
+      const parsed = recordSchema.safeParse(
+        await readFile(file, 'utf8')
+          .then((text): unknown => JSON.parse(text))
+          .catch(() => null),
+      );
+      return { sessionId: sessionIdOf(name), record: parsed.success ? parsed.data : null };
+    }),
+  );
+}

@@ -1,0 +1,183 @@
+import type { Clock } from '@footlight/platform';
+import type { HomeSpec } from '@footlight/protocol/agent';
+import type { SessionUser } from '../../runtime/runtime.ts';
+import { closeHome, HomeError, homeBytes, lastOwner, openHome } from './home.ts';
+import type { HomeLocks } from './home-locks.ts';
+import type { Tenant } from './quarantine.ts';
+import type { UidPool } from './uid-pool.ts';
+
+const HOME_WAIT_MS = 30_000;
+const SWAP_HOME_WAIT_MS = 10_000;
+const HOME_SIZE_MS = 400;
+
+export interface TenancyOptions {
+  /** undefined = the app has an empty home in the session's scratch directory. */
+  home: HomeSpec | undefined;
+  homeRoot: string;
+  /** null = sessions share the agent's user. */
+  uid: number | null;
+  groups: number[];
+}
+
+/** A home that this session holds; no other session of the host has it. */
+interface HeldHome {
+  ref: string;
+  release: () => void;
+  /** The session's user owns it. */
+  open: boolean;
+}
+
+/**
+ * A session's user and home: who it is and where it lives. Taken before anything is started, given back when its
+ * last process is gone. While its app changes it may hold two homes, the one in use and the one of the next app.
+ */
+export class Tenancy {
+  readonly #options: TenancyOptions;
+  readonly #homes: HomeLocks;
+  readonly #uids: UidPool | null;
+  #uid: number | null;
+  #current: HeldHome | null = null;
+  #next: HeldHome | null = null;
+
+  constructor(options: TenancyOptions, homes: HomeLocks, uids: UidPool | null) {
+    this.#options = options;
+    this.#homes = homes;
+    this.#uids = uids;
+    this.#uid = options.uid;
+  }
+
+  get uid(): number | null {
+    return this.#uid;
+  }
+
+  get user(): SessionUser | null {
+    return this.#uid === null ? null : { uid: this.#uid, gid: this.#uid, groups: this.#options.groups };
+  }
+
+  /** The home that the app gets; null = one in the scratch directory. */
+  get home(): string | null {
+    return this.#current?.open ? this.#current.ref : null;
+  }
+
+  /** Every home that it holds, those of an app that is still to come among them. */
+  get homes(): string[] {
+    return [this.#current, this.#next].flatMap((held) => (held === null ? [] : [held.ref]));
+  }
+
+  /**
+   * Waits until no other session uses the home.
+   * @param onBusy called when it has to wait
+   * @returns false when `ended` fired first
+   * @throws HomeError when it was not released within 30 s
+   */
+  async take(ended: AbortSignal, onBusy: () => void): Promise<boolean> {
+    const ref = this.#options.home?.ref;
+    if (ref === undefined) return true;
+    const free = this.#homes.tryTake(ref);
+    if (free) {
+      this.#current = { ref, release: free, open: false };
+      return true;
+    }
+    onBusy();
+    const release = await this.#homes.take(ref, HOME_WAIT_MS, ended);
+    if (release) this.#current = { ref, release, open: false };
+    if (ended.aborted) return false;
+    if (!release) throw new HomeError('the previous session did not release its home within 30 s');
+    await this.#takeOwnersUid(ref);
+    return !ended.aborted;
+  }
+
+  /** Opens the home for the session's user. @throws HomeError */
+  async open(): Promise<void> {
+    if (this.#current) await this.#open(this.#current);
+  }
+
+  /**
+   * Takes the home of the app that is to come, beside the one in use.
+   * @param opening called when it is held and before it is opened
+   * @throws HomeError when another session keeps it for 10 s, when it cannot be opened, or when the session ends
+   */
+  async takeNext(ref: string, ended: AbortSignal, opening: () => Promise<void>): Promise<void> {
+    const release = await this.#homes.take(ref, SWAP_HOME_WAIT_MS, ended);
+    if (!release) throw new HomeError('another session did not release the home of the app within 10 s');
+    this.#next = { ref, release, open: false };
+    await opening();
+    await this.#open(this.#next);
+  }
+
+  /** The next app is the app: the former home is given back. Call it when the former app is gone. */
+  async moveToNext(): Promise<void> {
+    const former = this.#current;
+    this.#current = this.#next;
+    this.#next = null;
+    await this.#close(former);
+  }
+
+  /** The next app is not to come: its home is given back. Call it when nothing of it is left. */
+  async dropNext(): Promise<void> {
+    const next = this.#next;
+    this.#next = null;
+    await this.#close(next);
+  }
+
+  /** Size of the home in bytes; null without one, or when it takes too long to tell. */
+  async bytes(clock: Clock): Promise<number | null> {
+    const ref = this.home;
+    return ref === null ? null : homeBytes(ref, clock, HOME_SIZE_MS).catch(() => null);
+  }
+
+  /**
+   * Call it when no process of the session is left: the next holder starts at once.
+   * @param keepUid files of the uid may be left in directories of others: nobody gets it while this process lives
+   */
+  async giveBack(keepUid = false): Promise<void> {
+    const held = [this.#current, this.#next];
+    this.#current = null;
+    this.#next = null;
+    try {
+      for (const home of held) if (home?.open) await closeHome(home.ref, this.user);
+    } finally {
+      // The uid before the homes: whoever waits for a home wants the uid that owns its files.
+      if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
+      for (const home of held) home?.release();
+    }
+  }
+
+  async #open(home: HeldHome): Promise<void> {
+    await openHome(this.#options.homeRoot, home.ref, this.user);
+    home.open = true;
+  }
+
+  async #close(home: HeldHome | null): Promise<void> {
+    if (home === null) return;
+    try {
+      if (home.open) await closeHome(home.ref, this.user);
+    } finally {
+      home.release();
+    }
+  }
+
+  /** The holder before us had the uid that owns every file of the home; with it nothing has to be changed. */
+  async #takeOwnersUid(ref: string): Promise<void> {
+    const owner = await lastOwner(ref);
+    if (!this.#uids || this.#uid === null || owner === null || owner === this.#uid) return;
+    const taken = this.#uids.take(owner);
+    if (taken === null) return;
+    this.#uids.release(taken === owner ? this.#uid : taken);
+    if (taken === owner) this.#uid = owner;
+  }
+}
+
+/** Takes the user and the homes of a session of an earlier agent process. @returns what gives them back */
+export function takeTenancy(
+  { uid, homes }: Pick<Tenant, 'uid' | 'homes'>,
+  uids: UidPool | null,
+  locks: HomeLocks,
+): () => void {
+  const taken = uid === null ? null : (uids?.take(uid) ?? null);
+  const releases = homes.map((ref) => locks.tryTake(ref));
+  return () => {
+    if (taken !== null) uids?.release(taken);
+    for (const release of releases) release?.();
+  };
+}

@@ -1,0 +1,72 @@
+import type { ControlSignaling } from '@footlight/protocol/agent';
+import type { ParentMessage } from '../../media/worker/worker-messages.ts';
+
+/** Messages kept for a worker that knows nothing of its session yet (count). */
+const HELD_LIMIT = 80;
+
+/**
+ * Signaling on its way from the link to a session's worker. It knows the newest attached browser socket: what comes
+ * from an older one is dropped, and an attach that comes before the worker is told of its session waits for it.
+ */
+export class Relay {
+  readonly #send: (message: ParentMessage) => void;
+  #conn: number | null = null;
+  #attached = false;
+  #open = false;
+  #held: ParentMessage[] = [];
+
+  constructor(send: (message: ParentMessage) => void) {
+    this.#send = send;
+  }
+
+  /** Number of the attached browser socket; null = none was. */
+  get conn(): number | null {
+    return this.#attached ? this.#conn : null;
+  }
+
+  /** The worker takes messages from now on. */
+  open(): void {
+    this.#open = true;
+    for (const message of this.#held.splice(0)) this.#send(message);
+  }
+
+  deliver({ conn, msg }: ControlSignaling): void {
+    if (this.#conn !== null && conn < this.#conn) return;
+    switch (msg.type) {
+      case 'attach':
+        this.#conn = conn;
+        this.#attached = true;
+        // What an earlier socket had to say is void.
+        this.#held = [];
+        this.#pass({
+          type: 'attach',
+          conn,
+          client_id: msg.client_id,
+          hello: msg.hello,
+          ice_servers: msg.ice_servers.slice(0, 16),
+        } as ParentMessage);
+        return;
+      case 'detach':
+        if (conn === this.#conn) this.#detach(msg.reason);
+        return;
+      default:
+        if (this.#attached && conn === this.#conn) this.#pass({ type: 'signal', conn, msg: { ...msg } });
+    }
+  }
+
+  /** Without a link to the control plane no browser socket is attached any more; media goes on. */
+  linkLost(): void {
+    if (this.#attached) this.#detach('closed');
+  }
+
+  #detach(reason: 'closed' | 'taken_over'): void {
+    this.#attached = false;
+    this.#held = [];
+    if (this.#open && this.#conn !== null) this.#send({ type: 'detach', conn: this.#conn, reason });
+  }
+
+  #pass(message: ParentMessage): void {
+    if (this.#open) this.#send(message);
+    else if (this.#held.length < HELD_LIMIT) this.#held.push(message);
+  }
+}

@@ -1,0 +1,103 @@
+import { silentLogger } from '@footlight/platform';
+import { ManualClock } from '@footlight/platform/testing';
+import type { SessionMetrics } from '@footlight/protocol/agent';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { TraceEvents } from '../life/trace-events.ts';
+import { WorkerReports } from './worker-reports.ts';
+
+const SESSION = '00000000-0000-4000-8000-000000000001';
+
+let clock: ManualClock;
+/** What went to the link, by its kind. */
+let sent: Record<'report' | 'event' | 'metrics' | 'signaling', unknown[]>;
+let warnings: unknown[];
+let reports: WorkerReports;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  sent = { report: [], event: [], metrics: [], signaling: [] };
+  warnings = [];
+  const link = {
+    report: (message: unknown) => sent.report.push(message),
+    event: (message: unknown) => void sent.event.push(message),
+    metrics: (message: unknown) => void sent.metrics.push(message),
+    signaling: (message: unknown) => void sent.signaling.push(message),
+  };
+  const logger = silentLogger();
+  vi.spyOn(logger, 'warn').mockImplementation((fields: unknown) => void warnings.push(fields));
+  const events = new TraceEvents(SESSION, link, clock);
+  reports = new WorkerReports({ sessionId: SESSION, link, events, clock, logger });
+});
+
+const event = (name: string, ts = 1, payload = {}) => ({ type: 'event' as const, event: name, ts, payload });
+const starting = () => ({ app_launch_state: 'starting' as const });
+const metrics = (entries: SessionMetrics['metrics']) => ({
+  type: 'metrics' as const,
+  ts: 1,
+  window_ms: 1_000,
+  metrics: entries,
+});
+
+describe('a worker that a hostile viewer makes talk without end', () => {
+  test('a thousand playout changes a second: a burst passes, then ten a second, and what was dropped is logged', () => {
+    for (let ms = 0; ms < 10_000; ms++) {
+      clock.advance(1);
+      reports.event(event('playout.changed'));
+    }
+    expect(sent.event.length).toBeLessThanOrEqual(128 + 100);
+    reports.close();
+    const dropped = (warnings as { dropped: { lossy_event: number } }[]).map(
+      (entry) => entry.dropped.lossy_event,
+    );
+    expect(dropped.reduce((sum, count) => sum + count)).toBe(10_000 - sent.event.length);
+    expect(dropped.length).toBeLessThanOrEqual(3);
+  });
+
+  test('its reliable events still arrive', () => {
+    for (let count = 0; count < 1_000; count++) reports.event(event('abr.retarget'));
+    reports.event(event('caps.negotiated'));
+    expect(sent.report).toHaveLength(1);
+  });
+
+  test.each([
+    ['reliable events', () => reports.event(event('host.xid')), 64],
+    ['metrics', () => reports.metrics(metrics({ fps: 1 }), starting), 10],
+    [
+      'signaling',
+      () => reports.signal({ type: 'signal', conn: 1, msg: { type: 'resumed', pc_id: SESSION } }),
+      200,
+    ],
+  ] as const)('%s are limited as well', (_name, say, burst) => {
+    for (let count = 0; count < 1_000; count++) say();
+    expect(Object.values(sent).flat()).toHaveLength(burst);
+  });
+});
+
+test('how far the app is is looked for only where a sample is passed on', () => {
+  let looks = 0;
+  const look = () => {
+    looks++;
+    return starting();
+  };
+  for (let count = 0; count < 1_000; count++) reports.metrics(metrics({ fps: 1 }), look);
+  expect(looks).toBe(10);
+});
+
+describe('what the control plane would count as malformed never gets there', () => {
+  test.each([
+    ['an event with a name that is too long', () => reports.event(event('é'.repeat(64)))],
+    ['an event at no time', () => reports.event(event('app.exited', 1.5))],
+    [
+      'a hundred keys',
+      () =>
+        reports.metrics(
+          metrics(Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`k${n}`, n]))),
+          starting,
+        ),
+    ],
+    ['a long text as a metric', () => reports.metrics(metrics({ encoder: 'x'.repeat(65) }), starting)],
+  ])('%s', (_name, say) => {
+    say();
+    expect(Object.values(sent).flat()).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+import type { Clock, Logger } from '@footlight/platform';
+import { TokenBucket } from '@footlight/platform';
+import {
+  agentSignal,
+  type SessionMetrics,
+  sessionMetricsSchema,
+  sessionTraceEventSchema,
+} from '@footlight/protocol/agent';
+import { isReliableEvent } from '@footlight/protocol/telemetry';
+import type { WorkerMessage } from '../../media/worker/worker-messages.ts';
+import type { SessionLink } from '../life/session-link.ts';
+import type { TraceEvents } from '../life/trace-events.ts';
+
+type Said<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>;
+type Kind = 'lossy_event' | 'reliable_event' | 'metrics' | 'signaling' | 'log';
+
+/** Messages that a worker may have passed on: so many a second in the long run, and so many at once. */
+const BUDGETS: Record<Kind, readonly [perSecond: number, burst: number]> = {
+  lossy_event: [10, 128],
+  reliable_event: [5, 64],
+  metrics: [2, 10],
+  // An offer with all its candidates, several times over.
+  signaling: [50, 200],
+  log: [10, 128],
+};
+const TELL_EVERY_MS = 10_000;
+
+export interface WorkerReportsOptions {
+  sessionId: string;
+  link: Pick<SessionLink, 'metrics' | 'signaling'>;
+  events: TraceEvents;
+  clock: Clock;
+  logger: Logger;
+}
+
+/**
+ * Passes on what a session's media worker says to the control plane. A worker runs as the session's user and talks to
+ * the network, so that neither it nor its viewers are trusted with the connection that all sessions of the host share:
+ * what is not well formed is dropped, and so is what goes over its budget. Lossy events have one of their own, so that
+ * a flood of them costs no reliable one. How much was dropped is logged.
+ */
+export class WorkerReports {
+  readonly #options: WorkerReportsOptions;
+  readonly #budgets: Record<Kind, TokenBucket>;
+  #dropped: Partial<Record<Kind, number>> = {};
+  #toldAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: WorkerReportsOptions) {
+    this.#options = options;
+    const budget = (kind: Kind) => new TokenBucket(...BUDGETS[kind], options.clock.monotonicMs());
+    this.#budgets = {
+      lossy_event: budget('lossy_event'),
+      reliable_event: budget('reliable_event'),
+      metrics: budget('metrics'),
+      signaling: budget('signaling'),
+      log: budget('log'),
+    };
+  }
+
+  event({ event, ts, payload }: Said<'event'>): void {
+    if (!this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event')) return;
+    // Its size is looked at where every event's is.
+    const { sessionId: session_id, events } = this.#options;
+    const head = { type: 'session_trace_event', session_id, ts, event, payload: {} };
+    if (sessionTraceEventSchema.safeParse(head).success) events.send(event, payload, ts);
+  }
+
+  /** @param look what the session adds; it may look through all processes, so only what is passed on makes it look */
+  metrics(
+    { ts, window_ms, metrics }: Said<'metrics'>,
+    look: () => Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>,
+  ): void {
+    if (!this.#allows('metrics')) return;
+    const { sessionId: session_id, link } = this.#options;
+    const parsed = sessionMetricsSchema.safeParse({
+      type: 'session_metrics',
+      session_id,
+      ts,
+      window_ms,
+      metrics,
+      ...look(),
+    });
+    if (parsed.success) link.metrics(parsed.data);
+  }
+
+  signal({ conn, msg }: Said<'signal'>): void {
+    if (!this.#allows('signaling')) return;
+    const { sessionId: session_id, link } = this.#options;
+    const parsed = agentSignal.safeParse(msg);
+    if (parsed.success) link.signaling({ type: 'signaling', session_id, conn, msg: parsed.data });
+  }
+
+  log({ level, event, fields }: Said<'log'>, worker: number): void {
+    if (this.#allows('log')) this.#options.logger[level]({ ...fields, worker }, event);
+  }
+
+  /** Nothing more comes. */
+  close(): void {
+    this.#tellDropped();
+  }
+
+  #allows(kind: Kind): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#budgets[kind].take(nowMs)) return true;
+    this.#dropped[kind] = (this.#dropped[kind] ?? 0) + 1;
+    if (nowMs - this.#toldAtMs >= TELL_EVERY_MS) this.#tellDropped();
+    return false;
+  }
+
+  #tellDropped(): void {
+    if (Object.keys(this.#dropped).length === 0) return;
+    this.#toldAtMs = this.#options.clock.monotonicMs();
+    this.#options.logger.warn({ dropped: this.#dropped }, 'session.worker_messages_dropped');
+    this.#dropped = {};
+  }
+}

@@ -1,0 +1,135 @@
+import type { AppListItem } from '@footlight/protocol/rest';
+import { Button } from '@mantine/core';
+import { IconCheck } from '@tabler/icons-react';
+import { type CSSProperties, type ReactNode, useEffect, useState } from 'react';
+import { AppPicture } from '../components/app-picture.tsx';
+import styles from '../session/session.module.css';
+import type { LaunchStep } from './launch-steps.ts';
+
+const TICK_MS = 250;
+
+/**
+ * The screen between the click and the picture: what happens, how long it has taken, how long it usually takes.
+ * @param startedAtMs when the person asked, Unix ms
+ * @param usualMs null while this browser has not seen the app start on that machine
+ * @param onCancel null while there is nothing yet that could be cancelled
+ * @param leaving the live picture is there; the screen fades away
+ */
+export function LaunchStage(props: {
+  app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
+  steps: readonly LaunchStep[];
+  startedAtMs: number;
+  usualMs: number | null;
+  onCancel: (() => void) | null;
+  cancelWords?: string;
+  leaving?: boolean;
+  children?: ReactNode;
+}) {
+  const stuck = props.children !== undefined && props.children !== null && props.children !== false;
+  const current = props.steps.find((step) => step.state === 'current');
+  return (
+    <section
+      className={styles.stage}
+      data-leaving={props.leaving ?? false}
+      data-mantine-color-scheme="dark"
+      aria-label={`Starting ${props.app.name}`}
+      inert={props.leaving ?? false}
+    >
+      <AppPicture app={props.app} shape="hero" className={styles.stagePicture} />
+      <div className={styles.stageText}>
+        <h1>{props.app.name}</h1>
+        {stuck ? (
+          props.children
+        ) : (
+          <>
+            <ol className={styles.steps}>
+              {props.steps.map((step) => (
+                <li
+                  key={step.key}
+                  className={styles.step}
+                  data-state={step.state}
+                  aria-current={step.state === 'current' ? 'step' : undefined}
+                >
+                  <span className={styles.stepMark} aria-hidden="true">
+                    {step.state === 'done' && <IconCheck size={18} />}
+                    {step.state === 'current' && <span className={styles.stepPulse} />}
+                    {step.state === 'ahead' && <span className={styles.stepDot} />}
+                  </span>
+                  {step.words}
+                </li>
+              ))}
+            </ol>
+            <p className="visually-hidden" role="status">
+              {current?.words}
+            </p>
+            <Timing
+              startedAtMs={props.startedAtMs}
+              usualMs={props.usualMs}
+              running={props.leaving !== true}
+            />
+          </>
+        )}
+        <div className={styles.stageAct}>
+          {props.onCancel !== null && (
+            <Button onClick={props.onCancel}>{props.cancelWords ?? 'Cancel'}</Button>
+          )}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+/**
+ * How long it has taken, and how long it usually takes. Apart from the stage, so that a tick draws nothing else again.
+ * The bar is an animation of the browser's compositor: a width that follows the clock is laid out and painted in each
+ * frame, on the processor that the launch needs.
+ */
+function Timing({
+  startedAtMs,
+  usualMs,
+  running,
+}: {
+  startedAtMs: number;
+  usualMs: number | null;
+  running: boolean;
+}) {
+  const elapsedMs = useElapsed(startedAtMs, running);
+  const [shownAtMs] = useState(() => Date.now());
+  return (
+    <div className={styles.timing}>
+      <div className={`${styles.timingLine} tabular`}>
+        <span>{secondsWords(elapsedMs)}</span>
+        {usualMs !== null && <span>usually {secondsWords(usualMs)}</span>}
+      </div>
+      {/* Its place is kept while nothing is known, so that nothing moves when something is. */}
+      <div className={styles.timingBar} data-known={usualMs !== null} aria-hidden="true">
+        {usualMs !== null && (
+          <div
+            className={styles.timingFill}
+            // It may have begun before this stage was shown.
+            style={timing(usualMs, Math.min(0, startedAtMs - shownAtMs))}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function timing(usualMs: number, delayMs: number): CSSProperties {
+  return { '--usual': `${usualMs}ms`, '--delay': `${delayMs}ms` } as CSSProperties;
+}
+
+/** Seconds with one digit below ten, since that is where a person feels the difference. */
+function secondsWords(ms: number): string {
+  return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
+}
+
+function useElapsed(startedAtMs: number, running: boolean): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => setNowMs(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [running]);
+  return Math.max(0, nowMs - startedAtMs);
+}

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { dateTime, idParams, int32, page, pageQuery, searchText, tolerantBody } from '../atoms.ts';
+import { entitlement, exampleEntitlement } from '../catalog/catalog.ts';
+import { exampleIds } from '../example-ids.ts';
+import { operation } from '../operation.ts';
+import { role } from './accounts.ts';
+
+/** An account as administrators see it. */
+export const adminUser = z
+  .object({
+    id: z.string().describe('Id of the account.'),
+    email: z.string().describe('Trimmed and lowercased; unique.'),
+    username: z.string().describe('Unique, case-sensitive.'),
+    role: role.describe('What the account may do; read with every request.'),
+    disabled: z.boolean().describe('True: nobody can sign in to the account, and its tokens open nothing.'),
+    max_concurrent_sessions: z.int().describe('How many sessions may run at once; 0 blocks launching.'),
+    created_at: dateTime.describe('When the account was made.'),
+    last_seen_at: dateTime
+      .nullable()
+      .describe('When one of its devices last signed in or was measured; null without devices.'),
+    active_session_count: z.int().describe('Sessions that have not ended, those that are stopping included.'),
+  })
+  .meta({ id: 'AdminUser', description: 'An account as administrators see it.' });
+export type AdminUser = z.output<typeof adminUser>;
+
+/** A cursor that cannot be read starts at the first page, so whatever comes is taken. */
+const anyCursor = z
+  .unknown()
+  .optional()
+  .transform((raw) => (typeof raw === 'string' ? raw : undefined))
+  .meta({
+    type: 'string',
+    description: '`next_cursor` of the page before; one that cannot be read starts at the first page.',
+  });
+
+const updateBody = tolerantBody({
+  role: role.nullish().describe('The new role; null leaves it.'),
+  disabled: z
+    .boolean()
+    .nullish()
+    .describe(
+      'Whether the account is shut; null leaves it. Running sessions go on unless `end_sessions` is true.',
+    ),
+  end_sessions: z
+    .boolean()
+    .nullish()
+    .describe(
+      'With `disabled` true: the sessions of the account are asked to stop after the change, best effort. Elsewhere it says nothing.',
+    ),
+  max_concurrent_sessions: int32(0)
+    .nullish()
+    .describe('The new number of sessions at once; null leaves it. What runs above it goes on.'),
+});
+
+const notFound = 'No account has this id.';
+const exampleUser = {
+  id: exampleIds.alice,
+  email: 'alice@example.com',
+  username: 'alice',
+  role: 'user',
+  disabled: false,
+  max_concurrent_sessions: 3,
+  created_at: '2026-06-02T12:00:00.000Z',
+  last_seen_at: '2026-06-09T18:30:00.000Z',
+  active_session_count: 1,
+};
+
+export const userOperations = {
+  'users.list': operation({
+    id: 'users.list',
+    method: 'GET',
+    path: '/v1/users',
+    auth: 'admin',
+    summary: 'Accounts, newest first',
+    query: pageQuery(50).extend({
+      cursor: anyCursor,
+      q: searchText.describe('Part of an email or a username, whatever its case; blank finds everybody.'),
+    }),
+    responses: { 200: page(adminUser) },
+    example: {
+      query: { q: 'ali', limit: '20' },
+      response: { items: [exampleUser], next_cursor: null },
+    },
+  }),
+  'users.update': operation({
+    id: 'users.update',
+    method: 'PATCH',
+    path: '/v1/users/{id}',
+    auth: 'admin',
+    summary: 'Change what an account may do; all fields or none',
+    params: idParams,
+    body: { schema: updateBody, unknownKeys: 'ignored' },
+    responses: { 200: z.object({ user: adminUser }) },
+    refusals: {
+      not_found: notFound,
+      conflict: 'No enabled administrator would be left.',
+    },
+    example: {
+      params: { id: exampleIds.alice },
+      body: { max_concurrent_sessions: 5 },
+      response: { user: { ...exampleUser, max_concurrent_sessions: 5 } },
+    },
+  }),
+  'users.delete': operation({
+    id: 'users.delete',
+    method: 'DELETE',
+    path: '/v1/users/{id}',
+    auth: 'admin',
+    summary: 'Delete an account with everything that is its own; its homes are collected after their grace',
+    params: idParams,
+    responses: { 204: null },
+    refusals: {
+      conflict:
+        'The account is your own; or, after the look-up, it is the last enabled administrator, or one of its sessions has not ended.',
+      not_found: notFound,
+    },
+    example: { params: { id: exampleIds.alice } },
+  }),
+  'users.entitlements': operation({
+    id: 'users.entitlements',
+    method: 'GET',
+    path: '/v1/admin/users/{id}/entitlements',
+    auth: 'admin',
+    summary: 'Apps granted to one account by name, in the order of their names',
+    params: idParams,
+    responses: {
+      200: z.object({
+        items: z.array(entitlement).describe('The entitlements, by the names of their apps.'),
+      }),
+    },
+    refusals: { not_found: notFound },
+    example: {
+      params: { id: exampleIds.alice },
+      response: {
+        items: [exampleEntitlement],
+      },
+    },
+  }),
+} as const;

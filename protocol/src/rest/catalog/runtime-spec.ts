@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { isJsonObject, isShallow } from '../../common.ts';
+import { string } from '../atoms.ts';
+
+/** `""`: bridge for a process; for a container the host chooses. A network of the host itself is never given to an app. */
+export const networks = ['', 'none', 'bridge'] as const;
+export const network = z.enum(networks);
+
+/** Texts that become arguments, mounts or variables. */
+export const texts = z.array(string());
+
+/** Environment variables. Checked in place and never copied, so a name such as `__proto__` stays one. */
+export const environment = z
+  .custom<Readonly<Record<string, string>>>(
+    (value) =>
+      isJsonObject(value) &&
+      Object.entries(value).every(
+        ([name, text]) => typeof text === 'string' && !name.includes('\0') && !text.includes('\0'),
+      ),
+    { error: 'must be an object of texts without NUL characters' },
+  )
+  .meta({ type: 'object', additionalProperties: { type: 'string' } });
+
+export const absolutePath = string().refine((value) => value.startsWith('/'), {
+  error: 'must be an absolute path',
+});
+
+/**
+ * How an app is started: stored as sent, unknown keys and all. `image` absent or "" is the process runtime, where
+ * `args` is the command with its arguments. Checked in place and never copied, so no key is lost or merged.
+ */
+export interface RuntimeSpec {
+  readonly image?: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Entries `src:dst` or `src:dst:opts`. */
+  readonly mounts?: readonly string[];
+  readonly gpu?: boolean;
+  readonly network?: (typeof networks)[number];
+  readonly no_new_privileges?: boolean;
+  readonly systempaths_unconfined?: boolean;
+  readonly [key: string]: unknown;
+}
+
+const RUNTIME_SPEC_KEYS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  ['image', string()],
+  ['args', texts],
+  ['env', environment],
+  ['mounts', texts],
+  ['gpu', z.boolean()],
+  ['network', network],
+  ['no_new_privileges', z.boolean()],
+  ['systempaths_unconfined', z.boolean()],
+]);
+
+/** The first recognised key of a runtime spec whose value has the wrong type; undefined when all are right. */
+const wrongRuntimeKey = (spec: object): string | undefined =>
+  Object.entries(spec).find(
+    ([key, value]) => RUNTIME_SPEC_KEYS.get(key)?.safeParse(value).success === false,
+  )?.[0];
+
+export const runtimeSpec = z
+  .custom<RuntimeSpec>((value) => isJsonObject(value) && isShallow(value), {
+    error: 'must be an object, not nested too deep',
+    abort: true,
+  })
+  .superRefine((spec, context) => {
+    const key = wrongRuntimeKey(spec);
+    if (key !== undefined) context.addIssue({ code: 'custom', message: 'has the wrong type', path: [key] });
+  })
+  .meta({ type: 'object', additionalProperties: true });

@@ -1,0 +1,370 @@
+import { z } from 'zod';
+import { body, dateTime, idParams, int32, madeId, page, pageQuery, string } from '../atoms.ts';
+import { exampleIds } from '../example-ids.ts';
+import { operation } from '../operation.ts';
+
+export const hostStatus = z.enum(['online', 'offline', 'draining']);
+export const capacityDetection = z.enum(['ok', 'unavailable', 'failed']);
+
+/** One finding of a host about itself. `status` is pass, fail or skip today; any other text is shown as it is. */
+export const readinessCheck = z
+  .object({
+    id: z.string().describe('Stable name of the check.'),
+    status: z.string().describe('`pass`, `fail` or `skip` (does not concern this host). May grow.'),
+    summary: z.string().describe('The finding in a sentence, for people.'),
+    remediation: z.array(z.string()).describe('Commands that would put it right; empty for pass and skip.'),
+  })
+  .meta({ id: 'ReadinessCheck', description: 'One finding of a host about itself.' });
+export type ReadinessCheck = z.output<typeof readinessCheck>;
+
+export const hostStorage = z
+  .object({
+    label: z.string().describe('What the place is for, such as `homes`.'),
+    path: z.string().describe('Path on the host.'),
+    total_mb: z.int().describe('Size in MB.'),
+    available_mb: z.int().describe('Free, in MB.'),
+  })
+  .meta({ id: 'HostStorage', description: 'A place on a host where something is kept.' });
+
+export type HostStorage = z.output<typeof hostStorage>;
+
+/** Sums over the host's reported GPUs; MB are megabytes, vram_mb_used counts fresh samples only. */
+export const hostCapacity = z
+  .object({
+    slots_total: z.int().describe('Encode slots.'),
+    slots_used: z.int().describe('Encode slots that sessions hold.'),
+    vram_mb_total: z.int().describe('Video memory, in MB.'),
+    vram_mb_used: z
+      .int()
+      .describe('Video memory in use, in MB, over the GPUs with a fresh sample; 0 where none has one.'),
+    active_sessions: z.int().describe('Sessions that hold a slot.'),
+    gpu_count: z.int().describe('GPUs that the host reports.'),
+  })
+  .meta({ id: 'HostCapacity', description: 'Sums over the GPUs that a host reports.' });
+export type HostCapacity = z.output<typeof hostCapacity>;
+
+/** A machine that runs sessions. Null means not reported, never zero. */
+export const host = z
+  .object({
+    id: madeId.describe('Id of the host.'),
+    node_name: z.string().describe('Unique name that its agent registers with.'),
+    status: hostStatus.describe(
+      '`online` takes sessions, `draining` takes no new ones, `offline` has no connection.',
+    ),
+    agent_version: z.string().nullable().describe('Version of its agent; null where it was never told.'),
+    cpu_cores: z.int().nullable().describe('Cores; null where it was never told.'),
+    mem_mb: z.int().nullable().describe('Memory in MB; null where it was never told.'),
+    cpu_model: z.string().nullable().describe('Model of the processor; null where it was never told.'),
+    last_registered_at: dateTime.nullable().describe('When its agent last connected; null: never.'),
+    last_heartbeat_at: dateTime.nullable().describe('When it was last heard; null: never.'),
+    storage: z.array(hostStorage).nullable().describe('Where it keeps things; null where it was never told.'),
+    capacity_detection: capacityDetection.describe(
+      'Whether it knows its GPUs; only with `ok` it takes sessions.',
+    ),
+    capacity_reason: z.string().nullable().describe('Why it does not know them; null with `ok`.'),
+    readiness: z
+      .array(readinessCheck)
+      .nullable()
+      .describe(
+        'What it finds about itself; null where it was never told, empty where there is nothing to say.',
+      ),
+    readiness_reported_at: dateTime
+      .nullable()
+      .describe('When these findings last changed; null: never told.'),
+    capacity: hostCapacity
+      .nullable()
+      .describe('Sums over its GPUs; null where it has none that can be used.'),
+  })
+  .meta({ id: 'Host', description: 'A machine that runs sessions. Null means not reported, never zero.' });
+export type Host = z.output<typeof host>;
+
+/** A GPU of a host; live VRAM samples are null when unknown. */
+export const gpu = z
+  .object({
+    gpu_id: madeId.describe('Id of the GPU.'),
+    gpu_index: z.int().describe('Its place among the GPUs of the host, from 0.'),
+    vendor: z.string().describe('Maker, such as `nvidia`.'),
+    model: z.string().describe('Model, as its driver names it.'),
+    vram_mb_total: z.int().describe('Video memory in MB.'),
+    vram_mb_reserved: z.int().meta({
+      deprecated: true,
+      description:
+        'Video memory in MB that its sessions declared. Deprecated: it takes no part in placement, new sessions record 0, and it is no measure of use. See vram_mb_used.',
+    }),
+    vram_mb_used: z
+      .int()
+      .nullable()
+      .describe('Video memory in use, in MB, as last sampled; null: unknown, not zero.'),
+    vram_mb_free: z
+      .int()
+      .nullable()
+      .describe('Video memory free, in MB, as last sampled; null: unknown, not zero.'),
+    vram_sampled_at: dateTime
+      .nullable()
+      .describe('When it was sampled, by the clock of this service; null: never.'),
+    slots_total: z.int().describe('Encode slots.'),
+    slots_reserved: z.int().describe('Encode slots that sessions hold.'),
+    active_sessions: z.int().describe('Sessions that hold a slot.'),
+    render_node: z
+      .string()
+      .nullable()
+      .describe('Its device on the host, such as /dev/dri/renderD128; null where it has none.'),
+  })
+  .meta({ id: 'Gpu', description: 'A GPU of a host.' });
+export type Gpu = z.output<typeof gpu>;
+
+/** Name an agent registers with. */
+export const nodeName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
+
+/** A token that enrols one new host. The token itself is in the answer that made it and nowhere else. */
+export const enrollmentToken = z
+  .object({
+    id: madeId.describe('Id of the token; not the token itself.'),
+    note: z.string().describe('What it was minted for; "" where nothing was noted.'),
+    node_name: z.string().nullable().describe('The only name that it enrols; null: any.'),
+    created_at: dateTime.describe('When it was minted.'),
+    expires_at: dateTime.describe('When it ends.'),
+    used_at: dateTime.nullable().describe('When a host enrolled with it; null: not yet.'),
+    host_id: madeId.nullable().describe('Id of that host; null: none yet, or it was forgotten.'),
+  })
+  .meta({ id: 'EnrollmentToken', description: 'A token that enrols one host, without the token itself.' });
+export type EnrollmentToken = z.output<typeof enrollmentToken>;
+
+const mintedEnrollmentToken = z
+  .object({
+    id: madeId.describe('Id of the token.'),
+    token: z.string().describe('The token. It is shown this once and kept only as a digest.'),
+    expires_at: dateTime.describe('When it ends.'),
+    command: z
+      .string()
+      .describe(
+        'The one line to run on the new host: it installs the agent, enrols it and starts it. It carries the token.',
+      ),
+  })
+  .meta({ id: 'MintedEnrollmentToken', description: 'A fresh token, readable this once.' });
+
+const enrollmentTokenBody = body({
+  note: string({ max: 200 }).optional().describe('What it is for, to tell it from others.'),
+  ttl_seconds: int32(60, 604800).default(3600).describe('How long it is good for, in seconds.'),
+  node_name: nodeName.optional().describe('The only name that it may enrol; left out: any new one.'),
+});
+
+const exampleHost = {
+  id: exampleIds.host,
+  node_name: 'node-1',
+  status: 'online',
+  agent_version: '0.1.0',
+  cpu_cores: 16,
+  mem_mb: 64221,
+  cpu_model: 'AMD Ryzen 9 7950X',
+  last_registered_at: '2026-11-20T08:00:00.000Z',
+  last_heartbeat_at: '2026-11-20T10:00:00.000Z',
+  storage: [{ label: 'homes', path: '/var/lib/footlight/homes', total_mb: 953674, available_mb: 702345 }],
+  capacity_detection: 'ok',
+  capacity_reason: null,
+  readiness: [
+    {
+      id: 'gpu_driver',
+      status: 'pass',
+      summary: 'The driver of the GPU answers.',
+      remediation: [],
+    },
+  ],
+  readiness_reported_at: '2026-11-20T08:00:02.000Z',
+  capacity: {
+    slots_total: 4,
+    slots_used: 1,
+    vram_mb_total: 16376,
+    vram_mb_used: 2310,
+    active_sessions: 1,
+    gpu_count: 1,
+  },
+};
+const exampleGpu = {
+  gpu_id: exampleIds.gpu,
+  gpu_index: 0,
+  vendor: 'nvidia',
+  model: 'NVIDIA GeForce RTX 4080',
+  vram_mb_total: 16376,
+  vram_mb_reserved: 0,
+  vram_mb_used: 2310,
+  vram_mb_free: 14066,
+  vram_sampled_at: '2026-11-20T09:59:58.000Z',
+  slots_total: 4,
+  slots_reserved: 1,
+  active_sessions: 1,
+  render_node: '/dev/dri/renderD128',
+};
+const exampleToken = {
+  id: exampleIds.enrollmentToken,
+  note: 'the machine in the cellar',
+  node_name: 'node-2',
+  created_at: '2026-11-20T10:00:00.000Z',
+  expires_at: '2026-11-20T11:00:00.000Z',
+  used_at: null,
+  host_id: null,
+};
+const byId = { id: exampleHost.id };
+const NO_HOST = 'There is no such host.';
+const NO_AGENT = 'This build carries no agent for other hosts.';
+
+export const fleetOperations = {
+  'hosts.list': operation({
+    id: 'hosts.list',
+    method: 'GET',
+    path: '/v1/hosts',
+    auth: 'admin',
+    summary: 'Hosts, newest first',
+    query: pageQuery(50),
+    responses: { 200: page(host) },
+    example: { query: { limit: '20' }, response: { items: [exampleHost], next_cursor: null } },
+  }),
+  'hosts.read': operation({
+    id: 'hosts.read',
+    method: 'GET',
+    path: '/v1/hosts/{id}',
+    auth: 'admin',
+    summary: 'One host',
+    params: idParams,
+    responses: { 200: host },
+    refusals: { not_found: NO_HOST },
+    example: { params: byId, response: exampleHost },
+  }),
+  'hosts.gpus': operation({
+    id: 'hosts.gpus',
+    method: 'GET',
+    path: '/v1/hosts/{id}/gpus',
+    auth: 'admin',
+    summary: "A host's GPUs; none while their detection is not ok",
+    params: idParams,
+    responses: { 200: z.object({ items: z.array(gpu).describe('The GPUs, by their index.') }) },
+    refusals: { not_found: NO_HOST },
+    example: { params: byId, response: { items: [exampleGpu] } },
+  }),
+  'hosts.drain': operation({
+    id: 'hosts.drain',
+    method: 'POST',
+    path: '/v1/hosts/{id}/drain',
+    auth: 'admin',
+    summary: 'Place nothing more on a host; with force also stop what runs there',
+    params: idParams,
+    body: {
+      schema: body({
+        force: z.boolean().default(false).describe('Also stop the sessions that run there.'),
+      }),
+      optional: true,
+    },
+    responses: { 200: host },
+    refusals: { not_found: NO_HOST },
+    example: { params: byId, body: { force: false }, response: { ...exampleHost, status: 'draining' } },
+  }),
+  'hosts.uncordon': operation({
+    id: 'hosts.uncordon',
+    method: 'POST',
+    path: '/v1/hosts/{id}/uncordon',
+    auth: 'admin',
+    summary: 'Return a host to service',
+    params: idParams,
+    responses: { 200: host },
+    refusals: { not_found: NO_HOST },
+    example: { params: byId, response: exampleHost },
+  }),
+  'hosts.delete': operation({
+    id: 'hosts.delete',
+    method: 'DELETE',
+    path: '/v1/hosts/{id}',
+    auth: 'admin',
+    summary: 'Forget a host that is away and holds nothing',
+    params: idParams,
+    responses: { 204: null },
+    refusals: { not_found: NO_HOST, conflict: 'Its agent is connected, or sessions are still on it.' },
+    example: { params: byId },
+  }),
+  'enrollmentTokens.create': operation({
+    id: 'enrollmentTokens.create',
+    method: 'POST',
+    path: '/v1/admin/enrollment-tokens',
+    auth: 'admin',
+    summary: 'Mint a token that enrols one host',
+    description:
+      'The answer carries the line that adds the host. Where this request came over the service’s own TLS, the line pins the certificate that answers there; behind a proxy it leaves that to the certificates that the host trusts.',
+    body: { schema: enrollmentTokenBody, optional: true },
+    responses: { 201: mintedEnrollmentToken },
+    example: {
+      body: { note: exampleToken.note, ttl_seconds: 3600, node_name: 'node-2' },
+      response: {
+        id: exampleToken.id,
+        token: 'Zk3vQm8sT1xLr6uYb0dWf5nCj9hPgEaViOo2KtXqN7M',
+        expires_at: exampleToken.expires_at,
+        command:
+          'curl -fsS https://play.example.org/install/agent.sh | sudo SERVICE_CONTROL_URL=https://play.example.org SERVICE_ENROLLMENT_TOKEN=Zk3vQm8sT1xLr6uYb0dWf5nCj9hPgEaViOo2KtXqN7M SERVICE_NODE_NAME=node-2 sh',
+      },
+    },
+  }),
+  'enrollmentTokens.list': operation({
+    id: 'enrollmentTokens.list',
+    method: 'GET',
+    path: '/v1/admin/enrollment-tokens',
+    auth: 'admin',
+    summary: 'Minted tokens, newest first',
+    responses: { 200: z.object({ items: z.array(enrollmentToken).describe('The tokens.') }) },
+    example: { response: { items: [exampleToken] } },
+  }),
+  'enrollmentTokens.delete': operation({
+    id: 'enrollmentTokens.delete',
+    method: 'DELETE',
+    path: '/v1/admin/enrollment-tokens/{id}',
+    auth: 'admin',
+    summary: 'Withdraw a token',
+    params: idParams,
+    responses: { 204: null },
+    refusals: { not_found: 'There is no such token.' },
+    example: { params: { id: exampleToken.id } },
+  }),
+  'install.script': operation({
+    id: 'install.script',
+    method: 'GET',
+    path: '/install/agent.sh',
+    auth: 'public',
+    summary: 'The script that makes a machine a host',
+    description:
+      'For a shell of the new host; `POST /v1/admin/enrollment-tokens` answers the whole line. It carries the SHA-256 of the archive that it fetches, and no secret.',
+    responses: { 200: z.string().describe('The script.') },
+    refusals: { not_found: NO_AGENT },
+    contentType: 'text/x-shellscript; charset=utf-8',
+    example: {},
+  }),
+  'install.archive': operation({
+    id: 'install.archive',
+    method: 'GET',
+    path: '/install/agent-linux-x64.tgz',
+    auth: 'public',
+    summary: 'The agent, packed for other hosts',
+    description:
+      'Node, the agent and its native modules for Linux on x86-64. It holds no secret. It is sent at 8 MiB a second at most.',
+    responses: { 200: z.string().describe('The archive.') },
+    refusals: { rate_limited: 'This address fetched it ten times within an hour.', not_found: NO_AGENT },
+    contentType: 'application/gzip',
+    example: {},
+  }),
+  'agent.connect': operation({
+    id: 'agent.connect',
+    method: 'GET',
+    path: '/agent/ws',
+    auth: 'node',
+    summary: 'The socket of a host',
+    description:
+      'A WebSocket of JSON text messages between the service and the agent of one host. The agent registers, tells what the host can do and what happens to its sessions; the service answers and sends commands, each with an id that is acknowledged once.\n\nThe request names the host in `X-Service-Node`, and its process in `X-Service-Boot`. An agent that enrols repeats `X-Service-Enroll` until it has its secret. The messages: docs/fleet.md and protocol/src/agent.',
+    responses: { 101: null },
+    refusals: {
+      forbidden: 'The request names an origin: pages may not open this socket.',
+      validation_failed: 'The request is no WebSocket upgrade.',
+      rate_limited: 'This address or name has presented too many bad credentials.',
+      conflict: 'A token would enrol a name that is connected, or that belongs to an enrolled host.',
+      internal:
+        'More hosts connect at once than can be registered (503), with a Retry-After; comes before the credential is checked.',
+    },
+    websocket: true,
+    example: {},
+  }),
+} as const;

@@ -1,0 +1,87 @@
+/**
+ * admission: launches that fill 200 hosts to the last slot, with 8 and with 50 clients at once, beside the plain writes
+ * of as many sessions whose GPU was chosen beforehand. Counts what was booked twice and refused although it fitted.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type PostgresServer, startPostgres } from '../../src/postgres.ts';
+import { alternate, exitStatus, judge, printLine } from '../rounds.ts';
+import type { Dialect } from './large-instance.ts';
+import { CORES, startWorker, type Worker } from './load.ts';
+
+const CLIENTS = [8, 50] as const;
+/** What the subject reaches of the reference's launches a second, at least. */
+const MARKS: Record<Dialect, number> = { sqlite: 0.8, postgres: 0.7 };
+
+interface Figures {
+  perSecond: number;
+  refused: number;
+  overbooked: number;
+}
+
+/** @returns the exit status: the worst of all figures */
+export async function benchAdmission(rounds: number, dialects: readonly Dialect[]): Promise<number> {
+  let status = 0;
+  for (const dialect of dialects) status = Math.max(status, await benchDialect(rounds, dialect));
+  return status;
+}
+
+async function benchDialect(rounds: number, dialect: Dialect): Promise<number> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'footlight-bench-'));
+  let postgres: PostgresServer | null = null;
+  let worker: Worker | null = null;
+  try {
+    postgres = dialect === 'postgres' ? await startPostgres() : null;
+    const dataDir = path.join(directory, 'control');
+    mkdirSync(dataDir, { mode: 0o700 });
+    worker = startWorker(CORES.server, 'control-plane/src/testing/large/admission-main.ts', [], {
+      // As in the built program, which leaves out what only tests need.
+      NODE_ENV: 'production',
+      SERVICE_LOG_LEVEL: 'silent',
+      SERVICE_TLS: 'off',
+      SERVICE_DATA_DIR: dataDir,
+      SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),
+      ...(postgres && { DATABASE_URL: (await postgres.createDatabase()).url }),
+    });
+    for (let line = await worker.line(); line !== 'ready'; ) line = await worker.line();
+    return await measure(rounds, dialect, worker);
+  } finally {
+    await worker?.stop();
+    await postgres?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function measure(rounds: number, dialect: Dialect, worker: Worker): Promise<number> {
+  const names = CLIENTS.map((clients) => `admission ${dialect} ${clients}`);
+  const wrong = { refused: 0, overbooked: 0 };
+  const side = async (name: 'reference' | 'subject'): Promise<number[]> => {
+    const rates: number[] = [];
+    for (const clients of CLIENTS) {
+      worker.send(JSON.stringify({ side: name, clients }));
+      const figures = JSON.parse(await worker.line()) as Figures;
+      rates.push(figures.perSecond);
+      if (name === 'subject') {
+        wrong.refused += figures.refused;
+        wrong.overbooked += figures.overbooked;
+      }
+    }
+    return rates;
+  };
+  const kept = await alternate(
+    rounds,
+    { reference: () => side('reference'), subject: () => side('subject') },
+    names,
+  );
+  const sound = wrong.refused === 0 && wrong.overbooked === 0;
+  printLine({ bench: `admission ${dialect}`, ...wrong, verdict: sound ? 'met' : 'missed' });
+  return names.reduce(
+    (status, name, n) => {
+      const judgement = judge(name, kept[n] ?? [], (ratio) => ratio >= MARKS[dialect]);
+      printLine({ ...judgement, mark: MARKS[dialect] });
+      return Math.max(status, exitStatus(judgement.verdict));
+    },
+    sound ? 0 : 1,
+  );
+}

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { repositoryRoot } from '../../src/stack/program.ts';
+
+/** Where the two sides of a bench run: the server, subject or reference, alone on the first core. */
+export const CORES = { server: 0, load: 1 } as const;
+
+/** Whether there are cores to pin to; on one core both share it, and the figures say little. */
+const PINNABLE = process.platform === 'linux';
+
+export interface LoadRequestLine {
+  method?: string;
+  path: string;
+  token?: string;
+  /** Address that a proxy would name. */
+  forwardedFor?: string;
+  body?: string;
+  /** File with the body that must come; left out: any. */
+  expectFile?: string;
+}
+
+export interface LoadJob {
+  url: string;
+  /** What each connection asks for, one after the other, again and again. */
+  connections: LoadRequestLine[][];
+  /** null: every connection goes through its list `repeat` times. */
+  seconds: number | null;
+  repeat: number;
+}
+
+export interface LoadFigures {
+  requests: number;
+  seconds: number;
+  /** Requests that failed, were refused or got another body than they should. */
+  wrong: number;
+  /** Of each request, milliseconds, in the order of their answers. */
+  times: number[];
+}
+
+/** A child process of the bench. */
+export interface Worker {
+  readonly pid: number;
+  /** Next line of its standard output. @throws when it has ended */
+  line(): Promise<string>;
+  send(line: string): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a program of this repository on one core; null: on any. Plain JavaScript runs as it is. */
+export function startWorker(
+  core: number | null,
+  file: string,
+  words: string[] = [],
+  env: Record<string, string> = {},
+): Worker {
+  const command = [
+    process.execPath,
+    ...(file.endsWith('.ts')
+      ? ['--import', path.join(repositoryRoot, 'node_modules', 'tsx', 'dist', 'loader.mjs')]
+      : []),
+    path.join(repositoryRoot, file),
+    ...words,
+  ];
+  const child = spawnPinned(core, command, env);
+  const lines = child.stdout ? createInterface({ input: child.stdout })[Symbol.asyncIterator]() : null;
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  if (child.pid === undefined) throw new Error(`${file} did not start`);
+  return {
+    pid: child.pid,
+    async line() {
+      const next = await lines?.next();
+      if (next === undefined || next.done) throw new Error(`${file} ended early`);
+      return next.value;
+    },
+    send: (line) => void child.stdin?.write(`${line}\n`),
+    async stop() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** Should the bench be killed outright, the kernel takes its children along. */
+function spawnPinned(core: number | null, command: string[], env: Record<string, string>): ChildProcess {
+  const pin = PINNABLE && core !== null ? ['taskset', '-c', String(core)] : [];
+  const [program = '', ...words] = ['setpriv', '--pdeathsig', 'KILL', '--', ...pin, ...command];
+  return spawn(program, words, {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+}
+
+/** The load generator. */
+export interface Load {
+  run(job: LoadJob): Promise<LoadFigures>;
+  stop(): Promise<void>;
+}
+
+export function startLoad(): Load {
+  const worker = startWorker(CORES.load, 'test-harness/bench/api/load-main.ts');
+  return {
+    async run(job) {
+      worker.send(JSON.stringify(job));
+      const figures = JSON.parse(await worker.line()) as LoadFigures;
+      if (figures.wrong > 0) {
+        throw new Error(
+          `${figures.wrong} of ${figures.requests} answers of ${job.url} were wrong or missing`,
+        );
+      }
+      return figures;
+    },
+    stop: () => worker.stop(),
+  };
+}
+
+/** CPU time of a process and all its threads since it began, in milliseconds. */
+export function cpuMs(pid: number): number {
+  const tasks = `/proc/${pid}/task`;
+  const nanoseconds = readdirSync(tasks).map((task) => {
+    const [ran] = readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ');
+    return Number(ran);
+  });
+  return nanoseconds.reduce((sum, value) => sum + value, 0) / 1e6;
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { repositoryRoot } from '../../src/stack/program.ts';
+
+/** A media worker of the agent, which a bench drives by the messages that the agent would send. */
+export interface AgentWorker {
+  readonly pid: number;
+  /** @param listener of every message that it sends */
+  // biome-ignore lint/suspicious/noExplicitAny: messages of a program of ours, which its own tests check.
+  onMessage(listener: (message: any) => void): void;
+  /** @param listener of its end, with what ended it */
+  onExit(listener: (why: string) => void): void;
+  send(message: object): void;
+  /** Waits for the next message of a type. @throws when it does not come in time */
+  said(type: string): Promise<void>;
+  /** Prepares and starts a session without sound. @throws when it does not come up in time */
+  begin(session: WorkerSession): Promise<void>;
+  /** A viewer comes; what it is offered is a message. */
+  attach(): void;
+  close(): Promise<void>;
+}
+
+export interface WorkerSession {
+  display: string;
+  stream: { width: number; height: number; fps: number; bitrate_kbps: number; rungs: [number, number][] };
+  settings: Record<string, unknown>;
+  /** Addresses that it offers; null = every one but loopback. */
+  addresses: string[] | null;
+}
+
+export const START_LIMIT_MS = 20_000;
+
+/** @param core it and its threads run there; null: on any */
+export function startAgentWorker(core: number | null): AgentWorker {
+  const scratch = mkdtempSync(path.join(tmpdir(), 'footlight-worker-'));
+  const child = fork(path.join(repositoryRoot, 'node-agent', 'dist', 'worker-main.js'), [], {
+    env: { ...process.env, FOOTLIGHT_PARENT_PID: String(process.pid) },
+    ...(core === null
+      ? { execArgv: [] }
+      : { execPath: 'taskset', execArgv: ['-c', String(core), process.execPath] }),
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const said = (type: string) =>
+    new Promise<void>((resolve, reject) => {
+      const settle = (error?: Error) => {
+        clearTimeout(limit);
+        child.off('message', hear);
+        if (error) reject(error);
+        else resolve();
+      };
+      const hear = (message: { type: string }) => message.type === type && settle();
+      const limit = setTimeout(() => settle(new Error(`The worker never said ${type}`)), START_LIMIT_MS);
+      child.on('message', hear);
+    });
+  const send = (message: object) => void child.send(message);
+  // It may be warm before anybody waits for it; one that never is shows at the await.
+  const warm = said('warm');
+  warm.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    onMessage: (listener) => void child.on('message', listener),
+    onExit: (listener) => void child.on('exit', (code, signal) => listener(signal ?? `exit status ${code}`)),
+    send,
+    said,
+    async begin({ display, stream, settings, addresses }) {
+      await warm;
+      const prepared = said('prepared');
+      send({
+        type: 'prepare',
+        session_id: '11111111-1111-4111-8111-111111111111',
+        uid: null,
+        gid: null,
+        display,
+        xauthority: null,
+        pulse_server: null,
+        scratch_dir: scratch,
+        stream: {
+          ...stream,
+          abr_floor_kbps: 0,
+          codec: 'h264',
+          h264_profile: 'constrained-baseline',
+          playout0_ms: 50,
+          audio: false,
+          mic: false,
+        },
+        encoder: { family: 'openh264', gpu_index: 0, render_node: null },
+        settings,
+        media: { addresses, ports: null },
+      });
+      await prepared;
+      send({ type: 'start' });
+    },
+    attach() {
+      const client_id = '22222222-2222-4222-8222-222222222222';
+      const hello = { type: 'hello', protocol: 1, client_id, client: { kind: 'browser' }, codecs: ['h264'] };
+      send({ type: 'attach', conn: 1, client_id, hello, ice_servers: [] });
+    },
+    async close() {
+      await ended(child);
+      rmSync(scratch, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
