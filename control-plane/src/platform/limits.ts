@@ -31,7 +31,7 @@ export class LimiterKeys<Entry> {
   /** The entry that counts for the key; undefined for one that nothing is known of. Counts as a use of the key. */
   get(key: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined) return this.#evictable(nowMs) === null ? this.#shared : undefined;
+    if (entry === undefined) return this.#sharedEntry(nowMs);
     this.#forgetFound(key);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -56,6 +56,17 @@ export class LimiterKeys<Entry> {
   delete(key: string): void {
     this.#forgetFound(key);
     this.#entries.delete(key);
+  }
+
+  /**
+   * What the keys without a place share: while all places are refused, and then until the refusal that they share ends,
+   * since any of them may be the refused one.
+   */
+  #sharedEntry(nowMs: number): Entry | undefined {
+    if (this.#shared === undefined) return undefined;
+    if (this.#isRefused(this.#shared, nowMs) || this.#evictable(nowMs) === null) return this.#shared;
+    this.#shared = undefined;
+    return undefined;
   }
 
   /** A key that is used or gone is no longer the one to evict. */

@@ -107,6 +107,19 @@ describe('register and login share one bucket per client address', () => {
     expect(['x', 'y', 'z'].map((key) => refusal(() => buckets.take(key)))).toEqual([0, 0, 0]);
   });
 
+  it('frees no refused address that shares the last place, when another place becomes free', () => {
+    const { clock, advance } = handClock();
+    const keys = new LimiterKeys<number>((untilMs, nowMs) => untilMs > nowMs, 1);
+    const refuse = (key: string) => keys.set(key, clock.monotonicMs() + 10_000, clock.monotonicMs());
+    refuse('first');
+    advance(5_000);
+    refuse('second');
+    advance(5_000);
+    expect(keys.get('second', clock.monotonicMs())).toBeGreaterThan(clock.monotonicMs());
+    advance(5_000);
+    expect(keys.get('second', clock.monotonicMs())).toBeUndefined();
+  });
+
   it('never remembers more than 4096, and frees no refused address, whatever the order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(20), fc.nat(4_000)), { maxLength: 300 }), (requests) => {
