@@ -64,3 +64,32 @@ describe('what the documentation points to is there', () => {
     expect(missing).toEqual([]);
   });
 });
+
+/** Folders of source files, without those of a test's helpers and fixtures. */
+function sourceFolders(): string[] {
+  const roots = [
+    'protocol/src',
+    'control-plane/src',
+    'node-agent/src',
+    'packages',
+    'test-harness',
+    'scripts',
+  ];
+  const files = roots.flatMap((folder) => below(folder).filter((file) => /\.(ts|tsx|mjs)$/.test(file)));
+  const folders = new Set(files.map((file) => path.dirname(file)));
+  return [...folders].filter((folder) => !/(^|\/)(node_modules|dist|testing|test|build)(\/|$)/.test(folder));
+}
+
+test('the map of the house names every folder of source files', () => {
+  const map = read('docs/design.md').split('## Rooms')[1]?.split('```')[1] ?? '';
+  const named = new Set(map.match(/[\w-]+/g));
+  expect(sourceFolders().filter((folder) => !named.has(path.basename(folder)))).toEqual([]);
+});
+
+test('no folder holds more than twenty source files', () => {
+  const crowded = sourceFolders().filter((folder) => {
+    const files = readdirSync(path.join(root, folder)).filter((file) => /\.(ts|tsx|mjs)$/.test(file));
+    return files.length > 20;
+  });
+  expect(crowded).toEqual([]);
+});
