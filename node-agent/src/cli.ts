@@ -20,7 +20,7 @@ import { AGENT_VERSION } from './version.ts';
 const USAGE = `footlight node agent ${AGENT_VERSION}
 
 usage: node-agent run       serve sessions on this host until it is stopped
-       node-agent enroll    enrol this host with SERVICE_ENROLLMENT_TOKEN, then stop
+       node-agent enroll    enroll this host with SERVICE_ENROLLMENT_TOKEN, then stop
        node-agent install   run as a service of systemd, from now on and whenever this machine starts
        node-agent doctor    check this host and print what is wrong and how to mend it
 

@@ -11,7 +11,7 @@ import { AGENT_VERSION } from './version.ts';
 const LIMIT_MS = 60_000;
 
 /**
- * Enrols this host: connects once, stores the secret, and leaves. The hardware is reported as well, because a
+ * Enrolls this host: connects once, stores the secret, and leaves. The hardware is reported as well, because a
  * host that never said what it is does not count as enrolled.
  * @returns the exit code: 0 enrolled (now or before), 1 not within a minute
  */
@@ -42,7 +42,7 @@ export async function enroll(
         register: () => ({ features: [], sessions: [] }),
         capacity: () => inventory.capacity(null),
         heartbeat: () => ({ running_sessions: [] }),
-        command: async () => ({ ok: false, code: 'busy', error: 'this agent only enrols' }),
+        command: async () => ({ ok: false, code: 'busy', error: 'this agent only enrolls' }),
         signaling: () => undefined,
         registered: () => undefined,
         seen: () => undefined,

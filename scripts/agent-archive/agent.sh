@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes this machine a host of Footlight: installs the agent and what it needs, enrols it, and starts it as a service.
+# Makes this machine a host of Footlight: installs the agent and what it needs, enrolls it, and starts it as a service.
 #
 # The console of the control plane shows the line to run. It is told by the environment: SERVICE_CONTROL_URL,
 # SERVICE_ENROLLMENT_TOKEN, SERVICE_CONTROL_FINGERPRINT where the certificate is the control plane's own, and any other
@@ -91,7 +91,7 @@ supervise() {
   say "The supervisor of Footlight keeps the agent running until this machine is turned off; its log is $LOG."
 }
 
-# The agent enrols as it starts.
+# The agent enrolls as it starts.
 wait_until_connected() {
   health=$(sed -n "s/^SERVICE_AGENT_HEALTH_ADDR='\(.*\)'\$/\1/p" "$ENVIRONMENT")
   port=${health##*:}

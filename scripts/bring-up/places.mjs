@@ -13,7 +13,7 @@ import path from 'node:path';
  * @property {string} devAgentKey     the file with the key of developers' sessions, where they are switched on
  * @property {string} logDir
  * @property {string} seedFile
- * @property {string} enrollmentToken file with the fixed enrolment token of this machine's own agent
+ * @property {string} enrollmentToken file with the fixed enrollment token of this machine's own agent
  * @property {number} httpPort
  * @property {number} httpsPort
  * @property {{host: string, port: number}} health   the agent's own health address

@@ -72,11 +72,11 @@ describe('every page', () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     appId = hostile.id;
-    const enrolment = await stack.call('POST', '/v1/admin/enrollment-tokens', {
+    const enrollment = await stack.call('POST', '/v1/admin/enrollment-tokens', {
       token,
       body: { note: PAYLOAD },
     });
-    mallory = await hostileHost(stack.httpUrl, enrolment.body.token);
+    mallory = await hostileHost(stack.httpUrl, enrollment.body.token);
     const send = async (method: string, path: string, body: object) => {
       const answer = await stack.call(method, path, { token, body });
       expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300);

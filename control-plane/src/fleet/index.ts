@@ -3,7 +3,7 @@ export type {
   AgentHandlers,
   CommandResult,
   Fleet,
-} from './ports.ts';
+} from './fleet.ts';
 export { registerFleetRoutes } from './routes.ts';
 export { createFleet, type FleetDeps, type FleetService } from './service.ts';
 export { encoderBudgetReader } from './settings/encoder-budget.ts';

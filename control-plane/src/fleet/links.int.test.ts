@@ -10,7 +10,7 @@ import {
 } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
-import { type HostNews, hostSubject } from './hosts/host-change.ts';
+import { type HostChange, hostSubject } from './hosts/host-change.ts';
 import { type FleetWorld, openFleetWorld } from './testing/world.ts';
 
 describeDatabases('agent links', (databases) => {
@@ -183,8 +183,8 @@ describeDatabases('agent links', (databases) => {
       await first.drop();
       await expect.poll(() => world.fleet.links.isConnected(hostId)).toBe(false);
       world.handlers.calls.length = 0;
-      const heard: HostNews[] = [];
-      const hearing = world.platform.bus.subscribe(hostSubject, (news) => heard.push(news as HostNews));
+      const heard: HostChange[] = [];
+      const hearing = world.platform.bus.subscribe(hostSubject, (change) => heard.push(change as HostChange));
       const { database } = world.platform;
       const begin = database.transaction.bind(database);
       let goOn = () => {};

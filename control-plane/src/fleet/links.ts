@@ -13,13 +13,13 @@ import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
 import { FeatureSets } from './feature-sets.ts';
-import { type HostNews, hostSubject } from './hosts/host-change.ts';
+import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './fleet.ts';
+import { type HostChange, hostSubject } from './hosts/host-change.ts';
 import { markAllOffline, markOffline } from './hosts/host-store.ts';
 import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from './link/link.ts';
 import type { CapacityMessage, OrderedMessage, ReportMessage } from './link/report-run.ts';
 import { ReportSequence } from './link/report-sequence.ts';
 import { TimerWheel } from './link/timer-wheel.ts';
-import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './ports.ts';
 import { Pulse, type SampledGpu } from './reports/pulse.ts';
 import { type RegistrationOutcome, register, rowsOfRegistration } from './reports/registration.ts';
 import { NOTHING_STORED, type StoredCapacity, storeCapacity, untilStored } from './reports/store-capacity.ts';
@@ -296,7 +296,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const hostId = link.hostId!;
     const sequence = memory.reports!;
     const source = { hostId, bootId: sequence.bootId };
-    for (const { seq } of events) sequence.storing(seq);
+    for (const { seq } of events) sequence.beginStoring(seq);
     memory.unstoredEvents += events.length;
     const write = (some: readonly ReliableEvent[]) => this.handlers.storeEvents(source, some);
     const isStored = await untilStored(this.#platform, () => link.isOpen, events, write);
@@ -541,8 +541,8 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return memory;
   }
 
-  #tell(news: HostNews): void {
-    this.#platform.bus.publish(hostSubject, news);
+  #tell(change: HostChange): void {
+    this.#platform.bus.publish(hostSubject, change);
   }
 
   /** A mistake in a handler belongs into the log; the link and its host go on. */

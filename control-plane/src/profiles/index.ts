@@ -9,7 +9,7 @@ export {
   type Verdict,
 } from './offer/eligibility.ts';
 export { nominalOf, numbersSetFor, recommend } from './offer/recommendation.ts';
-export type { Chained } from './record.ts';
+export type { ProfileWithRungs } from './record.ts';
 export { registerProfilesRoutes } from './routes.ts';
 export { chooseRung, floorOf } from './rungs/chain.ts';
 export { toCatalogCodec, toSessionCodec } from './rungs/codec-spelling.ts';

@@ -50,7 +50,7 @@ export const byId = (a: { id: string }, b: { id: string }): number =>
   a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 
 /** A launch profile with its chain, best rung first. */
-export interface Chained {
+export interface ProfileWithRungs {
   profile: LaunchProfileRow;
   rungs: readonly StreamProfile[];
 }
@@ -58,7 +58,10 @@ export interface Chained {
 /** What refers to a launch profile and so keeps it from being deleted. */
 export type LaunchProfileUses = LaunchProfile['used_by'];
 
-export function toLaunchProfile({ profile, rungs }: Chained, usedBy: LaunchProfileUses): LaunchProfile {
+export function toLaunchProfile(
+  { profile, rungs }: ProfileWithRungs,
+  usedBy: LaunchProfileUses,
+): LaunchProfile {
   return {
     id: profile.id,
     display_name: profile.display_name,

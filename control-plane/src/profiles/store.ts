@@ -7,7 +7,7 @@ import type {
   StreamProfilesTable,
 } from '../platform/database/tables/profiles.ts';
 import type { ClientFailure } from './offer/eligibility.ts';
-import { byId, type Chained, type LaunchProfileRow, toRung } from './record.ts';
+import { byId, type LaunchProfileRow, type ProfileWithRungs, toRung } from './record.ts';
 
 const POLICY_ROW = 1;
 
@@ -90,7 +90,7 @@ export async function hasSessionOfRung(tx: Tx, id: string): Promise<boolean> {
 }
 
 /** Every launch profile with its chain, by sort_order, then id: the order of every list. */
-export async function listLaunchProfiles(db: Executor): Promise<Chained[]> {
+export async function listLaunchProfiles(db: Executor): Promise<ProfileWithRungs[]> {
   const profiles = await db.selectFrom('launch_profiles').selectAll().execute();
   const chains = await loadChains(db, null);
   return profiles
@@ -98,7 +98,7 @@ export async function listLaunchProfiles(db: Executor): Promise<Chained[]> {
     .sort((a, b) => a.profile.sort_order - b.profile.sort_order || byId(a.profile, b.profile));
 }
 
-export async function findLaunchProfile(db: Executor, id: string): Promise<Chained | null> {
+export async function findLaunchProfile(db: Executor, id: string): Promise<ProfileWithRungs | null> {
   const profile = await db.selectFrom('launch_profiles').selectAll().where('id', '=', id).executeTakeFirst();
   if (!profile) return null;
   return { profile, rungs: (await loadChains(db, id)).get(id) ?? [] };

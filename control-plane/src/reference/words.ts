@@ -84,7 +84,7 @@ export const SCHEMES: {
       in: 'header',
       name: 'Authorization',
       description:
-        '`Bearer <secret>` of an enrolled host, or `Enroll <token>` of one that enrols; with `X-Service-Node: <name>`.',
+        '`Bearer <secret>` of an enrolled host, or `Enroll <token>` of one that enrolls; with `X-Service-Node: <name>`.',
     },
   },
   'signaling-token': {

@@ -1,3 +1,5 @@
+export { registerSignalingRoutes } from './routes.ts';
+export { createSignaling } from './service.ts';
 export {
   changedSubject,
   linkSubject,
@@ -5,7 +7,5 @@ export {
   type SessionDirectory,
   type SignalToViewer,
   signalSubject,
-} from './ports.ts';
-export { registerSignalingRoutes } from './routes.ts';
-export { createSignaling } from './service.ts';
+} from './subjects.ts';
 export { createSignalingTokens, type MintedToken, type SignalingTokens } from './tokens.ts';

@@ -6,7 +6,7 @@ import { judgeOrigin } from '../platform/http/origin/origins.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Settings } from '../settings/index.ts';
 import { createHandshakeLimiter, type HandshakeLimiter } from './limiter.ts';
-import type { SessionDirectory } from './ports.ts';
+import type { SessionDirectory } from './subjects.ts';
 import type { SignalingTokens } from './tokens.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 

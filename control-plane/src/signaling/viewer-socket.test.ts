@@ -12,7 +12,7 @@ import {
   type SignalToViewer,
   signalSubject,
   type ViewedSession,
-} from './ports.ts';
+} from './subjects.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
 const SESSION: ViewedSession = {

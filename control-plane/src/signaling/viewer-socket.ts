@@ -38,7 +38,7 @@ import {
   signalSubject,
   type ViewedSession,
   viewerSubject,
-} from './ports.ts';
+} from './subjects.ts';
 
 /** Time for the database to accept or refuse the token. */
 const TOKEN_BUDGET_MS = 15 * SECOND_MS;

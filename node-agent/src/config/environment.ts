@@ -43,7 +43,7 @@ export interface AgentConfig {
   controlCa: string | null;
   /** SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null = no pin. */
   controlFingerprint: string | null;
-  /** Secret. A one-use or the fixed enrolment token; null = the agent must be enrolled already. */
+  /** Secret. A one-use or the fixed enrollment token; null = the agent must be enrolled already. */
   enrollmentToken: string | null;
   nodeName: string;
   stateDir: string;

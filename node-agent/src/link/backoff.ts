@@ -63,7 +63,7 @@ export interface CredentialFacts {
   hasToken: boolean;
   /** 401 answers to the stored secret since it last worked (count). */
   unauthorizedInRow: number;
-  /** Since the last attempt to enrol; null = none yet. */
+  /** Since the last attempt to enroll; null = none yet. */
   sinceEnrollMs: number | null;
 }
 

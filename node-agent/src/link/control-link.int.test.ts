@@ -110,7 +110,7 @@ const report = (detail: string) => ({
   detail,
 });
 
-describe('enrolment', () => {
+describe('enrollment', () => {
   test('without a secret and a token nothing is dialled', async () => {
     control = await ControlStandIn.listen();
     await expect(dialOnly({ enrollmentToken: null })).rejects.toThrow(NotEnrolledError);

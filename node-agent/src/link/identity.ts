@@ -15,7 +15,7 @@ export type Identity = z.infer<typeof identitySchema>;
 
 /**
  * The files of the state directory that hold the identity: node.json, and enroll-id, which binds a one-use
- * enrolment token to this machine until node.json is written.
+ * enrollment token to this machine until node.json is written.
  */
 export class IdentityStore {
   readonly #dir: string;
@@ -35,7 +35,9 @@ export class IdentityStore {
     if (text === null) return null;
     const parsed = identitySchema.safeParse(jsonOrNull(text));
     if (!parsed.success) {
-      throw new Error(`${join(this.#dir, 'node.json')} is damaged: restore it, or remove it and enrol again`);
+      throw new Error(
+        `${join(this.#dir, 'node.json')} is damaged: restore it, or remove it and enroll again`,
+      );
     }
     return parsed.data;
   }

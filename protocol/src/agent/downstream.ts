@@ -17,7 +17,7 @@ export const registeredSchema = z.object({
   type: z.literal('registered'),
   protocol: int,
   host_id: wireUuid,
-  /** after enrolment only; travels once */
+  /** after enrollment only; travels once */
   node_secret: text(256).optional(),
   heartbeat_interval_ms: z.int().min(1),
   session_grace_secs: count,

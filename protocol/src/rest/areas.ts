@@ -80,7 +80,7 @@ export const areas = [
   },
   {
     name: 'Fleet',
-    summary: 'Hosts, their GPUs, their enrolment, and the socket of the agent.',
+    summary: 'Hosts, their GPUs, their enrollment, and the socket of the agent.',
     operations: fleetOperations,
   },
   {

@@ -36,7 +36,7 @@ export interface FakeAgentOptions {
   /** http(s) base of the control plane. */
   url: string;
   nodeName: string;
-  /** The secret is replaced by what an enrolment brings. */
+  /** The secret is replaced by what an enrollment brings. */
   credential: { secret: string } | { token: string; enrollId?: string };
   capacity?: Capacity;
   features?: readonly string[];
@@ -64,7 +64,7 @@ interface Waiter {
 /**
  * A node agent without a machine under it: the real socket and the real protocol, sessions that are records.
  *
- * One object is one host. `connect` dials, enrols or authenticates, registers and reports its capacity; `drop` loses
+ * One object is one host. `connect` dials, enrolls or authenticates, registers and reports its capacity; `drop` loses
  * the link and keeps the sessions; `crash` loses both and gets a new boot id. Only `stay` dials again by itself.
  * Light enough to have a thousand of them in one process.
  */
@@ -75,7 +75,7 @@ export class FakeAgent {
   bootId: string = randomUUID();
   /** Known after the first connect. */
   hostId: string | null = null;
-  /** From an enrolment, or as given. */
+  /** From an enrollment, or as given. */
   secret: string | null;
   capacity: Capacity;
   /** Everything held, and what ended and is not confirmed. */

@@ -114,7 +114,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   );
 
   const [httpPort, httpsPort, healthPort] = [await freePort(), await freePort(), await freePort()];
-  const enrollmentToken = 'an-enrolment-token-of-this-test-run';
+  const enrollmentToken = 'an-enrollment-token-of-this-test-run';
   const controlEnv = {
     CONTROL_PORT: String(httpPort),
     SERVICE_TLS_PORT: String(httpsPort),

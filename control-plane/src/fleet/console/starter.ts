@@ -5,7 +5,7 @@ import { fromJson } from '../../platform/database/codec.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { type HostNews, hostSubject } from '../hosts/host-change.ts';
+import { type HostChange, hostSubject } from '../hosts/host-change.ts';
 import { hostById } from '../hosts/host-store.ts';
 import type { AgentLinks } from '../links.ts';
 import {
@@ -22,7 +22,7 @@ import { NO_CAPABILITIES } from './config.ts';
 
 /** Feature of agents that can show a session on a display of their host. */
 const CONSOLE_FEATURE = 'console';
-/** After a look that failed, since no news may follow that would bring the next. */
+/** After a look that failed, since no further change may come that would start the next. */
 const FAILED_LOOK_MS = 5 * SECOND_MS;
 
 export interface ConsoleLaunch {
@@ -76,25 +76,25 @@ export class ConsoleStarter {
   readonly #links: AgentLinks;
   readonly #sessions: ConsoleSessions;
   readonly #displays = new Map<string, Display>();
-  readonly #news: Subscription;
+  readonly #hostChanges: Subscription;
   #closed = false;
 
   constructor(platform: Platform, links: AgentLinks, sessions: ConsoleSessions) {
     this.#platform = platform;
     this.#links = links;
     this.#sessions = sessions;
-    this.#news = platform.bus.subscribe(hostSubject, (payload) => this.#heard(payload as HostNews));
+    this.#hostChanges = platform.bus.subscribe(hostSubject, (payload) => this.#heard(payload as HostChange));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#news.close();
+    this.#hostChanges.close();
     for (const display of this.#displays.values()) this.#release(display);
     await Promise.all([...this.#displays.values()].map(({ turn }) => turn));
   }
 
-  #heard(news: HostNews): void {
-    const { hostId, what } = news;
+  #heard(change: HostChange): void {
+    const { hostId, what } = change;
     if (what === 'deleted') {
       const gone = this.#displays.get(hostId);
       if (gone !== undefined) this.#release(gone);
@@ -112,8 +112,8 @@ export class ConsoleStarter {
     if (what === 'reported') {
       display.isReported = true;
       display.attempts = reported(display.attempts);
-      // Where nothing was ever set, nothing was ever started; what is set from now on is news of its own.
-      if (!news.hasConsole) return;
+      // Where nothing was ever set, nothing was ever started; what is set from now on is announced.
+      if (!change.hasConsole) return;
     }
     this.#look(hostId, display);
   }

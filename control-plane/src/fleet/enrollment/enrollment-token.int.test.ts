@@ -16,7 +16,7 @@ interface TokenItem {
   host_id: string | null;
 }
 
-describeDatabases('enrolment', (databases) => {
+describeDatabases('enrollment', (databases) => {
   let world: FleetWorld;
   beforeAll(async () => {
     world = await openFleetWorld(await databases.fresh(), { credentialLimits: { perAddress: 10_000 } });
@@ -125,7 +125,7 @@ describeDatabases('enrolment', (databases) => {
     expect(await hosts()).toHaveLength(1);
   });
 
-  test('fifty repeats of one enrolment: one host', async () => {
+  test('fifty repeats of one enrollment: one host', async () => {
     const { token } = await mint();
     const id = enrollId();
     const outcomes = await Promise.all(
@@ -211,7 +211,7 @@ describeDatabases('enrolment', (databases) => {
     await ready(agentFor('render-9', { token: anyToken.token, enrollId: enrollId() }));
   });
 
-  test('a withdrawn or expired token enrols nobody', async () => {
+  test('a withdrawn or expired token enrolls nobody', async () => {
     const withdrawn = await mint();
     await world.call('DELETE', `/v1/admin/enrollment-tokens/${withdrawn.id}`);
     expect(await refused(agentFor('render-1', { token: withdrawn.token, enrollId: enrollId() }))).toBe(401);

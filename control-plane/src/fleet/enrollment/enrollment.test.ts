@@ -37,15 +37,15 @@ const decide = (facts: Partial<EnrollmentFacts>) =>
     ...facts,
   }).kind;
 
-describe('who may enrol a name', () => {
+describe('who may enroll a name', () => {
   test.each<[Partial<EnrollmentFacts>, ReturnType<typeof decide>, string]>([
     [{ token: null }, 'unauthorized', 'an unknown token'],
-    [{ token: fixed }, 'enrol', 'the fixed token, a new name'],
-    [{ token: oneUse() }, 'enrol', 'a one-use token, a new name'],
+    [{ token: fixed }, 'enroll', 'the fixed token, a new name'],
+    [{ token: oneUse() }, 'enroll', 'a one-use token, a new name'],
     [{ token: oneUse({ expires_at: NOW }) }, 'unauthorized', 'an expired token'],
     [{ token: oneUse({ used_at: 1 }) }, 'unauthorized', 'a spent token'],
     [{ token: oneUse({ node_name: 'render-2' }) }, 'unauthorized', 'a token minted for another name'],
-    [{ token: oneUse(bound) }, 'enrol', 'a bound token, used again by its pair'],
+    [{ token: oneUse(bound) }, 'enroll', 'a bound token, used again by its pair'],
     [{ token: oneUse(bound), nodeName: 'render-2' }, 'unauthorized', 'a bound token under another name'],
     [{ token: oneUse(bound), enrollId: 'b'.repeat(64) }, 'unauthorized', 'a bound token of another agent'],
     [{ token: oneUse(bound), enrollId: null }, 'unauthorized', 'a bound token without the id it is bound to'],
@@ -58,9 +58,9 @@ describe('who may enrol a name', () => {
     [{ token: null, live: true }, 'unauthorized', 'an unknown token learns nothing of the name'],
     [{ token: fixed, host: counts }, 'conflict', 'the fixed token for a record that counts'],
     [{ token: oneUse(), host: counts }, 'conflict', 'any one-use token for a record that counts'],
-    [{ token: oneUse({ node_name: 'render-1' }), host: counts }, 'enrol', 'a token minted for that record'],
-    [{ token: fixed, host: neverReported }, 'enrol', 'a lost answer locks nobody out'],
-    [{ token: oneUse(bound), host: neverReported }, 'enrol', 'a lost answer, asked for again'],
+    [{ token: oneUse({ node_name: 'render-1' }), host: counts }, 'enroll', 'a token minted for that record'],
+    [{ token: fixed, host: neverReported }, 'enroll', 'a lost answer locks nobody out'],
+    [{ token: oneUse(bound), host: neverReported }, 'enroll', 'a lost answer, asked for again'],
   ])('%# → %s: %s', (facts, expected) => {
     expect(decide(facts)).toBe(expected);
   });

@@ -8,7 +8,7 @@ export type NodeCredential = {
   bootId: string | null;
 } & (
   | { kind: 'secret'; secret: string }
-  /** enrollId is what the agent wants to be recognised by when it repeats the enrolment; null: not sent. */
+  /** enrollId is what the agent wants to be recognised by when it repeats the enrollment; null: not sent. */
   | { kind: 'enroll'; token: string; enrollId: string | null }
 );
 
@@ -64,13 +64,13 @@ export type EnrollmentDecision =
   | { kind: 'unauthorized' }
   | { kind: 'conflict'; message: string }
   /** tokenId null: the fixed token, which nothing has to be bound to. */
-  | { kind: 'enrol'; tokenId: string | null; mintedForName: boolean };
+  | { kind: 'enroll'; tokenId: string | null; mintedForName: boolean };
 
 /**
- * Whether a token may enrol a name. A token may make a record, or take over one that no agent may know the secret of;
+ * Whether a token may enroll a name. A token may make a record, or take over one that no agent may know the secret of;
  * a record that counts is taken over only by a token that an administrator minted for that very name.
  * Pure. Binding the token afterwards is a conditional update, since another pair may have been faster.
- * Source: docs/fleet.md, "Enrolment".
+ * Source: docs/fleet.md, "Enrollment".
  */
 export function decideEnrollment(facts: EnrollmentFacts): EnrollmentDecision {
   const { token, host, nodeName } = facts;
@@ -86,7 +86,7 @@ export function decideEnrollment(facts: EnrollmentFacts): EnrollmentDecision {
       message: 'This name is enrolled: delete the host, or mint a token for it.',
     };
   }
-  return { kind: 'enrol', tokenId: token.kind === 'one_use' ? token.row.id : null, mintedForName };
+  return { kind: 'enroll', tokenId: token.kind === 'one_use' ? token.row.id : null, mintedForName };
 }
 
 function mayUse(row: OneUseToken, facts: EnrollmentFacts): boolean {

@@ -12,7 +12,7 @@ import { deleteToken, insertToken, listTokens } from './token-store.ts';
 export interface TokenRequest {
   note?: string | undefined;
   ttl_seconds: number;
-  /** The only name the token enrols; it may then take over that name's record. */
+  /** The only name the token enrolls; it may then take over that name's record. */
   node_name?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ import { ApiError } from '../../platform/errors.ts';
 import { pageOf, readCursor } from '../../platform/page-cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AgentLinks } from '../links.ts';
-import { type HostNews, hostSubject } from './host-change.ts';
+import { type HostChange, hostSubject } from './host-change.ts';
 import { deleteHost, gpusOf, hostById, listHosts, lockHost, reportedGpus, updateHost } from './host-store.ts';
 import { gpuView, hostCapacity, hostView } from './host-view.ts';
 import { requireRestartConfirmed, restartAgent } from './restart.ts';
@@ -67,8 +67,8 @@ export class HostAdmin {
   /** @throws ApiError 404 */
   async uncordon(id: string, actorUserId: string): Promise<Host> {
     const host = await this.#move(id, 'uncordon');
-    const news: HostNews = { hostId: id, what: 'changed' };
-    this.#platform.bus.publish(hostSubject, news);
+    const change: HostChange = { hostId: id, what: 'changed' };
+    this.#platform.bus.publish(hostSubject, change);
     await this.#audit(actorUserId, 'host.uncordon', id, { node_name: host.node_name });
     return this.read(id);
   }

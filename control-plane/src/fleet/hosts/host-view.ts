@@ -1,7 +1,7 @@
 import type { EnrollmentToken, Gpu, Host, HostCapacity } from '@footlight/protocol/rest';
 import { fromJson, instant, instantOrNull } from '../../platform/database/codec.ts';
 import type { EnrollmentTokensTable, GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
-import type { GpuLoad } from '../ports.ts';
+import type { GpuLoad } from '../fleet.ts';
 
 /** Sums of one host's loads; `gpuId` narrows them to one GPU. */
 function sumLoads(

@@ -232,7 +232,7 @@ describeDatabases('hosts and enrollment tokens of administrators', (databases) =
       expect(actions()).toEqual([]);
     });
 
-    test('forgets the host, its GPUs and its secret; the name may enrol as a new host', async () => {
+    test('forgets the host, its GPUs and its secret; the name may enroll as a new host', async () => {
       const [agent, id] = await connect('hosta');
       await offline(agent, id);
       world.handlers.homes = 3;

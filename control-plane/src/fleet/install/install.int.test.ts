@@ -10,7 +10,7 @@ import { createTestApp, type TestApp } from '../../testing/index.ts';
 
 const TOKENS = '/v1/admin/enrollment-tokens';
 const SCRIPT =
-  '#!/bin/sh\necho "would enrol $SERVICE_ENROLLMENT_TOKEN at $SERVICE_CONTROL_URL as $SERVICE_NODE_NAME"\n';
+  '#!/bin/sh\necho "would enroll $SERVICE_ENROLLMENT_TOKEN at $SERVICE_CONTROL_URL as $SERVICE_NODE_NAME"\n';
 const run = promisify(execFile);
 
 let folder: string;
@@ -116,7 +116,7 @@ describe('the line of an enrollment token', () => {
   test('run by a shell it reaches the script with what it has to know', async () => {
     const { token, command } = await mint({}, { node_name: 'render-1' });
     const { stdout } = await run('sh', ['-c', withoutSudo(command)]);
-    expect(stdout.trim()).toBe(`would enrol ${token} at https://127.0.0.1:${port} as render-1`);
+    expect(stdout.trim()).toBe(`would enroll ${token} at https://127.0.0.1:${port} as render-1`);
   });
 
   test('somebody in between with another certificate gives it no script, and learns no token', async () => {

@@ -1,6 +1,6 @@
 import type { Timer } from '@footlight/platform';
 import type { Ack } from '@footlight/protocol/agent';
-import type { CommandResult } from '../ports.ts';
+import type { CommandResult } from '../fleet.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 /** Commands of one link that wait for their ack. More than an agent can be sent would wait for nothing. */

@@ -61,7 +61,7 @@ export class ReportSequence {
   }
 
   /** Notes that a report came whose write takes its time; nothing from it on is confirmed until it is handled. */
-  storing(seq: number): void {
+  beginStoring(seq: number): void {
     this.#unstored ??= new Map();
     this.#unstored.set(seq, true);
   }

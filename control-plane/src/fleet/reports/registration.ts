@@ -6,6 +6,7 @@ import { lockRows, type RowsToLock } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { nameTokenHost } from '../enrollment/token-store.ts';
+import type { AgentHandlers } from '../fleet.ts';
 import {
   type ClaimedHost,
   claimHost,
@@ -16,7 +17,6 @@ import {
   updateHost,
 } from '../hosts/host-store.ts';
 import { decideHostStatus } from '../hosts/status.ts';
-import type { AgentHandlers } from '../ports.ts';
 import type { Admission } from '../upgrade/agent-upgrade.ts';
 import { SECRET_BYTES } from '../upgrade/credentials.ts';
 
@@ -40,7 +40,7 @@ export type RegistrationOutcome =
   | {
       kind: 'registered';
       host: ClaimedHost;
-      /** Only after an enrolment; never stored. */
+      /** Only after an enrollment; never stored. */
       secret: string | null;
       /** The record was made by this registration. */
       isNew: boolean;

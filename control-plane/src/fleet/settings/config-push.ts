@@ -3,8 +3,8 @@ import type { ConsoleConfig } from '@footlight/protocol/agent';
 import { fromJson } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Fleet } from '../fleet.ts';
 import { hostById } from '../hosts/host-store.ts';
-import type { Fleet } from '../ports.ts';
 
 const ACK_MS = 10 * SECOND_MS;
 

@@ -11,8 +11,8 @@ import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
 import type { ActivityEntry, Platform } from '../../platform/platform.ts';
+import type { AgentHandlers, GpuLoad, RegisteringHost } from '../fleet.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from '../index.ts';
-import type { AgentHandlers, GpuLoad, RegisteringHost } from '../ports.ts';
 
 /** The fixed enrollment token of every world. */
 export const FIXED_TOKEN = 'a fixed enrollment token';

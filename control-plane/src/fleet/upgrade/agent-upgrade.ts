@@ -40,7 +40,7 @@ export interface UpgradeRequest {
 /** Names with an open connection, registered or in its handshake. */
 export interface OpenNames {
   has(nodeName: string): boolean;
-  /** Keeps a name for a connection that enrols. @returns what gives it free; null when it is taken */
+  /** Keeps a name for a connection that enrolls. @returns what gives it free; null when it is taken */
   reserve(nodeName: string): (() => void) | null;
   /** Names with a connection that is not registered yet (count). */
   readonly handshakes: number;
@@ -165,7 +165,7 @@ export class AgentAdmission {
     const decision = decideEnrollment({ ...facts, live: this.#names.has(nodeName) });
     if (decision.kind === 'unauthorized') return null;
     if (decision.kind === 'conflict') throw new ApiError('conflict', { message: decision.message });
-    // From here to the end of the connection the name is taken, so that two enrolments never race for one record.
+    // From here to the end of the connection the name is taken, so that two enrollments never race for one record.
     const release = this.#names.reserve(nodeName);
     if (release === null) throw new ApiError('conflict');
     try {

@@ -15,7 +15,7 @@ export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<Node
 
 /**
  * Makes the check of nodes' secrets. Both secrets are compared in every case, so that time says nothing about the name.
- * The first use of a secret that a later enrolment handed out makes it the one in force, and spends its token.
+ * The first use of a secret that a later enrollment handed out makes it the one in force, and spends its token.
  */
 export function nodeSecretCheck(platform: Pick<Platform, 'database' | 'clock'>): CheckNodeSecret {
   const find = readTogether((names: readonly string[]) => nodeCredentials(platform.database.db, names));

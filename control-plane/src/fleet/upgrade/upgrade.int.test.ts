@@ -21,7 +21,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
   }
   const plainRequest = (headers: Record<string, string> = {}) =>
     world.platform && fetch(`${world.url}/agent/ws`, { headers });
-  const enrol = async (nodeName: string): Promise<FakeAgent> => {
+  const enroll = async (nodeName: string): Promise<FakeAgent> => {
     const agent = new FakeAgent({
       url: world.url,
       nodeName,
@@ -54,7 +54,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
   });
 
   test('everything wrong with a credential is one 401 with the same body', async () => {
-    const known = await enrol('known');
+    const known = await enroll('known');
     const { body } = await world.call('POST', '/v1/admin/enrollment-tokens', { node_name: 'other' });
     const { token } = body as { token: string };
     const refusals = await Promise.all(
@@ -98,7 +98,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
   });
 
   test('the right secret passes while its address floods wrong ones, for its own name and others', async () => {
-    const agent = await enrol('render-1');
+    const agent = await enroll('render-1');
     const guess = Buffer.alloc(32, 7).toString('base64url');
     for (let attempt = 0; attempt < 100; attempt += 1) {
       const nodeName = attempt < 10 ? 'render-1' : `guess-${attempt}`;
@@ -116,7 +116,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
   });
 
   test('enrolling a connected name: 409', async () => {
-    const agent = await enrol('render-1');
+    const agent = await enroll('render-1');
     const refused = await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` });
     expect([refused.status, refused.code]).toEqual([409, 'conflict']);
     // Whoever has no token does not learn that the name is there.
@@ -125,7 +125,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
   });
 
   test('enrolling a name whose record counts: 409 that says what to do', async () => {
-    const agent = await enrol('render-1');
+    const agent = await enroll('render-1');
     await agent.close();
     await expect.poll(() => world.fleet.links.isConnected(agent.hostId!)).toBe(false);
     const refused = await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` });
@@ -133,7 +133,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     expect(refused.envelope?.error.message).toContain('delete the host, or mint a token for it');
   });
 
-  test('a name whose enrolment is under way is taken, and free when that connection is gone', async () => {
+  test('a name whose enrollment is under way is taken, and free when that connection is gone', async () => {
     const headers = { ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` };
     const socket = await dialAgentSocket(world.url, headers);
     expect((await refusal(headers)).status).toBe(409);

@@ -4,7 +4,7 @@ import { findEntitledApp, loadAllowLists } from '../../catalog/index.ts';
 import { encoderBudgetReader } from '../../fleet/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Chained } from '../record.ts';
+import type { ProfileWithRungs } from '../record.ts';
 import * as store from '../store.ts';
 import { permits } from './app-choice.ts';
 import { type ClientFacts, FAILURE_COUNTS_MS, judgeLaunchProfile, judgeRung } from './eligibility.ts';
@@ -63,7 +63,7 @@ export function createOffers(platform: Platform): Offers {
   };
 }
 
-function rate({ profile, rungs }: Chained, facts: ClientFacts): RatedLaunchProfile {
+function rate({ profile, rungs }: ProfileWithRungs, facts: ClientFacts): RatedLaunchProfile {
   const chain = rungs.map((rung, index) => ({ ...rung, position: index + 1, ...judgeRung(rung, facts) }));
   return {
     id: profile.id,

@@ -5,7 +5,7 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import { nameSome } from '../../platform/name-some.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { byId, type Chained, changeRung, toRungColumns } from '../record.ts';
+import { byId, changeRung, type ProfileWithRungs, toRungColumns } from '../record.ts';
 import * as store from '../store.ts';
 import { hasFloor, warnAbout } from './chain.ts';
 
@@ -141,10 +141,10 @@ async function judgeNewCodec(tx: Tx, changed: StreamProfile): Promise<ChainWarni
   );
 }
 
-const listing = (chains: readonly Chained[], rungId: string): Chained[] =>
+const listing = (chains: readonly ProfileWithRungs[], rungId: string): ProfileWithRungs[] =>
   chains.filter(({ rungs }) => rungs.some(({ id }) => id === rungId));
 
-const names = (chains: readonly Chained[]): string =>
+const names = (chains: readonly ProfileWithRungs[]): string =>
   nameSome(chains.map(({ profile }) => `${profile.display_name} (${profile.id})`));
 
 const idTaken = (id: string): ApiError =>

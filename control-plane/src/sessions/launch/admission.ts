@@ -3,7 +3,7 @@
  * transaction, `admitHeld` with the user's row locked, `serve` once a GPU is taken. The first refusal is the answer.
  * Source: docs/sessions.md, "Admission".
  */
-import type { Chained, ClientFacts } from '../../profiles/index.ts';
+import type { ClientFacts, ProfileWithRungs } from '../../profiles/index.ts';
 import type { MergedRuntime } from '../app-spec.ts';
 import { mergeRuntime } from '../app-spec.ts';
 import { type Certification, isOverCertified, nextLowerProfile } from '../placement/certification-cap.ts';
@@ -62,9 +62,9 @@ export interface Admitted {
   demand: Demand;
   topology: Terms['topology'];
   /** In force; null: tiers within the app's own numbers. */
-  profile: Chained | null;
+  profile: ProfileWithRungs | null;
   /** Every launch profile, for a step down. */
-  profiles: readonly Chained[];
+  profiles: readonly ProfileWithRungs[];
   client: ClientFacts;
   viewer: Viewer;
   stream: ChoiceRequest['stream'];
@@ -215,7 +215,11 @@ export function serve(admitted: Admitted, gpu: ServingGpu, nowMs: number): Outco
 }
 
 /** The rung of a profile that this launch takes on this GPU; null: it names a codec that no rung has. */
-function resolve({ stream, client }: Admitted, { rungs }: Chained, gpu: HostAbilities): ServedRung | null {
+function resolve(
+  { stream, client }: Admitted,
+  { rungs }: ProfileWithRungs,
+  gpu: HostAbilities,
+): ServedRung | null {
   return stream?.codec === undefined ? walkRungs(rungs, gpu, client) : takeRungOf(rungs, stream.codec);
 }
 
@@ -238,7 +242,7 @@ function stepDown(admitted: Admitted, served: Served, gpu: ServingGpu, nowMs: nu
   };
 }
 
-const oneBelow = ({ profiles }: Admitted, profileId: string): Chained | undefined => {
+const oneBelow = ({ profiles }: Admitted, profileId: string): ProfileWithRungs | undefined => {
   const id = nextLowerProfile(profileId);
   return profiles.find(({ profile }) => profile.id === id);
 };
@@ -252,7 +256,7 @@ export function rungsInReach(admitted: Admitted): string[] {
 }
 
 /** A chain has no rung only where a release that knew none left the profile so. */
-function noRung({ profile }: Chained, codec: string | undefined): Refusal {
+function noRung({ profile }: ProfileWithRungs, codec: string | undefined): Refusal {
   return codec === undefined
     ? { code: 'conflict', message: `${profile.display_name} has no rungs yet.` }
     : {

@@ -1,6 +1,6 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { NEW_APP } from '../../catalog/index.ts';
-import type { Chained } from '../../profiles/index.ts';
+import type { ProfileWithRungs } from '../../profiles/index.ts';
 import { aRung } from '../test-rungs.ts';
 import type { Snapshot } from './admission.ts';
 import type { LaunchApp } from './launch-store.ts';
@@ -19,8 +19,8 @@ export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
 export const aProfile = (
   id: string,
   rungs: readonly StreamProfile[] = [aRung(`${id}-h264`)],
-  visibility: Chained['profile']['visibility'] = 'user',
-): Chained => ({
+  visibility: ProfileWithRungs['profile']['visibility'] = 'user',
+): ProfileWithRungs => ({
   profile: {
     id,
     display_name: `Profile ${id}`,

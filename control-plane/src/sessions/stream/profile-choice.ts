@@ -4,13 +4,13 @@
  */
 import {
   type AppChoice,
-  type Chained,
   type ClientFacts,
   judgeLaunchProfile,
   judgeRung,
   nominalOf,
   numbersSetFor,
   type Policy,
+  type ProfileWithRungs,
   permits,
   recommend,
   type Verdict,
@@ -27,7 +27,7 @@ export interface ChoiceFacts {
   /** The caller's own default; null: none. */
   preference: string | null;
   /** Every launch profile, in the order of every list. */
-  profiles: readonly Chained[];
+  profiles: readonly ProfileWithRungs[];
   client: ClientFacts;
   /** What the best host encodes for one session, Mpixel/s; null: not known. */
   encoderMpixelS: number | null;
@@ -45,7 +45,7 @@ export interface ChoiceRequest {
 export function chooseProfile(
   facts: ChoiceFacts,
   request: ChoiceRequest,
-): { profile: Chained | null } | { refusal: Refusal } {
+): { profile: ProfileWithRungs | null } | { refusal: Refusal } {
   const { app, isAdmin, policy, profiles, client } = facts;
   const overridden = isEnvelopeOverride(request.stream);
   const asked = request.profile_id;
@@ -106,9 +106,9 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
 }
 
 /** Of a device of which nothing is known, which is most of them, the same is said again and again. */
-const unmeasured = new WeakMap<Chained, Verdict>();
+const unmeasured = new WeakMap<ProfileWithRungs, Verdict>();
 
-function judge(profile: Chained, client: ClientFacts): Verdict {
+function judge(profile: ProfileWithRungs, client: ClientFacts): Verdict {
   if (client.probe !== null || client.failures.length > 0) return judgeAnew(profile, client);
   let verdict = unmeasured.get(profile);
   if (verdict === undefined) {
@@ -118,7 +118,7 @@ function judge(profile: Chained, client: ClientFacts): Verdict {
   return verdict;
 }
 
-function judgeAnew({ profile, rungs }: Chained, client: ClientFacts): Verdict {
+function judgeAnew({ profile, rungs }: ProfileWithRungs, client: ClientFacts): Verdict {
   const chain = rungs.map((rung) => ({ ...rung, ...judgeRung(rung, client) }));
   return judgeLaunchProfile(profile.id, chain, client.failures);
 }

@@ -116,18 +116,18 @@ export type Gpu = z.output<typeof gpu>;
 /** Name an agent registers with. */
 export const nodeName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
 
-/** A token that enrols one new host. The token itself is in the answer that made it and nowhere else. */
+/** A token that enrolls one new host. The token itself is in the answer that made it and nowhere else. */
 export const enrollmentToken = z
   .object({
     id: madeId.describe('Id of the token; not the token itself.'),
     note: z.string().describe('What it was minted for; "" where nothing was noted.'),
-    node_name: z.string().nullable().describe('The only name that it enrols; null: any.'),
+    node_name: z.string().nullable().describe('The only name that it enrolls; null: any.'),
     created_at: dateTime.describe('When it was minted.'),
     expires_at: dateTime.describe('When it ends.'),
     used_at: dateTime.nullable().describe('When a host enrolled with it; null: not yet.'),
     host_id: madeId.nullable().describe('Id of that host; null: none yet, or it was forgotten.'),
   })
-  .meta({ id: 'EnrollmentToken', description: 'A token that enrols one host, without the token itself.' });
+  .meta({ id: 'EnrollmentToken', description: 'A token that enrolls one host, without the token itself.' });
 export type EnrollmentToken = z.output<typeof enrollmentToken>;
 
 const mintedEnrollmentToken = z
@@ -138,7 +138,7 @@ const mintedEnrollmentToken = z
     command: z
       .string()
       .describe(
-        'The one line to run on the new host: it installs the agent, enrols it and starts it. It carries the token.',
+        'The one line to run on the new host: it installs the agent, enrolls it and starts it. It carries the token.',
       ),
   })
   .meta({ id: 'MintedEnrollmentToken', description: 'A fresh token, readable this once.' });
@@ -146,7 +146,7 @@ const mintedEnrollmentToken = z
 const enrollmentTokenBody = body({
   note: string({ max: 200 }).optional().describe('What it is for, to tell it from others.'),
   ttl_seconds: int32(60, 604800).default(3600).describe('How long it is good for, in seconds.'),
-  node_name: nodeName.optional().describe('The only name that it may enrol; left out: any new one.'),
+  node_name: nodeName.optional().describe('The only name that it may enroll; left out: any new one.'),
 });
 
 const exampleHost = {
@@ -285,7 +285,7 @@ export const fleetOperations = {
     method: 'POST',
     path: '/v1/admin/enrollment-tokens',
     auth: 'admin',
-    summary: 'Mint a token that enrols one host',
+    summary: 'Mint a token that enrolls one host',
     description:
       'The answer carries the line that adds the host. Where this request came over the service’s own TLS, the line pins the certificate that answers there; behind a proxy it leaves that to the certificates that the host trusts.',
     body: { schema: enrollmentTokenBody, optional: true },
@@ -354,13 +354,13 @@ export const fleetOperations = {
     auth: 'node',
     summary: 'The socket of a host',
     description:
-      'A WebSocket of JSON text messages between the service and the agent of one host. The agent registers, tells what the host can do and what happens to its sessions; the service answers and sends commands, each with an id that is acknowledged once.\n\nThe request names the host in `X-Service-Node`, and its process in `X-Service-Boot`. An agent that enrols repeats `X-Service-Enroll` until it has its secret. The messages: docs/fleet.md and protocol/src/agent.',
+      'A WebSocket of JSON text messages between the service and the agent of one host. The agent registers, tells what the host can do and what happens to its sessions; the service answers and sends commands, each with an id that is acknowledged once.\n\nThe request names the host in `X-Service-Node`, and its process in `X-Service-Boot`. An agent that enrolls repeats `X-Service-Enroll` until it has its secret. The messages: docs/fleet.md and protocol/src/agent.',
     responses: { 101: null },
     refusals: {
       forbidden: 'The request names an origin: pages may not open this socket.',
       validation_failed: 'The request is no WebSocket upgrade.',
       rate_limited: 'This address or name has presented too many bad credentials.',
-      conflict: 'A token would enrol a name that is connected, or that belongs to an enrolled host.',
+      conflict: 'A token would enroll a name that is connected, or that belongs to an enrolled host.',
       internal:
         'More hosts connect at once than can be registered (503), with a Retry-After; comes before the credential is checked.',
     },

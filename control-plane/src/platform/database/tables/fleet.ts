@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
-/** Hosts, their GPUs, and the tokens with which new hosts enrol. */
+/** Hosts, their GPUs, and the tokens with which new hosts enroll. */
 export interface FleetTables {
   hosts: HostsTable;
   gpus: GpusTable & GpuLoad;
@@ -47,7 +47,7 @@ export interface HostsTable {
   pending_restart: Flag;
   /** SHA-256 hex of the node secret in force. */
   secret_hash: string;
-  /** SHA-256 hex of a secret handed out by a later enrolment and not used yet; its first use replaces secret_hash. */
+  /** SHA-256 hex of a secret handed out by a later enrollment and not used yet; its first use replaces secret_hash. */
   next_secret_hash: string | null;
   /** The one-use token behind a secret that was never used; the first use marks the token as used. */
   enrollment_token_id: string | null;
@@ -100,7 +100,7 @@ export interface EnrollmentTokensTable {
   /** SHA-256 hex of the token. */
   token_hash: string;
   note: string;
-  /** The only name it enrols; null: any name without a record that counts. */
+  /** The only name it enrolls; null: any name without a record that counts. */
   node_name: string | null;
   /** The pair that presented it first; nobody else may use it from then on. */
   bound_node_name: string | null;

@@ -38,8 +38,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'host.delete': 'Deleted a host',
   'session.stop': 'Stopped a session',
   'session.failed': 'A session failed',
-  'enrollment_token.create': 'Made an enrolment token',
-  'enrollment_token.delete': 'Deleted an enrolment token',
+  'enrollment_token.create': 'Made an enrollment token',
+  'enrollment_token.delete': 'Deleted an enrollment token',
   'storage.home.tombstone': 'Gave files up for collection',
 };
 

@@ -31,7 +31,7 @@ const LIFETIMES = [
 ];
 const NODE_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
-/** The tokens with which new hosts enrol, each good for one machine. */
+/** The tokens with which new hosts enroll, each good for one machine. */
 export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
   const [making, setMaking] = useState(false);
   const [deleting, setDeleting] = useState<EnrollmentToken | null>(null);
@@ -50,7 +50,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
   });
   return (
     <Section
-      title="Enrolment tokens"
+      title="Enrollment tokens"
       busy={tokens.isPending}
       acts={
         <Button size="xs" variant="filled" onClick={() => setMaking(true)}>
@@ -64,7 +64,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
           Each host that you add gets one: it lets the agent of one new machine connect.
         </EmptyState>
       ) : (
-        <DataTable label="Enrolment tokens" columns={COLUMNS}>
+        <DataTable label="Enrollment tokens" columns={COLUMNS}>
           {tokens.data === undefined && <SkeletonRows rows={2} columns={COLUMNS.length} />}
           {tokens.data?.items.map((token) => (
             <tr key={token.id}>
@@ -105,7 +105,7 @@ export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
         onConfirm={() => deleting !== null && remove.mutate(deleting)}
         onClose={() => setDeleting(null)}
       >
-        <p>No machine can enrol with it any more. A host that has enrolled already stays.</p>
+        <p>No machine can enroll with it any more. A host that has enrolled already stays.</p>
       </ConfirmDialog>
     </Section>
   );
@@ -166,7 +166,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           />
           <TextInput
             label="Only for the host named"
-            description="Leave empty for any new name. Needed to enrol a known host anew."
+            description="Leave empty for any new name. Needed to enroll a known host anew."
             key={form.key('nodeName')}
             {...form.getInputProps('nodeName')}
           />
@@ -194,7 +194,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
             <p className={styles.dim}>
               For an agent that is started from a checkout, as SERVICE_ENROLLMENT_TOKEN.
             </p>
-            <CopyLine value={made.token} label="enrolment token" />
+            <CopyLine value={made.token} label="enrollment token" />
           </Folded>
           <Button variant="filled" onClick={close}>
             I have it

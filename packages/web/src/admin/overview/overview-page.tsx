@@ -65,7 +65,7 @@ export function OverviewPage() {
             title="No host has enrolled"
             act={
               <Button variant="filled" renderRoot={(props) => <Link to="/admin/hosts" {...props} />}>
-                Enrol a host
+                Enroll a host
               </Button>
             }
           >
