@@ -60,7 +60,7 @@ export interface ControlPlane {
 /**
  * Builds the service: opens and migrates the database, seeds, makes sure that somebody can become administrator.
  * Nothing listens yet.
- * @throws with a sentence for whoever starts it; everything that was opened is closed again then
+ * @throws with a sentence for the person who starts it; everything that was opened is closed again then
  */
 export async function buildControlPlane(config: Config, overrides: Overrides = {}): Promise<ControlPlane> {
   const clock = overrides.clock ?? systemClock;

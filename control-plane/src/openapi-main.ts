@@ -1,4 +1,4 @@
-/** scripts/openapi: writes the published contract anew. */
+/** scripts/openapi: writes the published contract again. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { referenceText } from './reference/index.ts';

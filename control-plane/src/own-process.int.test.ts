@@ -133,7 +133,7 @@ describe('a control plane whose process', () => {
     service.signal('SIGCONT');
     await Promise.all(back);
     await allIsWell();
-    // One more silence: whoever was to be judged has been.
+    // One more silence: every session that was due has been judged.
     await pause(SILENCE_MS);
     expect(patient.map((agent) => agent.isOpen)).toEqual(patient.map(() => true));
     await allIsWell();

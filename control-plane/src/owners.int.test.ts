@@ -58,7 +58,7 @@ const OWNED: readonly { path: string; make: Make; ownAnswer?: true }[] = [
   { path: '/v1/apps/{id}', make: makeApp },
   { path: '/v1/sessions/{id}', make: makeSession },
   { path: '/v1/me/devices/{id}', make: makeDevice },
-  // The row it names is the caller's own, whoever may use the app: its answer depends on the app alone.
+  // The row it names is the caller's own; the answer depends on the app alone, not on its grants.
   { path: '/v1/me/favourites/{app_id}', make: makeFavourite, ownAnswer: true },
 ];
 const ownedBy = (operation: Operation) =>

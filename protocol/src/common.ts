@@ -221,8 +221,8 @@ export type ReadFrame<M> =
   | Exclude<ParsedFrame<M>, { kind: 'message' }>;
 
 /**
- * Text of a message without inner objects, for whoever it is passed on to. It is the text that came, since making it
- * anew costs more than the rest of a relay; only where the schema took something away it is made of what is left.
+ * Text of a message without inner objects, for its next receiver. It is the text that came, since making it
+ * again costs more than the rest of a relay; only where the schema took something away it is made of what is left.
  * @param came the text of `value`
  * @param message what the schema made of `value`
  */

@@ -157,7 +157,7 @@ function folderOf(name, asker) {
 }
 
 /**
- * The same bytes for the same content, whoever packs it and when.
+ * The same bytes for the same content, on every machine and at any time.
  * @param {string} stage @param {string} file @returns {Promise<string>} its SHA-256 in hex
  */
 async function writeArchive(stage, file) {

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
  * @property {object} app       body of POST /v1/apps; `entitle` may also be first_admin
  */
 
-// What a machine without a GPU draws and encodes with ease; whoever launches may choose otherwise.
+// What a machine without a GPU draws and encodes with ease; a person may choose otherwise at a launch.
 const stream = {
   default_width: 1280,
   default_height: 720,

@@ -21,5 +21,5 @@ const agent = supervise(
 );
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.once(signal, () => void agent.stop(STOP_MS).then(() => process.exit(0)));
-// Whoever started it may close its terminal.
+// The person who started it may close the terminal.
 process.on('SIGHUP', () => undefined);

@@ -19,7 +19,7 @@ const SHARED_PLACES = [
 /** Caches of Node and of the tools that run the tests. */
 const STAYS = /^(node-compile-cache|tsx-\d+|v8-compile-cache.*)$/;
 
-/** Every process of a session has this variable; its environment has nothing else of whoever started the agent. */
+/** Every process of a session has this variable; its environment has nothing else of the agent's starter. */
 const SESSION_VARIABLE = 'FOOTLIGHT_SESSION=';
 
 /** Users of sessions, in the product (70000 to 70255) and in tests. @param {number} uid */

@@ -87,7 +87,7 @@ async function compare(
   for (let round = 0; round <= rounds; round++) {
     const running: Encoding[] = [];
     try {
-      // Whoever started first must not matter.
+      // The order of the starts must not matter.
       const isBareFirst = round % 2 === 0;
       for (const start of isBareFirst ? [bare, session] : [session, bare]) running.push(await start());
       if (!isBareFirst) running.reverse();

@@ -27,7 +27,7 @@ declare global {
 }
 
 /**
- * Watches a page's video from inside, the same for whoever sends it: each decoded frame is read back at the two fields of
+ * Watches a page's video from inside, the same for every sender: each decoded frame is read back at the two fields of
  * the Diagnostics picture. Must be installed before the page loads.
  */
 export async function installProbe(page: Page): Promise<void> {

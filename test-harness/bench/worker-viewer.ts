@@ -10,7 +10,7 @@ export interface WorkerViewer {
   readonly setpoints: { atMs: number; kbps: number }[];
   readonly failures: string[];
   readonly metrics: Record<string, unknown>[];
-  /** What the page saw so far; both lists start anew. */
+  /** What the page saw so far; both lists start again. */
   take(): Promise<PageRecord>;
   close(): Promise<void>;
 }

@@ -62,7 +62,7 @@ describe.runIf(LONG)('the control plane is killed in the middle of what it does'
     for (let kill = 0; kill < KILLS; kill++) {
       const isLaunch = kill % 2 === 0;
       const current = (await sessions.read(swapping)).app_id;
-      // Whoever asks may never hear of it.
+      // The caller may never hear of it.
       const asked = (
         isLaunch
           ? sessions.call('POST', '/v1/sessions', { app_id: pattern })

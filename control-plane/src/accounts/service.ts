@@ -39,7 +39,7 @@ export interface Accounts {
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
   /**
-   * Makes sure that somebody can become administrator: the one whom the environment names, or whoever can read the
+   * Makes sure that somebody can become administrator: the one whom the environment names, or a person who can read the
    * setup token's file. Runs after migrations and seeds, before listening.
    * @throws when the environment's values cannot make an account, or the file cannot be written
    */

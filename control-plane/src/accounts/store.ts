@@ -194,7 +194,7 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-/** Tokens that are remembered; then they are read anew. */
+/** Tokens that are remembered; then they are read again. */
 const MAX_TOKENS = 10_000;
 
 /**

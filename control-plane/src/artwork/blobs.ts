@@ -29,10 +29,10 @@ export interface OpenedBlob {
  *     <folder>/partial/…               files that are being written
  *
  * A file is written under another name, flushed and renamed, so it is whole or not there. Reads and removals may meet:
- * whoever has a file open reads it to its end. Removal and a new writer of the same blob cannot miss each other: the
+ * a reader that has a file open reads it to its end. Removal and a new writer of the same blob cannot miss each other: the
  * writer pins before it looks, and the removal looks for pins in the same turn in which it starts to unlink.
  *
- * Whatever the file system refuses is 503 for whoever asked; why stands in the log.
+ * What the file system refuses is 503 for the caller; the reason is in the log.
  */
 export interface BlobStore {
   /** @throws ApiError 503 when the folder cannot be written */
@@ -140,7 +140,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
 
   async function remove(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean> {
     if (pins.of(asset) > 0 || (await isReferenced())) return false;
-    // Nothing may be awaited between this look and the unlinking: whoever pins from now on waits for its end.
+    // Nothing may be awaited between this look and the unlinking: a pin from now on waits for its end.
     if (pins.of(asset) > 0) return false;
     await rm(fileOf(asset), { force: true });
     const sizes = path.join(sizesFolder, asset.slice(0, 2));

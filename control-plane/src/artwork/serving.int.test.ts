@@ -83,7 +83,7 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
       expect(head.headers[name]).toBe(whole.headers[name]);
   });
 
-  it('answers 304 to whoever has it, for each width by itself', async () => {
+  it('answers 304 to a client that has it, for each width by itself', async () => {
     const path = await stored(png(40, 60, 3), 'image/png');
     const name = path.split('/').pop();
     for (const [query, etag] of [
@@ -252,7 +252,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(first.asset)).toBeNull();
   });
 
-  it('keeps a blob that is written anew while its removal asks who refers to it', async () => {
+  it('keeps a blob that is written again while its removal asks who refers to it', async () => {
     const { asset, release } = await put(png(4, 4, 2));
     release();
     let answerNobody: (referenced: boolean) => void = () => undefined;
@@ -264,7 +264,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(asset)).not.toBeNull();
   });
 
-  it('writes a blob anew after its removal has begun', async () => {
+  it('writes a blob again after its removal has begun', async () => {
     const { asset, release } = await put(png(4, 4, 3));
     release();
     let begun: Promise<unknown> = Promise.resolve();
@@ -280,7 +280,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(asset)).not.toBeNull();
   });
 
-  it('survives writers and removals of the same blob at once: whoever holds it finds it', async () => {
+  it('survives writers and removals of the same blob at once: a holder of it finds it', async () => {
     for (let round = 0; round < 50; round += 1) {
       const first = await put(png(4, 4, 4));
       const removal = blobs.removeOrphan(first.asset, nobody);

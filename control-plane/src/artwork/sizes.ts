@@ -22,7 +22,7 @@ export interface Sizes {
 
 export function createSizes(blobs: BlobStore, decoder: Decoder): Sizes {
   const limit = pLimit(MAX_AT_ONCE);
-  /** By asset and width. Whoever asks for one under way waits for it, so that no picture is decoded twice. */
+  /** By asset and width. A request for one under way waits for it, so that no picture is decoded twice. */
   const underWay = new Map<string, Promise<void>>();
 
   async function make(asset: Asset, width: ArtworkWidth): Promise<void> {

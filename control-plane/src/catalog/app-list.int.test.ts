@@ -105,7 +105,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
       expect(count).toBeLessThan(CHANGES_KEPT + 100);
     });
 
-    test('that were missed make the list anew', async () => {
+    test('that were missed make the list again', async () => {
       expect(await names(bob)).toEqual(['Newer', 'Older']);
       await change(newer, { name: 'Missed' });
       await note(CHANGES_KEPT + 200);

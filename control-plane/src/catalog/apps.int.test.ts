@@ -407,7 +407,7 @@ describeDatabases('apps', (databases) => {
       expect((await patch(library.id, { enabled: true })).status).toBe(200);
     });
 
-    test('whoever writes `enabled`, with either value, ends the suspension; other writes do not', async () => {
+    test('a write of `enabled`, with either value, ends the suspension; other writes do not', async () => {
       await suspend(library.id);
       const renamed = await patch(library.id, { name: 'Suspended' });
       expect(renamed.body.app).toMatchObject({ enabled: false, library_discovery_suspended: true });

@@ -9,7 +9,7 @@ export interface NotedChange {
   readonly change: CatalogChange;
 }
 
-/** Changes that stay readable; who has missed more starts anew. */
+/** Changes that stay readable; who has missed more starts again. */
 export const CHANGES_KEPT = 256;
 /** Old ones go in batches: a delete with each write would cost as much as the write. */
 const PRUNE_EVERY = 64;

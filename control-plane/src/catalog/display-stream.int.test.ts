@@ -100,7 +100,7 @@ describeDatabases('launch profiles of apps', (databases) => {
   });
 
   describe('a default that people may no longer choose', () => {
-    it('stays where it is, but is not taken anew', async () => {
+    it('stays where it is, but is not taken again', async () => {
       await ask('POST', '/v1/admin/launch-profiles', {
         id: 'hidden',
         display_name: 'Hidden',

@@ -99,7 +99,7 @@ export class ListedCatalog {
   /**
    * Takes changes in; those that it has already are passed over.
    * @param onUser told whose list it is, where it is one user's
-   * @returns false when it cannot go on from here and has to be read anew
+   * @returns false when it cannot go on from here and has to be read again
    */
   advance(changes: readonly NotedChange[], onUser: (userId: string) => void): boolean {
     for (const { version, change } of changes) {
@@ -135,7 +135,7 @@ export class ListedCatalog {
     this.#byId.set(appId, app);
   }
 
-  /** Where an app belongs, by halving: to look at each of thousands takes longer than to make a page anew. */
+  /** Where an app belongs, by halving: to look at each of thousands takes longer than to make a page again. */
   #placeOf(app: ListedApp): number {
     let from = 0;
     let to = this.#newestFirst.length;

@@ -20,7 +20,7 @@ const REFUSED_TREES = [
   '/home',
 ];
 
-/** Whoever reaches one of these commands the host; a folder above one is as good as the socket. */
+/** An app that reaches one of these commands the host; a folder above one is as good as the socket. */
 const RUNTIME_SOCKETS = [
   'docker.sock',
   'containerd/containerd.sock',

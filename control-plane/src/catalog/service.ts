@@ -251,7 +251,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
           if (keys.length === 0) return;
           await store.updateApp(tx, appId, {
             ...toColumns(fields),
-            // Whoever writes `enabled` has taken the decision back from discovery.
+            // A write of `enabled` takes the decision back from discovery.
             ...(patch.enabled !== undefined && { library_discovery_suspended: 0 as const }),
             updated_at: clock.nowMs(),
           });

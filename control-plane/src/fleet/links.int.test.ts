@@ -351,7 +351,7 @@ describeDatabases('agent links', (databases) => {
       expect(await hostRow(hostId)).toMatchObject({ last_seq: 1, boot_id: agent.bootId });
     });
 
-    test('of a new agent process start anew', async () => {
+    test('of a new agent process start again', async () => {
       const agent = agentFor('hosta');
       await ready(agent);
       running(agent, sessionId);

@@ -425,7 +425,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#hosts.delete(hostId);
   }
 
-  /** Writes the heartbeats that wait, for whoever needs to read them now. */
+  /** Writes the heartbeats that wait, for a caller that needs to read them now. */
   flush(): Promise<void> {
     return this.#pulse.flush();
   }

@@ -6,7 +6,7 @@ export interface Subscription {
 }
 
 /**
- * Messages between whoever holds a socket and whoever needs it. Payloads are plain JSON values, so that the same code
+ * Messages between the holder of a socket and the services that need it. Payloads are plain JSON values, so that the same code
  * works when they cross processes. Delivery is at most once and in order per publisher; nobody listening is no error.
  */
 export interface Bus {

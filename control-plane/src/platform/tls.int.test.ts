@@ -98,7 +98,7 @@ describe('the generated certificate', () => {
     expect(log.join()).toContain('"origin":"reused"');
   });
 
-  test('is made anew as a pair when either half is missing', async () => {
+  test('is made again as a pair when either half is missing', async () => {
     const first = await load();
     rmSync(join(folder, 'tls/cert.pem'));
     const second = await load();

@@ -113,7 +113,7 @@ async function generatePair(
   const keyPem = `-----BEGIN PRIVATE KEY-----\n${der.replace(/(.{64})/g, '$1\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
   mkdirSync(tls.dir, { recursive: true, mode: 0o700 });
   chmodSync(tls.dir, 0o700);
-  // The key first: a pair that is cut short is then seen as missing and made anew.
+  // The key first: a pair that is cut short is then seen as missing and made again.
   writeWhole(paths.keyFile, keyPem, 0o600);
   writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
 }

@@ -14,7 +14,7 @@ type UpdateBody = Body<'launchProfiles.update'>;
 
 /** The launch profiles that administrators keep. */
 export interface LaunchProfileAdmin {
-  /** By sort_order, then id, whoever may see them. */
+  /** By sort_order, then id, of every visibility. */
   list(): Promise<LaunchProfile[]>;
   /** @throws 404 */
   read(id: string): Promise<LaunchProfile>;

@@ -60,7 +60,7 @@ const heldRungs = statement((db, { ids }: { ids: readonly string[] }, _values, {
 );
 
 /**
- * Holds the rungs that sessions are about to record until the transaction ends: whoever deletes one either sees the
+ * Holds the rungs that sessions are about to record until the transaction ends: a deletion of one either sees the
  * session or was first. @returns those that are still there
  */
 export async function holdRungs(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -104,7 +104,7 @@ export async function findLaunchProfile(db: Executor, id: string): Promise<Profi
   return { profile, rungs: (await loadChains(db, id)).get(id) ?? [] };
 }
 
-/** The launch profile's own row, held until the transaction ends against whoever would refer to it. */
+/** The launch profile's own row, locked until the transaction ends against new references to it. */
 export async function lockLaunchProfile(
   database: Database,
   tx: Tx,

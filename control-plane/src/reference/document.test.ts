@@ -19,7 +19,7 @@ interface DescribedOperation {
 const all = Object.entries(operations) as [OperationId, Operation][];
 
 describe('the published contract', () => {
-  it('is what docs/openapi.json says; scripts/openapi writes it anew', () => {
+  it('is what docs/openapi.json says; scripts/openapi writes it again', () => {
     const copy = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
     // Compared as a whole first, since the difference of two long texts takes minutes to make.
     if (copy !== referenceText()) expect(JSON.parse(copy)).toEqual(document);

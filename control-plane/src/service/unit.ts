@@ -17,7 +17,7 @@ const WATCHDOG_SECS = 30;
  * Source: systemd.service(5), systemd.exec(5), as of systemd 252.
  */
 export function controlUnit(unit: ControlUnit): string {
-  return `# Written by \`scripts/control-plane install\`, which writes it anew each time. Changes of yours belong into a drop-in:
+  return `# Written by \`scripts/control-plane install\`, which writes it again each time. Changes of yours belong into a drop-in:
 #   systemctl edit footlight-control
 # What the control plane is told lies in ${unit.environmentFile}.
 

@@ -129,7 +129,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         }
       };
 
-      // Whoever left while the request was looked at has had its `close`; nothing would ever end this stream.
+      // A client that left while the request was checked has had its `close`; nothing would ever end this stream.
       if (response.destroyed || response.closed) {
         slot.release();
         return;

@@ -93,7 +93,7 @@ describe('a database that breaks off over the COMMIT', () => {
       const waiting = `select 1 from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`;
       return (await other.query(waiting)).rowCount === 2 || undefined;
-    }, 'the COMMIT waits, and whoever looks for what becomes of it');
+    }, 'the COMMIT waits, and so does the look-up of what became of it');
     await other.query('select pg_advisory_unlock(1)');
     const { status, body } = await launched;
     await other.end();

@@ -75,7 +75,7 @@ export function registerSessionsRoutes(
         sessionId: params.id,
         userId: caller.userId,
         response: takeOver(reply),
-        // Whoever opened it as an administrator and is none any more may ask again, by the role in force now.
+        // A person who opened it as an administrator and is none any more may ask again, by the role in force now.
         isSignedIn: async () => (await deps.authenticate(bearer))?.role === caller.role,
         async snapshot() {
           const row = await sessions.find(params.id);

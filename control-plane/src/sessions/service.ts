@@ -79,7 +79,7 @@ export interface Sessions extends SessionDirectory {
   stopAll(ids: readonly string[], reason: StopReason): Promise<void>;
   /** To the owner only. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<MintedToken>;
-  /** The row for whoever was let in before; undefined when it is gone. */
+  /** The row for a caller that was let in before; undefined when it is gone. */
   find(id: string): Promise<SessionRow | undefined>;
 }
 
@@ -255,7 +255,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         logger.info({ session_id: id, host_id: row.host_id, result }, 'session.display_failed');
         throw new ApiError('display_update_rejected');
       }
-      // The next figures of the agent say the same; whoever reads in between sees what was just done.
+      // The next figures of the agent say the same; a reader in between sees what was just done.
       const session = live.get(id);
       if (session !== undefined && asksForStream)
         session.observed = {

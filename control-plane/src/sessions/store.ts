@@ -391,7 +391,7 @@ export async function setNegotiatedCodec(
 
 /**
  * Ends a session if it is still in the state that was decided upon, and gives its encode slots back in the same
- * transaction: whoever wins this update is the only one who does.
+ * transaction: the winner of this update is the only one that does.
  * @returns whether this call ended it
  */
 export async function endSession(tx: Tx, row: LifeRow, ending: Ending, nowMs: number): Promise<boolean> {

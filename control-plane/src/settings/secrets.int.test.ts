@@ -184,7 +184,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(await status()).not.toHaveProperty('problem');
     });
 
-    it('can be set anew under another key: that overwrites what cannot be decrypted', async () => {
+    it('can be set again under another key: that overwrites what cannot be decrypted', async () => {
       await set(VALUE);
       const renewed = await set('another value of some length', withOtherKey);
       expect(renewed.body.secret).toMatchObject({ readable: true, origin: 'database' });

@@ -30,9 +30,9 @@ export interface SessionChange {
   observed?: Pick<Session, 'app_launch_state' | 'health_state' | 'health_reason'>;
 }
 
-/** Subject on which every visible change of a session is announced as a SessionChange, to whoever shows it. */
+/** Subject on which every visible change of a session is announced as a SessionChange, to the sockets that show it. */
 export const changedSubject = (sessionId: string): string => `session.${sessionId}.changed`;
-/** A message of an agent to its viewer, checked by whoever holds the agent's link. */
+/** A message of an agent to its viewer, checked by the replica that holds the agent's link. */
 export interface SignalToViewer {
   conn: number;
   /** As it goes to the page. */
@@ -41,11 +41,11 @@ export interface SignalToViewer {
   last: ServiceBye | SignalError | null;
 }
 
-/** Subject on which an agent's messages reach whoever holds the viewer's socket. */
+/** Subject on which an agent's messages reach the replica that holds the viewer's socket. */
 export const signalSubject = (sessionId: string): string => `session.${sessionId}.signal`;
 /** Subject on which a socket says that it is now the viewer: { conn, client_id }. */
 export const viewerSubject = (sessionId: string): string => `session.${sessionId}.viewer`;
 /** Subject on which an older socket of a page leaves its place to a newer one: { attached, by }, both numbers. */
 export const replacedSubject = (sessionId: string): string => `session.${sessionId}.replaced`;
-/** Subject on which the fate of a host's link is announced to whoever relays through it: { connected }. */
+/** Subject on which the fate of a host's link is announced to the sockets that relay through it: { connected }. */
 export const linkSubject = (hostId: string): string => `host.${hostId}.link`;

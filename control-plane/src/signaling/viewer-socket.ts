@@ -82,7 +82,7 @@ export class ViewerSocket {
   #conn = 0;
   /**
    * The socket of this page that the agent has attached, by its number: this one, or an older one whose place it takes;
-   * null: none. Whoever holds the number last says so to the agent.
+   * null: none. The last holder of the number reports that to the agent.
    */
   #attached: number | null = null;
   #lastHeard: number;

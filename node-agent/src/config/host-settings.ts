@@ -121,7 +121,7 @@ export class HostSettings {
   }
 }
 
-/** What the last agent process was told. A file that cannot be used counts as none: it is written anew on connecting. */
+/** What the last agent process was told. A file that cannot be used counts as none: it is written again on connecting. */
 async function readKept(stateDir: string, logger: Logger): Promise<Overrides> {
   try {
     const kept = JSON.parse(await readFile(fileIn(stateDir), 'utf8')) as { overrides?: unknown } | null;

@@ -53,7 +53,7 @@ async function outputsIn(drm: string): Promise<Output[]> {
         render_node: await renderNodeOf(drm, card),
         connector,
         connected: isConnected,
-        // What a card shows now is told only to whoever drives it.
+        // What a card shows now is told only to the process that drives it.
         active_mode: null,
         modes: modes.slice(0, MAX_MODES).map(named),
       };

@@ -21,7 +21,7 @@ export const WATCHDOG_SECS = 30;
  * Source: systemd.service(5), systemd.exec(5), systemd.resource-control(5), as of systemd 252.
  */
 export function agentUnit(unit: AgentUnit): string {
-  return `# Written by \`footlight-agent install\`, which writes it anew each time. Changes of yours belong into a drop-in:
+  return `# Written by \`footlight-agent install\`, which writes it again each time. Changes of yours belong into a drop-in:
 #   systemctl edit footlight-agent
 # What the agent is told (SERVICE_…) lies in ${unit.environmentFile}.
 

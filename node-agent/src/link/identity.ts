@@ -28,7 +28,7 @@ export class IdentityStore {
 
   /**
    * @returns null when this host was not enrolled yet
-   * @throws when node.json is there but cannot be read or is damaged: enrolling anew over it would lose the host
+   * @throws when node.json is there but cannot be read or is damaged: enrolling again over it would lose the host
    */
   async load(): Promise<Identity | null> {
     const text = await readIfThere(join(this.#dir, 'node.json'));

@@ -230,7 +230,7 @@ function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readine
   );
 }
 
-/** Whoever is named here is looked for at each connection of the agent. */
+/** These names are looked up at each connection of the agent. */
 const SCREEN_NEEDS: Record<ScreenNeed, { why: string; mend: string[] }> = {
   connector: {
     why: 'no graphics card with a connector is known to its kernel',

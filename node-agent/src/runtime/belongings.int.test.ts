@@ -48,7 +48,7 @@ describe('removing a tree', () => {
     for (let race = 0; race < RACES; race++) {
       const tree = join(dir, `tree-${race}`);
       mkdirSync(join(tree, 'swapped'), { recursive: true });
-      // The same names: whoever lists one and removes the other finds something to remove.
+      // The same names: a removal that lists one and removes the other finds something to remove.
       for (const name of names) writeFileSync(join(tree, 'swapped', name), '');
       spawnSync('ln', ['-s', canary, join(tree, 'link')]);
       const swapper = spawn('python3', ['-c', SWAP, join(tree, 'swapped'), join(tree, 'link')], {

@@ -7,7 +7,7 @@ import { baseEnvironment } from './launch-line.ts';
 const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/tmp/.X11-unix', '/var/tmp', '/run/lock'];
 /** How long the search for files in directories of others may take. */
 const SEARCH_LIMIT_SECS = 10;
-/** rm(1) gives a directory up that becomes a link under its hands; whoever swaps them all the time wins some rounds, not all. */
+/** rm(1) gives a directory up that becomes a link under its hands; an attacker who swaps them all the time wins some rounds, not all. */
 const REMOVAL_ATTEMPTS = 25;
 
 /**
@@ -76,7 +76,7 @@ function literal(path: string): string {
 /**
  * Removes a directory and everything in it, or a file.
  *
- * rm(1) walks by descriptors and follows no link, whoever swaps a directory for one while it works: sessions may
+ * rm(1) walks by descriptors and follows no link, even where a directory becomes one while it works: sessions may
  * open their directories to one another, and the agent's rights must not be led out of them.
  * @throws when it is still there after all attempts
  */

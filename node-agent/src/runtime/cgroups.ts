@@ -8,7 +8,7 @@ export interface CgroupLimits {
   cpus: number;
 }
 
-/** A session's control groups; whoever made it removes it when its last process is gone. */
+/** A session's control groups. Owner: its maker, which removes it when its last process is gone. */
 export interface SessionCgroup {
   /** Directories, one on v2 and one per controller on v1. */
   dirs: string[];

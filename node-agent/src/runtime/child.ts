@@ -10,7 +10,7 @@ export interface ChildExit {
   signal: NodeJS.Signals | null;
 }
 
-/** A process of this agent. Owner: whoever started it; it must await `exited` before it lets go. */
+/** A process of this agent. Owner: its starter, which must await `exited` before it lets go. */
 export interface Child {
   readonly pid: number;
   /** Settles once, when the process itself is gone; grandchildren may still hold its output. */
@@ -37,7 +37,7 @@ export interface ChildOptions {
 
 /**
  * Starts a program from an argument list; no shell ever reads it, and only `env` is inherited. It is the head of a
- * process group and session of its own, without a terminal: an app that shares the terminal of whoever started the
+ * process group and session of its own, without a terminal: an app that shares the terminal of the person who started the
  * agent could type commands into it (ioctl_tty(2), TIOCSTI).
  * @throws when the program cannot be started at all
  */

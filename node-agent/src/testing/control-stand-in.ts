@@ -35,7 +35,7 @@ export interface StandInOptions {
   autoSeen?: boolean;
 }
 
-/** Plays the control plane's side of /agent/ws for tests: registers whoever comes and keeps what it says. */
+/** Plays the control plane's side of /agent/ws for tests: registers every agent and keeps what it says. */
 export class ControlStandIn {
   readonly messages: AgentMessage[] = [];
   readonly dials: IncomingHttpHeaders[] = [];

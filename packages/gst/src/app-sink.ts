@@ -129,7 +129,7 @@ export class AppSink extends GstObject {
     if (!this.#pulling) return;
     const sample = this.pullNow();
     if (sample) this.#pulling(sample);
-    // Not at once: whoever goes on pulling leaves the event loop its turn.
+    // Not at once: a caller that goes on pulling must leave the event loop its turn.
     else if (this.ended) setImmediate(() => this.stopped());
   }
 }

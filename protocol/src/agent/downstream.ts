@@ -201,7 +201,7 @@ export const controlMessages = {
   heartbeat_ack: heartbeatAckSchema,
   seen: seenSchema,
   signaling: controlSignalingSchema,
-  // Whoever gets a message with an id that it cannot take answers it, in either direction.
+  // The receiver of a message with an id that it cannot take answers it, in either direction.
   ack: ackSchema,
   error: linkErrorSchema,
   session_assign: sessionAssignSchema,

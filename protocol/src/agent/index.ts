@@ -64,7 +64,7 @@ const readSignal = createFrameReader(agentSignals);
 const ENVELOPE = /^\{"type":"signaling","session_id":"([0-9a-f-]{36})","conn":(0|[1-9]\d{0,14}),"msg":/;
 
 /**
- * Reads a frame of the relay whose envelope is written as agents write it, without making its message anew.
+ * Reads a frame of the relay whose envelope is written as agents write it, without making its message again.
  * @returns null: not such a frame, or not a valid one; `parseAgentFrame` says what it is
  */
 export function readRelayedSignal(frame: string): RelayedSignal | null {

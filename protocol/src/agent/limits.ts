@@ -39,7 +39,7 @@ export const HANDSHAKE_STEP_MS = 15_000;
 export const READ_DEADLINE_MS = 20_000;
 /** Longest wait that a Retry-After of a refused upgrade can ask for. */
 export const RETRY_AFTER_MAX_MS = 60_000;
-/** Connected this long, the backoff starts anew. */
+/** Connected this long, the backoff starts again. */
 export const BACKOFF_RESET_MS = 60_000;
 export const RESTART_REDIAL_MAX_MS = 2_000;
 export const SLOW_REDIAL_MS = 60_000;

@@ -310,7 +310,7 @@ describe('what an agent says to a viewer is passed on', () => {
     ['a message that is malformed', frame('{"type":"candidate"}')],
     ['a message of a new type', frame('{"type":"later"}')],
     ['no message', frame('null')],
-  ])('%s is left to whoever reads all frames', (_name, text) => {
+  ])('%s is left to the reader of all frames', (_name, text) => {
     expect(readRelayedSignal(text)).toBeNull();
   });
 

@@ -7,7 +7,7 @@ import { operation } from './operation.ts';
 const settingFields = {
   registration_mode: z
     .enum(['closed', 'invite_only', 'open'])
-    .describe('Who may register: nobody, whoever holds an invite, or everybody. In force at once.'),
+    .describe('Who may register: nobody, holders of an invite, or everybody. In force at once.'),
   storage_provider: z
     .enum(['auto', 'local', 'volume'])
     .describe('Where homes of later sessions lie; with volume, library discovery finds nothing.'),

@@ -15,7 +15,7 @@ export interface Fleet {
   hosts: { id: string; nodeName: string; sessions: string[] }[];
 }
 
-/** A server that agents, or whoever else, can connect to; alone on its core. */
+/** A server that agents and others can connect to; alone on its core. */
 export interface Side {
   readonly url: string;
   readonly pid: number;

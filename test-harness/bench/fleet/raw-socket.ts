@@ -33,7 +33,7 @@ export class RawSocket {
     this.#socket = socket;
     socket.on('data', (chunk) => this.#read(chunk));
     socket.on('close', () => this.onClose('the connection is gone'));
-    // Whoever opened the socket sets its listeners first.
+    // The opener of the socket sets its listeners first.
     if (early.length > 0) setImmediate(() => this.#read(early));
   }
 

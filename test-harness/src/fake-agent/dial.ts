@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type ErrorEnvelope, errorEnvelope } from '@footlight/protocol/rest';
 import { WebSocket } from 'ws';
 
-/** Bodies of refusals are small; whoever sends more is not the control plane. */
+/** Bodies of refusals are small; a sender of more is not the control plane. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
 /** The control plane answered the upgrade with a refusal. */

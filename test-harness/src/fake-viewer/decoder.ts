@@ -1,6 +1,6 @@
 /**
  * Pictures out of an H.264 or H.265 byte stream, by a gst-launch child: parser and decoder, scaled to one known size so
- * that raw pictures can be told apart by length. Owned by whoever made it; close() ends the child.
+ * that raw pictures can be told apart by length. Owner: its maker; close() ends the child.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';

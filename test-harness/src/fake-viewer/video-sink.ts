@@ -38,7 +38,7 @@ export class VideoSink {
     this.#onDamaged = onDamaged;
   }
 
-  /** Another connection: numbers start anew, counters go on. */
+  /** Another connection: numbers start again, counters go on. */
   restart(video: { codec: NalCodec; payloadType: number } | null): void {
     this.#payloadType = video?.payloadType ?? -1;
     this.#codec = video?.codec ?? 'h264';
@@ -56,7 +56,7 @@ export class VideoSink {
     });
   }
 
-  /** The next picture that `wants` accepts. Whoever waits sets the deadline. */
+  /** The next picture that `wants` accepts. The caller sets the deadline. */
   nextPicture(wants: (picture: Picture) => boolean = () => true): Promise<Picture> {
     return new Promise((resolve) => this.#waiting.push({ wants, take: resolve }));
   }

@@ -146,7 +146,7 @@ cd /
 umount -l /.former
 rmdir /.former
 grep -q "127.0.1.1 ${hostName}" /etc/hosts || echo "127.0.1.1 ${hostName}" >> /etc/hosts
-# Whoever is root already needs no sudo; the line is run as it was copied.
+# Root needs no sudo; the line is run as it was copied.
 command -v sudo >/dev/null || { printf '#!/bin/sh\\nexec env "$@"\\n' > /usr/local/bin/sudo; chmod 755 /usr/local/bin/sudo; }
 exec /bin/sh -s 2>&1
 `;

@@ -4,8 +4,8 @@ import { writeSecretFile } from '../setup/secret-file.ts';
 import { mintHexSecret } from '../tokens/tokens.ts';
 
 /**
- * The key that opens developers' sessions. It is new with each start and exists in a file of the machine alone: whoever
- * can read that file is trusted with accounts of any role.
+ * The key that opens developers' sessions. It is new with each start and exists in a file of the machine alone:
+ * a process that can read that file is trusted with accounts of any role.
  */
 export interface DevKey {
   /** Mints and writes the key. A file that cannot be written is logged; then nobody has the key. */

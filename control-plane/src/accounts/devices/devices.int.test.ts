@@ -298,7 +298,7 @@ describeDatabases('devices', ({ fresh }) => {
       for (const token of tokens) refused(await app.call(token, 'GET', '/v1/me'), 401, 'unauthorized');
       expect([await isSignedIn(kept), await isSignedIn(alice)]).toEqual([true, true]);
       expect((await list(alice)).map((row) => row.device_key)).toEqual(['kept']);
-      // Whoever deleted it once has no such device any more.
+      // A person who deleted it has no such device any more.
       refused(await remove(alice, id), 403, 'forbidden');
     });
 

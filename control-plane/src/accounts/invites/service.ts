@@ -7,7 +7,7 @@ import type { Platform } from '../../platform/platform.ts';
 import { mintToken } from '../tokens/tokens.ts';
 import { type InviteRow, insertInvite, listInvites, revokeInvite } from './store.ts';
 
-/** Enough to tell invites apart, and of no use to whoever wants to redeem one. Hex characters. */
+/** Enough to tell invites apart, and of no use for redeeming one. Hex characters. */
 const PREFIX_LENGTH = 8;
 
 /** Invites: codes that let people make an account while registration is by invite only. */

@@ -20,7 +20,7 @@ test("the file and its folder are the owner's alone", async () => {
   expect([modeOf(file), modeOf(path.dirname(file))]).toEqual(['600', '700']);
 });
 
-test('whoever has a former file open reads nothing of the new secret', async () => {
+test('a reader that has the former file open reads nothing of the new secret', async () => {
   await writeSecretFile(file, 'first');
   rmSync(file);
   writeFileSync(file, 'left by somebody\n', { mode: 0o644 });

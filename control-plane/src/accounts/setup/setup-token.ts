@@ -16,7 +16,7 @@ const CHECK_EVERY_MS = 5 * SECOND_MS;
  * The token that lets one person claim an instance without administrators.
  *
  * It exists in a file of the process that minted it and, as a digest, in the database, so any replica can check a
- * claim. Whoever holds the lease mints; a new digest replaces the former one, so a token of an earlier boot or of a
+ * claim. The holder of the lease mints; a new digest replaces the former one, so a token of an earlier boot or of a
  * replica that lost the lease is worth nothing. The file goes as soon as an administrator exists; the digest stays
  * until the next boot, so that the right token, sent again, hears that the set-up is over.
  */

@@ -29,7 +29,7 @@ describe('the queue of hashes', () => {
     Array.from({ length: count }, (_, n) => from(`${prefix}${n}`, knownDevice));
   const granted = (places: readonly boolean[]): number => places.filter(Boolean).length;
 
-  it('lets two of one address wait, whoever they are', async () => {
+  it('lets two of one address wait, with any account name', async () => {
     // The first one is hashed at once.
     expect(await placesOf([from('z'), from('a'), from('a'), from('a'), from('b')])).toEqual([
       true,

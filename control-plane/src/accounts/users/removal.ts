@@ -11,7 +11,7 @@ export type Removal =
   | { kind: 'active_session' };
 
 /**
- * The one way in which an account goes, whoever asks for it. Its homes lose their owner and are due for collection;
+ * The one way in which an account is removed. Its homes lose their owner and are due for collection;
  * everything else of its own goes with the row. A launch that has the row first is seen here; one that comes later
  * finds no account.
  */

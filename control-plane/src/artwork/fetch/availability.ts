@@ -14,7 +14,7 @@ export interface Availability {
 }
 
 /**
- * Asked anew for each request, so that a key counts from the moment it is stored.
+ * Asked again for each request, so that a key counts from the moment it is stored.
  * @param deps.staticKey a key of tests, in place of every other
  */
 export function createAvailability(deps: {

@@ -130,7 +130,7 @@ describe('a name', () => {
     expect(fetched.bytes.equals(png(1, 1))).toBe(true);
   });
 
-  it('is judged anew on each redirect, also when it is the same one', async () => {
+  it('is judged again on each redirect, also when it is the same one', async () => {
     names.set('flip.example', [[PUBLIC], [INNER]]);
     answer = (_request, response) => {
       response.writeHead(302, { location: '/again' }).end();

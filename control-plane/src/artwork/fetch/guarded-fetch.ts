@@ -137,7 +137,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
         () => deadline.abort(new FetchRefused('it took too long')),
         options.deadlineMs ?? DEADLINE_MS,
       );
-      // One for each fetch: every hop dials anew, so no kept connection outlives the judgement of its address.
+      // One for each fetch: every hop dials again, so no kept connection outlives the judgement of its address.
       const agent = new Agent({ connect: judgedConnect, pipelining: 0 });
       const signal = AbortSignal.any([deadline.signal, stopping]);
       try {

@@ -150,7 +150,7 @@ describeDatabases('artwork of a provider', (databases) => {
       for (const query of ['..', '.', '\ud800']) expect((await search(id, { query })).status).toBe(200);
     });
 
-    it('calls at least 500 ms apart, whoever asks', async () => {
+    it('calls at least 500 ms apart, for all callers together', async () => {
       const id = await addApp('Sample Quest');
       fake.calls.length = 0;
       // One clock for both: two that run it on beside each other would overtake the answers.

@@ -63,7 +63,7 @@ const pictures = z.array(z.object({ url: z.string().max(2048), thumb: z.string()
 const isRef = (ref: string): boolean => /^[1-9][0-9]{0,15}$/.test(ref);
 
 /**
- * The HTTP API of SteamGridDB, version 2. Calls go one after another, with a pause in between, whoever makes them.
+ * The HTTP API of SteamGridDB, version 2. Calls go one after another, with a pause in between, for all callers together.
  * @returns what gives a key its way to the provider
  */
 export function createSteamGridDb(deps: {

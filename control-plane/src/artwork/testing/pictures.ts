@@ -55,5 +55,5 @@ export const SVG = Buffer.from(
 );
 export const HTML = Buffer.from('<!doctype html><script>alert(1)</script>');
 
-/** A real picture that is a page to whoever believes so. */
+/** A real picture that a browser would also take for a page. */
 export const POLYGLOT = Buffer.concat([JPEG, HTML]);

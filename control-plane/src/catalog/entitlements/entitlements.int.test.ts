@@ -186,7 +186,7 @@ describeDatabases('entitlements', (databases) => {
         refused(await setMode(provider, { mode: 'all' }), 400, 'validation_failed');
     });
 
-    test('replaces every row of the oldest app with the provider, whoever granted it', async () => {
+    test('replaces every row of the oldest app with the provider, with any grantor', async () => {
       const { database } = app.plane.platform;
       const [oldest, newer] = [await newApp(), await newApp()].sort() as [string, string];
       for (const [id, created_at] of [[newer, 5] as const, [oldest, 5] as const])

@@ -22,7 +22,7 @@ export interface Entitlements {
   /** @throws 404 unknown, or a row of another app */
   revoke(actor: Caller, appId: string, entitlementId: string): Promise<void>;
   /**
-   * Replaces every row of the oldest app with this provider, whoever granted it: by one for everybody, by one for the
+   * Replaces every row of the oldest app with this provider, by whomever granted: by one for everybody, by one for the
    * actor, or by none.
    * @param provider lower-case
    * @throws 404 when no app has it

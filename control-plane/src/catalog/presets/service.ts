@@ -19,7 +19,7 @@ import * as store from './store.ts';
 /** Apps that the refusal of a delete names. */
 const MAX_NAMED_APPS = 5;
 
-/** What several apps start with. Every launch reads the preset anew, so a change needs no change of its apps. */
+/** What several apps start with. Every launch reads the preset again, so a change needs no change of its apps. */
 export interface Presets {
   list(): Promise<RuntimePreset[]>;
   /** @throws 404 */

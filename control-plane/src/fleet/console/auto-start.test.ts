@@ -144,7 +144,7 @@ describe('trying again', () => {
     expect(reported(afterQuickEnds(5))).toEqual(afterQuickEnds(5));
   });
 
-  test('one that lived for 30 s: the count and the wait start anew', () => {
+  test('one that lived for 30 s: the count and the wait start again', () => {
     const attempts = ended(afterQuickEnds(5), 30_000, NOW);
     expect(attempts).toEqual({ inRow: 1, quickEnds: 0, notBeforeMs: NOW + 2_000 });
   });

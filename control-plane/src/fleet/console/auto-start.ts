@@ -4,8 +4,8 @@ import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/age
 /**
  * When the display beside a host starts its app by itself, and when it ends it.
  *
- * The rule is pure: facts, what is remembered of earlier attempts, and the time come in, one step comes out. Whoever
- * applies it tells it afterwards what came of the step: `refused`, `ended`, `reported`.
+ * The rule is pure: facts, what is remembered of earlier attempts, and the time come in, one step comes out. Its
+ * caller tells it afterwards what came of the step: `refused`, `ended`, `reported`.
  * Source: docs/hosts.md, "A display beside the host".
  */
 
@@ -84,7 +84,7 @@ export function refused(attempts: ConsoleAttempts, nowMs: number): ConsoleAttemp
   return later(attempts, attempts.quickEnds, nowMs);
 }
 
-/** The session has ended, whoever ended it. @param livedMs from its launch to its end */
+/** The session has ended, for any reason. @param livedMs from its launch to its end */
 export function ended(attempts: ConsoleAttempts, livedMs: number, nowMs: number): ConsoleAttempts {
   return livedMs < QUICK_MS ? later(attempts, attempts.quickEnds + 1, nowMs) : later(NO_ATTEMPTS, 0, nowMs);
 }

@@ -179,7 +179,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
     expect([sessions.launches.length, sessions.stops]).toEqual([1, []]);
   });
 
-  test('tries again after 2 s, then 4 s, and starts anew after half a minute of life', async () => {
+  test('tries again after 2 s, then 4 s, and starts again after half a minute of life', async () => {
     await connect();
     await setConsole(start);
     await launches(1);

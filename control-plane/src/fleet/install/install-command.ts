@@ -46,8 +46,8 @@ export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): str
 /**
  * The line that makes another machine a host. Every value in it is quoted for a shell. Pure.
  *
- * With a pin curl takes no other key, whoever signed it (`-k` only says that nobody has to have), and the agent no
- * other certificate: neither the script nor the token is given to somebody in between.
+ * With a pin curl accepts no other key, whatever its signature (`-k` only says that none is needed), and the agent no
+ * other certificate: neither the script nor the token reaches a man in the middle.
  * Source: docs/hosts.md, "Adding one".
  */
 export function installCommand({ address, token, nodeName, pin }: CommandFacts): string {

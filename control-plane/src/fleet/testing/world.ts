@@ -103,7 +103,7 @@ export interface FleetWorld {
   platform: Platform;
   handlers: RecordingHandlers;
   audit: ActivityEntry[];
-  /** Calls the API as the administrator, or as whoever the bearer names ("user", "" for nobody). */
+  /** Calls the API as the administrator, or as the person whom the bearer names ("user", "" for no one). */
   call(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,

@@ -26,7 +26,7 @@ export type Admission = {
       tokenId: string | null;
       /** The token was minted for this name, so it may take over a record that counts. */
       mintedForName: boolean;
-      /** Gives the name free; belongs to whoever owns the connection. Calling it twice does nothing. */
+      /** Gives the name free; belongs to the owner of the connection. Calling it twice does nothing. */
       release: () => void;
     }
 );

@@ -119,7 +119,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     const agent = await enroll('render-1');
     const refused = await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` });
     expect([refused.status, refused.code]).toEqual([409, 'conflict']);
-    // Whoever has no token does not learn that the name is there.
+    // A caller without a token does not learn that the name is there.
     expect((await refusal({ ...NODE, Authorization: 'Enroll not-a-token-of-ours' })).status).toBe(401);
     await agent.close();
   });

@@ -232,7 +232,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await world.until(session.id, 'failed');
   });
 
-  test('one sample above the floor, and the count begins anew', async () => {
+  test('one sample above the floor, and the count begins again', async () => {
     await viewer('connected');
     await begins();
     await measured(175);
@@ -273,7 +273,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     expect(await world.session(later.id)).not.toHaveProperty('health_state');
   });
 
-  test('a link that breaks for longer than three windows begins the count anew', async () => {
+  test('a link that breaks for longer than three windows begins the count again', async () => {
     await viewer('connected');
     agent.sessions.get(session.id)!.viewer = true;
     await begins();
@@ -303,7 +303,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     await world.until(session.id, 'failed');
   });
 
-  test('after a restart of the control plane the count begins anew, with the viewer who is there', async () => {
+  test('after a restart of the control plane the count begins again, with the viewer who is there', async () => {
     await viewer('connected');
     agent.sessions.get(session.id)!.viewer = true;
     await begins();

@@ -104,7 +104,7 @@ describe('a gap between two samples', () => {
   test('of three windows is time like any other', () => {
     expect(gapped(MAX_SAMPLE_GAP_MS).state).toBe('unsustainable');
   });
-  test('that is longer begins the count anew: nobody knows what was there', () => {
+  test('that is longer begins the count again: nobody knows what was there', () => {
     expect(gapped(MAX_SAMPLE_GAP_MS + 1)).toMatchObject({ state: null, atFloor: { forMs: 0, watchedMs: 0 } });
   });
 });

@@ -4,7 +4,7 @@
  * nothing known ──► healthy ◄── above the floor, from every state
  *
  * At the floor without a break: 30 s network_degrading ──► 90 s abr_at_floor ──► 180 s watched: unsustainable.
- * Only time between two samples counts. After a gap, or a sample that measured nothing, the count begins anew and
+ * Only time between two samples counts. After a gap, or a sample that measured nothing, the count begins again and
  * nothing is known: a way that nobody measured is no proof against it.
  *
  * Pure, and allocates only at the floor. Instants are milliseconds on the monotonic clock.

@@ -199,7 +199,7 @@ class Booking {
         this.#tx,
         chosen.map(({ gpu }) => gpu),
       ),
-      // Whoever deletes a rung looks for sessions of it first, and must find these.
+      // A deletion of a rung looks for its sessions first, and must find these.
       holdRungs(this.#tx, [...new Set(chosen.flatMap(({ want }) => rungsInReach(want.admitted)))]),
     ]);
     for (const id of rungs) this.#heldRungs.add(id);

@@ -332,7 +332,7 @@ async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<Read
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 
-/** Locks GPUs, waiting for whoever holds one. In the order of their ids, so that two launches never wait in a ring. */
+/** Locks GPUs, waiting for the holder of each. In the order of their ids, so that two launches cannot deadlock. */
 export async function lockGpus(database: Database, tx: Tx, gpuIds: readonly string[] | null): Promise<void> {
   let query = tx.selectFrom('gpus').select('id').orderBy('id');
   if (gpuIds !== null) query = query.where('id', 'in', gpuIds.length === 0 ? [''] : gpuIds);

@@ -111,7 +111,7 @@ export function assignmentOf(
     },
     resources: { encode_slots: row.encode_slots, vram_mb: 0 },
     video_topology: row.video_topology,
-    // Whoever sits at a display needs no viewer, so the want of one ends nothing there.
+    // A person at the display needs no viewer, so a missing viewer ends nothing there.
     idle_timeout_secs:
       row.video_topology === 'stream_only' ? Number(inForce(settings, 'idle_timeout_secs')) : NEVER,
     app_boot_timeout_secs: Number(inForce(settings, 'app_boot_timeout_secs')),

@@ -550,7 +550,7 @@ describeDatabases('faults', (databases) => {
       expect(await world.slotsUsed(agent)).toBe(1);
     });
 
-    test('are given back once, whoever ends the session how often', async () => {
+    test('are given back once, however often and by whom the session is ended', async () => {
       const agent = await world.host('hosta');
       const app = await world.app();
       const one = await world.running(world.people.alice, app);

@@ -201,13 +201,13 @@ describeDatabases('the session machine, row by row', (databases) => {
       ['starting', 120, 'failed', 'start timed out', ['start_timed_out']],
       ['stopping', 120, 'stopped', 'stop timed out', []],
     ] as const)('%s over %i s: %s, "%s"', async (from, limit, to, state_detail, reasons) => {
-      // The limits begin anew with a registration.
+      // The limits begin again with a registration.
       await agent.drop();
       await world.reconnect(agent);
       const id = await inState(from);
       if (from !== 'pending') agent.hold({ session_id: id, app_id: app, state: from });
       await world.pass((limit - 5) * S, agent);
-      // Nothing begins anew for a row that has no host.
+      // Nothing begins again for a row that has no host.
       if (from !== 'pending') expect((await row(id)).state).toBe(from);
       await world.pass(35 * S, agent);
       const now = await world.until(id, to);

@@ -35,7 +35,7 @@ import {
   swapRejected,
 } from './state.ts';
 
-/** How often a decision is taken anew when the row changed underneath; states only go forward, so few are enough. */
+/** How often a decision is taken again when the row changed underneath; states only go forward, so few are enough. */
 const MAX_DECISIONS = 8;
 const MAX_AUDIT_DETAIL_BYTES = 512;
 const MAX_AUDIT_REASON_BYTES = 200;

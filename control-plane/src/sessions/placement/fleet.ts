@@ -87,7 +87,7 @@ export class Fleet {
 
   async #read(demand: Demand, limit: number): Promise<GpuFacts[]> {
     const read = await loadGpus(this.#tx, demand, this.#settings, this.#nowMs, limit);
-    // One object for a GPU, whoever looks at it.
+    // One object for a GPU, shared by all readers.
     return read.map((gpu) => {
       const before = this.#gpus.get(gpu.gpu_id);
       if (before === undefined) this.#gpus.set(gpu.gpu_id, gpu);

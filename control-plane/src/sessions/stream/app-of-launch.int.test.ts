@@ -63,7 +63,7 @@ describeDatabases('what an app brings along to its launch', (databases) => {
       network: 'none',
     };
 
-    test('lie under what the app says, anew at each launch, and the app stays as it is', async () => {
+    test('lie under what the app says, again at each launch, and the app stays as it is', async () => {
       const agent = await world.host('hosta', slots(8));
       const { admin, alice } = world.people;
       const presetId = await preset(BASE);

@@ -70,7 +70,7 @@ export function walkRungs(
 }
 
 /**
- * The first rung with the codec that the launch names: whoever names one takes what it may do to the picture, so only
+ * The first rung with the codec that the launch names: a person who names one accepts its effect on the picture, so only
  * the host can still refuse it.
  * @returns null when no rung has that codec
  */

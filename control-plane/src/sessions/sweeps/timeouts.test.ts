@@ -43,7 +43,7 @@ describe('the wait for running', () => {
     expect(decideStuck(pulling(915 * S), host(), BOOT, 920 * S)).toEqual({ cause: 'start_timed_out' });
   });
 
-  test("the host's last registration begins it anew", () => {
+  test("the host's last registration begins it again", () => {
     const acked = session('starting', { startAckedAt: 10 * S, reportedAt: 20 * S });
     expect(startDeadline(acked, host({ registeredAt: 200 * S }), BOOT)).toBe(290 * S);
   });
@@ -147,7 +147,7 @@ describe('drift', () => {
     });
   });
 
-  test('one that lists it begins anew', () => {
+  test('one that lists it begins again', () => {
     expect(decideDrift(old, host(), BOOT, 1, true, 21 * S)).toEqual({ misses: 0, end: null });
   });
 

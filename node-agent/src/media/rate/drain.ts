@@ -1,7 +1,7 @@
 /**
  * How long nothing is sent, so that the queue on the path empties. Pure.
  *
- * The wait is what lies in the queue over the link's speed, counted anew with every feedback. The end of what was sent
+ * The wait is what lies in the queue over the link's speed, counted again with every feedback. The end of what was sent
  * may have been lost where the queue was full, and then no feedback ever speaks of it: silence ends the wait too.
  */
 

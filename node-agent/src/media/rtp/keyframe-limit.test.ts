@@ -16,7 +16,7 @@ test('two at once, then as soon as the second is over', () => {
   expect(ask(1_050)).toBe(50);
 });
 
-test('one that is being made serves whoever asks meanwhile', () => {
+test('one that is being made serves everybody who asks meanwhile', () => {
   const limit = new KeyframeLimit();
   expect(limit.ask(0)).toBe(0);
   expect(limit.ask(10)).toBeNull();

@@ -2,7 +2,7 @@
  * At most two keyframes a second, whatever is asked. Pure.
  *
  * A request that comes too soon is not lost, since a viewer without a keyframe shows nothing: it waits, and all that
- * wait are served by one. One that is being made serves whoever asks meanwhile, so a viewer who asks at each step of
+ * wait are served by one. One that is being made serves everybody who asks meanwhile, so a viewer who asks at each step of
  * connecting takes one of the two, not both.
  */
 

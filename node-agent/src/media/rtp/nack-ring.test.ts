@@ -31,7 +31,7 @@ describe('memory of its own', () => {
     expect(wholeOf(ring, 1030)).toEqual([[1 + ((1030 * 37) % largest), new Set([1030 & 0xff])]]);
   });
 
-  test('gives up the packet whose place is written anew, before the new one is whole', () => {
+  test('gives up the packet whose place is written again, before the new one is whole', () => {
     const ring = new RetransmitRing(8000);
     fill(ring, 7, 100);
     ring.room(7 + 1024, 100);

@@ -50,7 +50,7 @@ export class SessionDesk {
   }
 
   /**
-   * Looks for an app's first window anew, in place of the watch before.
+   * Looks for an app's first window again, in place of the watch before.
    * @param onlyNew windows that stand already do not count
    */
   async watchApp(watch: number, onlyNew: boolean): Promise<void> {

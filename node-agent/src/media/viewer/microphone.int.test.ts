@@ -166,7 +166,7 @@ describe('a session that was granted the microphone', () => {
       }
       await alice.until('two tenths of a second', () => app.peaks.length > 2);
       expect(alice.state).toBe('connected');
-      // Whoever comes next is heard through a pipeline of their own.
+      // The next viewer is heard through a pipeline of their own.
       const bob = await session.watch(BOB, 2);
       const voice = await speak(bob);
       await bob.until('a voice', () => (app.peaks.at(-1) ?? 0) > VOICE, 15_000);

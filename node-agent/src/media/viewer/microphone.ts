@@ -11,7 +11,7 @@ import { MIC_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
  * granted one, and for no others.
  *
  * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection has
- * a pipeline of its own, because its numbers and times begin anew. Owner: the media session; close() once.
+ * a pipeline of its own, because its numbers and times begin again. Owner: the media session; close() once.
  */
 
 export interface MicrophoneOptions {

@@ -543,7 +543,7 @@ describe('frames that are not what they should be', () => {
   });
 });
 
-test('of more than 2,000 moves in a second the rest is dropped, and the next second counts anew', () => {
+test('of more than 2,000 moves in a second the rest is dropped, and the next second counts again', () => {
   const { channels } = connect();
   let seq = 0;
   const move = () => {

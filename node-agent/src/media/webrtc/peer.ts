@@ -230,7 +230,7 @@ export class Peer {
       this.#mic = null;
       this.#connection.close();
     });
-    // The library's word for it comes too late; whoever counts how long a viewer was there must learn of this end too.
+    // The library reports it too late; the count of a viewer's time needs this end too.
     this.#tellState('closed');
   }
 

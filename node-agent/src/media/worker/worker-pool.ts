@@ -222,7 +222,7 @@ class ForkedWorker implements MediaWorker {
   }
 
   kill(): void {
-    // One that could not be started has no number of its own: the signal would reach whoever's lay in memory.
+    // One that could not be started has no number of its own: the signal would reach the process whose id lay in memory.
     if (!this.#ended && this.#child.pid !== undefined) this.#child.kill('SIGKILL');
   }
 }

@@ -69,7 +69,7 @@ export class NetworkPool {
     if (this.#keep && !this.#closed) this.#kept ??= this.#make();
   }
 
-  /** Never throws: whoever asks next makes one and learns why that does not work. */
+  /** Never throws: the next caller makes one and learns why that does not work. */
   async #make(): Promise<KeptNetwork | null> {
     const network = await this.#open().catch(() => null);
     if (network === null) return null;

@@ -35,7 +35,7 @@ export interface SwapStage {
   startNew(): Promise<RunningApp>;
   /** What the new app lacks by its last words. */
   hint(next: RunningApp): string | undefined;
-  /** Starts the old app anew. */
+  /** Starts the old app again. */
   startOld(): Promise<RunningApp>;
 }
 

@@ -40,7 +40,7 @@ test('a window that comes in between begins the time again', () => {
   expect(over()).toBe(1);
 });
 
-test('another app begins anew, and an ended session hears nothing', () => {
+test('another app begins again, and an ended session hears nothing', () => {
   const { clock, rule, over } = world();
   rule.note({ handedOver: true, drawn: true });
   rule.windows = 0;

@@ -90,7 +90,7 @@ describe('homes', () => {
 describe('one holder per home', () => {
   const never = new AbortController().signal;
 
-  test('whoever comes later waits in order', async () => {
+  test('later sessions wait in order', async () => {
     const locks = new HomeLocks(new ManualClock());
     const first = locks.tryTake('h');
     const order: string[] = [];
@@ -180,7 +180,7 @@ describe('the idle time-out', () => {
     expect(fired()).toBe(1);
   });
 
-  test('rests while the control plane is away and starts anew with it', () => {
+  test('rests while the control plane is away and starts again with it', () => {
     const { clock, idle, fired } = timer();
     idle.running = true;
     clock.advance(900);

@@ -6,7 +6,7 @@ interface Waiter {
 
 /**
  * One holder per home on this host. A session takes its home before it starts anything and gives it back when its
- * last process is gone; whoever comes meanwhile waits in order.
+ * last process is gone; sessions that come meanwhile wait in order.
  */
 export class HomeLocks {
   readonly #clock: Clock;

@@ -41,7 +41,7 @@ export async function openHome(root: string, ref: string, user: SessionUser | nu
 }
 
 /**
- * Takes a home back when its session's last process is gone: root owns the directory, so that whoever gets the
+ * Takes a home back when its session's last process is gone: root owns the directory, so that the next holder of the
  * uid next cannot enter. Its group keeps the uid, by which the next session of this home gets the same one.
  */
 export async function closeHome(ref: string, user: SessionUser | null): Promise<void> {

@@ -39,7 +39,7 @@ export async function removeLeftovers(
     const giveBack = deps.take(tenant);
     const free = async () => {
       if (existsSync(dirs.console)) {
-        // What draws there has the agent's user, whoever the session's was.
+        // What draws there has the agent's user, not the session's.
         await endProcesses({ sessionId, uid: null, homes: [] }, clock);
         deps.reclaimConsole();
       }

@@ -137,7 +137,7 @@ export class Tenancy {
     try {
       for (const home of held) if (home?.open) await closeHome(home.ref, this.user);
     } finally {
-      // The uid before the homes: whoever waits for a home wants the uid that owns its files.
+      // The uid before the homes: a session that waits for a home wants the uid that owns its files.
       if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
       for (const home of held) home?.release();
     }

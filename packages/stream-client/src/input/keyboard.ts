@@ -20,7 +20,7 @@ export interface KeyboardHooks {
   onGesture(): void;
   /** the person wants the keyboard back */
   onEscape(): void;
-  /** everything is let go: whoever else keeps account of what is held may forget it */
+  /** everything is released: other records of held keys may be cleared */
   onRelease(): void;
   /** the person pasted this text */
   onPaste(text: string): void;

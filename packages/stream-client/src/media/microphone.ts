@@ -1,6 +1,6 @@
 /**
  * The page's microphone: off until the person turns it on, and open only while it is. A browser asks the person once
- * more; whoever turns it off, or leaves, while that question stands gets no open microphone afterwards.
+ * more; a person who turns it off, or leaves, while that question stands gets no open microphone afterwards.
  */
 import type { AudioStatus } from '../types.ts';
 import type { Peer } from './peer.ts';

@@ -56,7 +56,7 @@ export class ClickToPhoton {
     return middle === null ? null : { click_to_photon_ms: middle, click_to_photon_n: n };
   }
 
-  /** Another connection counts its frames anew. */
+  /** Another connection counts its frames again. */
   reset(): void {
     this.#sent.clear();
     this.#named = [];

@@ -50,7 +50,7 @@ export class Meter {
     this.#timer = environment.setInterval(() => void this.#sample(), EVERY_MS);
   }
 
-  /** Another connection counts anew. */
+  /** Another connection counts again. */
   reset(): void {
     this.#before = null;
     this.#encodeMs = null;

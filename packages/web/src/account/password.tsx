@@ -11,7 +11,7 @@ import { PASSWORD_MIN, passwordProblem } from './field-rules.ts';
 
 /**
  * Changes the password. The server signs the account out everywhere, this page included, so the page signs in again
- * with the new one: whoever is at the keyboard has just proved to know it.
+ * with the new one: the person at the keyboard has just proved to know it.
  */
 export function ChangePassword({ owner }: { owner: User | undefined }) {
   const [open, setOpen] = useState(false);

@@ -4,7 +4,7 @@ import { ApiFailure } from './client.ts';
 export interface ErrorText {
   title: string;
   advice: string;
-  /** Small, for quoting to whoever runs the instance. */
+  /** Small, for quoting to the administrator. */
   code: string;
 }
 

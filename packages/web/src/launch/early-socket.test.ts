@@ -33,7 +33,7 @@ test('a socket that was dialled is taken, once', () => {
   expect(takeSocket('wss://a')).not.toBe(early);
 });
 
-test('another address, or one that has failed, is dialled anew', () => {
+test('another address, or one that has failed, is dialled again', () => {
   dialEarly('wss://a');
   expect(takeSocket('wss://b')).toMatchObject({ url: 'wss://b' });
   dialled[0]?.close();

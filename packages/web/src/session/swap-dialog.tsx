@@ -8,7 +8,7 @@ import { Dialog } from '../components/dialog.tsx';
 import { useApps } from '../library/use-library.ts';
 import styles from './session.module.css';
 
-/** More would not help: whoever has so many types a part of the name. */
+/** More would not help: a person with so many apps types a part of the name. */
 const SHOWN = 12;
 
 /** Changes the app inside a running session; the picture goes on until the new app has drawn. */

@@ -114,7 +114,7 @@ export class WindowFollower {
     if (stage === null || this.#facts.bounds === null) return null;
     const bounds = { ...this.#facts.bounds, resizable: this.#facts.bounds.resizable && this.#resizable };
     if (!following) return this.#releasing ? decideRelease(bounds, display, this.#pinned) : null;
-    // A page that was loaded anew finds the picture pinned as it would pin it: that was its own doing.
+    // A page that was loaded again finds the picture pinned as it would pin it: that was its own doing.
     const fitting = streamFor(stage, renderFor(stage, bounds.launch), bounds);
     const { owner, stream_width: width, stream_height: height } = display;
     if (owner === 'pinned' && width === fitting.width && height === fitting.height) this.#pinned = fitting;

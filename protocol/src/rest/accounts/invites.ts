@@ -30,7 +30,7 @@ export const invite = z
   .meta({ id: 'Invite', description: 'An invite. Its code cannot be read again.' });
 export type Invite = z.output<typeof invite>;
 
-/** An invite as whoever minted it sees it, once. */
+/** An invite as its minter sees it, once. */
 export const mintedInvite = z
   .object({
     ...inviteFields,

@@ -13,7 +13,7 @@ export type RungCodec = z.output<typeof rungCodec>;
 
 const visibility = z.enum(['user', 'debug', 'internal']);
 
-/** Whoever reads an address takes these for the way to a folder, so what had such an id could never be asked for. */
+/** A URL parser resolves these as folders, so a record with such an id could never be requested. */
 const FOLDERS: ReadonlySet<string> = new Set(['.', '..']);
 
 const chosenId = notBlank
@@ -441,7 +441,7 @@ export const profileOperations = {
     method: 'GET',
     path: '/v1/admin/launch-profiles',
     auth: 'admin',
-    summary: 'All launch profiles with their chains, whoever may see them',
+    summary: 'All launch profiles with their chains, of every visibility',
     responses: {
       200: z.object({
         items: z.array(launchProfile).describe('Every launch profile, by sort_order, then id.'),

@@ -6,7 +6,7 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
   // serialization_failure, deadlock_detected: the same work may simply run again.
   '40001': 'retry',
   '40P01': 'retry',
-  // foreign_key_violation: what was there a moment ago was deleted meanwhile, and whoever looks again sees that.
+  // foreign_key_violation: what was there a moment ago was deleted meanwhile, and a second look sees that.
   '23503': 'retry',
   // lock_not_available, query_canceled (statement_timeout), too_many_connections.
   '55P03': 'busy',

@@ -191,7 +191,7 @@ describeDatabases('a database that fails', (databases) => {
     });
 
     test.runIf(LONG)(
-      'half-open for good: whoever waits is told, and the pool fills up again by itself',
+      'half-open for good: callers that wait get an error, and the pool fills up again by itself',
       async () => {
         relay.loseConnections();
         const calls = Array.from({ length: 30 }, () => app.call(app.people.alice, 'GET', '/v1/apps'));
@@ -204,7 +204,7 @@ describeDatabases('a database that fails', (databases) => {
       },
     );
 
-    test('a statement that does not end is ended, and whoever waits for it is told to come again', async () => {
+    test('a statement that does not end is ended, and its caller is told to retry', async () => {
       const { database } = app.plane.platform;
       const { rows } = await sql`select current_setting('statement_timeout') as limit_of_one`.execute(
         database.db,

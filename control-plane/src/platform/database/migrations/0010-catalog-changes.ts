@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** What each version of the catalog changed, so that lists that are kept are made anew only where it concerns them. */
+/** What each version of the catalog changed, so that lists that are kept are made again only where it concerns them. */
 export const catalogChangesMigration: SchemaStep = {
   name: '0010-catalog-changes',
   async up(db) {

@@ -8,7 +8,7 @@ const LOOK_UP_EVERY_MS = SECOND_MS / 4;
 
 /**
  * Runs a transaction on which something outside the database depends. Where the answer to its COMMIT is lost, what
- * became of it is looked up: whoever was told to try again would do it twice, and what follows it would never begin.
+ * became of it is looked up: a caller told to retry would do it twice, and what follows it would never begin.
  * @param isStored whether what `work` returned is there. It waits for a row that `work` holds: the transaction may
  * still be under way
  * @throws as `transaction` does; the database's error as well where it stays away, and then all of it may be stored

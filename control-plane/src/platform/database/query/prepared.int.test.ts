@@ -25,7 +25,7 @@ describeDatabases('a prepared query', (databases) => {
         .orderBy('name'),
     );
 
-  test('binds its values anew each time, constants of its own among them', async () => {
+  test('binds its values again each time, constants of its own among them', async () => {
     const leases = prepareLeases();
     expect(await leases({ holder: 'x', after: 10 })).toEqual([
       { name: 'b', expires_at: 10 },

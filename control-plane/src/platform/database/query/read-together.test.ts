@@ -38,7 +38,7 @@ describe('look-ups of one turn', () => {
     expect(await early).toBe(1);
   });
 
-  test('fail together with their query, and the next one is asked anew', async () => {
+  test('fail together with their query, and the next one is asked again', async () => {
     let broken = true;
     const find = readTogether(async () => {
       if (broken) throw new Error('away');

@@ -12,7 +12,7 @@ interface Waiter<Value> {
 
 /**
  * Answers look-ups by key that come together by one query: under load a query for each would cost more than
- * everything else that a request needs. A read begins only after whoever asked for it, so it sees whatever was
+ * everything else that a request needs. A read begins only after all of its callers asked, so it sees everything that was
  * committed before.
  * @param load what the keys name; keys of nothing are missing
  * @param soon calls back when everybody who asks now has asked; left out: once all sockets of this turn were read

@@ -54,7 +54,7 @@ describeDatabases('a statement that is made once', (databases) => {
       expect(await find(database.db, { names: names(count) }, { least: 0 })).toHaveLength(count);
   });
 
-  test('binds its values anew each time', async () => {
+  test('binds its values again each time', async () => {
     await insert(database.db, leases(3));
     expect(await find(database.db, { names: names(3) }, { least: 2 })).toEqual([
       { name: 'lease 2', fence: 2 },

@@ -176,7 +176,7 @@ export function createListeners(options: {
         server.maxConnections = limits.connections;
         server.setTimeout(limits.idleMs);
         server.on('clientError', listeners.refuseBroken);
-        // Out of descriptors, a connection cannot be taken: whoever holds one goes on, and the process does too.
+        // Out of descriptors, a connection cannot be accepted: open ones go on, and the process does too.
         server.on('error', (error: NodeJS.ErrnoException) => {
           if (error.syscall === 'accept') logger.warn({ code: error.code }, 'http.accept_failed');
         });

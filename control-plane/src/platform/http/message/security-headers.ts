@@ -13,7 +13,7 @@ export type Headers = Readonly<Record<string, string>>;
  * Headers that keep other pages from framing, opening or reading ours, and our pages from loading or running
  * anything that did not come from this server. They stand on every answer, refusals and redirects included.
  *
- * Scripts and styles come from files only, so there is nothing that would need a nonce. HSTS is left to whoever puts
+ * Scripts and styles come from files only, so there is nothing that would need a nonce. HSTS is left to the operator who puts
  * a name and a trusted certificate in front: with a certificate signed by itself it would lock people out.
  *
  * Sources: W3C Content Security Policy level 3; OWASP secure headers.

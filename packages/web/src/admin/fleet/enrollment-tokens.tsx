@@ -166,7 +166,7 @@ export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => v
           />
           <TextInput
             label="Only for the host named"
-            description="Leave empty for any new name. Needed to enroll a known host anew."
+            description="Leave empty for any new name. Needed to enroll a known host again."
             key={form.key('nodeName')}
             {...form.getInputProps('nodeName')}
           />

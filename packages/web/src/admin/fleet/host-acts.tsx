@@ -152,7 +152,7 @@ export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]
       >
         <p>
           Its record, GPUs and past sessions go. People’s files stay on the machine itself. Its agent has to
-          be enrolled anew to come back.
+          be enrolled again to come back.
         </p>
       </ConfirmDialog>
     </>
