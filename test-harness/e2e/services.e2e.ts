@@ -101,18 +101,11 @@ describe.each([
 });
 
 describe('a program whose loop hangs', () => {
-  const hanging = {
-    'the agent': `
-      const { connectServiceManager, ServicePulse, watchdogMs } = await import('${repositoryRoot}/node-agent/src/platform/service-manager.ts');
-      const { systemClock: clock } = await import('${repositoryRoot}/node-agent/src/platform/clock.ts');
-      const notify = connectServiceManager(process.env);
-      new ServicePulse({ notify, clock, watchdogMs: watchdogMs(process.env, process.pid), status: () => 'alive' });`,
-    'the control plane': `
-      const { connectServiceManager, startPulse, watchdogMs } = await import('${repositoryRoot}/control-plane/src/platform/service-manager.ts');
-      const { systemClock: clock } = await import('${repositoryRoot}/control-plane/src/platform/clock.ts');
-      const notify = connectServiceManager(process.env);
-      startPulse({ notify, clock, watchdogMs: watchdogMs(process.env, process.pid) });`,
-  };
+  const pulse = (status: string) => `
+    const { connectServiceManager, ServicePulse, systemClock: clock, watchdogMs } = await import('${repositoryRoot}/packages/platform/src/index.ts');
+    const notify = await connectServiceManager(process.env);
+    new ServicePulse({ notify, clock, watchdogMs: watchdogMs(process.env, process.pid)${status} });`;
+  const hanging = { 'the agent': pulse(", status: () => 'alive'"), 'the control plane': pulse('') };
   const WATCHDOG_MS = 1_500;
 
   test.each(Object.entries(hanging))(
