@@ -259,6 +259,7 @@ describe('input reaches the display', () => {
       'closed',
       () => alice.state === 'closed' || alice.state === 'disconnected' || alice.state === 'failed',
     );
-    expect(session.heard('viewer').at(-1)).toMatchObject({ connected: false });
+    // The worker's message and the page's state come by different ways.
+    await expect.poll(() => session.heard('viewer').at(-1)).toMatchObject({ connected: false });
   });
 });

@@ -108,7 +108,7 @@ function ip(pid: number, lines: string): void {
 async function runApps(run: AppRun, env: Record<string, string> = {}): Promise<string> {
   const resolvConf = join(stateDir, 'resolv.conf');
   writeFileSync(resolvConf, 'nameserver 127.0.0.53\nsearch example\n', { mode: 0o644 });
-  const program = join(import.meta.dirname, '..', 'testing', 'run-apps.ts');
+  const program = join(import.meta.dirname, '..', '..', 'testing', 'run-apps.ts');
   const [file = '', ...args] = [
     ...[...inNetwork(host), 'unshare', '--mount', 'sh', '-c'],
     `mount --bind "$1" /etc/resolv.conf; shift; exec "$@"`,
