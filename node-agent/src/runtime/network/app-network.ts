@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -53,7 +53,7 @@ export interface AppNetwork {
   readonly resolvConf: string | null;
   /** Why it leads nowhere although the app may use the network; null: nothing is wrong. */
   readonly problem: string | null;
-  /** Whether the host still has the addresses and resolvers that this was made with. */
+  /** Whether it is still there, and the host still has the addresses and resolvers that it was made with. */
   readonly isCurrent: boolean;
   /** Settles when nothing carries its traffic any more: after close(), or when pasta ended. */
   readonly exited: Promise<ChildExit>;
@@ -204,7 +204,7 @@ async function holdNetwork(
     resolvConf: pasta.length === 0 ? null : appResolvConf(host.resolvConf),
     problem,
     get isCurrent() {
-      return isDeepStrictEqual(readHost(), host);
+      return isRunning(child.pid) && isDeepStrictEqual(readHost(), host);
     },
     exited: child.exited,
     countIn: (procsFiles) => {
@@ -248,6 +248,16 @@ function enterGroup(file: string, pid: number): void {
     writeFileSync(file, String(pid));
   } catch {
     // It ended meanwhile.
+  }
+}
+
+/** A process that has ended has no namespace, also before its parent has read its exit status. */
+function isRunning(pid: number): boolean {
+  try {
+    readlinkSync(`/proc/${pid}/ns/net`);
+    return true;
+  } catch {
+    return false;
   }
 }
 
