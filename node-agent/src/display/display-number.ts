@@ -75,14 +75,18 @@ function reserved(number: number, name: HeldName, lock: FileHandle | null): Rese
 
 /** @returns null when something lies at its lock, at its socket or at its keyboard map */
 async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
-  const found = await readSharedFile(lockFile(number), LOCK_BYTES);
+  const [found, socket, hasKeymap] = await Promise.all([
+    readSharedFile(lockFile(number), LOCK_BYTES),
+    socketMark(number),
+    isThere(keymapFile(number)),
+  ]);
   if (found.kind === 'unfit') return null;
   if (found.kind === 'read') {
     const holder = lockedBy(found.bytes);
     if (!(holder > 0) || readProcess(holder) !== null) return null;
     await unlink(lockFile(number)).catch(() => undefined);
   }
-  if ((await socketMark(number)) !== null || (await isThere(keymapFile(number)))) return null;
+  if (socket !== null || hasKeymap) return null;
   const lock = await makeLock(number);
   return lock === null ? null : { lock };
 }
@@ -191,6 +195,8 @@ function lockedBy(lock: Buffer): number {
 export async function makeSocketDir(directory = SOCKET_DIR): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const info = await lstat(directory).catch(() => null);
+  // Root alone can put something else in its place.
+  if (info?.isDirectory() && info.uid === 0 && (info.mode & 0o7777) === SOCKET_DIR_MODE) return;
   if (info !== null && !info.isDirectory()) await unlink(directory);
   await mkdir(directory, { recursive: true });
   const handle = await open(directory, constants.O_DIRECTORY | constants.O_NOFOLLOW);
