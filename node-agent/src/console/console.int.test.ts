@@ -6,11 +6,12 @@ import { consoleDefaults } from '@footlight/protocol/rest';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Agent } from '../agent.ts';
 import type { HelperDeps, HelperOptions } from '../display/helper.ts';
-import { type Display, startXvfb } from '../display/xvfb.ts';
+import { type Display, type StartDisplay, startXServer, startXvfb } from '../display/xvfb.ts';
 import { assignment } from '../testing/assignments.ts';
 import { ControlStandIn } from '../testing/control-stand-in.ts';
+import { LAST_WORDS, playedXServer } from '../testing/played-x-server.ts';
 import { startTestAgent } from '../testing/test-agent.ts';
-import { type DisplayTrace, NO_TRACES, tracesOf } from '../testing/traces.ts';
+import { type DisplayTrace, NO_TRACES, processesOf, tracesOf } from '../testing/traces.ts';
 import type { ConsoleScreens } from './host-console.ts';
 import type { ChosenOutput } from './output-choice.ts';
 
@@ -21,6 +22,7 @@ class PlayedMonitor implements ConsoleScreens {
   readonly story: string[] = [];
   readonly traces: DisplayTrace[] = [];
   isPlugged = true;
+  startDisplay: StartDisplay = startXvfb;
   #shown: Display | null = null;
 
   lacks(): null {
@@ -43,7 +45,7 @@ class PlayedMonitor implements ConsoleScreens {
     cookie: Buffer,
     deps: HelperDeps,
   ): Promise<Display> {
-    const display = await startXvfb({ ...options, width: 800, height: 600 }, cookie, deps);
+    const display = await this.startDisplay({ ...options, width: 800, height: 600 }, cookie, deps);
     this.story.push(`${output.connector} shows`);
     this.traces.push({ number: display.number, socket: display.record.socket });
     this.#shown = display;
@@ -55,8 +57,8 @@ class PlayedMonitor implements ConsoleScreens {
     this.story.push('what was left is given back');
   }
 
-  die(): void {
-    process.kill(this.#shown?.record.pid ?? Number.NaN, 'SIGKILL');
+  die(signal: NodeJS.Signals = 'SIGKILL'): void {
+    process.kill(this.#shown?.record.pid ?? Number.NaN, signal);
   }
 }
 
@@ -79,6 +81,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   monitor.isPlugged = true;
+  monitor.startDisplay = startXvfb;
   monitor.story.length = 0;
   const ids = control.messages.flatMap((each) => (each.type === 'session_state' ? [each.session_id] : []));
   expect(await tracesOf(join(stateDir, 'state'), UIDS, monitor.traces, ids)).toEqual(NO_TRACES);
@@ -183,6 +186,27 @@ test('a display that dies fails its session, and the next one gets it', async ()
   await presented(next);
   await stop(next, 'console_disabled');
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free', 'DP-4 shows', 'DP-4 is free']);
+});
+
+test('a display that dies before it answered is what failed, although the app ended first', async () => {
+  await turn({});
+  const program = playedXServer(stateDir);
+  monitor.startDisplay = (options, cookie, deps) =>
+    startXServer([program, 'listens'], {}, options, cookie, deps);
+  const body = beside('local_only', ['/bin/sh', '-c', 'sleep 61; exit 0']);
+  await launch(body);
+  const app = () => processesOf(body.session_id).filter(({ command }) => command.includes('sleep 61'));
+  const innermost = () => app().find(({ command }) => command === 'sleep 61')?.pid;
+  await expect.poll(innermost).toBeDefined();
+  process.kill(innermost() ?? Number.NaN, 'SIGKILL');
+  await expect.poll(app).toEqual([]);
+  // The agent, which runs in this process, has reaped it then.
+  await new Promise(setImmediate);
+  monitor.die('SIGUSR1');
+  expect(await ended(body)).toMatchObject({
+    failure_code: 'display_failed',
+    error: expect.stringContaining(LAST_WORDS),
+  });
 });
 
 test('with no display plugged in the session fails, and holds nothing', async () => {

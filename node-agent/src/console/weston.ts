@@ -55,7 +55,11 @@ export function westonScreens(canvas: Canvas = CONNECTOR): ConsoleScreens {
       try {
         const env = { WAYLAND_DISPLAY: weston.socket };
         const x = await startXServer(['Xwayland'], env, options, cookie, deps);
-        // Apps have the same user as Xwayland, and no business with a program that runs as root.
+        await x.answers.catch(async (error) => {
+          await x.close();
+          throw error;
+        });
+        // Its connection to weston stands. Apps have the same user as Xwayland, and no business with a program that runs as root.
         rmSync(weston.socket, { force: true });
         return new WestonDisplay(weston.child, x, canvas.readsDevices, () =>
           end(weston.child, canvas, deps.clock),
@@ -172,6 +176,7 @@ class WestonDisplay implements Display {
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
   readonly readsDevices: boolean;
+  readonly answers: Promise<void>;
   readonly exited: Promise<ChildExit>;
   readonly #x: Display;
   readonly #endWeston: () => Promise<void>;
@@ -183,6 +188,7 @@ class WestonDisplay implements Display {
     this.cookie = x.cookie;
     this.record = x.record;
     this.readsDevices = readsDevices;
+    this.answers = x.answers;
     this.exited = Promise.race([x.exited, weston.exited]);
     this.#x = x;
     this.#endWeston = endWeston;

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, rm, rmdir, unlink } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { readSharedFile } from '../platform/shared-file.ts';
-import { type HeldName, holdAbstractName } from '../platform/unix-names.ts';
+import { type HeldName, holdAbstractName, listeningProcess } from '../platform/unix-names.ts';
 import { removeTree } from '../runtime/belongings.ts';
 import { readProcess } from '../runtime/proc-table.ts';
 
@@ -134,6 +134,17 @@ async function listens(path: string): Promise<boolean> {
     // EAGAIN: it listens, and its queue is full.
     socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code !== 'ECONNREFUSED'));
   });
+}
+
+/**
+ * Whether that server takes connections at its socket. Anybody may put a socket, or a link to one, at the path.
+ * @param pid the server's
+ * @param uid the user that it runs as, who owns the file
+ */
+export async function isServedBy(pid: number, uid: number, number: number): Promise<boolean> {
+  const path = displaySocket(number);
+  const info = await lstat(path).catch(() => null);
+  return info?.isSocket() === true && info.uid === uid && listeningProcess(path) === pid;
 }
 
 export function displaySocket(number: number): string {

@@ -3,11 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock, systemRandom } from '@footlight/platform';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import x11, { type XEvent } from 'x11';
 import { startTestDisplay, type TestDisplay } from '../media/testing/display.ts';
 import { KEY_PRESS } from '../media/testing/test-host.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
+import type { HelperOptions } from './helper.ts';
 import { startWindowManager, type WindowManager } from './window-manager.ts';
 import { XConnection } from './x11/x-connection.ts';
 import { XInput } from './x11/x-input.ts';
@@ -15,6 +16,8 @@ import { XInput } from './x11/x-input.ts';
 const FOCUS_IN = 9;
 /** evdev codes. */
 const [CTRL, ALT, X, Z, C, N, F11] = [29, 56, 45, 44, 46, 49, 87];
+
+const DEPS = { clock: systemClock, random: systemRandom, env: {} };
 
 let directory: string;
 let display: TestDisplay;
@@ -31,13 +34,14 @@ beforeAll(async () => {
   );
   display = await startTestDisplay(640, 480);
   x = await XConnection.open(display.name, () => undefined);
+  manager = await startWindowManager({ ...options(), display: display.name }, DEPS);
+});
+
+function options(): HelperOptions {
   const dirs = { home: directory, tmp: directory, run: directory, xauthority: '' } as SessionDirs;
   const ended = new AbortController().signal;
-  manager = await startWindowManager(
-    { sessionId: 'the-session', user: null, dirs, enter: [], display: display.name, ended },
-    { clock: systemClock, random: systemRandom, env: {} },
-  );
-});
+  return { sessionId: 'the-session', user: null, dirs, enter: [], ended };
+}
 
 afterAll(async () => {
   await manager?.close();
@@ -65,6 +69,26 @@ async function openApp(): Promise<number[]> {
   await focused;
   return keys;
 }
+
+// An app that starts while the display server comes up may be served first.
+test('a window that was there before it fills the screen as well', async () => {
+  const other = await startTestDisplay(640, 480);
+  onTestFinished(() => other.close());
+  const connection = await XConnection.open(other.name, () => undefined);
+  onTestFinished(() => connection.close());
+  const { client, root } = connection;
+  const window = client.AllocID();
+  client.CreateWindow(window, root, 0, 0, 200, 100, 0, 0, 1, 0, {
+    eventMask: x11.eventMask.StructureNotify,
+  });
+  const widths: number[] = [];
+  client.on('event', (event: XEvent & { width?: number }) => widths.push(event.width ?? 0));
+  client.MapWindow(window);
+  await connection.settle();
+  const late = await startWindowManager({ ...options(), display: other.name }, DEPS);
+  onTestFinished(() => late.close());
+  await expect.poll(() => widths).toContain(640);
+});
 
 // It runs outside the isolation of the app: a command that it starts has the host's network and no limits.
 test('every key reaches the app, and none makes the window manager run a command', async () => {

@@ -5,34 +5,33 @@ import {
   chownSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   statSync,
-  watch,
+  symlinkSync,
 } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { systemClock, systemRandom } from '@footlight/platform';
-import { ManualClock } from '@footlight/platform/testing';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type Clock, systemClock, systemRandom } from '@footlight/platform';
+import { fastClock, ManualClock } from '@footlight/platform/testing';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { readProcess } from '../runtime/proc-table.ts';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
+import { LAST_WORDS, type PlayedSocket, playedXServer } from '../testing/played-x-server.ts';
 import { COOKIE_BYTES, setupRequest, writeCookie } from './cookie.ts';
 import {
   DISPLAY_NUMBERS,
   displaySocket,
   makeSocketDir,
   removeDisplayFiles,
-  SOCKET_DIR,
   socketMark,
 } from './display-number.ts';
 import { DISPLAY_SILENCE_MS, DisplayWatch } from './watch.ts';
 import { XConnection } from './x11/x-connection.ts';
-import { type Display, startXvfb } from './xvfb.ts';
+import { type Display, startXServer, startXvfb } from './xvfb.ts';
 
 const root = process.getuid?.() === 0;
 const USER = { uid: 71_080, gid: 71_080, groups: [] };
@@ -49,6 +48,15 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
+interface StartOptions {
+  user?: SessionUser | null;
+  ended?: AbortSignal;
+  endNameHolders?: () => Promise<void>;
+  clock?: Clock;
+  /** What is started in the place of an Xvfb. */
+  played?: PlayedSocket;
+}
+
 /** The display of a session whose user is that of the agent, unless it is said who. */
 async function start(
   n: number,
@@ -56,7 +64,9 @@ async function start(
     user = null,
     ended = new AbortController().signal,
     endNameHolders = async () => undefined,
-  }: { user?: SessionUser | null; ended?: AbortSignal; endNameHolders?: () => Promise<void> } = {},
+    clock = systemClock,
+    played,
+  }: StartOptions = {},
 ): Promise<{ display: Display; dirs: SessionDirs }> {
   const sessionId = `00000000-0000-4000-8000-00000000000${n}`;
   const dirs = sessionDirs(dir, sessionId);
@@ -65,12 +75,10 @@ async function start(
   const cookie = systemRandom.bytes(COOKIE_BYTES);
   await writeCookie(dirs.xauthority, cookie);
   if (user) chownSync(dirs.xauthority, user.uid, user.gid);
-  const display = await startXvfb(options, cookie, {
-    clock: systemClock,
-    random: systemRandom,
-    env: process.env,
-    endNameHolders,
-  });
+  const deps = { clock, random: systemRandom, env: process.env, endNameHolders };
+  const display = await (played === undefined
+    ? startXvfb(options, cookie, deps)
+    : startXServer([playedXServer(dir), played], {}, options, cookie, deps));
   displays.push(display);
   return { display, dirs };
 }
@@ -173,18 +181,75 @@ test.runIf(root)(
   },
 );
 
+/** Number of the display of that session, once the played server is set up. */
+async function numberOf(n: number): Promise<number> {
+  const { home } = sessionDirs(dir, `00000000-0000-4000-8000-00000000000${n}`);
+  const file = join(home, 'number');
+  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8')).toBeTruthy();
+  return Number(readFileSync(file, 'utf8'));
+}
+
 test.runIf(root)('one that is given up while it starts leaves no socket', async () => {
   const ended = new AbortController();
-  const sockets = () =>
-    readdirSync(SOCKET_DIR).filter(
-      (name) => statSync(join(SOCKET_DIR, name), { throwIfNoEntry: false })?.uid === USER.uid,
+  const started = start(1, { user: USER, ended: ended.signal, played: 'binds only' });
+  const failed = expect(started).rejects.toThrow('did not start');
+  const number = await numberOf(1);
+  expect(await socketMark(number)).not.toBe(null);
+  ended.abort();
+  await failed;
+  expect(await socketMark(number)).toBe(null);
+});
+
+test('clients may connect as soon as the server listens; it has 10 s from its start to answer them', async () => {
+  const { display } = await start(1, { played: 'listens', clock: fastClock(10) });
+  const client = connect(display.socket);
+  client.on('error', () => undefined);
+  onTestFinished(() => void client.destroy());
+  await once(client, 'connect');
+  await expect(display.answers).rejects.toThrow('did not start: it gave no reason');
+  expect(readProcess(display.record.pid)).toBe(null);
+  await display.close();
+  expect(await socketMark(display.number)).toBe(null);
+});
+
+test('a server that ends before it answers says why', async () => {
+  const { display } = await start(1, { played: 'listens' });
+  process.kill(display.record.pid, 'SIGUSR1');
+  await expect(display.answers).rejects.toThrow(`did not start: ${LAST_WORDS}`);
+});
+
+describe.runIf(root)('a socket at its path is not taken for the server’s', () => {
+  const STRANGER = 71_081;
+
+  test.each<[string, PlayedSocket, (path: string) => Promise<void>]>([
+    ['another process of its user listens there', 'has a child listen', async () => undefined],
+    [
+      'another user listens there',
+      'nothing',
+      async (path) => {
+        const server = createServer().listen(path);
+        onTestFinished(() => void server.close());
+        await once(server, 'listening');
+        chownSync(path, STRANGER, STRANGER);
+      },
+    ],
+    [
+      'it is a link to the socket of another display',
+      'nothing',
+      async (path) => {
+        const { display } = await start(2, { user: USER });
+        symlinkSync(display.socket, path);
+        onTestFinished(() => rmSync(path, { force: true }));
+      },
+    ],
+  ])('%s', async (_what, played, plant) => {
+    const failed = expect(start(1, { user: USER, played, clock: fastClock(10) })).rejects.toThrow(
+      'did not start',
     );
-  // The socket comes before the server says that it is ready.
-  const watcher = watch(SOCKET_DIR, () => sockets().length > 0 && ended.abort());
-  const started = start(1, { user: USER, ended: ended.signal });
-  await expect(started).rejects.toThrow('did not start');
-  watcher.close();
-  expect(sockets()).toEqual([]);
+    const number = await numberOf(1);
+    await plant(displaySocket(number));
+    await failed;
+  });
 });
 
 test.runIf(root)(

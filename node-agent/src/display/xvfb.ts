@@ -8,6 +8,7 @@ import { COOKIE_BYTES, writeCookie } from './cookie.ts';
 import {
   type DisplayRecord,
   displaySocket,
+  isServedBy,
   makeSocketDir,
   type ReservedDisplay,
   removeDisplayFiles,
@@ -18,14 +19,20 @@ import type { HelperDeps, HelperOptions } from './helper.ts';
 import { DisplayWatch } from './watch.ts';
 
 const START_LIMIT_MS = 10_000;
+const LISTEN_POLL_MS = 3;
 const START_ATTEMPTS = 3;
 /** What an X server says whose number another one has. */
 const NUMBER_TAKEN = 'already running';
 const STOP_LIMIT_MS = 500;
+/** What a server wrote is in its pipe when it ends; a child of it may hold the pipe longer. */
+const LAST_WORDS_MS = 100;
 /** Sixty windows of 3840×2160. */
 const X_SERVER_BYTES = 2 * 1024 * 1024 * 1024;
 
-/** What a session draws on. Ends with close(), which leaves neither lock nor socket behind. */
+/**
+ * What a session draws on. Clients can connect from the beginning; they are served once it answers. Ends with close(),
+ * which leaves neither lock nor socket behind.
+ */
 export interface Display {
   readonly number: number;
   /** ":N". */
@@ -35,9 +42,14 @@ export interface Display {
   readonly record: DisplayRecord;
   /** Input devices of the host reach it, those that uinput makes among them. */
   readonly readsDevices: boolean;
+  /**
+   * Settles when the server answers its clients. Rejects with its last words when it ends before, or when it has not
+   * answered 10 s after its start, which ends it.
+   */
+  readonly answers: Promise<void>;
   /** Settles when the server is gone. */
   readonly exited: Promise<ChildExit>;
-  /** Tells once when the server has not answered for 5 s. */
+  /** Call it when the server answers. Tells once when the server has not answered for 5 s. */
   onSilent(listener: () => void): void;
   close(): Promise<void>;
 }
@@ -48,32 +60,42 @@ export interface DisplayOptions extends HelperOptions {
 }
 
 /** Makes the secret that a display asks of its clients, in a file that only the session's user can read. */
-export async function makeCookie({ dirs, user }: HelperOptions, random: Random): Promise<Buffer> {
+export async function makeCookie(
+  { dirs, user }: Pick<HelperOptions, 'dirs' | 'user'>,
+  random: Random,
+): Promise<Buffer> {
   const cookie = random.bytes(COOKIE_BYTES);
   await writeCookie(dirs.xauthority, cookie);
   if (user) await chown(dirs.xauthority, user.uid, user.gid);
   return cookie;
 }
 
-/** Brings up what a session draws on, with that cookie. @throws when it does not come up; nothing is left then */
+/**
+ * Brings up what a session draws on, with that cookie. It listens then, and may not answer yet.
+ * @throws when it does not come up; nothing is left then
+ */
 export type StartDisplay = (options: DisplayOptions, cookie: Buffer, deps: HelperDeps) => Promise<Display>;
 
-/** Starts an Xvfb of the session's size. @throws when no server comes up within 10 s */
+/** Starts an Xvfb of the session's size. @throws when none listens within 10 s */
 export const startXvfb: StartDisplay = (options, cookie, deps) => {
   const size = `${options.width}x${options.height}x24`;
   return startXServer(['Xvfb', '-screen', '0', size, '+extension', 'GLX'], {}, options, cookie, deps);
 };
 
 /**
- * Starts an X server as the session's user; it answers when this comes back.
+ * Starts an X server as the session's user; it listens when this comes back.
  *
- * The server says its number when it is ready (-displayfd). It listens on its file socket only: an abstract socket
- * could be reached from every mount namespace. This process holds the abstract name meanwhile. Whoever connects needs
- * the cookie, which only the session's user can read.
+ * A server listens before it answers: an Xvfb listens after 20 ms, and answers after 74 (docs/benches.md, "Steps of a
+ * launch").
+ * Clients that connect meanwhile wait in the queue of its socket, so an app can start at the same time. The server
+ * writes its number when it answers (-displayfd).
+ *
+ * It listens on its file socket only: an abstract socket could be reached from every mount namespace. This process holds
+ * the abstract name meanwhile. A client needs the cookie, which only the session's user can read.
  * @param program its name, and words that only it knows
  * @param env on top of what every helper gets
  * @param cookie the one in the session's file
- * @throws when no server comes up within 10 s
+ * @throws when no server listens within 10 s
  */
 export async function startXServer(...server: XServerOptions): Promise<Display> {
   for (let attempt = 1; ; attempt++) {
@@ -121,9 +143,9 @@ async function startOn(
   const { number } = reserved;
   const log = new LogRing(64 * 1024);
   let numberText = '';
-  let tellNumber: (number: number) => void = () => undefined;
-  const ready = new Promise<number>((resolve) => {
-    tellNumber = resolve;
+  let tellReady: (isReady: true) => void = () => undefined;
+  const ready = new Promise<true>((resolve) => {
+    tellReady = resolve;
   });
   const server = [
     program,
@@ -138,27 +160,33 @@ async function startOn(
     onOutput: (chunk) => log.add(chunk),
     onReport: (chunk) => {
       numberText += chunk.toString('latin1');
-      const match = /^(\d{1,5})\n/.exec(numberText);
-      if (match) tellNumber(Number(match[1]));
+      if (/^\d{1,5}\n/.test(numberText)) tellReady(true);
     },
   });
-  const cutShort = () => child.signal('SIGKILL');
-  options.ended.addEventListener('abort', cutShort);
+  const deadlineMs = deps.clock.monotonicMs() + START_LIMIT_MS;
   await reserved.handOver(child.pid);
-  const answer = await Promise.race([
-    within(deps.clock, START_LIMIT_MS, ready, null),
-    child.exited.then(() => null),
-  ]);
-  options.ended.removeEventListener('abort', cutShort);
-  if (answer === null) {
+  const failure = async (): Promise<Error> => {
     child.signal('SIGKILL');
     await child.exited;
-    const why = log.tail(3, 400) || 'it gave no reason';
-    const socket = why.includes(NUMBER_TAKEN) ? null : await socketMark(number);
-    await removeDisplayFiles({ number, pid: child.pid, socket });
-    throw new Error(`${program} did not start: ${why}`);
+    await within(deps.clock, LAST_WORDS_MS, child.drained, undefined);
+    return new Error(`${program} did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
+  };
+  const uid = options.user?.uid ?? process.getuid?.() ?? 0;
+  while (!(await isServedBy(child.pid, uid, number).catch(() => false))) {
+    if (!child.alive || options.ended.aborted || deps.clock.monotonicMs() > deadlineMs) {
+      const error = await failure();
+      const socket = error.message.includes(NUMBER_TAKEN) ? null : await socketMark(number);
+      await removeDisplayFiles({ number, pid: child.pid, socket });
+      throw error;
+    }
+    await delay(deps.clock, LISTEN_POLL_MS);
   }
-  return new RunningXServer(reserved, await socketMark(number), cookie, child, deps.clock);
+  const ended = child.exited.then(() => false);
+  const restMs = deadlineMs - deps.clock.monotonicMs();
+  const answers = within(deps.clock, restMs, Promise.race([ready, ended]), false).then(async (isReady) => {
+    if (!isReady) throw await failure();
+  });
+  return new RunningXServer(reserved, await socketMark(number), cookie, child, answers, deps.clock);
 }
 
 class RunningXServer implements Display {
@@ -168,6 +196,7 @@ class RunningXServer implements Display {
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
   readonly readsDevices = false;
+  readonly answers: Promise<void>;
   readonly exited: Promise<ChildExit>;
   readonly #reserved: ReservedDisplay;
   readonly #child: Child;
@@ -179,6 +208,7 @@ class RunningXServer implements Display {
     socketMark: string | null,
     cookie: Buffer,
     child: Child,
+    answers: Promise<void>,
     clock: Clock,
   ) {
     const { number } = reserved;
@@ -188,6 +218,9 @@ class RunningXServer implements Display {
     this.cookie = cookie;
     this.record = { number, pid: child.pid, socket: socketMark };
     this.#reserved = reserved;
+    this.answers = answers;
+    // Who waits for it handles the rejection; a display may be closed before.
+    answers.catch(() => undefined);
     this.exited = child.exited;
     this.#child = child;
     this.#clock = clock;

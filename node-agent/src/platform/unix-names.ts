@@ -2,8 +2,8 @@ import { closeSync, fstatSync } from 'node:fs';
 import koffi from 'koffi';
 
 /**
- * Names of unix sockets: takes one without listening on it, and lists who has which. Node can do neither, so this
- * calls socket(2), bind(2) and the kernel's socket diagnosis.
+ * Names of unix sockets: takes one without listening on it, lists who has which, and tells which process listens at a
+ * path. Node can do none of it, so this calls socket(2), bind(2), getsockopt(2) and the kernel's socket diagnosis.
  */
 
 const AF_UNIX = 1;
@@ -11,6 +11,11 @@ const AF_NETLINK = 16;
 const SOCK_STREAM = 1;
 const SOCK_RAW = 3;
 const SOCK_CLOEXEC = 0o2000000;
+const SOCK_NONBLOCK = 0o4000;
+const SOL_SOCKET = 1;
+const SO_PEERCRED = 17;
+/** struct ucred: pid, uid and gid, 4 bytes each. */
+const CREDENTIALS_BYTES = 12;
 const NETLINK_SOCK_DIAG = 4;
 const MSG_DONTWAIT = 0x40;
 const EADDRINUSE = 98;
@@ -32,6 +37,8 @@ const MAX_ANSWERS = 4_096;
 interface Libc {
   socket(domain: number, type: number, protocol: number): number;
   bind(fd: number, address: Buffer, length: number): number;
+  connect(fd: number, address: Buffer, length: number): number;
+  getsockopt(fd: number, level: number, option: number, value: Buffer, length: Buffer): number;
   send(fd: number, data: Buffer, length: number, flags: number): number;
   recv(fd: number, data: Buffer, length: number, flags: number): number;
 }
@@ -44,6 +51,8 @@ function libc(): Libc {
     bound = {
       socket: library.func('int socket(int domain, int type, int protocol)'),
       bind: library.func('int bind(int fd, const void *address, uint length)'),
+      connect: library.func('int connect(int fd, const void *address, uint length)'),
+      getsockopt: library.func('int getsockopt(int fd, int level, int option, void *value, void *length)'),
       send: library.func('intptr_t send(int fd, const void *data, size_t length, int flags)'),
       recv: library.func('intptr_t recv(int fd, void *data, size_t length, int flags)'),
     };
@@ -85,9 +94,7 @@ export function isHeldHere(inode: number): boolean {
  */
 export function holdAbstractName(name: string): HeldName | null {
   const fd = openSocket(AF_UNIX, SOCK_STREAM, 0);
-  const family = Buffer.alloc(2);
-  family.writeUInt16LE(AF_UNIX);
-  const address = Buffer.concat([family, Buffer.from(`\0${name}`)]);
+  const address = unixAddress(`\0${name}`);
   if (libc().bind(fd, address, address.length) !== 0) {
     const errno = koffi.errno();
     closeSync(fd);
@@ -106,6 +113,33 @@ export function holdAbstractName(name: string): HeldName | null {
       closeSync(fd);
     },
   };
+}
+
+/**
+ * The process that listens at a path: the one that called listen(2).
+ * @returns null when it cannot be connected to now: nothing listens there, or its queue is full
+ * Source: unix(7), SO_PEERCRED.
+ */
+export function listeningProcess(path: string): number | null {
+  const fd = openSocket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+  try {
+    const address = unixAddress(`${path}\0`);
+    if (libc().connect(fd, address, address.length) !== 0) return null;
+    const credentials = Buffer.alloc(CREDENTIALS_BYTES);
+    const length = Buffer.alloc(4);
+    length.writeUInt32LE(CREDENTIALS_BYTES);
+    if (libc().getsockopt(fd, SOL_SOCKET, SO_PEERCRED, credentials, length) !== 0)
+      throw refused('getsockopt');
+    return credentials.readInt32LE(0);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function unixAddress(name: string): Buffer {
+  const family = Buffer.alloc(2);
+  family.writeUInt16LE(AF_UNIX);
+  return Buffer.concat([family, Buffer.from(name)]);
 }
 
 /** A unix socket that has a name. */

@@ -1,7 +1,7 @@
 import { silentLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import type { AppSpec } from '@footlight/protocol/agent';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 import type { AppExit, RunningApp, SessionDirs } from '../../runtime/runtime.ts';
 import type { Tenancy } from '../resources/tenancy.ts';
@@ -45,9 +45,9 @@ class FakeApp implements RunningApp {
   }
 }
 
-function session(first = spec('old')) {
+function session(first = spec('old'), bootTimeoutSecs = 0) {
   const end = new AbortController();
-  const asked: { label: string; answer: (app: RunningApp) => void }[] = [];
+  const asked: { label: string; answer: (app: RunningApp) => void; refuse: (error: Error) => void }[] = [];
   const applied: string[] = [];
   const hints: (string | undefined)[] = [];
   const clock = new ManualClock();
@@ -68,13 +68,13 @@ function session(first = spec('old')) {
     logger: silentLogger(),
     runtime: {
       openNetwork: async () => null,
-      start: ({ label }) => new Promise((answer) => asked.push({ label, answer })),
+      start: ({ label }) => new Promise((answer, refuse) => asked.push({ label, answer, refuse })),
     },
     dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
     tenancy: { home: HOME.ref, user: null, dropNext: async () => undefined } as unknown as Tenancy,
     events: { send: () => undefined } as unknown as AppWorld['events'],
     ended: end.signal,
-    bootTimeoutSecs: 0,
+    bootTimeoutSecs,
     worker: () => worker as unknown as MediaWorker,
     enter: () => [],
     writeRecord: async () => undefined,
@@ -96,10 +96,17 @@ function session(first = spec('old')) {
   };
   const waitsFor = (label: string) =>
     expect.poll(() => asked.some((start) => start.label === label)).toBe(true);
-  return { app, applied, hints, clock, started, waitsFor, end: () => end.abort() };
+  const refused = async (label: string): Promise<void> => {
+    await waitsFor(label);
+    asked.splice(0, 1)[0]?.refuse(new Error('no such program'));
+    await new Promise(setImmediate);
+  };
+  return { app, applied, hints, clock, started, refused, waitsFor, end: () => end.abort() };
 }
 
-const STAGE = { display: { name: ':1', socket: '/x' }, audio: null } as unknown as Stage;
+const stageOf = (answers: Promise<void>) =>
+  ({ display: { name: ':1', socket: '/x', answers }, audio: null }) as unknown as Stage;
+const STAGE = stageOf(Promise.resolve());
 
 test('a session that ends while its old app comes back ends that one too', async () => {
   const { app, started, waitsFor, end } = session();
@@ -168,4 +175,69 @@ test.each([
   expect(hints[0]).toEqual(hint === undefined ? undefined : expect.stringMatching(hint));
   end();
   await app.end(0);
+});
+
+describe('an app that starts while its display server comes up', () => {
+  const comingUp = () => {
+    let answer: () => void = () => undefined;
+    let fail: () => void = () => undefined;
+    const answers = new Promise<void>((resolve, reject) => {
+      answer = resolve;
+      fail = () => reject(new Error('no memory'));
+    });
+    return { stage: stageOf(answers), answer, fail };
+  };
+  const settle = () => new Promise(setImmediate);
+
+  test('its end counts once the server answers', async () => {
+    const { app, applied, started } = session();
+    const { stage, answer } = comingUp();
+    app.launch(stage);
+    (await started('old')).exit(1);
+    await settle();
+    expect(applied).toEqual([]);
+    answer();
+    await settle();
+    expect(applied).toEqual(['app_exited']);
+  });
+
+  test.each(['ends', 'cannot be started'] as const)(
+    'one that %s says nothing where the server fails: that is the reason',
+    async (what) => {
+      const { app, applied, started, refused } = session();
+      const { stage, fail } = comingUp();
+      app.launch(stage);
+      if (what === 'ends') (await started('old')).exit(1);
+      else await refused('old');
+      fail();
+      await settle();
+      expect(applied).toEqual([]);
+    },
+  );
+
+  test('its time to draw begins when the server answers', async () => {
+    const { app, applied, clock, started, end } = session(spec('old'), 2);
+    const { stage, answer } = comingUp();
+    app.launch(stage);
+    await started('old');
+    clock.advance(3_000);
+    expect(applied).toEqual([]);
+    answer();
+    await settle();
+    clock.advance(2_000);
+    expect(applied).toEqual(['boot_timeout']);
+    end();
+    await app.end(0);
+  });
+
+  test('a session that ended meanwhile waits for no window', async () => {
+    const { app, clock, started, end } = session(spec('old'), 2);
+    const { stage, answer } = comingUp();
+    app.launch(stage);
+    await started('old');
+    end();
+    answer();
+    await app.end(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
 });

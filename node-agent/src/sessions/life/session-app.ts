@@ -153,13 +153,27 @@ export class SessionApp {
   }
 
   async #launchOn(stage: Stage): Promise<void> {
-    this.#armBootTimer();
+    this.#onceDisplayAnswers(() => this.#armBootTimer());
     try {
       const home = this.#world.tenancy.home ?? this.#scratchHome;
       this.#adopt(await this.#start(stage, this.#spec, home), this.#hasDrawn);
-    } catch (error) {
-      this.#world.apply({ kind: 'failure', failure_code: 'app_exited_early', error: errorText(error) });
+    } catch (problem) {
+      const error = errorText(problem);
+      this.#onceDisplayAnswers(() =>
+        this.#world.apply({ kind: 'failure', failure_code: 'app_exited_early', error }),
+      );
     }
+  }
+
+  /**
+   * The first app starts while its display server comes up. A server that fails ends the app too, and the session fails
+   * for the server's reason, even when the end of the app was seen first: `run` is not called then.
+   */
+  #onceDisplayAnswers(run: () => void): void {
+    const runUnlessEnded = () => {
+      if (!this.#world.ended.aborted) run();
+    };
+    this.#stage?.display.answers.then(runUnlessEnded, () => undefined);
   }
 
   #armBootTimer(): void {
@@ -220,7 +234,7 @@ export class SessionApp {
   #adopt(app: RunningApp, drawn: boolean): void {
     this.#running = app;
     this.#leftBehind.note({ handedOver: false, drawn });
-    void app.exited.then(({ status }) => this.#exited(app, status));
+    void app.exited.then(({ status }) => this.#onceDisplayAnswers(() => this.#exited(app, status)));
     void app.handedOver.then(() => {
       if (this.#running === app && !this.#world.ended.aborted) this.#leftBehind.note({ handedOver: true });
     });

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Agent } from '../../agent.ts';
+import { setupRequest } from '../../display/cookie.ts';
 import { socketMark } from '../../display/display-number.ts';
 import { holdAbstractName } from '../../platform/unix-names.ts';
 import { makeCgroup, removeCgroupDirs } from '../../runtime/cgroups.ts';
@@ -260,7 +261,13 @@ describe('one session', () => {
     const running = (name: string) =>
       processesOf(body.session_id).find(({ command }) => command.startsWith(name))?.pid;
     await expect.poll(() => running('matchbox')).toBeDefined();
-    process.kill((await displayOf(body)).pid, 'SIGSTOP');
+    const { number, pid } = await displayOf(body);
+    // A server that never answers has longer. This one refuses whom it does not know, and so it answers.
+    const client = connect(`/tmp/.X11-unix/X${number}`);
+    client.write(setupRequest(Buffer.alloc(0)));
+    await once(client, 'data');
+    client.destroy();
+    process.kill(pid, 'SIGSTOP');
     const began = performance.now();
     expect(await ended(body)).toMatchObject({
       state: 'failed',

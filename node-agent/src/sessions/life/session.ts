@@ -12,7 +12,7 @@ import type {
   SessionTune,
 } from '@footlight/protocol/agent';
 import type { DisplayRecord } from '../../display/display-number.ts';
-import type { StartDisplay } from '../../display/xvfb.ts';
+import { type Display, makeCookie, type StartDisplay } from '../../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
 import type { Verdict } from '../../link/ack-store.ts';
 import type { EncoderChoice } from '../../media/worker/worker-messages.ts';
@@ -41,7 +41,7 @@ import { IdleTimer } from './idle-timer.ts';
 import { nextLaunchState, runsTitle } from './launch-state.ts';
 import { aborted, SessionApp } from './session-app.ts';
 import type { SessionLink } from './session-link.ts';
-import { type Screen, Stage } from './stage.ts';
+import { Stage } from './stage.ts';
 import { TraceEvents } from './trace-events.ts';
 import {
   type Effect,
@@ -116,8 +116,8 @@ export class Session {
   readonly #abort = new AbortController();
   #machine: Machine;
   #preparation: Promise<void> = Promise.resolve();
-  #screen: Screen | null = null;
   #stage: Stage | null = null;
+  #displayAnswers = false;
   #worker: MediaWorker | null = null;
   /** null: it has not come yet, or the session has the agent's. */
   #ipc: HeldNamespace | null = null;
@@ -377,12 +377,14 @@ export class Session {
   }
 
   async #prepare(): Promise<void> {
+    let cookie: Buffer;
     try {
       const { signal } = this.#abort;
       if (!(await this.#tenancy.take(signal, () => this.#apply({ kind: 'home_busy' })))) return;
       this.#apply({ kind: 'home_free' });
       await makeSessionDirs(this.#dirs, this.#tenancy.user);
-      await this.#writeRecord();
+      const place = { dirs: this.#dirs, user: this.#tenancy.user };
+      [cookie] = await Promise.all([makeCookie(place, this.#deps.random), this.#writeRecord()]);
     } catch (error) {
       this.#fail('home_unavailable', error);
       return;
@@ -398,11 +400,11 @@ export class Session {
     // A worker that is slow to come must not hold the end up.
     const ended = aborted(this.#abort.signal);
     await Promise.race([entered, ended]);
-    await Promise.all([Promise.race([adopted, ended]), this.isEnding ? home : this.#openStage(home)]);
+    await Promise.all([Promise.race([adopted, ended]), this.isEnding ? home : this.#openStage(home, cookie)]);
   }
 
   /** @param home settles when the home is open, or has failed the session */
-  async #openStage(home: Promise<void>): Promise<void> {
+  async #openStage(home: Promise<void>, cookie: Buffer): Promise<void> {
     const { stream } = this.#plan.assign;
     const options = {
       sessionId: this.id,
@@ -411,6 +413,7 @@ export class Session {
       enter: this.#ipc?.enter ?? [],
       ended: this.#abort.signal,
       startDisplay: this.#plan.startDisplay,
+      cookie,
       width: stream.width,
       height: stream.height,
       audio: stream.audio,
@@ -419,25 +422,35 @@ export class Session {
     const { clock, random, endNameHolders } = this.#deps;
     const deps = { clock, random, env: process.env, endNameHolders };
     try {
-      this.#stage = await Stage.open(options, deps, (screen) => {
-        this.#screen = screen;
-        this.#prepareWorker();
-        return this.#writeRecord(screen.display.record);
-      });
+      this.#stage = await Stage.open(options, deps, ({ record }) => this.#writeRecord(record));
     } catch (error) {
       this.#fail('display_failed', error);
       return;
     }
-    const { display, audio, audioProblem } = this.#stage;
+    const { audio, audioProblem } = this.#stage;
+    void this.#followDisplay(this.#stage.display);
     if (audioProblem !== null) this.#events.send('audio.degraded', { reason: audioProblem, required: false });
     void audio?.exited.then(() => {
       if (!this.isEnding)
         this.#events.send('audio.degraded', { reason: 'the sound server ended', required: false });
     });
-    void display.exited.then(() => this.#fail('display_failed', 'the display server ended'));
-    display.onSilent(() => this.#fail('display_failed', 'the display server did not answer for 5 s'));
     await home;
     this.#apply({ kind: 'stage_ready' });
+  }
+
+  /** What asks the display server something waits until it answers. */
+  async #followDisplay(display: Display): Promise<void> {
+    try {
+      await display.answers;
+    } catch (error) {
+      this.#fail('display_failed', error);
+      return;
+    }
+    if (this.isEnding) return;
+    void display.exited.then(() => this.#fail('display_failed', 'the display server ended'));
+    display.onSilent(() => this.#fail('display_failed', 'the display server did not answer for 5 s'));
+    this.#displayAnswers = true;
+    this.#prepareWorker();
   }
 
   /** Display and app get what System V objects they share with the worker from the worker's namespace. */
@@ -499,7 +512,7 @@ export class Session {
   /** Xlib ends its process when the display goes: then the display is what failed, and its exit comes in a moment. */
   async #workerGone({ code, signal }: WorkerExit): Promise<void> {
     if (this.isEnding) return;
-    const display = this.#screen?.display;
+    const display = this.#stage?.display;
     if (display && (code === XLIB_EXIT_CODE || signal === 'SIGABRT')) {
       const gone = display.exited.then(() => this.#fail('display_failed', 'the display server ended'));
       await Promise.race([gone, delay(this.#deps.clock, DISPLAY_EXIT_MS)]);
@@ -507,24 +520,24 @@ export class Session {
     this.#fail('media_worker_crashed', `the media worker ended with ${signal ?? `status ${code}`}`);
   }
 
-  /** Once both the worker and the screen are there, whichever comes last. */
+  /** Once the worker is there and the display answers, whichever comes last. */
   #prepareWorker(): void {
     const { assign, encoder, settings, media } = this.#plan;
-    const screen = this.#screen;
-    if (!screen || !this.#worker || this.isEnding) return;
+    const stage = this.#stage;
+    if (!stage || !this.#displayAnswers || !this.#worker || this.isEnding) return;
     const { user } = this.#tenancy;
     this.#worker.send({
       type: 'prepare',
       session_id: this.id,
       uid: user?.uid ?? null,
       gid: user?.gid ?? null,
-      display: screen.display.name,
+      display: stage.display.name,
       xauthority: this.#dirs.xauthority,
-      pulse_server: screen.audio?.server ?? null,
+      pulse_server: stage.audio?.server ?? null,
       scratch_dir: this.#dirs.scratch,
       stream: assign.stream,
       encodes: assign.video_topology !== 'local_only',
-      reads_devices: screen.display.readsDevices,
+      reads_devices: stage.display.readsDevices,
       encoder,
       settings,
       media,
@@ -603,7 +616,7 @@ export class Session {
     this.#apply({ kind: 'failure', failure_code, error: errorText(error) });
   }
 
-  async #writeRecord(display: DisplayRecord | null = this.#screen?.display.record ?? null): Promise<void> {
+  async #writeRecord(display: DisplayRecord | null = this.#stage?.display.record ?? null): Promise<void> {
     const [home, next] = this.#tenancy.homes;
     const record: SessionRecord = {
       session_id: this.id,

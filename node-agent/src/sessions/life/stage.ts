@@ -3,22 +3,17 @@ import type { AudioServer } from '../../display/audio-server.ts';
 import { startAudioServer } from '../../display/audio-server.ts';
 import type { HelperDeps, HelperOptions } from '../../display/helper.ts';
 import { startWindowManager, type WindowManager } from '../../display/window-manager.ts';
-import { type Display, makeCookie, type StartDisplay } from '../../display/xvfb.ts';
+import type { Display, StartDisplay } from '../../display/xvfb.ts';
 
 export interface StageOptions extends HelperOptions {
   startDisplay: StartDisplay;
+  /** What the display asks of its clients, as in the session's file. */
+  cookie: Buffer;
   width: number;
   height: number;
   audio: boolean;
   /** Whether apps may hear the viewer. */
   microphone: boolean;
-}
-
-/** What capture needs of a stage. */
-export interface Screen {
-  display: Display;
-  /** null = a session without sound. */
-  audio: AudioServer | null;
 }
 
 /**
@@ -46,18 +41,18 @@ export class Stage {
   }
 
   /**
-   * Starts everything at once. A session without its sound is still worth having, so only the display must come up.
-   * @param onScreen called as soon as display and sound stand; open() waits for it beside the window manager
+   * Starts everything at once. A session without its sound is still worth having, so only the display must come up; it
+   * may not answer yet. The window manager connects to it before any app can.
+   * @param onDisplay called as soon as display and sound stand; open() waits for it beside the window manager
    * @throws when the display does not come up; nothing is left running then
    */
   static async open(
     options: StageOptions,
     deps: HelperDeps,
-    onScreen: (screen: Screen) => Promise<void>,
+    onDisplay: (display: Display) => Promise<void>,
   ): Promise<Stage> {
-    const cookie = await makeCookie(options, deps.random);
     // The display before the sound, because it takes longer.
-    const screen = options.startDisplay(options, cookie, deps);
+    const screen = options.startDisplay(options, options.cookie, deps);
     const sound =
       options.audio || options.microphone ? startAudioServer(options, deps) : Promise.resolve(null);
     const [screenResult, soundResult] = await Promise.allSettled([screen, sound]);
@@ -67,7 +62,7 @@ export class Stage {
       throw screenResult.reason;
     }
     const display = screenResult.value;
-    const told = onScreen({ display, audio });
+    const told = onDisplay(display);
     try {
       const windowManager = await startWindowManager({ ...options, display: display.name }, deps);
       await told;

@@ -9,8 +9,8 @@ import { LAUNCH_STEPS } from '@footlight/protocol/agent';
  *                                          ▼
  *                                       ending ──torn down──► ended (stopped | failed)
  *
- * Preparation and start overlap: the app starts as soon as display, sound and home stand and the start was
- * asked for, the encoder as soon as its worker is prepared and the app was started. A session that is not encoded runs
+ * Preparation and start overlap: the app starts as soon as the display listens, sound and home stand and the start was
+ * asked for, the encoder as soon as its worker is prepared (the display answers then) and the app was started. A session that is not encoded runs
  * from that moment on. The first cause of an end wins.
  * A failure is reported only when everything is gone, and never as `stopping` before it, because what fails while
  * stopping counts as stopped.
@@ -27,7 +27,7 @@ export interface Machine {
   /** false: what it draws is shown beside the host alone, so there is no encoder to wait for. */
   readonly encodes: boolean;
   readonly startRequested: boolean;
-  /** Home, display and sound stand. */
+  /** Home and sound stand, and the display listens. */
   readonly stageReady: boolean;
   readonly workerReady: boolean;
   readonly appStarted: boolean;

@@ -1,0 +1,38 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What it does at the socket of its display. It never answers a client. */
+export type PlayedSocket = 'listens' | 'binds only' | 'has a child listen' | 'nothing';
+
+/** SIGUSR1 ends it, with these words. */
+export const LAST_WORDS = 'no screens found';
+
+const SCRIPT = `#!/usr/bin/env python3
+import os, signal, socket, sys
+number, does = sys.argv[1][1:], sys.argv[-1]
+
+def die(*_):
+  print("${LAST_WORDS}", file=sys.stderr, flush=True)
+  os._exit(1)
+
+signal.signal(signal.SIGUSR1, die)
+reading, writing = os.pipe()
+s = socket.socket(socket.AF_UNIX)
+if does != "nothing": s.bind("/tmp/.X11-unix/X" + number)
+if does == "listens": s.listen(100)
+if does == "has a child listen" and os.fork() == 0:
+  s.listen(100)
+  os.close(writing)
+  os.read(reading, 1)
+  os._exit(0)
+with open(os.environ["HOME"] + "/number", "w") as file: file.write(number)
+while True: signal.pause()
+`;
+
+/** A program that is started as an X server is. It writes its number into the file `number` of its home when it is set up. */
+export function playedXServer(directory: string): string {
+  const path = join(directory, 'played-x-server');
+  writeFileSync(path, SCRIPT);
+  chmodSync(path, 0o755);
+  return path;
+}
