@@ -95,6 +95,8 @@ describe.runIf(process.getuid?.() === 0).each([
     const app = await own.app('Storm', [PYTHON, fixture('storm.py')], {
       TARGETS: JSON.stringify(targets),
       SECONDS: String(STORM_SECS),
+      // With the host's network the attempt would leave the machine; docs/limits.md says that it is not closed then.
+      METADATA: uid === undefined ? 'closed' : '',
     });
     const { id } = await others.launch(app);
     let rounds = 0;

@@ -70,7 +70,8 @@ function isSessionUser(uid: string): boolean {
 export function hostTraces(agentPid: number, agentDirectory: string): HostTraces {
   return {
     processes: descendants(agentPid)
-      .map(([, command]) => command)
+      // The network that is kept ready names the agent's process.
+      .map(([, command]) => command.replace(/\/proc\/\d+\//, '/proc/self/'))
       .sort(),
     displays: [
       ...names('/tmp/.X11-unix').map((name) => `/tmp/.X11-unix/${name}`),
