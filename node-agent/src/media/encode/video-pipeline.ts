@@ -1,4 +1,5 @@
 import { type BusMessage, type MediaBuffer, Pipeline } from '@footlight/gst';
+import { delay, systemClock } from '@footlight/platform';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import type { MediaClock } from '../session/media-clock.ts';
 import { effortProperties } from './encoder-effort.ts';
@@ -66,6 +67,10 @@ export interface VideoPipelineOptions {
 
 /** Frames that an encoder may hold beside those in its queue (count); while it holds more, the oldest are not told of. */
 const MAX_INSIDE = 4;
+/** A capture that was started again gives its first frame within some frames of the slowest rate, 10 a second. */
+const CAPTURE_AGAIN_LIMIT_MS = 500;
+/** Spacing of the looks for that frame. */
+const CAPTURE_LOOK_MS = 5;
 /** Frames that may be inside the encoder and still be matched to their output (count). */
 const MAX_PENDING = 240;
 
@@ -158,10 +163,24 @@ export class VideoPipeline {
         await work();
       } finally {
         await source.setState('playing');
+        await this.#captureAgain();
       }
     });
     this.#sourceChange = change.catch(() => undefined);
     return change;
+  }
+
+  /**
+   * Waits until a frame has come from a source that was started again. Another size of the picture while the source
+   * still settles its own would end the stream ("Internal data stream error").
+   */
+  async #captureAgain(): Promise<void> {
+    const { clock } = this.#options;
+    const fromMs = clock.monotonicMs();
+    for (let waitedMs = 0; waitedMs < CAPTURE_AGAIN_LIMIT_MS; waitedMs = clock.monotonicMs() - fromMs) {
+      if (this.#stopping || this.#sinceArrival() < waitedMs) return;
+      await delay(systemClock, CAPTURE_LOOK_MS);
+    }
   }
 
   /** Whether the pointer is part of the picture, for a viewer that does not draw it itself. */
