@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
-/** The built agent: from source, each of its processes would compile all of it again. */
+/** The built agent: from source, each of its processes would compile the whole agent. */
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 export interface AgentProcessOptions extends TestAgentPlace {

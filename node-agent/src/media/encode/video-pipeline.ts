@@ -67,7 +67,7 @@ export interface VideoPipelineOptions {
 
 /** Frames that an encoder may hold beside those in its queue (count); while it holds more, the oldest are not told of. */
 const MAX_INSIDE = 4;
-/** A capture that was started again gives its first frame within some frames of the slowest rate, 10 a second. */
+/** Bound of the wait for a capture that was started again: without a frame the change goes on all the same. */
 const CAPTURE_AGAIN_LIMIT_MS = 500;
 /** Spacing of the looks for that frame. */
 const CAPTURE_LOOK_MS = 5;
