@@ -162,7 +162,8 @@ async function main() {
   const runId = randomBytes(8).toString('hex');
   const scratch = mkdtempSync(path.join(os.tmpdir(), 'footlight-test-'));
   const deadlocks = path.join(scratch, 'deadlocks');
-  const ownFolder = mkdtempSync(path.join(os.tmpdir(), 'footlight-run-'));
+  // A short name: what a test makes below it is the state directory of an agent, whose length is limited.
+  const ownFolder = mkdtempSync(path.join(os.tmpdir(), 'run-'));
   // The users of Postgres and of sessions work in it too, as in /tmp.
   chmodSync(ownFolder, 0o1777);
   const env = {

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { resolve } from 'node:path';
+import type { ControlStandIn } from './control-stand-in.ts';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
 /** The built agent: from source, each of its processes would compile the whole agent. */
@@ -27,11 +28,22 @@ export function startAgentProcess({
       TMPDIR: stateDir,
       ...agentVariables({ control, stateDir, uids }),
       SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
-      SERVICE_LOG_LEVEL: 'warn',
+      // Why it ended by itself is then in the output of the tests.
+      SERVICE_LOG_LEVEL: 'fatal',
     },
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', 'inherit', 'inherit'],
     ...(uid === null ? {} : { uid, gid: uid }),
   });
+}
+
+/** Waits until an agent that was just started works. @throws when it ends before that */
+export async function firstHeartbeat(agent: ChildProcess, control: ControlStandIn): Promise<void> {
+  await Promise.race([
+    control.wait('heartbeat'),
+    exitOf(agent).then((code) => {
+      throw new Error(`the agent ended with ${code} before its first heartbeat; its own output says why`);
+    }),
+  ]);
 }
 
 /** Exit code of a process, now or later; null = a signal ended it. */

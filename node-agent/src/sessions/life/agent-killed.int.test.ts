@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { delay, systemClock } from '@footlight/platform';
 import { afterEach, expect, test } from 'vitest';
 import { listProcesses } from '../../runtime/proc-table.ts';
-import { exitOf, startAgentProcess } from '../../testing/agent-process.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import { assignment } from '../../testing/assignments.ts';
 import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { commandOf, hasPasta, networkHolders, processesOf, tracesOf } from '../../testing/traces.ts';
@@ -60,7 +60,7 @@ test.each(USERS)(
     const control = await ControlStandIn.listen();
     try {
       const first = startAgent(control, stateDir, uid);
-      await control.wait('heartbeat');
+      await firstHeartbeat(first, control);
       const body = assignment(['/bin/sh', '-c', '(setsid sleep 600 &) ; exec xterm']);
       expect(await control.command(body)).toMatchObject({ ok: true });
       await control.command({ type: 'session_start', session_id: body.session_id });

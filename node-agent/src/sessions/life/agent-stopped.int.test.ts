@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { exitOf, startAgentProcess } from '../../testing/agent-process.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import { assignment } from '../../testing/assignments.ts';
 import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { processesOf, tracesOf } from '../../testing/traces.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
   await chmod(home, 0o711);
   control = await ControlStandIn.listen();
   agent = startAgentProcess({ control, stateDir: join(home, 'state'), uids: UIDS, uid: null });
-  await control.wait('heartbeat');
+  await firstHeartbeat(agent, control);
 });
 
 afterEach(async () => {

@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { silentLogger, systemClock } from '@footlight/platform';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { exitOf, startAgentProcess } from '../../testing/agent-process.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import { assignment } from '../../testing/assignments.ts';
 import { ControlStandIn } from '../../testing/control-stand-in.ts';
 import { NameHolders } from './name-holders.ts';
@@ -144,7 +144,7 @@ describe('where apps share the user of the agent', () => {
     if (root) await chown(stateDir, NOBODY, NOBODY);
     control = await ControlStandIn.listen();
     agent = startAgentProcess({ control, stateDir, uids: UIDS, uid: root ? NOBODY : null });
-    await control.wait('heartbeat');
+    await firstHeartbeat(agent, control);
   });
 
   afterAll(async () => {

@@ -16,7 +16,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { delay, systemClock } from '@footlight/platform';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exitOf, startAgentProcess } from '../../testing/agent-process.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import { assignment } from '../../testing/assignments.ts';
 import { ControlStandIn } from '../../testing/control-stand-in.ts';
 
@@ -101,7 +101,7 @@ describe.runIf(process.getuid?.() === 0).each([
     const healthPort = await freePort();
     healthUrl = `http://127.0.0.1:${healthPort}/health`;
     agent = startAgentProcess({ control, stateDir, uids: UIDS, uid, healthPort });
-    await control.wait('heartbeat');
+    await firstHeartbeat(agent, control);
   });
 
   afterAll(async () => {

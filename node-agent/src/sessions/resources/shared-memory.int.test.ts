@@ -4,7 +4,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { listProcesses } from '../../runtime/proc-table.ts';
-import { exitOf, startAgentProcess } from '../../testing/agent-process.ts';
+import { exitOf, firstHeartbeat, startAgentProcess } from '../../testing/agent-process.ts';
 import { assignment } from '../../testing/assignments.ts';
 import { ControlStandIn } from '../../testing/control-stand-in.ts';
 
@@ -84,7 +84,7 @@ describe.runIf(process.getuid?.() === 0)('shared memory of sessions with users o
     await mkdir(stateDir, { mode: 0o711 });
     control = await ControlStandIn.listen();
     agent = startAgentProcess({ control, stateDir, uids: UIDS, uid: null });
-    await control.wait('heartbeat');
+    await firstHeartbeat(agent, control);
   });
 
   afterAll(async () => {
