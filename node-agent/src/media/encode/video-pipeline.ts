@@ -56,6 +56,16 @@ export interface VideoPipelineEvents {
   onError(source: string, message: string): void;
 }
 
+/** What of the picture changes while it runs. */
+export interface EncodedPicture {
+  /** Pixels. */
+  width: number;
+  height: number;
+  fps: number;
+  /** Steps of effort that the encoder gives up for speed. */
+  speedBias: number;
+}
+
 export interface VideoPipelineOptions {
   /** X display such as ":42"; it becomes part of a pipeline description. */
   display: string;
@@ -86,6 +96,10 @@ export class VideoPipeline {
   #assembling: Buffer[] = [];
   #loop: Promise<void> = Promise.resolve();
   #sourceChange: Promise<void> = Promise.resolve();
+  /** Changes that are under way or wait (count). */
+  #sourceChanges = 0;
+  /** What the picture becomes after them; null: it stays. */
+  #nextPicture: EncodedPicture | null = null;
   #stopping = false;
 
   /** @throws when an element is missing or refuses the format */
@@ -133,8 +147,17 @@ export class VideoPipeline {
     if (element.rate.live) writeRate(this.#pipeline, element, bitrateKbps, this.#options.target.fps);
   }
 
-  /** Another size, frame rate and effort on the running encoder; a new size starts with a keyframe. */
-  setPicture(picture: { width: number; height: number; fps: number; speedBias: number }): void {
+  /**
+   * Another size, frame rate and effort on the running encoder; a new size starts with a keyframe. While nothing is
+   * captured the picture stays as it is, and changes once the capture runs again: a size that is set while the source
+   * still settles its own would end the stream ("Internal data stream error").
+   */
+  setPicture(picture: EncodedPicture): void {
+    if (this.#sourceChanges > 0) this.#nextPicture = picture;
+    else this.#usePicture(picture);
+  }
+
+  #usePicture(picture: EncodedPicture): void {
     const { row, target } = this.#options;
     this.#pipeline.element('rate').setProperty('caps', rateCaps(picture.fps));
     this.#pipeline.element('size').setProperty('caps', sizeCaps(row, picture));
@@ -155,25 +178,35 @@ export class VideoPipeline {
    * @throws what `work` throws, with the capture on again
    */
   async withoutCapture(work: () => Promise<void>): Promise<void> {
-    const change = this.#sourceChange.then(async () => {
-      if (this.#stopping) return;
-      const source = this.#pipeline.element('source');
-      await source.setState('ready');
-      try {
-        await work();
-      } finally {
-        await source.setState('playing');
-        await this.#captureAgain();
-      }
-    });
+    this.#sourceChanges++;
+    const change = this.#sourceChange
+      .then(async () => {
+        if (this.#stopping) return;
+        const source = this.#pipeline.element('source');
+        await source.setState('ready');
+        try {
+          await work();
+        } finally {
+          await source.setState('playing');
+          await this.#captureAgain();
+        }
+      })
+      .finally(() => {
+        this.#sourceChanges--;
+        this.#takeNextPicture();
+      });
     this.#sourceChange = change.catch(() => undefined);
     return change;
   }
 
-  /**
-   * Waits until a frame has come from a source that was started again. Another size of the picture while the source
-   * still settles its own would end the stream ("Internal data stream error").
-   */
+  #takeNextPicture(): void {
+    const picture = this.#nextPicture;
+    if (picture === null || this.#sourceChanges > 0) return;
+    this.#nextPicture = null;
+    if (!this.#stopping) this.#usePicture(picture);
+  }
+
+  /** Waits until a frame has come from a source that was started again. */
   async #captureAgain(): Promise<void> {
     const { clock } = this.#options;
     const fromMs = clock.monotonicMs();
