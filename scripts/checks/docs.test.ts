@@ -24,7 +24,7 @@ function documented(page: string): Set<string> {
 const names = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([, name]) => name ?? ''));
 
-describe('every variable that is read stands in the documentation, and none besides', () => {
+describe('the documentation lists exactly the variables that the programs read', () => {
   test('of the control plane', () => {
     const known = names(read('control-plane/src/platform/config/variables.ts'), /^ {2}([A-Z0-9_]+): /gm);
     expect([...documented('docs/running.md')].sort()).toEqual([...known].sort());
@@ -43,7 +43,7 @@ describe('every variable that is read stands in the documentation, and none besi
   });
 });
 
-describe('what the documentation points to is there', () => {
+describe('links and paths in the documentation exist', () => {
   test.each(pages)('%s', (page) => {
     const text = read(page);
     const links = [...text.matchAll(/\]\(([^)#:]+)\)/g)].map(([, link]) =>
@@ -80,8 +80,8 @@ function sourceFolders(): string[] {
   return [...folders].filter((folder) => !/(^|\/)(node_modules|dist|testing|test|build)(\/|$)/.test(folder));
 }
 
-test('the map of the house names every folder of source files', () => {
-  const map = read('docs/design.md').split('## Rooms')[1]?.split('```')[1] ?? '';
+test('the map in docs/design.md names every folder of source files', () => {
+  const map = read('docs/design.md').split('## Folders')[1]?.split('```')[1] ?? '';
   const named = new Set(map.match(/[\w-]+/g));
   expect(sourceFolders().filter((folder) => !named.has(path.basename(folder)))).toEqual([]);
 });
