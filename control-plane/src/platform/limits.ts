@@ -12,7 +12,7 @@ export function rateLimited(waitMs: number): ApiError {
 /**
  * What a limiter remembers of its keys, bounded. A new key evicts the least recently used one that is not refused at
  * present, so nobody clears a refusal by using thousands of other keys. Where all keys are refused, new ones share one
- * entry. Source: docs/accounts.md, "Rate limits".
+ * entry. Source: docs/sign-in.md, "Rate limits".
  */
 export class LimiterKeys<Entry> {
   readonly #isRefused: (entry: Entry, nowMs: number) => boolean;

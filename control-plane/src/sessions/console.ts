@@ -1,4 +1,4 @@
-/** Sessions that the service itself launches for displays beside hosts; docs/hosts.md says when. */
+/** Sessions that the service itself launches for displays beside hosts; docs/console.md says when. */
 import type { ConsoleSession, ConsoleSessions } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';

@@ -15,7 +15,7 @@ export interface ChosenOutput {
 /**
  * Which of the displays that are plugged in now is meant. Pure.
  * @returns null: none
- * Source: docs/hosts.md, "A display beside the host".
+ * Source: docs/console.md.
  */
 export function chooseOutput(
   { output_id, connector, mode }: Pick<ConsoleConfig, 'output_id' | 'connector' | 'mode'>,

@@ -1,7 +1,7 @@
 /**
  * What a client may have stored about itself. Pure, and never an error: what is too much is cut, what cannot be is
  * dropped, and everything else stays as it was sent.
- * Source: docs/accounts.md, "Devices".
+ * Source: docs/devices.md, "Devices".
  */
 import { isJsonObject, type JsonObject } from '@footlight/protocol';
 

@@ -1,7 +1,7 @@
 /**
  * What the server reads from the capabilities that a client measured and posted. Pure; never throws. Everything is
  * optional, and a value of the wrong type counts as not measured.
- * Source: docs/accounts.md, "Devices".
+ * Source: docs/devices.md, "Devices".
  */
 
 import { DAY_MS } from '@footlight/platform';

@@ -1,6 +1,6 @@
 /**
  * The document of the web client's settings. Pure.
- * Source: docs/accounts.md, "Preferences".
+ * Source: docs/devices.md, "Preferences".
  */
 import { fitsUtf8, type JsonObject, objectOrEmpty } from '@footlight/protocol';
 import type { UiPreferences } from '@footlight/protocol/rest';

@@ -1,6 +1,6 @@
 /**
  * Which apps a person probably looks for, and in which order. Pure.
- * Source: docs/accounts.md, "Highlights".
+ * Source: docs/devices.md, "Highlights".
  */
 
 import { DAY_MS, SECOND_MS } from '@footlight/platform';

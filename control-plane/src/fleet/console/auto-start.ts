@@ -6,7 +6,7 @@ import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/age
  *
  * The rule is pure: facts, what is remembered of earlier attempts, and the time come in, one step comes out. Its
  * caller tells it afterwards what came of the step: `refused`, `ended`, `reported`.
- * Source: docs/hosts.md, "A display beside the host".
+ * Source: docs/console.md, "Automatic start".
  */
 
 const FIRST_WAIT_MS = 2 * SECOND_MS;

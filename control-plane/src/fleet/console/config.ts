@@ -27,7 +27,7 @@ export function changedKeys(before: ConsoleConfig, after: ConsoleConfig): string
  * the host has, on what the request names: a display that was unplugged since must not stand in the way of the rest.
  * @param config what results from the patch
  * @returns a sentence for the administrator, or null
- * Source: docs/hosts.md, "A display beside the host".
+ * Source: docs/console.md, "Configuration".
  */
 export function consoleProblem(
   config: ConsoleConfig,

@@ -47,7 +47,7 @@ type StoredHost = HostCapacityColumns & Pick<HostCapacity, 'readiness' | 'first_
  * report after each registration and each configuration, and mostly what they said before: then nothing is written.
  * @param stored the host's record as far as it matters here, and all its GPU rows
  * @param nowMs stamps a changed readiness and the first report
- * Source: docs/fleet.md, "What a capacity report changes".
+ * Source: docs/fleet.md, "Capacity reports".
  */
 export function planCapacity(
   stored: { host: StoredHost; gpus: readonly StoredGpu[] },

@@ -42,16 +42,16 @@ export interface OpenNames {
   has(nodeName: string): boolean;
   /** Keeps a name for a connection that enrolls. @returns what gives it free; null when it is taken */
   reserve(nodeName: string): (() => void) | null;
-  /** Names with a connection that is not registered yet (count). */
+  /** Host names whose connection has not registered yet (count). */
   readonly handshakes: number;
 }
 
 /**
- * Hosts that may wait for their registration at once. 1,000 register in 0.6 to 0.9 s (docs/limits.md, "A fleet that
- * comes back at once"), so this many stay far below the 15 s that one step of the handshake may take.
+ * Hosts that may wait for their registration at once. 1,000 hosts register in 0.6 to 0.9 s (`scripts/bench storm`, two
+ * cores), so 2,000 stay far below the 15 s limit of one handshake step.
  */
 const MAX_HANDSHAKES = 2_000;
-/** A refused fleet is spread over this many seconds. */
+/** Largest Retry-After of a refused upgrade (seconds); the random value spreads a refused fleet. */
 const MAX_RETRY_SECS = 4;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * What a launch has to pass, in its fixed order, as pure functions over what was read beforehand: `admit` before the
  * transaction, `admitHeld` with the user's row locked, `serve` once a GPU is taken. The first refusal is the answer.
- * Source: docs/sessions.md, "Admission".
+ * Source: docs/launch.md, "Admission".
  */
 import type { ClientFacts, ProfileWithRungs } from '../../profiles/index.ts';
 import type { MergedRuntime } from '../app-spec.ts';

@@ -1,6 +1,6 @@
 /**
  * When a measured encoder is too slow for a rung, one profile lower is served. Pure.
- * Source: docs/profiles.md, "What an encoder was measured to manage".
+ * Source: docs/profiles.md, "Encoder certification".
  */
 import { DAY_MS } from '@footlight/platform';
 

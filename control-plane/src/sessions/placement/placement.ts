@@ -1,7 +1,7 @@
 /**
  * Which GPU a launch may take, and why it may not take the others. Pure: facts and the present instant in, an ordered
  * list of candidates and the refusals with their numbers out.
- * Source: docs/sessions.md, "Where it runs".
+ * Source: docs/launch.md, "Where it runs".
  */
 
 import { SECOND_MS } from '@footlight/platform';

@@ -1,4 +1,4 @@
-/** The qualities of a launch without a launch profile. Pure. Source: docs/sessions.md, "Without a launch profile". */
+/** The qualities of a launch without a launch profile. Pure. Source: docs/launch.md, "Without a launch profile". */
 import type { ProbeFacts } from '../../accounts/index.ts';
 
 /** What the last measurement of a device says about its line and its decoder. null = not measured. */

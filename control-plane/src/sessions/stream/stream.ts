@@ -1,7 +1,7 @@
 /**
  * What picture and sound a session gets: from the launch request, the rung or tier that serves it, and the host it was
  * placed on. Pure.
- * Source: docs/sessions.md, "What is streamed".
+ * Source: docs/launch.md, "What is streamed".
  */
 import type { Codec, H264Profile } from '@footlight/protocol';
 import type { StreamProfile } from '@footlight/protocol/rest';

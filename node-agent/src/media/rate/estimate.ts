@@ -7,7 +7,7 @@ import type { PacketFlight } from './transport-feedback.ts';
  * The lesser of two: what the receiver's feedback shows (delay over transport-wide feedback, else its REMB), and what
  * losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it; otherwise
  * it grows, though never far beyond what arrived, because what was not sent proves nothing.
- * Source: docs/media.md, "Rate control".
+ * Source: docs/rate-control.md, "Estimate".
  */
 
 /** Share of a link's measured speed that is thought usable. */

@@ -6,7 +6,7 @@ import type { LadderSettings } from './rate-settings.ts';
  *
  * Size and rate move along one list of steps, in the configured order; the way back is the reverse. Effort has a
  * count of its own.
- * Source: docs/media.md, "Ladder".
+ * Source: docs/rate-control.md, "Ladder".
  */
 
 const EFFORT_ENGAGE = 0.9;

@@ -12,7 +12,7 @@ import { BELOW_ESTIMATE, isNoise, MIN_SETPOINT_KBPS, SetpointFollower } from './
  * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms as far as the estimate lets
  * it, and after each calm second a padding probe, since only more traffic shows that a link can carry more.
  * Mode off: nothing ever happens.
- * Source: docs/media.md, "Rate control".
+ * Source: docs/rate-control.md.
  */
 
 const LONG_QUEUE_FOR_MS = 300;

@@ -1,6 +1,6 @@
 import type { FloorSettings } from '@footlight/protocol/agent';
 
-/** The abr_* host settings, as docs/hosts.md lists them; what they do is in docs/media.md, "Rate control". */
+/** The abr_* host settings, as docs/hosts.md lists them. docs/rate-control.md says what they do. */
 export interface RateSettings extends FloorSettings {
   /** What is in force, once abr_enabled has been considered. */
   abr_mode: 'off' | 'protective' | 'smooth';

@@ -5,7 +5,7 @@ import type { RateSettings } from './rate-settings.ts';
  *
  * smooth: the moving average of the estimate, in bounded steps, down only after a dwell. protective: down at once.
  * Both: below the floor the setpoint is 0.9 of the estimate, and the floor lifts it only after a second above.
- * Source: docs/media.md, "Rate control".
+ * Source: docs/rate-control.md, "Modes".
  */
 
 /** Share of the estimate that is used where it is followed at once, by the cliff path and below the floor. */

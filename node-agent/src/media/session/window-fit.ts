@@ -24,7 +24,7 @@ export interface FitStep {
  *
  * Taking a size waits until the window has rested, and is limited in number; giving it up is immediate, so an app that
  * changes its windows all the time leaves the display as it is. Pure: told of windows and times, it decides.
- * Source: docs/sessions.md, "Another size".
+ * Source: docs/session-changes.md, "A window of a fixed size".
  */
 export class WindowFit {
   #fit: ScreenSize | null = null;

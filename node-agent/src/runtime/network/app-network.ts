@@ -8,7 +8,7 @@ import { HeldNamespace } from '../held-namespace.ts';
 import { hostProgram, PATH } from '../launch-line.ts';
 import { listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
 
-/** Ten times the slowest of 30 starts on a machine with a load of ten (docs/hosts.md, "As root, or not"). */
+/** Ten times the slowest of 30 starts on a machine with a load of ten (docs/isolation.md, "Networks"). */
 const OPEN_LIMIT_MS = 5_000;
 /** SIGKILL ends a process at once, unless the kernel has it: after these rounds something else has to be done. */
 const KILL_ATTEMPTS = 100;

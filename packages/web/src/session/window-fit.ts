@@ -1,6 +1,6 @@
 /**
  * Which sizes of display and picture suit the window that shows them, and how a picture of another shape is shown. Pure.
- * The rules in words: docs/sessions.md, "Another size".
+ * The rules in words: docs/session-changes.md, "The page follows its window".
  */
 import type { Display } from '@footlight/protocol/input';
 import type { SentBody } from '@footlight/protocol/rest';
