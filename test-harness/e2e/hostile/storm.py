@@ -133,10 +133,12 @@ def plant():
                     make()
                 except OSError:
                     continue
-                try:
-                    os.unlink(path)
-                except OSError:
-                    pass
+                # Not as root this is the host's /tmp, where nothing may stay.
+                for remove in (os.unlink, os.rmdir):
+                    try:
+                        remove(path)
+                    except OSError:
+                        pass
     for act in (
         lambda: os.rename("/tmp/.X11-unix", "/tmp/away"),
         lambda: os.unlink(f"/tmp/.X11-unix/X{number}"),
