@@ -1,6 +1,6 @@
 /**
- * What a launch has to pass, in its fixed order, as pure functions over what was read beforehand: `admit` before the
- * transaction, `admitHeld` with the user's row locked, `serve` once a GPU is taken. The first refusal is the answer.
+ * Admission checks of a launch in their fixed order, as pure functions over facts: `admit` before the transaction,
+ * `admitHeld` with the user's row locked, `serve` after a GPU was booked. The first refusal is the answer.
  * Source: docs/launch.md, "Admission".
  */
 import type { ClientFacts, ProfileWithRungs } from '../../profiles/index.ts';
@@ -20,9 +20,9 @@ export interface AdmissionRequest extends ChoiceRequest {
   mic: boolean;
 }
 
-/** Everything that a launch reads before its transaction. */
+/** Facts that a launch reads before its transaction. */
 export interface Snapshot {
-  /** null: unknown or disabled. */
+  /** null: unknown or disabled app. */
   app: LaunchApp | null;
   /** null: the app is no tile. */
   parent: LaunchApp | null;
@@ -34,36 +34,36 @@ export interface Snapshot {
     micCaptureEnabled: boolean;
     flightRecorderEnabled: boolean;
   };
-  /** Host of the user's most recently used home of the app that owns homes; null = there is none anywhere. */
+  /** Host of the user's most recently used home of the app that owns homes; null = no home. */
   homeHostId: string | null;
-  /** Whether that host goes first wherever any may serve. */
+  /** Whether that host comes first among suitable ones. */
   prefersHomeHost: boolean;
 }
 
-/** What a launch that is no person's own may say besides. */
+/** Terms of a launch that a person cannot choose. */
 export interface Terms {
-  /** local_only: nothing is encoded, nothing streamed. */
+  /** local_only: neither encoded nor streamed. */
   topology: 'stream_only' | 'local_only' | 'dual_output';
-  /** null = wherever there is room. */
+  /** null = any host. */
   pin: Pin | null;
   skipVramVeto: boolean;
 }
 
-/** Those of a launch by a person. */
+/** Terms of a launch by a person. */
 export const PERSONAL_TERMS: Terms = { topology: 'stream_only', pin: null, skipVramVeto: false };
 
-/** A launch that passed everything that needs no lock. */
+/** A launch that passed all checks without locks. */
 export interface Admitted {
   app: LaunchApp;
-  /** The app that owns runtime, resources and home: the parent of a tile, else the app itself. */
+  /** Owner of runtime, resources and home: a tile's parent, else the app itself. */
   owner: LaunchApp;
   runtime: MergedRuntime;
   homeProvider: 'local' | 'volume';
   demand: Demand;
   topology: Terms['topology'];
-  /** In force; null: tiers within the app's own numbers. */
+  /** Profile in force; null: a tier within the app's own numbers. */
   profile: ProfileWithRungs | null;
-  /** Every launch profile, for a step down. */
+  /** All launch profiles, for a step down. */
   profiles: readonly ProfileWithRungs[];
   client: ClientFacts;
   viewer: Viewer;
@@ -74,7 +74,7 @@ export interface Admitted {
 
 const NOT_ENTITLED: Refusal = { code: 'forbidden', message: 'You are not entitled to this app.' };
 
-/** Homes as engine volumes need an engine. */
+/** Homes as engine volumes need a container engine, which a process has not. */
 export const VOLUME_FOR_PROCESS: Refusal = {
   code: 'conflict',
   message: 'Homes are engine volumes here, and this app runs without an engine.',
@@ -82,7 +82,7 @@ export const VOLUME_FOR_PROCESS: Refusal = {
 
 type Outcome<T> = { refusal: Refusal } | T;
 
-/** Rows 2 to 10: all that can be judged without a lock. */
+/** The checks without locks, up to the home of a tile's parent. */
 export function admit(
   snapshot: Snapshot,
   request: AdmissionRequest,
@@ -142,27 +142,27 @@ export function admit(
   };
 }
 
-/** What the transaction knows once it holds the user's row. */
+/** Facts that the transaction reads with the user's row locked. */
 export interface HeldFacts {
-  /** null: the account is gone. */
+  /** null: the account was deleted. */
   maxConcurrentSessions: number | null;
   disabled: boolean;
-  /** Looked up again, with the rows held. */
+  /** Read again, with the rows locked. */
   entitled: boolean;
-  /** The device of the sign-in is still there, or the sign-in has none. */
+  /** Whether the device of the sign-in still exists; true for a sign-in without a device. */
   deviceExists: boolean;
-  /** How many sessions of the user count. */
+  /** Sessions of the user that count for the quota. */
   sessions: number;
-  /** Those of them that hold homes. */
+  /** Sessions of the user that hold homes. */
   homes: readonly Pick<QuotaSession, 'id' | 'home_app_ids'>[];
 }
 
-/** Rows 11 to 13. @returns null: none of them refuses */
+/** The checks with the user's row locked: account, entitlement, quota, home. @returns null: all passed */
 export function admitHeld(admitted: Admitted, held: HeldFacts): Refusal | null {
   if (held.maxConcurrentSessions === null || !held.entitled) return NOT_ENTITLED;
-  // Disabled while the launch was being looked at, so its sessions were ended without this one.
+  // The account was disabled after admission; its sessions were stopped without this one.
   if (held.disabled) return { code: 'forbidden', message: 'The account is disabled.' };
-  // The sign-in was revoked with its device while the launch was being looked at.
+  // The sign-in was revoked with its device after admission.
   if (!held.deviceExists) return { code: 'unauthorized' };
   if (held.sessions >= held.maxConcurrentSessions) return { code: 'session_quota_exceeded' };
   const homeAppId = homeAppOf(admitted);
@@ -170,25 +170,25 @@ export function admitHeld(admitted: Admitted, held: HeldFacts): Refusal | null {
   return holder ? { code: 'home_in_use', session_id: holder.id } : null;
 }
 
-/** The app whose home the session holds; null: it holds none. */
+/** The app whose home the session holds; null: none. */
 export const homeAppOf = ({ runtime, owner }: Pick<Admitted, 'runtime' | 'owner'>): string | null =>
   runtime.managed_home ? owner.id : null;
 
-/** What the taken GPU encodes with. */
+/** Encoding facts of the booked GPU. */
 export interface ServingGpu extends HostAbilities {
-  /** Of the encoder in effect there. */
+  /** Certifications of the encoder in effect. */
   certifications: readonly Certification[];
 }
 
-/** The stream that a session gets, with the profile and rung it comes from. */
+/** The stream of a session, with its profile and rung. */
 export interface Served {
   stream: StreamPlan;
-  /** The launch profile that is served, which a certification may have lowered; null: none is in force. */
+  /** The served launch profile, possibly lowered by a certification; null: none is in force. */
   profileId: string | null;
   rung: ServedRung | null;
 }
 
-/** Rows 16 and 17, and what is streamed in the end. */
+/** The checks on the requested codec, and the final stream. */
 export function serve(admitted: Admitted, gpu: ServingGpu, nowMs: number): Outcome<{ served: Served }> {
   const { app, profile, stream: override, viewer } = admitted;
   if (profile === null) {
@@ -214,7 +214,7 @@ export function serve(admitted: Admitted, gpu: ServingGpu, nowMs: number): Outco
   return { served: stepDown(admitted, served, gpu, nowMs) ?? served };
 }
 
-/** The rung of a profile that this launch takes on this GPU; null: it names a codec that no rung has. */
+/** The rung of a profile for this launch and GPU; null: no rung has the requested codec. */
 function resolve(
   { stream, client }: Admitted,
   { rungs }: ProfileWithRungs,
@@ -224,9 +224,9 @@ function resolve(
 }
 
 /**
- * One profile lower where the encoder was measured to be too slow for what would be served. A single step: what lies
- * below is not held against its measurements again.
- * @returns null: served as it is
+ * Steps down one profile if the encoder was measured as too slow for the served rung. One step only: the lower
+ * profile is not checked again.
+ * @returns null: no step down
  */
 function stepDown(admitted: Admitted, served: Served, gpu: ServingGpu, nowMs: number): Served | null {
   const { rung, profileId, stream } = served;
@@ -247,7 +247,7 @@ const oneBelow = ({ profiles }: Admitted, profileId: string): ProfileWithRungs |
   return profiles.find(({ profile }) => profile.id === id);
 };
 
-/** The rungs of which `serve` takes one. */
+/** The rungs that `serve` may choose from. */
 export function rungsInReach(admitted: Admitted): string[] {
   const { profile } = admitted;
   if (profile === null) return [];
@@ -255,7 +255,7 @@ export function rungsInReach(admitted: Admitted): string[] {
   return chains.flatMap((chain) => chain?.rungs.map(({ id }) => id) ?? []);
 }
 
-/** A chain has no rung only where a release that knew none left the profile so. */
+/** Refusal for a chain without rungs, which only an old release could store. */
 function noRung({ profile }: ProfileWithRungs, codec: string | undefined): Refusal {
   return codec === undefined
     ? { code: 'conflict', message: `${profile.display_name} has no rungs yet.` }

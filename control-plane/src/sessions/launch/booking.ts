@@ -1,7 +1,6 @@
 /**
- * The transaction of a launch, for as many launches as came together: each takes a GPU's encode slots, its home and its
- * row, one after the other, as if each were alone; what they read and write is read and written once for all of them.
- * What decides lies in admission.ts and placement.ts.
+ * The transaction of a batch of launches. Each launch takes a GPU's encode slots, its home and its row in arrival
+ * order, as if it were alone; reads and writes are batched. admission.ts and placement.ts make the decisions.
  */
 
 import type { Random } from '@footlight/platform';
@@ -36,7 +35,7 @@ import { type Held, holdFacts, type Launcher, lockGpus } from './launch-store.ts
 import type { Refusal } from './refusal.ts';
 import { assignmentOf, sessionRow } from './session-row.ts';
 
-/** Placing is tried this often before the fleet counts as exhausted. */
+/** Attempts at placing before the fleet counts as exhausted. */
 export const MAX_ATTEMPTS = 50;
 
 export interface BookingDeps {
@@ -46,7 +45,7 @@ export interface BookingDeps {
   placement: PlacementSettings;
 }
 
-/** A launch that passed everything that needs no lock. */
+/** A launch that passed all checks without locks. */
 export interface Wanted {
   launcher: Launcher;
   admitted: Admitted;
@@ -54,45 +53,45 @@ export interface Wanted {
 
 export interface Launched {
   row: SessionRow;
-  /** null: nothing of it is streamed. */
+  /** null: a local session. */
   token: MintedToken | null;
   assignment: Assignment;
 }
 
-/** What a launch came to. */
+/** Result of a launch. */
 export type Outcome =
   | { kind: 'launched'; launched: Launched }
-  /** judged: where a placement was refused. */
+  /** judged: present for a placement refusal. */
   | { kind: 'refused'; refusal: Refusal; judged?: Judged }
   /**
-   * Others held what this launch wanted, or another launch of the same user in this transaction may take it: only a
-   * pass that waits for them, or comes after them, can tell.
+   * Another transaction holds a row that this launch needs, or an earlier launch of the same user in this batch may
+   * take it. Only a pass that waits for the locks can decide.
    */
   | { kind: 'contended' }
-  /** The rung went away since it was read. */
+  /** The rung was deleted after it was read. */
   | { kind: 'stale' };
 
-/** A launch, and the GPU that it wants. */
+/** A launch with its chosen GPU. */
 interface Chosen {
   want: Wanted;
   gpu: GpuFacts;
-  /** Taken when the GPU was chosen; the codec decision follows. */
+  /** Recorded at the choice of the GPU; the codec decision is added later. */
   explanation: Explanation;
 }
 
-/** A launch whose slots the transaction took. */
+/** A launch whose slots are booked. */
 interface Placed extends Chosen {
   serving: Serving;
 }
 
-/** A launch that found its place, and what is served there. */
+/** A booked launch with its stream. */
 interface Seated extends Placed {
   served: Served;
 }
 
 /**
- * @param wait false: rows that others hold are passed over; true: they are waited for, and a refusal is final
- * @returns one outcome each, in order; all of it is done, or nothing
+ * @param wait false: skip rows that others have locked; true: wait for them, and a refusal is final
+ * @returns one outcome each, in order; the transaction does all of it or nothing
  */
 export async function bookLaunches(
   deps: BookingDeps,
@@ -132,8 +131,8 @@ class Booking {
     if (wait) await lockGpus(database, this.#tx, null);
     const { placed, unplaced } = await this.#place(admitted);
     await this.#write(await this.#seat(placed));
-    // SQLite's transaction holds the only write lock, so what it saw cannot be in anybody else's hands. What a launch
-    // beside it gave back may be what it lacked.
+    // SQLite's transaction holds the only write lock, so no other transaction can hold what this one lacks. Slots
+    // that a launch of this batch gave back may be enough for another.
     const isFinal = (wait || database.dialect === 'sqlite') && !this.#gaveBack;
     for (const [want, judged] of unplaced)
       this.#outcomes.set(
@@ -143,7 +142,7 @@ class Booking {
     return this.#outcomes;
   }
 
-  /** Rows 11 to 13. @returns those that pass */
+  /** Locks and reads the facts of `admitHeld`. @returns the launches that pass */
   async #hold(wanted: readonly Wanted[]): Promise<Wanted[]> {
     const asked = wanted.map(({ launcher, admitted }) => ({
       launcher,
@@ -164,7 +163,7 @@ class Booking {
     });
   }
 
-  /** Rows 14 and 15: takes slots of the first GPU of each order that nobody else holds, and that still passes. */
+  /** Books slots of the best unlocked GPU that still passes, for each launch. */
   async #place(
     wanted: readonly Wanted[],
   ): Promise<{ placed: Placed[]; unplaced: ReadonlyMap<Wanted, Judged> }> {
@@ -190,7 +189,7 @@ class Booking {
     return { placed, unplaced };
   }
 
-  /** @returns missed: those that did not get what they had chosen */
+  /** @returns missed: launches that did not get their chosen GPU */
   async #take(chosen: readonly Chosen[]): Promise<{ taken: Placed[]; missed: Wanted[] }> {
     const { database, placement } = this.#deps;
     const [rows, servingOf, rungs] = await Promise.all([
@@ -199,11 +198,11 @@ class Booking {
         this.#tx,
         chosen.map(({ gpu }) => gpu),
       ),
-      // A deletion of a rung looks for its sessions first, and must find these.
+      // A deletion of a rung counts its sessions first; with the rung locked it waits for these.
       holdRungs(this.#tx, [...new Set(chosen.flatMap(({ want }) => rungsInReach(want.admitted)))]),
     ]);
     for (const id of rungs) this.#heldRungs.add(id);
-    // On SQLite nobody can have started anything since the GPUs were read.
+    // On SQLite no session can have started since the GPUs were read.
     const inFlight =
       database.dialect === 'sqlite'
         ? null
@@ -235,7 +234,7 @@ class Booking {
     return { taken, missed };
   }
 
-  /** Rows 16 to 18. @returns those that pass; the others gave back what they had taken */
+  /** Resolves stream and home. @returns the launches that pass; the others have given back their slots */
   async #seat(placed: readonly Placed[]): Promise<Seated[]> {
     const seated: Seated[] = [];
     for (const one of placed) {
@@ -307,11 +306,11 @@ class Booking {
   }
 }
 
-/** The launches of each user that passed in this transaction: what they may take is not there for the next. */
+/** Launches of each user that passed in this transaction: the next one must leave them their quota and homes. */
 class PassedOfUsers {
   readonly #byUser = new Map<string, { sessions: number; homeAppIds: Set<string> }>();
 
-  /** @returns whether this launch passes next to them; then it is one of them */
+  /** @returns whether this launch also passes; it is then counted */
   leaveRoom({ launcher, admitted }: Wanted, held: Held): boolean {
     const before = this.#byUser.get(launcher.userId) ?? { sessions: 0, homeAppIds: new Set() };
     const homeAppId = homeAppOf(admitted);
@@ -330,7 +329,7 @@ const wantOf = ({ gpu, want }: Pick<Chosen, 'gpu' | 'want'>): Want => ({
   sessions: 1,
 });
 
-/** What is wanted of each GPU. */
+/** Sums up the demands on each GPU. */
 function sumUp(chosen: readonly Chosen[]): Want[] {
   const wants = new Map<string, Want>();
   for (const one of chosen) {

@@ -1,4 +1,4 @@
-/** Row 18: the home that a launch takes on its host. */
+/** The home that a launch uses on its host. */
 
 import type { Random } from '@footlight/platform';
 import type { HomeSpec } from '@footlight/protocol/agent';
@@ -15,7 +15,7 @@ interface Owner {
   username: string;
 }
 
-/** @returns null: the launch has no home, or one that serves it */
+/** @returns null: no home needed, or the home is usable */
 export async function refuseHome(
   db: Executor,
   owner: Owner,
@@ -27,8 +27,8 @@ export async function refuseHome(
 }
 
 /**
- * Takes the home of a launch that `refuseHome` let pass in this transaction.
- * @returns null: it has none
+ * Claims the home of a launch that `refuseHome` accepted in this transaction.
+ * @returns null: the launch has no home
  */
 export async function takeHome(
   tx: Tx,
@@ -56,7 +56,7 @@ function homeClaim(owner: Owner, admitted: Admitted, gpu: GpuFacts): HomeClaim |
   };
 }
 
-/** @param provider of the home that there is, or would be; null: no place for one can be formed */
+/** @param provider of the existing or future home; null: no path for a home can be formed */
 function judge(provider: HomeSpec['provider'] | null, { runtime }: Admitted): Refusal | null {
   if (provider === null)
     return { code: 'internal', message: 'No place for the home of this app can be formed.' };

@@ -1,18 +1,18 @@
-/** Launches that wait for one another, so that those who come together share what they read and their transaction. */
+/** Batches concurrent launches, so that they share reads and one transaction. */
 import { systemClock } from '@footlight/platform';
 
-/** Most launches of one transaction. */
+/** Largest batch. */
 const MAX_TOGETHER = 64;
-/** A transaction that takes longer than this waits for somebody, and who comes next is not to wait with it. */
+/** A transaction that takes longer probably waits for a lock; the next batch then starts without waiting for it. */
 const PATIENCE_MS = 250;
 
-/** Hands launches on in the order in which they came, as many at once as came while others were under way. */
+/** Passes launches on in arrival order. Launches that arrive during a batch form the next batch. */
 export class LaunchQueue<Job> {
   readonly #settle: (jobs: readonly Job[]) => Promise<void>;
   readonly #waiting: Job[] = [];
   #busy = false;
 
-  /** @param settle sees a few launches through; never rejects */
+  /** @param settle handles one batch; never rejects */
   constructor(settle: (jobs: readonly Job[]) => Promise<void>) {
     this.#settle = settle;
   }
@@ -24,7 +24,7 @@ export class LaunchQueue<Job> {
 
   #goOn(): void {
     this.#busy = true;
-    // Requests on other sockets that are readable in this turn join.
+    // Let requests on other sockets that are readable in this turn join the batch.
     setImmediate(() => {
       const jobs = this.#waiting.splice(0, MAX_TOGETHER);
       if (jobs.length === 0) {

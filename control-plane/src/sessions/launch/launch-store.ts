@@ -24,7 +24,7 @@ import type { PresetFacts, RuntimeFacts } from '../app-spec.ts';
 import { countQuotaSessions, loadHomeHolders } from '../store.ts';
 import type { HeldFacts, Snapshot } from './admission.ts';
 
-/** An app as a launch sees it. */
+/** App facts that a launch needs. */
 export interface LaunchApp extends RuntimeFacts {
   id: string;
   name: string;
@@ -42,7 +42,7 @@ export interface LaunchApp extends RuntimeFacts {
   preset: PresetFacts | null;
 }
 
-/** @returns null for an unknown app; a disabled one is returned */
+/** @returns null for an unknown app; a disabled app is returned */
 export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp | null> {
   return (await loadLaunchApps(db, [id])).get(id) ?? null;
 }
@@ -51,7 +51,7 @@ const appsById = statement((db, { ids }: { ids: readonly string[] }) =>
   db.selectFrom('apps').selectAll().where('id', 'in', ids),
 );
 
-/** The same of several apps; unknown ones are missing. */
+/** Batched form of `loadLaunchApp`; unknown apps are missing. */
 async function loadLaunchApps(db: Executor, ids: readonly string[]): Promise<Map<string, LaunchApp>> {
   if (ids.length === 0) return new Map();
   const rows = await appsById(db, { ids }, {});
@@ -94,26 +94,26 @@ async function loadPresets(db: Executor, ids: readonly string[]): Promise<Map<st
   return new Map(rows.map((row) => [row.id, toPresetFields(row)]));
 }
 
-/** Who a launch is for. */
+/** The account of a launch. */
 export interface Launcher {
   userId: string;
   role: 'user' | 'admin';
-  /** The device of the sign-in; null = it has none. */
+  /** Device of the sign-in; null = none. */
   deviceId: string | null;
 }
 
-/** What a launch reads that is the same for everybody. */
+/** Facts of a launch that are equal for all people. */
 type CatalogFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
 
 /**
- * Reads launch profiles and policy, which is much and seldom changes: kept until the next version of the catalog, which
- * every write of them makes, and read once for all who launch at the same moment.
+ * Reads launch profiles and policy. Both are large and change seldom, so they are cached until the next catalog
+ * version, and concurrent launches share one read.
  */
 export function catalogReader(database: Database): () => Promise<CatalogFacts> {
   const loadVersion = versionReader(database);
   let kept: { version: number; facts: CatalogFacts } | null = null;
   return readOnce(async () => {
-    // The version first: what is read after it is never older than the version says.
+    // Read the version first: the facts are then at least as new as their version.
     const version = await loadVersion();
     if (kept?.version === version) return kept.facts;
     const [profiles, policy] = await Promise.all([listLaunchProfiles(database.db), loadPolicy(database.db)]);
@@ -122,20 +122,20 @@ export function catalogReader(database: Database): () => Promise<CatalogFacts> {
   });
 }
 
-/** A launch as far as its reading goes. */
+/** The part of a launch that reads need. */
 export interface Asked {
   launcher: Launcher;
   appId: string;
 }
 
-/** A snapshot but for what is the same for everybody. */
+/** A snapshot without the facts that are equal for all people. */
 type OwnFacts = Omit<Snapshot, 'settings' | 'choice'> & {
   choice: Omit<Snapshot['choice'], keyof CatalogFacts | 'encoderMpixelS'>;
 };
 
 /**
- * Reads what launches are judged by before their transaction, each table once for all of them.
- * @returns one each, in order
+ * Reads the facts of a batch before its transaction, each table once.
+ * @returns one entry each, in order
  */
 export async function loadOwnFacts(
   db: Executor,
@@ -187,24 +187,24 @@ export async function loadOwnFacts(
   );
 }
 
-/** What a launch is judged by once it holds the user's row. */
+/** Facts of a launch with the user's row locked. */
 export type Held = HeldFacts & { username: string };
 
-/** A launch as far as that goes. */
+/** A launch with the home that it needs. */
 export interface Holding extends Asked {
-  /** The app whose home it wants; null: none. */
+  /** The app whose home it needs; null: none. */
   homeAppId: string | null;
 }
 
 /**
- * Holds the rows that launches depend on, and reads what they are judged by then: call inside the transaction.
- * @returns in order
+ * Locks the rows that launches depend on and reads their facts. Call inside the transaction.
+ * @returns one entry each, in order
  */
 export function holdFacts(tx: Tx, asked: readonly Holding[]): Promise<Held[]> {
   return loadFacts(tx, asked, lockedLimits, heldEntitlements);
 }
 
-/** The same as it stands, with nothing held. */
+/** The same facts without locks. */
 export async function loadHeldFacts(db: Executor, asked: Holding): Promise<Held> {
   return (await loadFacts(db, [asked], limits, entitlements))[0] as Held;
 }
@@ -217,7 +217,7 @@ async function loadFacts(
 ): Promise<Held[]> {
   const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
   const homeAppIds = asked.map(({ homeAppId }) => homeAppId).filter((id) => id !== null);
-  // In this order: what comes after the lock of the users sees what that waited for.
+  // In this order: queries after the lock of the users see the changes that the lock waited for.
   const [users, entitled, devices, sessions, homes] = await Promise.all([
     loadLimits(db, { userIds }, {}),
     loadEntitled(db, userIds, distinct(asked.map(({ appId }) => appId)), loadEntitlements),
@@ -242,7 +242,7 @@ async function loadFacts(
   });
 }
 
-/** The account that a launch is judged for. @returns null: there is none, or it is of the service itself */
+/** The account of a launch. @returns null: unknown, or an internal account */
 export async function findLauncher(db: Executor, userId: string): Promise<Launcher | null> {
   const user = await db
     .selectFrom('users')
@@ -263,12 +263,12 @@ const selectLimits = (db: Executor, { userIds }: UserIds) =>
     .orderBy('id');
 
 const limits = statement(selectLimits);
-/** In the order of their ids, so that two launches never wait in a ring. */
+/** In order of id, so that two launches cannot deadlock. */
 const lockedLimits = statement((db, lists: UserIds, _values, { forNoKeyUpdate }) =>
   forNoKeyUpdate(selectLimits(db, lists)),
 );
 
-/** What any of these users may launch of these apps. */
+/** Entitlements of these users for these apps. */
 const selectEntitlements = (db: Executor, { userIds, appIds }: UserIds & { appIds: readonly string[] }) =>
   db
     .selectFrom('entitlements')
@@ -284,8 +284,8 @@ const selectEntitlements = (db: Executor, { userIds, appIds }: UserIds & { appId
 
 const entitlements = statement(selectEntitlements);
 /**
- * The rows stay held until the transaction ends: a revocation that commits first is seen, and one that comes later
- * waits. Shared locks, since launches of one app must not wait for one another.
+ * Locks entitlements until the transaction ends: a revocation that commits first is seen, a later one waits. Shared
+ * locks, so launches of one app do not wait for each other.
  */
 const heldEntitlements = statement(
   (db, lists: UserIds & { appIds: readonly string[] }, _values, { forShare }) =>
@@ -307,12 +307,12 @@ async function loadEntitled(
   return (userId, appId) => everybody.has(appId) || single.has(`${appId} ${userId}`);
 }
 
-/** Whether the person may launch the app, with the rows held until the transaction ends. */
+/** Whether the person may launch the app; locks the rows until the transaction ends. */
 export async function holdEntitlement(tx: Tx, userId: string, appId: string): Promise<boolean> {
   return (await loadEntitled(tx, [userId], [appId], heldEntitlements))(userId, appId);
 }
 
-/** Locks the row of the user: launches of one user come one after the other. */
+/** Locks the user's row, which serializes launches of one user. */
 export async function lockUser(
   tx: Tx,
   userId: string,
@@ -324,7 +324,7 @@ const devicesById = statement((db, { ids }: { ids: readonly string[] }) =>
   db.selectFrom('devices').select('id').where('id', 'in', ids),
 );
 
-/** Which devices are there. With the rows of their users locked they stay: removing a device takes the same lock. */
+/** Existing devices. They stay while their users' rows are locked, because a removal takes the same lock. */
 async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   return new Set((await devicesById(db, { ids }, {})).map(({ id }) => id));
@@ -332,7 +332,7 @@ async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<Read
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 
-/** Locks GPUs, waiting for the holder of each. In the order of their ids, so that two launches cannot deadlock. */
+/** Locks GPUs, waiting for each, in order of id, so that two launches cannot deadlock. */
 export async function lockGpus(database: Database, tx: Tx, gpuIds: readonly string[] | null): Promise<void> {
   let query = tx.selectFrom('gpus').select('id').orderBy('id');
   if (gpuIds !== null) query = query.where('id', 'in', gpuIds.length === 0 ? [''] : gpuIds);

@@ -1,7 +1,7 @@
 /**
- * POST /v1/sessions: what is read beforehand, then a transaction that takes a GPU's encode slots, the home and the row.
- * Launches that come together share both. What decides lies in admission.ts and placement.ts; what follows on the host
- * happens off the request.
+ * POST /v1/sessions: reads the facts, then books a GPU's encode slots, the home and the row in one transaction.
+ * Concurrent launches share reads and transaction. admission.ts and placement.ts make the decisions; the commands to
+ * the host follow after the answer.
  */
 import type { Body, Placement } from '@footlight/protocol/rest';
 import { encoderBudgetReader } from '../../fleet/index.ts';
@@ -40,11 +40,11 @@ export type LaunchRequest = Body<'sessions.launch'>;
 
 export interface Launches {
   /**
-   * @param terms left out: those of a person's own launch
-   * @throws ApiError with the first refusal of the fixed order; nothing is left behind then
+   * @param terms default: terms of a person's launch
+   * @throws ApiError with the first refusal of the fixed order; nothing was booked
    */
   launch(launcher: Launcher, request: LaunchRequest, terms?: Terms): Promise<Launched>;
-  /** What a launch by this person would come to. Writes and locks nothing. */
+  /** Result of a hypothetical launch. Writes and locks nothing. */
   preview(launcher: Launcher, request: LaunchRequest): Promise<Placement>;
 }
 
@@ -64,7 +64,7 @@ interface Candidate extends Wanted {
   job: Job;
 }
 
-/** What rows 2 to 10 made of one. */
+/** Result of the checks without locks. */
 type Looked = ReturnType<typeof admit>;
 
 interface Failed {
@@ -88,7 +88,7 @@ export function createLauncher(
   const loadEncoderBudget = encoderBudgetReader(platform);
   const queue = new LaunchQueue<Job>(settle);
 
-  /** Rows 2 to 10. */
+  /** Runs the checks without locks. */
   async function look(asks: readonly Ask[]): Promise<Looked[]> {
     const asked = asks.map(({ launcher, request }) => ({ launcher, appId: request.app_id }));
     const prefersHomeHost = config.sessions.placementPolicy === 'locality';
@@ -108,19 +108,19 @@ export function createLauncher(
     });
   }
 
-  /** Sees launches through; each gets its own answer. */
+  /** Handles a batch; each launch gets its own answer. */
   async function settle(jobs: readonly Job[]): Promise<void> {
     try {
       let open = jobs;
       for (let round = 0; round < MAX_ATTEMPTS && open.length > 0; round++) open = await tryOnce(open);
       for (const job of open) job.reject(refusalError({ code: 'capacity_exhausted' }));
     } catch (error) {
-      // Those that have their answer keep it.
+      // Launches that already have an answer ignore the rejection.
       for (const job of jobs) job.reject(error);
     }
   }
 
-  /** @returns those that have to be looked at again */
+  /** @returns launches that need another round */
   async function tryOnce(jobs: readonly Job[]): Promise<Job[]> {
     let wanted: Candidate[] = [];
     for (const [n, looked] of (await apart(jobs, look)).entries()) {
@@ -149,7 +149,7 @@ export function createLauncher(
     return transactionLookedUp(
       platform,
       (tx) => bookLaunches(booking, tx, wanted, wait, clock.nowMs()),
-      // All of them were stored, or none.
+      // The transaction stores all of them or none.
       async (tx, outcomes) => {
         const one = outcomes.find(({ kind }) => kind === 'launched');
         if (one?.kind !== 'launched') return false;
@@ -187,7 +187,7 @@ export function createLauncher(
     }
   }
 
-  /** The whole fleet judged, with a word on the hosts that have no GPU. */
+  /** Judges the whole fleet, and adds hosts without a GPU. */
   async function judgeFleet({ demand }: Admitted, nowMs: number): Promise<Judged> {
     const gpus = await loadGpus(database.db, demand, placement, nowMs, WHOLE_FLEET);
     const judged = decidePlacement(gpus, demand, placement, nowMs);
@@ -231,7 +231,7 @@ export function createLauncher(
   };
 }
 
-/** Does something for all of them at once; where that fails, for each alone, so that only the one to blame fails. */
+/** Runs `work` for a batch; if the batch fails, for each launch alone, so that only the faulty one fails. */
 async function apart<One, Result>(
   all: readonly One[],
   work: (some: readonly One[]) => Promise<Result[]>,

@@ -1,16 +1,16 @@
 import type { ErrorCode } from '@footlight/protocol/rest';
 import { ApiError } from '../../platform/errors.ts';
 
-/** Why a launch is refused, as a value. */
+/** A refused launch as a value. */
 export interface Refusal {
   code: ErrorCode;
-  /** Left out: the sentence of the code. */
+  /** Missing: the default message of the code. */
   message?: string;
-  /** The session that stands in the way, where there is one. */
+  /** The conflicting session, if one exists. */
   session_id?: string;
 }
 
-/** How soon to try again where every GPU is taken. */
+/** Retry-After of a full fleet, in seconds. */
 const RETRY_AFTER_SECS = 5;
 
 export function refusalError({ code, ...extras }: Refusal): ApiError {

@@ -1,4 +1,4 @@
-/** What a launch that was placed becomes: the row of the session, and what its agent is told. Pure. */
+/** Converts a placed launch into the session's row and the agent's command. Pure. */
 import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
 import {
   type HomeSpec,
@@ -19,7 +19,7 @@ import type { Launcher } from './launch-store.ts';
 
 const NEVER = 0;
 
-/** The row of a session that was placed. */
+/** The row of a placed session. */
 export function sessionRow(
   id: string,
   launcher: Launcher,
@@ -65,7 +65,7 @@ export function sessionRow(
     stream_h264_profile: lowerH264Profile(stream.h264_profile, offered?.h264_profiles ?? null),
     stream_playout0_ms: stream.playout0_ms,
     stream_mic: flag(admitted.mic),
-    // What is not encoded cannot be recorded.
+    // A session without an encoder cannot be recorded.
     stream_recording: flag(
       admitted.recorder && admitted.topology !== 'local_only' && gpu.host.features.includes('recorder'),
     ),
@@ -82,7 +82,7 @@ export function sessionRow(
   };
 }
 
-/** What its agent is told of it. */
+/** The content of session_assign. */
 export function assignmentOf(
   row: SessionRow,
   admitted: Admitted,
@@ -111,7 +111,7 @@ export function assignmentOf(
     },
     resources: { encode_slots: row.encode_slots, vram_mb: 0 },
     video_topology: row.video_topology,
-    // A person at the display needs no viewer, so a missing viewer ends nothing there.
+    // A local session has no viewer, so no idle timer applies.
     idle_timeout_secs:
       row.video_topology === 'stream_only' ? Number(inForce(settings, 'idle_timeout_secs')) : NEVER,
     app_boot_timeout_secs: Number(inForce(settings, 'app_boot_timeout_secs')),
@@ -119,8 +119,7 @@ export function assignmentOf(
 }
 
 /**
- * The floor of the rate that its agent will keep, kbit/s: by the settings that are in force when the session starts,
- * whatever is changed later.
+ * Floor of the agent's rate control at the launch, kbit/s. Later changes of the settings do not change it.
  * @param settings in force on the host
  */
 export function floorAtLaunch(
@@ -138,7 +137,7 @@ export function floorAtLaunch(
   );
 }
 
-/** A knob in effect on the host; its default where that is missing or no value of it. */
+/** The setting in effect on the host, or its default if missing or invalid. */
 function inForce(settings: Serving['settings'], key: string): KnobValue {
   const knob = knobByKey.get(key);
   if (knob === undefined) throw new Error(`${key} is no host setting`);

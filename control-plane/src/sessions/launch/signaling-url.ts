@@ -1,4 +1,4 @@
-/** Where a viewer finds the signaling socket, as seen from where its request came from. Pure. */
+/** URL of the signaling socket from the client's point of view. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
 
 const first = (header: string | string[] | undefined): string | undefined => {
@@ -7,7 +7,7 @@ const first = (header: string | string[] | undefined): string | undefined => {
 };
 
 /**
- * @param overTls the request came over this server's own TLS
+ * @param overTls whether the request used this server's own TLS
  * @param publicBaseUrl address of the service behind a proxy; null = not configured
  */
 export function signalingUrl(

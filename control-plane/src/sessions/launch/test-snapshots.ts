@@ -5,7 +5,7 @@ import { aRung } from '../test-rungs.ts';
 import type { Snapshot } from './admission.ts';
 import type { LaunchApp } from './launch-store.ts';
 
-/** An app as the catalog makes it, with something to run. */
+/** An app with catalog defaults and a command to run. */
 export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
   ...NEW_APP,
   id: 'app',
@@ -15,7 +15,7 @@ export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
   ...fields,
 });
 
-/** A launch profile with one rung of its own name, unless the test says which. */
+/** A launch profile with one rung of the same name, unless the test sets rungs. */
 export const aProfile = (
   id: string,
   rungs: readonly StreamProfile[] = [aRung(`${id}-h264`)],
@@ -33,7 +33,7 @@ export const aProfile = (
   rungs,
 });
 
-/** What a person without a probe finds on an instance where nothing was decided. */
+/** A snapshot of a person without a probe on a new instance. */
 export const aSnapshot = (
   fields: Partial<Omit<Snapshot, 'choice'>> = {},
   choice: Partial<Snapshot['choice']> = {},
