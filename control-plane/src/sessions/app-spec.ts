@@ -1,15 +1,15 @@
 /**
- * What an agent is told to run: the app's own spec over its preset's, with what a tile takes from its parent. Pure,
- * done for each launch and never written back.
+ * The spec that an agent runs: the app's own spec merged over its preset's; a tile takes the spec of its parent.
+ * Pure. Merged for each launch and never written back.
  */
 
 import { cutUtf8 } from '@footlight/protocol';
 import type { AppSpec, HomeSpec, SessionAssign } from '@footlight/protocol/agent';
 
-/** All that an agent is told of a session when it is to prepare it. */
+/** Content of a session_assign command, without the envelope. */
 export type Assignment = Omit<SessionAssign, 'id' | 'type'>;
 
-/** The keys of a runtime spec that mean something; checked when they were written. */
+/** Runtime spec keys with a meaning. They were validated when they were written. */
 interface RuntimeSpec {
   image?: string;
   args?: string[];
@@ -21,7 +21,7 @@ interface RuntimeSpec {
   systempaths_unconfined?: boolean;
 }
 
-/** An app (for a tile: its parent) as far as its runtime is concerned. */
+/** Runtime facts of an app, or of a tile's parent. */
 export interface RuntimeFacts {
   runtime_spec: RuntimeSpec;
   managed_home: boolean;
@@ -55,10 +55,12 @@ const DEFAULT_HOME_PATH = '/home/service';
 const MAX_LABEL_BYTES = 128;
 
 /**
- * @param preset null: the app's spec is used as it is
- * @param tile null: the app itself is launched; else it is its parent, and the tile adds what starts it
- * @param label the name of the launched app
- * @returns null when the network is not one that a launch may use
+ * Merges the runtime spec of an app.
+ * @param preset null: the app has no preset
+ * @param tile null: the app itself is launched; otherwise the app is the tile's parent, and the tile adds its start
+ *   variables
+ * @param label name of the launched app
+ * @returns null when a launch may not use the network of the spec
  */
 export function mergeRuntime(
   owner: RuntimeFacts,
@@ -96,7 +98,9 @@ export function mergeRuntime(
   };
 }
 
-/** The complete spec of a session. @param home null: the agent gives an empty home that goes with the session */
+/**
+ * The complete spec of a session. @param home null: the agent makes an empty home that it deletes with the session
+ */
 export function withHome(merged: MergedRuntime, home: Pick<HomeSpec, 'provider' | 'ref'> | null): AppSpec {
   if (home === null) return merged.app;
   return {

@@ -1,19 +1,19 @@
-/** What followers of a session are shown of its changes. Pure. */
+/** Session records that an event stream sends, one for each change. Pure. */
 import type { Session } from '@footlight/protocol/rest';
 import type { SessionChange } from '../signaling/index.ts';
 import { isTerminal, type SessionStateName } from './life/state.ts';
 
 type Shown = Required<SessionChange>;
 
-/** States only go forward. */
+/** Order of the states; a session never moves back. */
 const ORDER: readonly SessionStateName[] = ['pending', 'assigned', 'starting', 'running', 'stopping'];
 const rank = (state: SessionStateName): number => (isTerminal(state) ? ORDER.length : ORDER.indexOf(state));
 
 /**
- * The record after each of several changes, although it was read once, after all of them.
- * @param before what was shown last; null: nothing yet
- * @param changes in their order; `now` has all of them, and may have more
- * @returns the last one is `now`
+ * Reconstructs the record after each of several changes from one read after all of them.
+ * @param before the record sent last; null: none was sent
+ * @param changes in order of their commits; `now` contains all of them, and may contain later ones
+ * @returns one record for each visible change; the last one is `now`
  */
 export function recordsSince(
   before: Session | null,
@@ -24,10 +24,10 @@ export function recordsSince(
   const records: Session[] = [];
   let shown = shownOf(before);
   for (const change of changes) {
-    // It was announced after a record that had it already was read.
+    // The record sent last was read after this change and already contains it.
     if (change.state !== undefined && rank(change.state) < rank(shown.state)) continue;
     shown = { ...shown, ...change };
-    // Nothing follows an end, so that is what was read.
+    // No change follows a final state, so the last record is the one read.
     if (isTerminal(shown.state)) break;
     records.push(recordAt(shown, now));
   }
@@ -57,7 +57,7 @@ const isShownBy = (now: Session, shown: Shown): boolean =>
   now.health_state === shown.observed.health_state &&
   now.health_reason === shown.observed.health_reason;
 
-/** What only a later change brought is left out. */
+/** The record at one change, without the observed fields that only `now` has. */
 function recordAt({ observed, ...shown }: Shown, now: Session): Session {
   const { app_launch_state: _, health_state: __, health_reason: ___, ...rest } = now;
   return {

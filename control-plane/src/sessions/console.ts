@@ -1,4 +1,4 @@
-/** Sessions that the service itself launches for displays beside hosts; docs/console.md says when. */
+/** Sessions that the service launches for consoles. Source: docs/console.md. */
 import type { ConsoleSession, ConsoleSessions } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -14,7 +14,7 @@ export function createConsoleSessions(
   { bus, database }: Pick<Platform, 'bus' | 'database'>,
   deps: {
     launcher: Launches;
-    /** Sets on its way what was launched. @param actorUserId null: nobody asked for it */
+    /** Starts the commands of a launched session. @param actorUserId null: the service launched it */
     begin(launched: Launched, actorUserId: string | null): Promise<unknown>;
     requestStop(id: string, reason: string): Promise<unknown>;
   },

@@ -1,6 +1,6 @@
 /**
- * Event streams: one person's page follows one session. A stream sends a snapshot, then the record once for every
- * change, and ends after the final state, with the page, or with the sign-in that opened it.
+ * Event streams: one page follows one session. A stream sends a snapshot, then one record for each change. It ends
+ * after the final state, when the page disconnects, or when its bearer token is no longer valid.
  */
 import type { ServerResponse } from 'node:http';
 import type { Timer } from '@footlight/platform';
@@ -15,25 +15,25 @@ import { isTerminal } from './life/state.ts';
 
 const MAX_STREAMS_PER_USER = 20;
 const KEEP_ALIVE_MS = 25 * SECOND_MS;
-/** How late a dead sign-in may be noticed on a stream that has nothing to say. */
+/** Interval at which an idle stream checks its bearer token. docs/accounts.md promises 5 s. */
 const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
-/** Beyond that many while one snapshot is read, what they came to is told of. */
+/** Most changes that wait while one snapshot is read; further ones are merged into the snapshot. */
 const MAX_DUE_CHANGES = 64;
-/** A reader this far behind is not reading. */
+/** Unsent bytes after which a slow reader is disconnected. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 interface StreamRequest {
   sessionId: string;
   userId: string;
   response: ServerResponse;
-  /** Whether the bearer token of the request still opens anything. */
+  /** Whether the request's bearer token is still valid. */
   isSignedIn(): Promise<boolean>;
-  /** The record as it is now; null when the session is gone. */
+  /** The current record; null when the session was deleted. */
   snapshot(): Promise<Session | null>;
 }
 
 export interface EventStreams {
-  /** Call before the answer begins. @throws ApiError 429 when the user has too many */
+  /** Reserves a stream before the answer begins. @throws ApiError 429 when the user has too many streams */
   reserve(userId: string): { release(): void };
   /** Serves the stream; the reservation is released when it ends. */
   serve(request: StreamRequest, slot: { release(): void }): void;
@@ -68,7 +68,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
       const timers: Timer[] = [];
       let changes: Subscription | null = null;
       let ended = false;
-      /** Changes that no snapshot has shown yet. */
+      /** Changes that no record sent so far contains. */
       let due: SessionChange[] = [];
       let stale = false;
       let sending = false;
@@ -100,7 +100,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
           while (stale && !ended) {
             stale = false;
             if (!(await request.isSignedIn())) return end();
-            // Before it is read: what is announced meanwhile may not be in it.
+            // Taken before the read: a change announced during the read may be missing from the snapshot.
             const told = due;
             due = [];
             const now = await request.snapshot();
@@ -114,7 +114,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
             if (isTerminal(now.state)) return end();
           }
         } catch (error) {
-          // The page asks again and gets a snapshot; a stream that missed a change would lie.
+          // End the stream: a stream that missed a change would show a wrong state. The page reconnects and gets a
+          // snapshot.
           logger.warn({ session_id: sessionId, err: error }, 'session.stream_failed');
           end();
         } finally {
@@ -129,7 +130,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         }
       };
 
-      // A client that left while the request was checked has had its `close`; nothing would ever end this stream.
+      // A client that disconnected during the checks has already emitted `close`, so no later event would end this
+      // stream.
       if (response.destroyed || response.closed) {
         slot.release();
         return;

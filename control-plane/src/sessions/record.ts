@@ -1,4 +1,4 @@
-/** Rows as the API shows them. Pure. */
+/** Converts session rows into API records. Pure. */
 
 import type { AppLaunchState } from '@footlight/protocol';
 import type { SessionMetrics } from '@footlight/protocol/agent';
@@ -14,20 +14,20 @@ import { rungsOf } from './stream/stream.ts';
 
 export type SessionRow = Selectable<SessionsTable>;
 
-/** What only this process knows about a session that runs. */
+/** In-memory observations of a running session. */
 export interface Observed {
   app_launch_state?: AppLaunchState;
-  /** What the agent said last about the size of the picture. */
+  /** Newest reported size of the picture. */
   display?: ObservedDisplay;
-  /** What the agent's samples say of the way to the viewer. */
+  /** Verdict on the network path, from the agent's samples. */
   network?: NetworkHealth;
-  /** When the host ends it for want of a viewer, epoch ms; null: it does not count; missing: not known. */
+  /** When the host ends the session without a viewer, epoch ms; null: no idle timer runs; missing: unknown. */
   idle_ends_at?: number | null;
   /** Newest sample of the agent. */
   metrics?: Pick<SessionMetrics, 'ts' | 'metrics'>;
 }
 
-/** @param observed undefined: nothing was heard of the session since this process started */
+/** @param observed undefined: no observation since this process started */
 export function sessionRecord(row: SessionRow, observed: Observed | undefined): Session {
   const launchState = observed?.app_launch_state;
   return {
@@ -69,7 +69,7 @@ export function sessionRecord(row: SessionRow, observed: Observed | undefined): 
   };
 }
 
-/** health_state and health_reason; neither while nothing is known, nor once the session was stopped. */
+/** health_state and health_reason; neither without a verdict or after a stop. */
 function healthRecord(
   { state, failure_code, error_message }: SessionRow,
   network: NetworkHealth | undefined,
@@ -88,7 +88,7 @@ function networkRecord(network: NetworkHealth | undefined): Pick<Session, 'healt
   return { health_state, ...(reason !== null && { health_reason: reason }) };
 }
 
-/** What a session that is not over shows of what was observed of it. */
+/** Record members of a live session that come from observations. */
 export const observedRecord = ({
   app_launch_state,
   network,
@@ -97,7 +97,7 @@ export const observedRecord = ({
   ...(app_launch_state !== undefined && { app_launch_state }),
 });
 
-/** Names of the rows that a session refers to; null where the row is gone. */
+/** Names of the rows that a session refers to; null for deleted rows. */
 export interface AdminNames {
   username: string | null;
   app_name: string | null;
@@ -122,7 +122,7 @@ export function adminSessionRecord(
   };
 }
 
-/** Metrics as numbers: booleans count 0 and 1, texts are left out. */
+/** Numeric metrics: booleans become 0 and 1, texts are omitted. */
 function numbersOf(metrics: SessionMetrics['metrics']): Record<string, number> {
   const numbers: Record<string, number> = {};
   for (const [key, value] of Object.entries(metrics)) {

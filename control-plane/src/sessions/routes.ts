@@ -10,12 +10,12 @@ import type { MintedToken } from '../signaling/index.ts';
 import { signalingUrl } from './launch/signaling-url.ts';
 import type { Sessions } from './service.ts';
 
-/** Each launch leaves a row that stays, and each refused one a long line in the log. */
+/** Each launch leaves a permanent row, and each refusal a long log line. */
 const LAUNCHES_PER_USER: WindowLimit = { limit: 600, windowMs: 10 * MINUTE_MS };
-/** A page asks for one each time it connects; each costs a row until it expires. */
+/** A page requests one ticket for each connection; each ticket is a row until it expires. */
 const TICKETS_PER_USER: WindowLimit = { limit: 300, windowMs: MINUTE_MS };
 
-/** @param authenticate looks a bearer token up again, for streams that outlive their request */
+/** @param authenticate looks up a bearer token again, for streams that outlive their request */
 export function registerSessionsRoutes(
   server: Server,
   sessions: Sessions,
@@ -75,7 +75,7 @@ export function registerSessionsRoutes(
         sessionId: params.id,
         userId: caller.userId,
         response: takeOver(reply),
-        // A person who opened it as an administrator and is none any more may ask again, by the role in force now.
+        // The role must be unchanged: a stream opened with the rights of an administrator ends when the role is lost.
         isSignedIn: async () => (await deps.authenticate(bearer))?.role === caller.role,
         async snapshot() {
           const row = await sessions.find(params.id);

@@ -45,20 +45,20 @@ interface Page<Item> {
   next_cursor: string | null;
 }
 
-/** Sessions, from the launch to the end. Every method that takes a caller judges what that caller may do. */
+/** Sessions from launch to end. Methods with a caller check the caller's rights. */
 export interface Sessions extends SessionDirectory {
   readonly streams: EventStreams;
   readonly iceServers: IceServer[];
-  /** What is launched for displays beside hosts. */
+  /** Launches for consoles. */
   readonly consoles: ConsoleSessions;
-  /** Loads what runs; call after the migrations and before agents are let in. */
+  /** Loads the live sessions. Call after the migrations and before agents connect. */
   start(): Promise<void>;
-  /** Ends event streams and timers; sessions themselves go on. */
+  /** Ends event streams and timers. Sessions go on. */
   close(): void;
   launch(caller: Caller, request: LaunchRequest): Promise<{ session: Session; token: MintedToken }>;
-  /** What a launch by somebody would come to now. @throws ApiError 404 */
+  /** Result of a hypothetical launch by the given account. @throws ApiError 404 */
   preview(request: Body<'admin.placement.preview'>): Promise<Placement>;
-  /** Why a session runs where it runs. @throws ApiError 404 */
+  /** Stored explanation of a session's placement. @throws ApiError 404 */
   placement(id: string): Promise<Placement>;
   listOwn(caller: Caller, limit: number, cursor: string | undefined): Promise<Page<Session>>;
   listAll(
@@ -66,28 +66,28 @@ export interface Sessions extends SessionDirectory {
     limit: number,
     cursor: string | undefined,
   ): Promise<Page<AdminSession>>;
-  /** To the owner and to administrators. @throws ApiError 403, 404 */
+  /** The row, for the owner and administrators. @throws ApiError 403, 404 */
   read(caller: Caller, id: string): Promise<SessionRow>;
   record(row: SessionRow): Session;
-  /** @returns ended: it had already ended, nothing was done */
+  /** @returns ended: the session had already ended */
   stop(caller: Caller, id: string): Promise<{ session: Session; ended: boolean }>;
-  /** Changes a size on the host, and waits for it. @throws ApiError with the first refusal */
+  /** Changes a size and waits for the host's answer. @throws ApiError with the first refusal */
   updateDisplay(caller: Caller, id: string, change: DisplayChange): Promise<Session>;
-  /** Begins to change the app. @throws ApiError with the first refusal */
+  /** Starts a swap. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
-  /** Ends what somebody may not go on with, for a reason that the rows keep. Never rejects: failures are logged. */
+  /** Stops several sessions with a stored reason. Never rejects: failures are logged. */
   stopAll(ids: readonly string[], reason: StopReason): Promise<void>;
-  /** To the owner only. @throws ApiError 403, 404, 409 */
+  /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
   mintToken(caller: Caller, id: string): Promise<MintedToken>;
-  /** The row for a caller that was let in before; undefined when it is gone. */
+  /** The row without a check of rights; undefined when it was deleted. */
   find(id: string): Promise<SessionRow | undefined>;
 }
 
-/** Why the control plane asks for the end of a session. */
+/** Reasons of a stop by the control plane. */
 type StopReason = 'user_requested' | 'device_revoked' | 'account_disabled';
 
 const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
-/** Changes of one session's size that wait for its host. All sessions of a host share what may wait for its answers. */
+/** Most pending size changes of one session. All sessions of a host share the link's pending commands. */
 const MAX_DISPLAY_CHANGES = 8;
 const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
   ['all', null],
@@ -122,7 +122,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     return row;
   }
 
-  /** Sets a session on its way that was just launched. @param actorUserId null: the service itself wanted it */
+  /** Starts the commands of a launched session. @param actorUserId null: the service launched it */
   async function begin({ row, assignment }: Launched, actorUserId: string | null): Promise<Session> {
     live.track(row, clock.monotonicMs());
     void driver.launch(row.host_id as string, assignment);
@@ -136,7 +136,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     return record(row);
   }
 
-  /** Moves the session towards its end and tells its host; null for one that is gone. */
+  /** Moves a session to stopping and tells its host; null when the session was deleted. */
   async function requestStop(id: string, reason: string): ReturnType<Transitions['stop']> {
     const outcome = await transitions.stop(id, reason);
     if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
@@ -255,7 +255,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
         logger.info({ session_id: id, host_id: row.host_id, result }, 'session.display_failed');
         throw new ApiError('display_update_rejected');
       }
-      // The next figures of the agent say the same; a reader in between sees what was just done.
+      // Update the live session now: a reader before the agent's next metrics sees the new size.
       const session = live.get(id);
       if (session !== undefined && asksForStream)
         session.observed = {
@@ -278,7 +278,7 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async mintToken(caller, id) {
       const row = await loadOwnSession(database.db, id, caller.userId);
       if (row === undefined) {
-        // An administrator may know which ids exist; nobody but the owner may watch.
+        // Administrators may learn which ids exist, but only the owner may watch.
         if (caller.role === 'admin' && (await loadSession(database.db, id)) === undefined)
           throw new ApiError('not_found', { message: 'There is no such session.' });
         throw notYours();

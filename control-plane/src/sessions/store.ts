@@ -18,14 +18,14 @@ import { isAfter, type PageKey } from '../platform/page-cursor.ts';
 import { DETAIL, type Ending, type LateFields, type SessionStateName, type SwapStep } from './life/state.ts';
 import type { AdminNames, SessionRow } from './record.ts';
 
-/** Of a statement that takes single values only. */
+/** Parameters of a prepared statement without list values. */
 type NoLists = Record<never, never>;
 
 export async function loadSession(db: Executor, id: string): Promise<SessionRow | undefined> {
   return db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** The row only if it belongs to the user; what another person's id answers is then the same as an unknown one. */
+/** The row if the user owns it. Another person's id and an unknown id give the same result. */
 export async function loadOwnSession(
   db: Executor,
   id: string,
@@ -39,7 +39,7 @@ export async function loadOwnSession(
     .executeTakeFirst();
 }
 
-/** What decides how a session goes on. */
+/** Columns that life-cycle decisions read. */
 const LIFE_COLUMNS = [
   'id',
   'user_id',
@@ -83,19 +83,19 @@ const livesOfHost = statement((db, _lists: NoLists, { hostId }: { hostId: string
     .orderBy('id'),
 );
 
-/** Those that are not final, oldest first. */
+/** Non-final sessions of a host, oldest first. */
 export function loadLivesOfHost(db: Executor, hostId: string): Promise<LifeRow[]> {
   return livesOfHost(db, {}, { hostId });
 }
 
-/** The newest session that was launched for a display beside this host, ended or not. */
+/** The newest console session of this host, ended or not. */
 export async function loadNewestBesideHost(db: Executor, hostId: string): Promise<SessionRow | undefined> {
   return (
     db
       .selectFrom('sessions')
       .selectAll()
       .where('host_id', '=', hostId)
-      // As a literal, or no dialect would know that the index of these rows serves.
+      // A literal in the SQL, so that the planner of both dialects uses the partial index.
       .where(sql<boolean>`video_topology <> 'stream_only'`)
       .orderBy('created_at', 'desc')
       .orderBy('id')
@@ -121,17 +121,20 @@ export async function countSessionsOfHost(
 export interface QuotaSession {
   id: string;
   home_app_id: string | null;
-  /** Whose homes it holds: its own, and the one of the app that it is changing to. */
+  /** Apps whose homes the session holds: its own, and the target of a swap. */
   home_app_ids: string[];
 }
 
-/** The session states that count for the quota, as text: the index over them serves only queries that name them so. */
+/**
+ * Session states that count for the quota, as text: the partial index serves only queries that name its states
+ * literally.
+ */
 const COUNTING = sql.raw(quotaStates.map((state) => `'${state}'`).join(', '));
 
-/** The home that a session is changing to, while it is. */
+/** The app whose home a pending swap claims. */
 const swapHome = sql<string | null>`case when swap_state is null then null else swap_home_app_id end`;
 
-/** Sessions of a user that count for the quota and lock homes. */
+/** Sessions of a user that count for the quota or hold homes. */
 export async function loadQuotaSessions(db: Executor, userId: string): Promise<QuotaSession[]> {
   const rows = await db
     .selectFrom('sessions')
@@ -157,7 +160,7 @@ const quotaCounts = statement((db, { userIds }: { userIds: readonly string[] }) 
     .groupBy('user_id'),
 );
 
-/** How many sessions of each user count for the quota; users without any are missing. */
+/** Number of sessions that count for each user's quota; users without sessions are missing. */
 export async function countQuotaSessions(
   db: Executor,
   userIds: readonly string[],
@@ -166,7 +169,7 @@ export async function countQuotaSessions(
   return new Map(rows.map((row) => [row.user_id, Number(row.sessions)]));
 }
 
-/** Sessions of these users that hold the home of one of these apps, which few launches ask for. */
+/** Sessions of these users that hold the home of one of these apps. Separate, because few launches need it. */
 export async function loadHomeHolders(
   db: Executor,
   userIds: readonly string[],
@@ -193,7 +196,7 @@ const homeHolders = statement(
       .orderBy('id'),
 );
 
-/** Writes that a change of app is under way, if the session still runs and none is. @returns whether it did */
+/** Stores a swap if the session runs without another swap. @returns whether it was stored */
 export async function beginSwap(
   tx: Tx,
   id: string,
@@ -216,7 +219,7 @@ export async function beginSwap(
   return result.numUpdatedRows > 0n;
 }
 
-/** Notes that the agent took the change of app, unless that is over already. */
+/** Stores that the agent acknowledged the swap, unless the swap is over. */
 export async function noteSwapTaken(db: Executor, id: string, appId: string): Promise<void> {
   await db
     .updateTable('sessions')
@@ -227,7 +230,7 @@ export async function noteSwapTaken(db: Executor, id: string, appId: string): Pr
     .execute();
 }
 
-/** Writes how a change of app came out, if that is still open. @returns whether it did */
+/** Stores the result of a pending swap. @returns whether one was pending */
 export async function settleSwap(tx: Tx, id: string, step: SwapStep, nowMs: number): Promise<boolean> {
   const result = await tx
     .updateTable('sessions')
@@ -245,7 +248,7 @@ export async function settleSwap(tx: Tx, id: string, step: SwapStep, nowMs: numb
   return result.numUpdatedRows > 0n;
 }
 
-/** Those of these sessions that are on a host, whatever their state. @param ids at least one */
+/** Which of these sessions are on a host, in any state. @param ids at least one */
 export async function sessionsOnHost(
   db: Executor,
   hostId: string,
@@ -260,7 +263,7 @@ export async function sessionsOnHost(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Where homes lie on a host; null: its agent did not report it. */
+/** Directory of homes on a host; null: not reported. */
 export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<string | null> {
   const row = await db
     .selectFrom('hosts')
@@ -275,7 +278,7 @@ export async function loadHostHomeRoot(db: Executor, hostId: string): Promise<st
 const insertRows = insertStatement('sessions');
 const insertPlacements = insertStatement('session_placements');
 
-/** Makes sessions, and keeps why each runs where it runs. */
+/** Inserts sessions with the explanations of their placement. */
 export async function insertSessions(
   tx: Tx,
   sessions: readonly { row: SessionsTable; explanation: Placement }[],
@@ -292,7 +295,7 @@ export async function insertSessions(
   ]);
 }
 
-/** @returns null: there is no such session, or nothing was kept of its placement */
+/** @returns null: unknown session, or no stored explanation */
 export async function loadPlacement(db: Executor, sessionId: string): Promise<Placement | null> {
   const row = await db
     .selectFrom('session_placements')
@@ -303,8 +306,8 @@ export async function loadPlacement(db: Executor, sessionId: string): Promise<Pl
 }
 
 /**
- * Moves a session if it is still in the state that was decided upon.
- * @returns whether this call made the move
+ * Moves a session if it is still in the decided state.
+ * @returns whether this call moved it
  */
 export async function moveSession(
   tx: Tx,
@@ -341,7 +344,7 @@ const writeDetail = statement(
       .returning('id'),
 );
 
-/** Changes the text of those sessions that are still in the given state. @returns their ids */
+/** Changes the text of the sessions that are still in the given state. @returns their ids */
 export async function setDetail(
   tx: Executor,
   ids: readonly string[],
@@ -354,7 +357,7 @@ export async function setDetail(
   return rows.map(({ id }) => id);
 }
 
-/** Changes the text of sessions that are still in the state in which they were read. */
+/** Changes the text of sessions that are still in the state that was read. */
 export async function setDetails(
   tx: Tx,
   rows: readonly Pick<LifeRow, 'id' | 'state'>[],
@@ -368,8 +371,8 @@ export async function setDetails(
 }
 
 /**
- * Notes what a viewer of this session receives, while it lives and only when it changed.
- * @returns whether it did
+ * Stores the codec that a live session's viewer receives, if it changed.
+ * @returns whether it changed
  */
 export async function setNegotiatedCodec(
   db: Executor,
@@ -390,13 +393,13 @@ export async function setNegotiatedCodec(
 }
 
 /**
- * Ends a session if it is still in the state that was decided upon, and gives its encode slots back in the same
- * transaction: the winner of this update is the only one that does.
+ * Ends a session if it is still in the decided state, and frees its encode slots in the same transaction. Only the
+ * call that wins this update frees them.
  * @returns whether this call ended it
  */
 export async function endSession(tx: Tx, row: LifeRow, ending: Ending, nowMs: number): Promise<boolean> {
   const holdsSlots = row.gpu_id !== null && row.state !== 'pending';
-  // Before the session, as all transactions lock them.
+  // Lock the GPU before the session (docs/database.md, "Lock order").
   if (holdsSlots) await lockRows(tx, { gpus: [row.gpu_id as string] });
   const result = await tx
     .updateTable('sessions')
@@ -429,14 +432,15 @@ async function releaseSlots(tx: Tx, gpuId: string, slots: number): Promise<void>
     .set({
       slots_used: left,
       sessions_active: sql<number>`case when sessions_active > 0 then sessions_active - 1 else 0 end`,
-      // A report may have lowered the total below what was held; the guard follows the holders down.
+      // A capacity report may have lowered slots_total below the booked slots; the guard shrinks with the remaining
+      // bookings.
       slots_guard: sql<number>`case when ${left} > slots_total then ${left} else slots_total end`,
     })
     .where('id', '=', gpuId)
     .execute();
 }
 
-/** Gives a final row what it misses. Each field is set only where it is null, so a repeat changes nothing. */
+/** Fills empty fields of a final row. Each field is set only while null, so a repeat changes nothing. */
 export async function setLateFields(tx: Executor, id: string, fields: LateFields): Promise<boolean> {
   const given = Object.entries(fields) as [keyof LateFields, string | number][];
   if (given.length === 0) return false;
@@ -476,8 +480,8 @@ const replaceDetailOfHost = statement(
 );
 
 /**
- * Writes one text to all sessions of a host that are not final.
- * @param replaces only where this text stands now; null = whatever stands there
+ * Sets one text on all non-final sessions of a host.
+ * @param replaces only rows with this text; null = all rows
  * @returns their ids
  */
 export async function setDetailOfHost(
@@ -498,7 +502,7 @@ export async function deleteSessionsOfHost(tx: Tx, hostId: string): Promise<void
   await tx.deleteFrom('sessions').where('host_id', '=', hostId).execute();
 }
 
-/** What each GPU of these hosts carries. */
+/** Sessions and slots of each GPU of these hosts. */
 export async function loadLoads(
   db: Executor,
   hostIds: readonly string[],
@@ -519,7 +523,7 @@ export async function loadLoads(
   }));
 }
 
-/** One page of a user's sessions, newest first; one row more than asked for tells that there is another page. */
+/** One page of a user's sessions, newest first. One extra row shows that another page exists. */
 export async function listOwnSessions(
   db: Executor,
   userId: string,
@@ -536,13 +540,13 @@ export async function listOwnSessions(
 }
 
 export interface AdminFilter {
-  /** null = every state. */
+  /** null = all states. */
   states: readonly SessionStateName[] | null;
-  /** Part of a user's, an app's or a host's name; undefined = any. */
+  /** Part of a user, app or host name; undefined = all. */
   q: string | undefined;
 }
 
-/** One page of everybody's sessions with the names of what they refer to, newest first, one row more than asked. */
+/** One page of all sessions with referenced names, newest first. One extra row shows that another page exists. */
 export async function listAllSessions(
   db: Executor,
   filter: AdminFilter,

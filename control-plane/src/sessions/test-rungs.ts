@@ -1,6 +1,6 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 
-/** A rung that asks nothing of anybody, but for what the test says. */
+/** A rung without requirements, except for the test's fields. */
 export const aRung = (id: string, fields: Partial<StreamProfile> = {}): StreamProfile => ({
   id,
   display_name: id,

@@ -1,4 +1,4 @@
-/** Sizes of a running session: what may be asked for, and what the agent says about them. Pure. */
+/** Sizes of a running session: validation of a change, and sizes in an agent's metrics. Pure. */
 import type { SessionMetrics } from '@footlight/protocol/agent';
 import type { Body, SessionStream } from '@footlight/protocol/rest';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
@@ -8,7 +8,7 @@ export type DisplayChange = Body<'sessions.display'>;
 
 type LaunchSize = Pick<SessionsTable, 'stream_width' | 'stream_height'>;
 
-/** What was heard of the picture's size; a member that is missing was not reported. */
+/** Size of the picture as the agent reported it; a missing member was not reported. */
 export interface ObservedDisplay {
   /** Pixels; missing: the launch size. */
   width?: number;
@@ -22,7 +22,7 @@ const MIN_RENDER_PX = 16;
 const MIN_UI_SCALE = 1;
 const MAX_UI_SCALE = 3;
 
-/** @returns what is wrong with the values, in a sentence for the caller; null: nothing */
+/** @returns a sentence for the caller about the first invalid value; null: all values are valid */
 export function decideDisplay(launch: LaunchSize, change: DisplayChange): string | null {
   const { render_width, render_height, ui_scale, stream_width, stream_height } = change;
   if (Object.values(change).every((value) => value === undefined)) return 'the body asks for nothing';
@@ -49,7 +49,9 @@ function renderProblem(name: string, value: number | undefined, launch: number):
   return `${name}: ${value} is not an even number from ${MIN_RENDER_PX} to ${launch}`;
 }
 
-/** The picture once the host has made this change: a size other than the launch size is pinned, that one releases it. */
+/**
+ * The picture after the host made this change. A size other than the launch size is pinned; the launch size unpins.
+ */
 export function pictureAfter(
   launch: LaunchSize,
   change: DisplayChange,
@@ -59,7 +61,7 @@ export function pictureAfter(
   return { width, height, owner: released ? 'auto' : 'pinned' };
 }
 
-/** What an agent's figures say of the picture's size. */
+/** The picture's size in an agent's metrics. */
 export function displayOf(metrics: SessionMetrics['metrics']): ObservedDisplay {
   const { stream_width, stream_height, external_owner, external_resize_supported } = metrics;
   return {
@@ -70,7 +72,7 @@ export function displayOf(metrics: SessionMetrics['metrics']): ObservedDisplay {
   };
 }
 
-/** The external_* members of a stream; none before the agent has reported them. */
+/** The external_* members of a stream; empty before the agent has reported a size. */
 export function displayRecord(
   launch: LaunchSize,
   display: ObservedDisplay | undefined,
@@ -82,7 +84,7 @@ export function displayRecord(
   const { owner, external_resize_supported } = display;
   return {
     ...(owner !== undefined && {
-      // Figures leave the launch size out.
+      // Metrics omit a size that equals the launch size.
       external_width: Math.round(display.width ?? launch.stream_width),
       external_height: Math.round(display.height ?? launch.stream_height),
       external_owner: owner,

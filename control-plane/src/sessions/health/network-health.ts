@@ -1,11 +1,11 @@
 /**
- * What the samples of a session's host say of the way from it to the viewer.
+ * Verdict on the network path from a session's host to its viewer, from the host's samples.
  *
- * nothing known ──► healthy ◄── above the floor, from every state
+ * no verdict ──► healthy ◄── above the floor, from every state
  *
  * At the floor without a break: 30 s network_degrading ──► 90 s abr_at_floor ──► 180 s watched: unsustainable.
- * Only time between two samples counts. After a gap, or a sample that measured nothing, the count begins again and
- * nothing is known: a way that nobody measured is no proof against it.
+ * Only time between two samples counts. A gap, or a sample without a rate, resets the count and the verdict, because
+ * an unmeasured path is no proof of a bad one.
  *
  * Pure, and allocates only at the floor. Instants are milliseconds on the monotonic clock.
  * Source: docs/sessions.md, "How the stream fares".
@@ -20,21 +20,23 @@ export type NetworkState = Extract<
   'healthy' | 'network_degrading' | 'abr_at_floor' | 'unsustainable'
 >;
 
-/** States at the floor, the worst first. watched: of the time there only that counts in which a viewer was connected. */
+/** States at the floor, the worst first. watched: only time with a connected viewer counts. */
 const AT_FLOOR: readonly { state: NetworkState; afterMs: number; watched: boolean }[] = [
   { state: 'unsustainable', afterMs: 180 * SECOND_MS, watched: true },
   { state: 'abr_at_floor', afterMs: 90 * SECOND_MS, watched: false },
   { state: 'network_degrading', afterMs: 30 * SECOND_MS, watched: false },
 ];
-/** Samples come once in a heartbeat interval; with this long between two of them nobody knows what was there. */
+/**
+ * A longer distance between two samples is a gap. Samples come once in a heartbeat interval, so three are missing.
+ */
 export const MAX_SAMPLE_GAP_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 export interface NetworkHealth {
-  /** null: nothing is known. */
+  /** null: no verdict. */
   readonly state: NetworkState | null;
-  /** In a few words; null where the state says it all. */
+  /** A short phrase; null where the state needs no reason. */
   readonly reason: string | null;
-  /** How long it has been at the floor up to the newest sample; null: it is not. */
+  /** Time at the floor up to the newest sample; null: not at the floor. */
   readonly atFloor: { readonly sampledAt: number; readonly forMs: number; readonly watchedMs: number } | null;
 }
 
@@ -42,21 +44,21 @@ export interface NetworkHealth {
 export interface RateSample {
   /** null: not measured, as without rate control. */
   setpointKbps: number | null;
-  /** In force when it was measured; null: not known. */
+  /** Floor in force at the sample; null: unknown. */
   floorKbps: number | null;
   launchKbps: number;
-  /** From when on a viewer's peer connection has been connected without a break; null: none is. */
+  /** Start of the unbroken time with a connected viewer's peer connection; null: no viewer. */
   watchedSince: number | null;
 }
 
 export const NOTHING_KNOWN: NetworkHealth = { state: null, reason: null, atFloor: null };
 const HEALTHY: NetworkHealth = { state: 'healthy', reason: null, atFloor: null };
 
-/** What is known after one more sample. */
+/** The verdict after one more sample. */
 export function judgeSample(before: NetworkHealth, sample: RateSample, now: number): NetworkHealth {
   const { setpointKbps, floorKbps, launchKbps, watchedSince } = sample;
   if (setpointKbps === null || floorKbps === null) return NOTHING_KNOWN;
-  // A stream that is launched at its floor is at its best there.
+  // A stream that was launched at its floor has its full rate there.
   if (setpointKbps > floorKbps || setpointKbps >= launchKbps) return HEALTHY;
   const { atFloor } = before;
   const since = atFloor === null ? now : atFloor.sampledAt;

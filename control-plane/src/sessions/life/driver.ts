@@ -1,9 +1,9 @@
 /**
- * Sends the commands of sessions to their hosts and draws the conclusions from the answers.
+ * Sends the commands of sessions to their hosts and applies the answers.
  *
- * assign → start → wait for running; each step that fails ends the session. A broken link ends nothing: what the agent
- * holds shows when it registers again. stop is told, and where the answer fails the session stays stopping until the
- * agent reports, registers, or the sweep for stuck sessions ends it.
+ * assign → start → wait for running. A failed step ends the session. A broken link ends nothing: the next
+ * registration of the agent lists the sessions that it holds. A stop without an ack leaves the session stopping until
+ * the agent reports, registers, or the sweep for stuck sessions ends it.
  */
 import type { AppSpec } from '@footlight/protocol/agent';
 import type { CommandResult, Fleet } from '../../fleet/index.ts';
@@ -26,9 +26,12 @@ import type { LiveSessions } from './live.ts';
 import type { ControlEnd, SessionStateName } from './state.ts';
 import type { Transitions } from './transitions.ts';
 
-/** States in which a launch may still be ended by a command that failed; a person's stop comes first. */
+/**
+ * States in which a failed command may end a launch. A stopping session is excluded: the person's stop decides its
+ * end.
+ */
 const LAUNCHING: readonly SessionStateName[] = ['assigned', 'starting'];
-/** How soon a start is looked at again while its host is away. */
+/** Interval at which a waiting start is checked again while its host is offline. */
 const RECHECK_MS = 5_000;
 
 export interface Driver {
@@ -38,14 +41,11 @@ export interface Driver {
   start(hostId: string, sessionId: string): Promise<void>;
   /** Tells the agent to stop a session. Never rejects; resolves with the answer. */
   stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
-  /** The same for people, who may ask as often as they like: while one waits for its answer, no other is sent. */
+  /** The same for requests of people: concurrent stops of one session share one command. */
   stopOnce(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
-  /** Asks for another size, and waits for the answer. Never rejects. */
+  /** Sends a size change and resolves with the answer. Never rejects. */
   display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult>;
-  /**
-   * Tells the agent to change the app of a session that is stored as swapping; one that does not take it leaves the old
-   * app. Never rejects.
-   */
+  /** Sends the command of a swap that is stored as swapping. A refusal keeps the old app. Never rejects. */
   swap(hostId: string, sessionId: string, target: { app_id: string; app: AppSpec }): Promise<void>;
   hostTimes(hostId: string): HostTimes;
   close(): void;
@@ -66,8 +66,8 @@ export function createDriver(
   });
 
   /**
-   * Whether an unanswered command says something about the session: not when the link broke meanwhile, since the
-   * agent may have taken the command and will say so when it registers.
+   * Whether an unanswered command proves that the agent did not take it. If the link broke meanwhile, the agent may
+   * have taken the command, and its next registration shows that.
    */
   function isVerdict(result: CommandResult, hostId: string, registeredAt: number | null): boolean {
     if (result.kind === 'refused') return true;
@@ -77,7 +77,8 @@ export function createDriver(
 
   async function fail(hostId: string, sessionId: string, end: ControlEnd): Promise<void> {
     const ended = await transitions.end(sessionId, end, LAUNCHING);
-    // A refusal says that nothing is there; everything else may have left something behind.
+    // A refusal proves that the agent holds nothing. Any other failure may have left a part of the session on the
+    // host.
     if (
       ended &&
       (end.cause === 'assign_timed_out' || end.cause === 'start_timed_out' || end.cause === 'start_refused')
@@ -85,7 +86,7 @@ export function createDriver(
       await stop(hostId, sessionId, end.cause === 'start_refused' ? 'start_refused' : 'start_timed_out');
   }
 
-  /** Stops that wait for their answer, by host and session. Bounded by what a link lets wait. */
+  /** Pending stops by host and session. Bounded by the pending commands of a link. */
   const stopping = new Map<string, Promise<CommandResult>>();
 
   function stopOnce(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
@@ -153,7 +154,7 @@ export function createDriver(
     { app_id, app }: { app_id: string; app: AppSpec },
   ): Promise<void> {
     const registeredAt = fleet.registeredMonotonicMs(hostId);
-    // An agent that does not know the command answers nothing useful; what it registered with says so at once.
+    // An agent without the feature `swap` would not answer; its registration says so at once.
     const result: CommandResult =
       fleet.isConnected(hostId) && !fleet.features(hostId).has('swap')
         ? { kind: 'refused', code: 'unsupported', error: 'the host cannot change apps' }
@@ -167,12 +168,12 @@ export function createDriver(
       return;
     }
     logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.swap_failed');
-    // A link that broke leaves it open: what the agent lists when it registers tells.
+    // After a broken link the result is open. The app in the agent's next registration decides it.
     if (!isVerdict(result, hostId, registeredAt)) return;
     await transitions.rejectSwap(sessionId, app_id, result.kind === 'timeout');
   }
 
-  /** Waits until running or the deadline, which every report of the agent moves. */
+  /** Waits until the session runs or the deadline passes. Every report of the agent moves the deadline. */
   function watchStart(hostId: string, sessionId: string): void {
     const session = live.get(sessionId);
     session?.startWatch?.cancel();

@@ -1,4 +1,4 @@
-/** What agents say about sessions, and what the fleet asks about them. */
+/** Handlers of agent messages about sessions, and answers to questions of the fleet feature. */
 
 import type { Timer } from '@footlight/platform';
 import { nonterminalStates, reservingStates } from '@footlight/protocol';
@@ -37,10 +37,10 @@ import { answeredCodec } from './negotiated-codec.ts';
 import { DETAIL, isTerminal, UNSUSTAINABLE } from './state.ts';
 import type { Change, Transitions } from './transitions.ts';
 
-/** Of an idle host, as most of a fleet that comes back are. */
+/** Result for a host without sessions. Shared, because most hosts of a reconnecting fleet are idle. */
 const NOTHING_RECONCILED = { afterCommit() {} };
 
-/** Stops of unknown sessions that are remembered, so that none is repeated too soon. */
+/** Bound of the map that limits repeated stops of unknown sessions. */
 const MAX_REMEMBERED_STOPS = 4_096;
 
 export function createHandlers(
@@ -57,10 +57,10 @@ export function createHandlers(
   const { bus, clock, database, logger } = platform;
   const { fleet, live, telemetry, transitions, driver, bootAt } = deps;
   const stopsSent = new Map<string, number>();
-  /** Hosts whose strangers are being looked up: one look-up each, however fast heartbeats come. */
+  /** Hosts with a pending look-up of unknown sessions: one per host, at any heartbeat rate. */
   const lookingUp = new Set<string>();
 
-  /** Tells an agent to stop what is not to run here, at most every 10 s for each. */
+  /** Tells an agent to stop a session that should not run there, at most every 10 s for each session. */
   function stopUnknown(hostId: string, sessionId: string): void {
     const now = clock.monotonicMs();
     const key = `${hostId} ${sessionId}`;
@@ -81,7 +81,7 @@ export function createHandlers(
     if (changed && session) bus.publish(changedSubject(sessionId), {} satisfies SessionChange);
   }
 
-  /** Nobody can use a stream like this, and its slots may serve somebody else. */
+  /** Ends an unsustainable session, so that its slots can serve another one. */
   async function giveUp(hostId: string, sessionId: string, why: string): Promise<void> {
     const ended = await transitions.end(sessionId, { cause: UNSUSTAINABLE, why }, ['running']);
     if (ended) await driver.stop(hostId, sessionId, UNSUSTAINABLE);
@@ -102,7 +102,7 @@ export function createHandlers(
 
       const plan = planReconciliation(host.hostId, [...stored.values()], held, host.sameBoot);
       const changes: Change[] = [];
-      /** Sessions of which the agent says what is known already: only their text changes. */
+      /** Sessions whose state on the host equals the stored one; only their text changes. */
       const unchanged: LifeRow[] = [];
       for (const entry of plan) {
         const row = stored.get(entry.session_id);
@@ -150,7 +150,7 @@ export function createHandlers(
               void driver.stop(host.hostId, entry.session_id, reason);
             }
           }
-          // Of a fleet that comes back as it went there is nothing to tell.
+          // An unchanged host needs no log line.
           if (plan.every(isAsItWas)) return;
           logger.info(
             { host_id: host.hostId, same_boot: host.sameBoot, ...countKinds(plan) },
@@ -194,9 +194,9 @@ export function createHandlers(
     },
 
     async storeEvents(source, events) {
-      // What is left of the disk is for what ends sessions.
+      // Keep the remaining disk space for the rows that end sessions.
       if (database.full) throw unavailable('The disk is full.');
-      // Locks no row that another transaction wants: each event is a row of its own.
+      // Each event inserts a row of its own, so this transaction locks no row that another one needs.
       await fleet.write({}, async (tx) => {
         const unknown = events.filter(({ session_id }) => live.get(session_id)?.hostId !== source.hostId);
         const found =
@@ -232,7 +232,7 @@ export function createHandlers(
     signaling(hostId, { session_id, conn, msg, text }) {
       const session = live.get(session_id);
       if (session === undefined || session.hostId !== hostId) {
-        // A line for each frame would let one agent fill the disk.
+        // Debug level: one agent could fill the disk with a line per frame.
         logger.debug({ session_id, host_id: hostId }, 'session.signal_foreign');
         return;
       }
@@ -286,14 +286,14 @@ export function createHandlers(
     },
   };
 
-  /** The text alone: a session waits for its host, and is none the worse for it. */
+  /** Changes only the text: the sessions of an offline host wait for it. */
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
     const rows = { gpusOfHosts: [hostId], sessionsOfHosts: [hostId] };
     const ids = await fleet.write(rows, (tx) =>
       setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs),
     );
-    // The host may be back already, and this write may have come after the one that said so.
+    // The host may have reconnected meanwhile, and this write may have overwritten the text of its registration.
     if (fleet.isConnected(hostId))
       await fleet.write(rows, (tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
@@ -301,7 +301,7 @@ export function createHandlers(
     for (const id of ids) bus.publish(changedSubject(id), {} satisfies SessionChange);
   }
 
-  /** Sessions that an agent runs and that are not to run: another host's, ended ones, unknown ones. */
+  /** Stops sessions that an agent runs and should not run: sessions of another host, ended ones, unknown ones. */
   async function stopStrangers(hostId: string, ids: readonly string[]): Promise<void> {
     const rows = new Map((await loadLives(database.db, ids)).map((row) => [row.id, row]));
     for (const id of ids) {
@@ -312,7 +312,7 @@ export function createHandlers(
   }
 }
 
-/** A session that its host has told of again. @param app_id what it runs now; left out: what it ran */
+/** Change of a session that its host listed again. @param app_id the app it runs now; missing: unchanged */
 const reconnected = (row: LifeRow, state: Change['state'], app_id?: string): Change => ({
   id: row.id,
   host_id: row.host_id,
@@ -322,7 +322,7 @@ const reconnected = (row: LifeRow, state: Change['state'], app_id?: string): Cha
   failure: null,
 });
 
-/** The agent says what is known already. */
+/** Whether the agent's state equals the stored one. */
 function isUnchanged(entry: Reconciled & { kind: 'kept' }): boolean {
   return entry.step.kind === 'ignore' && entry.swap === null;
 }

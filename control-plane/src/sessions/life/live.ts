@@ -1,6 +1,6 @@
 /**
- * What this process remembers about sessions that are not final: instants on the monotonic clock, and what was
- * observed of the app. Bounded by the sessions that exist; an entry goes when its session ends.
+ * In-memory state of sessions that are not final: instants on the monotonic clock, and observations of the agent.
+ * Bounded by the stored sessions; an entry is deleted when its session ends.
  */
 
 import { SECOND_MS, type Timer } from '@footlight/platform';
@@ -15,32 +15,32 @@ import { isTerminal } from './state.ts';
 export interface LiveSession extends SessionTimes {
   readonly id: string;
   readonly hostId: string | null;
-  /** Heartbeats in a row that did not list it. */
+  /** Consecutive heartbeats that did not list the session. */
   misses: number;
-  /** The look at whether it runs by its deadline. Cancelled here once it no longer starts. */
+  /** Timer of the start deadline. Cancelled here once the session no longer starts. */
   startWatch: Timer | null;
-  /** As launched, kbit/s; null where that is not known here. */
+  /** Rates of the launch, kbit/s; null where this process does not know them. */
   rates: { launchKbps: number; floorKbps: number | null } | null;
-  /** The viewer's peer connection while it is connected. */
+  /** The viewer's peer connection; null: not connected. */
   viewer: Viewer | null;
   observed: Observed;
 }
 
 interface Viewer {
-  /** null: the host said that there is one, and not which. */
+  /** Id of the peer connection; null: the host reported a viewer without an id. */
   pc: string | null;
-  /** Since when one or another has been connected without a break, monotonic ms. */
+  /** Start of the unbroken time with a connected viewer, monotonic ms. */
   since: number;
 }
 
-/** What a row says that a live session is kept by. */
+/** Row fields that a tracked session needs. */
 type TrackedRow = Pick<SessionRow, 'id' | 'host_id' | 'state'> &
   Partial<Pick<SessionRow, 'stream_bitrate_kbps' | 'stream_launch_floor_kbps'>>;
 
-/** An agent may say any number; this one still makes a date. */
+/** Bound of an agent's idle time in seconds; larger values overflow a date. */
 const MAX_IDLE_SECS = 2 ** 31;
 
-/** Ids of peer connections are the agent's, and it is not to fill the memory with one. */
+/** Longest id of a peer connection. The agent chooses the id, so its length is bounded. */
 const MAX_PC_CHARS = 64;
 
 export class LiveSessions {
@@ -67,8 +67,8 @@ export class LiveSessions {
   }
 
   /**
-   * Takes over what a row says now.
-   * @param changedAt monotonic ms when the state changed; null when that is not known to be in this process's time
+   * Adopts the values of a row.
+   * @param changedAt monotonic ms of the state change; null: unknown, or before this process started
    */
   track(row: TrackedRow, changedAt: number | null): LiveSession | undefined {
     if (isTerminal(row.state)) {
@@ -110,7 +110,7 @@ export class LiveSessions {
   /**
    * @param now monotonic ms
    * @param nowMs epoch ms
-   * @returns whether something changed that those who follow the session are told
+   * @returns whether a value changed that followers of the session are shown
    */
   observe(session: LiveSession, sample: SessionMetrics, now: number, nowMs: number): boolean {
     const before = session.observed;
@@ -128,13 +128,13 @@ export class LiveSessions {
     );
   }
 
-  /** A registration says whether a viewer is connected; how long it has been, nobody knows. */
+  /** A registration says whether a viewer is connected, but not since when; the time starts now. */
   viewerHeld(session: LiveSession, isConnected: boolean, now: number): void {
     session.viewer = isConnected ? { pc: session.viewer?.pc ?? null, since: now } : null;
   }
 
   /**
-   * A peer connection changed its state; the newest that came up counts as the viewer's.
+   * Applies a state change of a peer connection. The connection that came up last counts as the viewer's.
    * @param payload of the agent's event webrtc.state_changed
    */
   viewerChanged(session: LiveSession, payload: JsonObject, now: number): void {
@@ -144,11 +144,11 @@ export class LiveSessions {
     const { viewer } = session;
     if (to === 'connected' || to === 'completed') {
       session.viewer = { pc: named, since: viewer?.since ?? now };
-      // The next sample says so too, seconds later.
+      // The next sample reports the same some seconds later.
       if (session.observed.idle_ends_at !== undefined)
         session.observed = { ...session.observed, idle_ends_at: null };
     }
-    // An older one that goes after a newer one came takes nothing with it.
+    // The late close of an older connection does not remove a newer one.
     else if (viewer !== null && (viewer.pc === null || named === null || viewer.pc === named))
       session.viewer = null;
   }
@@ -170,7 +170,7 @@ export class LiveSessions {
   }
 }
 
-/** Epoch ms; null: the host does not count. */
+/** Epoch ms; null: the host runs no idle timer. */
 function idleEndsAt(inSeconds: number | null, nowMs: number): number | null {
   return inSeconds === null ? null : nowMs + Math.min(inSeconds, MAX_IDLE_SECS) * SECOND_MS;
 }
@@ -180,7 +180,7 @@ function ratesOf(row: TrackedRow): LiveSession['rates'] {
   return { launchKbps: row.stream_bitrate_kbps, floorKbps: row.stream_launch_floor_kbps ?? null };
 }
 
-/** A rate below zero was not measured, whatever the host says. */
+/** A negative rate of an agent counts as not measured. */
 const rateOf = (value: Metrics[string] | undefined): number | null =>
   typeof value === 'number' && value >= 0 ? value : null;
 
@@ -188,7 +188,7 @@ function rateSample({ rates, viewer }: LiveSession, metrics: Metrics): RateSampl
   const { abr_setpoint_kbps, abr_floor_kbps } = metrics;
   return {
     setpointKbps: rates === null ? null : rateOf(abr_setpoint_kbps),
-    // Left out while it is the one of the launch.
+    // The sample omits a floor that equals the launch's floor.
     floorKbps: abr_floor_kbps === undefined ? (rates?.floorKbps ?? null) : rateOf(abr_floor_kbps),
     launchKbps: rates?.launchKbps ?? 0,
     watchedSince: viewer?.since ?? null,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a viewer says it receives, in the words of the API. Pure; never throws. */
+/** Codec names of the API by the codec names of SDP. Pure; never throws. */
 
 const SPELLINGS: Readonly<Record<string, string>> = {
   avc: 'h264',
@@ -12,7 +12,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 
 /**
  * @param mimeType such as "video/H264"
- * @returns h264, h265, av1, or any other short name as it is; null when it is not usable
+ * @returns h264, h265, av1, or another short name unchanged; null when the name is unusable
  */
 export function codecOfMimeType(mimeType: string): string | null {
   const name = mimeType.toLowerCase().replace(/^video\//, '');
@@ -24,7 +24,7 @@ const answerApplied = z.object({
   m_lines: z.array(z.looseObject({ mid: z.string(), codec: z.string(), rejected: z.boolean() })).max(16),
 });
 
-/** Codec of the picture in an agent's event sdp.answer_applied; null when the viewer took none. */
+/** Video codec in an agent's event sdp.answer_applied; null when the viewer accepted none. */
 export function answeredCodec(payload: unknown): string | null {
   const parsed = answerApplied.safeParse(payload);
   const video = parsed.success ? parsed.data.m_lines.find(({ mid }) => mid === 'video') : undefined;

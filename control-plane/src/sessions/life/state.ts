@@ -1,10 +1,10 @@
 /**
- * The session machine.
+ * The session state machine.
  *
- * pending → assigned → starting → running → stopping → stopped, and failed from everywhere before stopping.
- * Who moves it: the control plane (launch, stops, time-outs, lost hosts) and the agent of the session's host (reports).
- * assigned, starting, running and stopping hold encode slots, which are given back by the one update that leaves them;
- * stopped and failed are final, and take nothing more than late fields.
+ * pending → assigned → starting → running → stopping → stopped, and failed from every state before stopping.
+ * Moves are made by the control plane (launch, stops, time limits, lost hosts) and by the agent of the session's host
+ * (reports). assigned, starting, running and stopping hold encode slots; the one update that leaves these states
+ * frees the slots. stopped and failed are final and accept only late fields.
  *
  * Everything here is pure and never throws.
  */
@@ -14,7 +14,7 @@ import { type HeldSession, LAUNCH_STEPS, type SessionState } from '@footlight/pr
 
 export type { SessionStateName };
 
-/** The part of an agent's report that can change a row. */
+/** Report members that can change a row. */
 export type SessionReport = Pick<
   SessionState,
   'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes' | 'swap'
@@ -27,7 +27,7 @@ export const isTerminal = (state: SessionStateName): state is TerminalState =>
 
 export type Actor = 'agent' | 'control_plane';
 
-/** Every legal move, by who makes it. Staying in a state is no move. */
+/** Every legal move by actor. Staying in a state is no move. */
 export const TRANSITIONS: Record<Actor, Record<SessionStateName, readonly SessionStateName[]>> = {
   agent: {
     pending: [],
@@ -52,10 +52,10 @@ export const TRANSITIONS: Record<Actor, Record<SessionStateName, readonly Sessio
 export const mayMove = (actor: Actor, from: SessionStateName, to: SessionStateName): boolean =>
   TRANSITIONS[actor][from].includes(to);
 
-/** Of a stream whose way to the viewer is too narrow for it: failure code, end reason, and how its texts begin. */
+/** Failure code, end reason and text prefix of a stream whose network path is too slow. */
 export const UNSUSTAINABLE = 'unsustainable';
 
-/** Detail texts that other parts look for or write. */
+/** Detail texts that other modules read or write. */
 export const DETAIL = {
   stop_requested: 'stop requested',
   host_unreachable: 'host_unreachable',
@@ -69,20 +69,20 @@ export const DETAIL = {
   swap_rejected: 'swap rejected',
 } as const;
 
-/** Steps of a launch from which on the agent can negotiate with a viewer, as the agent words them. */
+/** Launch steps from which the agent can negotiate with a viewer, in the agent's words. */
 const RELAY_STEPS: ReadonlySet<string> = new Set([
   LAUNCH_STEPS.starting_encoder,
   LAUNCH_STEPS.app_booting,
   LAUNCH_STEPS.app_presented,
 ]);
 
-/** Whether a report says that viewers may be attached from now on. */
+/** Whether viewers may attach after this report. */
 export function opensRelay(report: Pick<SessionReport, 'state' | 'detail'>): boolean {
   if (report.state === 'running') return true;
   return report.state === 'starting' && report.detail !== undefined && RELAY_STEPS.has(report.detail);
 }
 
-/** What is known about the row a report speaks of. */
+/** Stored facts that a decision about a report needs. */
 export interface SessionFacts {
   state: SessionStateName;
   state_detail: string | null;
@@ -91,46 +91,46 @@ export interface SessionFacts {
   failure_code: string | null;
   app_log_tail: string | null;
   home_bytes: number | null;
-  /** The app that the session was last asked to change to, and the owner of its home. */
+  /** The app of the latest swap request, and the owner of its home. */
   swap_app_id: string | null;
   swap_home_app_id: string | null;
 }
 
-/** How a change of app came out. */
+/** Result of a swap. */
 export interface SwapStep {
   kind: 'swap';
-  /** The app that was asked for; it must still be the one that the row waits for. */
+  /** The requested app; the row must still wait for it. */
   target: string;
-  /** What runs from now on; null: the old app goes on. */
+  /** The app that runs from now on; null: the old app goes on. */
   app: { app_id: string; home_app_id: string | null } | null;
-  /** Nobody knows whether the agent has the command: should it complete it all the same, that is taken. */
+  /** The agent gave no ack and may have the command: a later completion is accepted. */
   may_complete: boolean;
   state_detail: string;
 }
 
-/** Columns that an ending writes; null members are stored as null. */
+/** Columns that an end writes; null members are stored as null. */
 export interface Ending {
   to: TerminalState;
   /** null leaves the stored text. */
   state_detail: string | null;
   error_message: string | null;
   failure_code: string | null;
-  /** null: the agent lists the end and will say why in a report that follows. */
+  /** null: the agent listed the end in a registration and sends the reason in a later report. */
   end_reason: string | null;
   app_log_tail: string | null;
   home_bytes: number | null;
 }
 
-/** Fields that a final row still takes, each only where it is null. */
+/** Fields that a final row still accepts, each only while it is null. */
 export type LateFields = Partial<
   Pick<SessionFacts, 'app_log_tail' | 'failure_code' | 'end_reason' | 'home_bytes'>
 >;
 
 /**
- * What to do with a report.
- * move: to a state that is not final; detail null leaves the text.
- * detail: same state, another text. swap: the end of a change of app. late: a final row takes what it misses.
- * ignore: nothing.
+ * Effect of a report on its row.
+ * move: to another state that is not final; detail null keeps the text.
+ * detail: same state, another text. swap: the result of a swap. late: fields that a final row lacks.
+ * ignore: no change.
  */
 export type Step =
   | { kind: 'move'; to: 'starting' | 'running' | 'stopping'; state_detail: string | null }
@@ -140,17 +140,17 @@ export type Step =
   | SwapStep
   | { kind: 'ignore'; why: 'terminal' | 'illegal' | 'repeat' };
 
-/** Errors that only say that a link broke; they explain nothing to a person who stopped the session. */
+/** Errors of a broken link. They explain nothing to a person who stopped the session, so they are not stored. */
 const TRANSPORT_ERROR = /\b(?:socket|connection|transport|link|websocket)\b/i;
 
 /**
- * What an agent's report does to a session of its host. Idempotent: the same report again gives 'ignore' or the same
+ * Effect of an agent's report on a session of its host. Idempotent: repeating a report gives 'ignore' or the same
  * detail.
  */
 export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   const from = facts.state;
   if (isTerminal(from)) return decideLate(from, facts, report);
-  // A crash while the person is leaving is a stop, not an alarm.
+  // A crash during the person's stop is a stop, not a failure.
   if (from === 'stopping' && report.state === 'failed') {
     const text = report.error === undefined || TRANSPORT_ERROR.test(report.error) ? null : report.error;
     return {
@@ -180,10 +180,10 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   return { kind: 'move', to: report.state, state_detail: report.detail ?? null };
 }
 
-/** Longest reason of a roll-back that the text of a session repeats, in characters. */
+/** Longest error text of a rolled-back swap in a session's state_detail (characters). */
 const MAX_SWAP_ERROR = 256;
 
-/** The end of a change of app, where a report tells of the one that was asked for last. */
+/** The result of a swap, if the report is about the latest one. */
 function decideSwap(facts: SessionFacts, report: SessionReport): SwapStep | null {
   const { swap } = report;
   if (swap === undefined || facts.state !== 'running' || report.state !== 'running') return null;
@@ -209,7 +209,7 @@ function swapCompleted(facts: Pick<SessionFacts, 'swap_home_app_id'>, target: st
   };
 }
 
-/** @param may_complete false: the agent said no; true: it said nothing, and may have the command */
+/** @param may_complete false: the agent refused; true: the agent gave no ack and may have the command */
 export const swapRejected = (target: string, may_complete: boolean): SwapStep => ({
   kind: 'swap',
   target,
@@ -219,8 +219,8 @@ export const swapRejected = (target: string, may_complete: boolean): SwapStep =>
 });
 
 /**
- * What a registration says about a change of app: the agent lists the app that runs.
- * @returns null when the session waits for none, or the agent took it and will report how it came out
+ * Result of a swap from the app that a registration lists.
+ * @returns null when no swap is pending, or when the agent has taken it and will report the result
  */
 export function decideHeldSwap(
   facts: Pick<SessionFacts, 'state' | 'swap_app_id' | 'swap_home_app_id'> & {
@@ -234,7 +234,7 @@ export function decideHeldSwap(
   return facts.swap_state === 'asked' ? swapRejected(target, true) : null;
 }
 
-/** An end that the agent reports, outside of a stop that failed. */
+/** The end in an agent's report, unless a stop failed. */
 function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState): Ending {
   const failed = to === 'failed';
   const end_reason = report.reason ?? facts.stop_reason ?? impliedReason(report, to);
@@ -249,17 +249,15 @@ function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState)
   };
 }
 
-/** The reason of an end whose report names none. */
+/** End reason for a report without one. */
 const impliedReason = (report: SessionReport, state: TerminalState): string =>
   state === 'failed' ? (report.failure_code ?? 'failed') : 'stopped';
 
-/** A log tail belongs to failures and to apps that ended by themselves; nobody asked for it otherwise. */
+/** Log tails are stored for failures and for apps that exited by themselves. */
 const mayCarryLog = (state: TerminalState, endReason: string | null): boolean =>
   state === 'failed' || endReason === 'app_exited';
 
-/**
- * The report of an end that was decided here before the agent could speak: what it explains is still taken, once.
- */
+/** The agent's report of an end that the control plane already decided. Its explanation is stored once. */
 function decideLate(state: TerminalState, facts: SessionFacts, report: SessionReport): Step {
   if (report.state !== 'stopped' && report.state !== 'failed') return { kind: 'ignore', why: 'terminal' };
   const fields: LateFields = {};
@@ -273,7 +271,7 @@ function decideLate(state: TerminalState, facts: SessionFacts, report: SessionRe
   return Object.keys(fields).length === 0 ? { kind: 'ignore', why: 'terminal' } : { kind: 'late', fields };
 }
 
-/** Why the control plane ends or stops a session. */
+/** Reasons of an end or stop by the control plane. */
 export type ControlEnd =
   | { cause: 'assign_refused' | 'start_refused'; code: string; error: string }
   | { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
@@ -282,8 +280,8 @@ export type ControlEnd =
   | { cause: 'host_lost'; error: string; failure_code: string | null };
 
 /**
- * What an end decided by the control plane writes. A session that was stopping ends as stopped and shows no error.
- * @returns null when the state is final already
+ * Columns of an end that the control plane decides. A session in stopping ends as stopped, without an error.
+ * @returns null when the state is already final
  */
 export function decideControlEnd(
   facts: Pick<SessionFacts, 'state' | 'stop_reason'>,
@@ -358,8 +356,8 @@ const CONTROL_ENDS: Record<ControlEnd['cause'], { detail: string; end_reason: st
 };
 
 /**
- * What a session listed by a registration does to its row. Of an end it tells neither reason nor log: the report of
- * it, which follows, still finds the reason open.
+ * Effect of a session listed by a registration on its row. The list has no end reason and no log; the agent's later
+ * report adds them.
  */
 export function decideHeld(facts: SessionFacts, held: HeldSession): Step {
   if (held.state === 'assigned') return { kind: 'ignore', why: 'repeat' };

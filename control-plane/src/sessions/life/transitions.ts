@@ -1,6 +1,6 @@
 /**
- * The only place that changes the state of a session after its launch. A decision is taken from a row and applied with
- * an update that names the state it was taken from; when somebody else was faster, the row is read and decided again.
+ * The only module that changes the state of a launched session. It decides from a row and applies the decision by an
+ * update that names the row's state. If another transaction changed the row first, it reads and decides again.
  */
 import { cutUtf8 } from '@footlight/protocol';
 import type { Fleet } from '../../fleet/index.ts';
@@ -35,18 +35,18 @@ import {
   swapRejected,
 } from './state.ts';
 
-/** How often a decision is taken again when the row changed underneath; states only go forward, so few are enough. */
+/** Bound of repeated decisions. States only move forward, so a few repeats are enough. */
 const MAX_DECISIONS = 8;
 const MAX_AUDIT_DETAIL_BYTES = 512;
 const MAX_AUDIT_REASON_BYTES = 200;
 
-/** A change that was written and is to be announced after the commit. */
+/** A stored change that is announced after the commit. */
 export interface Change {
   id: string;
   host_id: string | null;
   state: SessionStateName;
   moved: boolean;
-  /** Its new text and its new app; left out: as they were. */
+  /** New text and app; missing members are unchanged. */
   shows?: Pick<SessionChange, 'state_detail' | 'app_id'>;
   /** Set when the state became failed. */
   failure: { source: 'agent' | 'control_plane'; ending: Ending } | null;
@@ -55,12 +55,12 @@ export interface Change {
 type HostReport = SessionReport & { session_id: string };
 
 export interface Transitions {
-  /** Applies reports of one host in their order, all or none; those of sessions of others do nothing. */
+  /** Applies reports of one host in order, all or none. Reports of other hosts' sessions are ignored. */
   report(hostId: string, reports: readonly HostReport[]): Promise<void>;
   /**
    * Ends a session for a reason of the control plane, if it is in one of the given states.
-   * @param guard called first in the transaction; what it throws rolls back (the fence of a background task)
-   * @returns whether this call ended it
+   * @param guard called first in the transaction; an exception rolls back (fence of a leader task)
+   * @returns whether this call ended the session
    */
   end(
     sessionId: string,
@@ -68,23 +68,21 @@ export interface Transitions {
     when: readonly SessionStateName[],
     guard?: (tx: Tx) => Promise<void>,
   ): Promise<boolean>;
-  /** Moves a session towards its stop. @returns the row afterwards, and whether this call moved it */
+  /** Moves a session to stopping. @returns the row afterwards, and whether this call moved it */
   stop(sessionId: string, reason: string): Promise<{ row: SessionRow; moved: boolean } | null>;
   /**
-   * Gives a change of app up that the agent did not take.
-   * @param mayComplete it may have the command all the same
+   * Ends a swap that the agent did not acknowledge.
+   * @param mayComplete the agent may still have the command
    */
   rejectSwap(sessionId: string, target: string, mayComplete: boolean): Promise<void>;
-  /** Writes one step inside somebody's transaction. @returns null when the row was no longer as decided upon */
+  /** Writes one step in the caller's transaction. @returns null when the row's state is no longer the decided one */
   applyStep(tx: Tx, row: LifeRow, step: Step, opens: boolean): Promise<Change | null>;
   applyEnd(tx: Tx, row: LifeRow, end: ControlEnd): Promise<Change | null>;
-  /** Call after the commit: what is remembered, who watches, and the audit of failures. */
+  /** Call after the commit: updates live sessions, followers and the audit log of failures. */
   announce(change: Change): void;
 }
 
-/**
- * @param together a transaction that is shared with others of the same turn
- */
+/** @param together runs writes in a transaction that is shared with others of the same turn */
 export function createTransitions(
   platform: Platform,
   live: LiveSessions,
@@ -196,7 +194,7 @@ export function createTransitions(
     });
   }
 
-  /** Reads, lets `decide` write, and reads again while somebody else was faster. */
+  /** Reads, lets `decide` write, and repeats while another transaction changes the row. */
   async function decideUntilWritten<T>(
     sessionId: string,
     decide: (tx: Tx, row: SessionRow) => Promise<T | null>,
@@ -213,7 +211,7 @@ export function createTransitions(
   }
 
   /**
-   * @param rows as read in this transaction; what is not in there is read
+   * @param rows read in this transaction; missing rows are read here
    * @returns null: no session of this host
    */
   async function applyReport(
@@ -225,7 +223,7 @@ export function createTransitions(
     const { session_id } = report;
     for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
       const row = rows.get(session_id) ?? (await loadSession(tx, session_id));
-      // One decision, and the row is another than it was read.
+      // The row read in bulk is stale after one decision; read it again from here on.
       rows.delete(session_id);
       if (row === undefined || row.host_id !== hostId) {
         logger.debug({ session_id, host_id: hostId }, 'session.report_foreign');
@@ -242,10 +240,10 @@ export function createTransitions(
   }
 
   /**
-   * Applies those reports that change the text of a session and nothing else, alike ones by one write: after a break of
-   * its link a host says much the same of all its sessions.
-   * @param rows as read in this transaction; those that were decided upon are taken out
-   * @returns what was written; every other report is still to be applied
+   * Applies the reports that change only a session's text, with one write for each distinct text: after a lost link a
+   * host repeats the same text for all its sessions.
+   * @param rows read in this transaction; decided rows are removed
+   * @returns the reports that were written; the caller applies the others
    */
   async function applyTexts(
     tx: Tx,
@@ -301,7 +299,8 @@ export function createTransitions(
         }
         return applied;
       };
-      // The end of a session also locks its GPU, which only the transaction finds out; it is the only one of its run.
+      // Ending a session also locks its GPU's row, whose id only the transaction reads. Therefore it gets its own
+      // transaction.
       const changes = await (reports.some(({ state }) => isTerminal(state))
         ? database.transaction(apply)
         : together({ sessions: ids }, apply));
@@ -361,7 +360,7 @@ const shownBySwap = ({ state_detail, app }: SwapStep): NonNullable<Change['shows
   ...(app !== null && { app_id: app.app_id }),
 });
 
-/** A row that has no host yet has nobody to tell. */
+/** A session that no host got ends without a command. */
 const stoppedBeforePlacement = (reason: string): Ending => ({
   to: 'stopped',
   state_detail: DETAIL.stop_requested,

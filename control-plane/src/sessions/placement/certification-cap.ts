@@ -1,5 +1,5 @@
 /**
- * When a measured encoder is too slow for a rung, one profile lower is served. Pure.
+ * Steps down one launch profile when the measured encoder is too slow for a rung. Pure.
  * Source: docs/profiles.md, "Encoder certification".
  */
 import { DAY_MS } from '@footlight/platform';
@@ -9,27 +9,27 @@ export interface Certification {
   stream_profile_id: string;
   bitrate_kbps: number;
   verdict: 'ok' | 'capped' | 'unsafe';
-  /** The bitrate could be changed while it ran. */
+  /** Whether the bitrate could change while the encoder ran. */
   live_write_stable: boolean;
   /** Epoch ms. */
   measured_at: number;
 }
 
-/** Encoders, drivers and agents change; an older measurement says nothing about today. */
+/** Older measurements do not count: encoders, drivers and agents change. */
 export const CERTIFICATION_COUNTS_MS = 7 * DAY_MS;
 
 const LADDER = ['1440p120', '1440p60', '1080p120', '1080p60', '720p60', '720p30'] as const;
 
-/** The launch profile to step down to; null where the ladder has none below. */
+/** The next lower launch profile; null below the lowest. */
 export function nextLowerProfile(profileId: string): string | null {
   const at = (LADDER as readonly string[]).indexOf(profileId);
   return at === -1 ? null : (LADDER[at + 1] ?? null);
 }
 
 /**
- * Whether the measurement that is closest in bitrate, the newest of equals, speaks against a rung. Without one nothing
- * does.
- * @param certifications of the encoder that serves, of any rung and age
+ * Whether the measurement with the closest bitrate (of equals the newest) refuses a rung. Without a measurement the
+ * result is false.
+ * @param certifications of the serving encoder, for any rung and age
  */
 export function isOverCertified(
   certifications: readonly Certification[],

@@ -1,4 +1,4 @@
-/** Where a launch goes and why nowhere else, as administrators read it. Pure. */
+/** Explanation of a placement for administrators: candidates and refusals. Pure. */
 import { type CodecDecision, ERRORS, type ErrorCode, type Placement } from '@footlight/protocol/rest';
 import {
   freshVramFree,
@@ -7,13 +7,13 @@ import {
   type PlacementSettings,
 } from './placement.ts';
 
-/** What a session keeps of a large fleet: enough to see why the first were taken or left. */
+/** Bound of a stored explanation. The first candidates show why a GPU was chosen. */
 export const MAX_KEPT_CANDIDATES = 16;
 export const MAX_KEPT_REFUSALS = 48;
 
 const NOTHING: Pick<Judged, 'candidates' | 'refusals'> = { candidates: [], refusals: [] };
 
-/** @param code null: it was placed */
+/** @param code refusal of the launch; null: it was placed */
 export function explain(
   code: ErrorCode | null,
   judged: Pick<Judged, 'candidates' | 'refusals'> | null,
@@ -47,7 +47,7 @@ function candidate(
   };
 }
 
-/** What a session keeps: the first of each list. Its codec decision comes later. */
+/** The stored explanation: the first entries of each list. The codec decision is added later. */
 export const explainPlaced = (
   { candidates, refusals }: Pick<Judged, 'candidates' | 'refusals'>,
   settings: PlacementSettings,

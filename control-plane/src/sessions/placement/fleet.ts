@@ -9,20 +9,20 @@ import {
 import { loadGpus } from './placement-store.ts';
 
 /**
- * Best GPUs that launches look at before they look at all of them, besides one for each of them: more than there are
- * transactions at once, each of which may hold one.
+ * GPUs that a batch reads first, in addition to one per launch. 32 exceeds the number of concurrent transactions,
+ * each of which may hold one GPU.
  */
 const FIRST_LOOK = 32;
 export const WHOLE_FLEET = 1_000_000;
 
-/** The GPUs that the launches of one transaction may want, with what these take from one another. */
+/** GPUs for the launches of one transaction, minus what these launches take from each other. */
 export class Fleet {
   readonly #tx: Tx;
   readonly #settings: PlacementSettings;
   readonly #nowMs: number;
   readonly #firstLook: number;
   readonly #gpus = new Map<string, GpuFacts>();
-  /** By what the order of GPUs depends on. */
+  /** Ordered GPUs, keyed by the facts that determine the order. */
   readonly #views = new Map<string, Promise<GpuFacts[]>>();
   readonly #passedOver = new Set<GpuFacts>();
 
@@ -30,16 +30,16 @@ export class Fleet {
     this.#tx = tx;
     this.#settings = settings;
     this.#nowMs = nowMs;
-    // However many of the best GPUs the launches fill, the next best is among those that were read.
+    // The launches can fill this many of the best GPUs, and the next best has still been read.
     this.#firstLook = FIRST_LOOK + launches;
   }
 
-  /** Reads what `choose` begins with. */
+  /** Prefetches the GPUs for `choose`. */
   async look(demands: readonly Demand[]): Promise<void> {
     await Promise.all(demands.map((demand) => this.#view(demand, this.#firstLook)));
   }
 
-  /** @returns the best GPU that nobody else holds, or null, and how all that were looked at are judged */
+  /** @returns the best GPU without a lock of another transaction (or null), and the judgement of all GPUs read */
   async choose(demand: Demand): Promise<{ gpu: GpuFacts | null; judged: Judged }> {
     let gpus = await this.#view(demand, this.#firstLook);
     let judged = this.#judge(gpus, demand);
@@ -50,7 +50,7 @@ export class Fleet {
     return { gpu: judged.candidates.find((gpu) => !this.#passedOver.has(gpu)) ?? null, judged };
   }
 
-  /** Counts a launch to a GPU: the next one is judged by what it leaves. */
+  /** Counts a launch to a GPU, so that the next launch sees the remaining slots. */
   book(gpu: GpuFacts, demand: Demand): void {
     this.#count(gpu, demand, 1);
   }
@@ -59,7 +59,7 @@ export class Fleet {
     this.#count(gpu, demand, -1);
   }
 
-  /** Others hold the GPU, or changed it since it was read. */
+  /** Skips a GPU that another transaction holds, or changed since it was read. */
   passOver(gpu: GpuFacts): void {
     this.#passedOver.add(gpu);
   }
@@ -87,7 +87,7 @@ export class Fleet {
 
   async #read(demand: Demand, limit: number): Promise<GpuFacts[]> {
     const read = await loadGpus(this.#tx, demand, this.#settings, this.#nowMs, limit);
-    // One object for a GPU, shared by all readers.
+    // All readers share one object for each GPU.
     return read.map((gpu) => {
       const before = this.#gpus.get(gpu.gpu_id);
       if (before === undefined) this.#gpus.set(gpu.gpu_id, gpu);

@@ -15,7 +15,7 @@ import {
   type PlacementSettings,
 } from './placement.ts';
 
-/** The row of an agent's encoder report for one GPU, as far as a stream asks. */
+/** One GPU's row of an agent's encoder report, as far as a stream needs it. */
 interface EncoderRow {
   family: string;
   gpu_index: number;
@@ -23,14 +23,14 @@ interface EncoderRow {
   h264_profiles?: ('constrained-baseline' | 'main' | 'high')[];
 }
 
-/** What a placed session takes over from its host. */
+/** Host facts that a placed session stores. */
 export interface Serving extends ServingGpu {
   encoders: readonly EncoderRow[] | null;
-  /** In force for a session that starts now, as texts. */
+  /** Settings in force for a session that starts now, as texts. */
   settings: Readonly<Record<string, string>>;
 }
 
-/** Hosts of one kind report the same texts, and every launch reads many of them. */
+/** Cache of parsed reports: hosts of one kind report the same texts, and every launch reads many of them. */
 const parsed = new LRUCache<string, object>({ max: 1_000 });
 
 function parse<T extends object>(text: string): T {
@@ -49,24 +49,24 @@ const settingsOf = (
     parse<SettingValues>(host.settings_overrides),
   );
 
-/** What an agent calls by another name is none of ours; it counts as not set. */
+/** An unknown encoder name counts as not set. */
 const encoderOf = (settings: Readonly<Record<string, string>>) =>
   encoderFamily.safeParse(settings.encoder).data ?? null;
 
-/** The session states that hold slots, as text: an index over some states serves only queries that name them so. */
+/** Session states that hold slots, as text: a partial index serves only queries that name its states literally. */
 const RESERVING = sql`('assigned', 'starting', 'running', 'stopping')`;
 
-/** Sessions of a GPU that a VRAM sample cannot contain yet. @param since those that started before are in it */
+/** Sessions of a GPU that a VRAM sample cannot contain yet. @param since start of the counted time */
 const inFlight = (gpuId: RawBuilder<unknown>, since: RawBuilder<unknown>) =>
   sql<number>`(select count(*) from sessions s where s.gpu_id = ${gpuId} and s.state in ${RESERVING}
     and (s.started_at is null or s.started_at > ${since}))`;
 
 type Wish = {
   slots: number;
-  /** null: any. */
+  /** null: any host. */
   pinnedHost: string | null;
   preferredHost: string | null;
-  /** A VRAM sample from then or later counts. */
+  /** VRAM samples since this time count. */
   freshSince: number;
   stalenessMs: number;
   limit: number;
@@ -117,9 +117,8 @@ const gpusInOrder = statement((db, _lists, wish: Wish) => {
 });
 
 /**
- * The GPUs that a launch may want, best first: those that could serve it now before all others, in the order of
- * `decidePlacement`.
- * @param limit at most so many
+ * The GPUs that a launch may use, in the order of `decidePlacement`; GPUs that could serve now come first.
+ * @param limit most rows
  */
 export async function loadGpus(
   db: Executor,
@@ -174,7 +173,7 @@ export async function loadGpus(
   });
 }
 
-/** Hosts that have no GPU on record, by name. */
+/** Hosts without a stored GPU, by name. */
 export function loadBareHosts(
   db: Executor,
 ): Promise<Pick<HostFacts, 'host_id' | 'node_name' | 'status' | 'capacity_detection'>[]> {
@@ -187,19 +186,19 @@ export function loadBareHosts(
     .execute();
 }
 
-/** What launches want of one GPU together. */
+/** Sum of the demands on one GPU. */
 export interface Want {
   gpu_id: string;
   slots: number;
   sessions: number;
 }
 
-/** A GPU whose slots this transaction took. */
+/** A GPU whose slots this transaction booked. */
 type TakenGpu = Pick<GpuFacts, 'gpu_id' | 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at'>;
 
 type Figures = { gpus: readonly string[]; slots: readonly number[]; sessions: readonly number[] };
 
-/** The figure of each GPU, 0 for all others. */
+/** The figure of each listed GPU, 0 for others. */
 const byGpu = (id: RawBuilder<unknown>, { gpus }: Figures, figures: readonly number[]) => {
   const cases = gpus.map((gpu, n) => sql`when ${gpu} then cast(${figures[n]} as integer)`);
   return sql<number>`case ${id} ${sql.join(cases, sql` `)} else 0 end`;
@@ -213,7 +212,7 @@ const taking = statement((db, wants: Figures, _values, { skipLocked }) =>
       sessions_active: sql<number>`sessions_active + ${byGpu(sql.ref('gpus.id'), wants, wants.sessions)}`,
     })
     .where('id', 'in', (eb) =>
-      // A row that somebody changed meanwhile is looked at again as it is now, and left out if it is full.
+      // Postgres re-evaluates a concurrently changed row; a full GPU is then left out.
       skipLocked(
         eb
           .selectFrom('gpus as wanted')
@@ -228,11 +227,10 @@ const taking = statement((db, wants: Figures, _values, { skipLocked }) =>
 );
 
 /**
- * Takes slots of GPUs that have room for all that is wanted of them and that nobody else holds, and holds their rows.
- * The comparison is the last guard against booking a slot twice; the check constraint of the table is the one behind
- * it.
- * @param wants each of another GPU
- * @returns those that were taken
+ * Books slots of unlocked GPUs that have room for the whole demand, and locks their rows. This condition is the last
+ * guard against double booking; the table's check constraint is the fallback.
+ * @param wants at most one for each GPU
+ * @returns the booked GPUs
  */
 export async function takeSlots(tx: Tx, wants: readonly Want[]): Promise<Map<string, TakenGpu>> {
   if (wants.length === 0) return new Map();
@@ -248,7 +246,7 @@ export async function takeSlots(tx: Tx, wants: readonly Want[]): Promise<Map<str
   return new Map(rows.map((row) => [row.gpu_id, row]));
 }
 
-/** Gives back what `takeSlots` took in this transaction. */
+/** Frees slots that `takeSlots` booked in this transaction. */
 export async function giveBack(tx: Tx, { gpu_id, slots, sessions }: Want): Promise<void> {
   await tx
     .updateTable('gpus')
@@ -260,7 +258,7 @@ export async function giveBack(tx: Tx, { gpu_id, slots, sessions }: Want): Promi
     .execute();
 }
 
-/** Sessions of GPUs that their VRAM samples cannot contain yet; GPUs without a sample that counts are missing. */
+/** Sessions that the GPUs' VRAM samples cannot contain yet. GPUs without a fresh sample are missing. */
 export async function countInFlight(
   tx: Tx,
   gpus: Iterable<TakenGpu>,
@@ -287,7 +285,7 @@ const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] })
   db
     .selectFrom('hosts')
     .select(['id', 'codecs', 'codec_throughput', 'encoders', 'effective_settings', 'settings_overrides'])
-    // Most hosts were never measured; this spares them a question of its own.
+    // A scalar subquery, because most hosts have no measurement and need no second query.
     .select((eb) =>
       eb
         .exists(
@@ -301,7 +299,7 @@ const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] })
     .where('id', 'in', hostIds),
 );
 
-/** What the hosts of GPUs encode with. */
+/** Encoders of the GPUs' hosts. */
 export async function loadServings(
   db: Executor,
   gpus: readonly GpuFacts[],
@@ -330,7 +328,7 @@ export async function loadServings(
   };
 }
 
-/** Sets what every GPU carries to what its sessions hold. The rows must be locked by this transaction. */
+/** Recomputes the slots of every GPU from its sessions. The caller's transaction must hold the rows' locks. */
 export async function rebuildSlots(tx: Tx): Promise<number> {
   const of = (figure: RawBuilder<unknown>) =>
     sql<number>`(select ${figure} from sessions s where s.gpu_id = gpus.id and s.state in ${RESERVING})`;

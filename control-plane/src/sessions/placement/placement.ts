@@ -1,6 +1,6 @@
 /**
- * Which GPU a launch may take, and why it may not take the others. Pure: facts and the present instant in, an ordered
- * list of candidates and the refusals with their numbers out.
+ * Decides which GPUs a launch may use, and why not the others. Pure: facts and the time in; ordered candidates and
+ * refusals with their numbers out.
  * Source: docs/launch.md, "Where it runs".
  */
 
@@ -8,26 +8,26 @@ import { SECOND_MS } from '@footlight/platform';
 import type { PlacementRefusal } from '@footlight/protocol/rest';
 import type { Refusal } from '../launch/refusal.ts';
 
-/** A host without its GPUs, as far as a placement asks. */
+/** Host facts that a placement needs, without GPUs. */
 export interface HostFacts {
   host_id: string;
   node_name: string;
   status: 'online' | 'offline' | 'draining';
   capacity_detection: 'ok' | 'unavailable' | 'failed';
   features: readonly string[];
-  /** Encoder family in effect; null = unset, which binds like openh264. */
+  /** Encoder family in effect; null = unset, same as openh264. */
   encoder: string | null;
-  /** Knob in effect: a device path pins, "" and "software" do not. */
+  /** Render node setting in effect: a device path pins the GPU, "" and "software" do not. */
   render_node: string | null;
-  /** Where homes lie on that host; null = not reported yet. */
+  /** Directory of homes on the host; null = not reported yet. */
   home_root: string | null;
-  /** What it holds of the managed image of the launch; null = nothing is known, and then nothing is refused. */
+  /** State of the launch's managed image on the host; null = unknown, which refuses nothing. */
   image: HostImage | null;
 }
 
 interface HostImage {
   state: 'absent' | 'pulling' | 'building' | 'ready' | 'failed';
-  /** null = the host does not say. */
+  /** null = not reported. */
   version: string | null;
 }
 
@@ -42,7 +42,7 @@ export interface GpuFacts {
   slots_used: number;
   /** Reserving sessions on this GPU. */
   active_sessions: number;
-  /** Those of them that the VRAM sample cannot contain yet. */
+  /** Reserving sessions that the VRAM sample cannot contain yet. */
   in_flight: number;
   vram_mb_total: number;
   /** null = unknown, never zero. */
@@ -51,19 +51,19 @@ export interface GpuFacts {
   vram_sampled_at: number | null;
 }
 
-/** What the launch needs. */
+/** What a launch needs of a host. */
 export interface Demand {
   encode_slots: number;
   runtime: 'process' | 'container';
-  /** A managed home in a directory below the host's home root. */
+  /** The launch needs a managed home below the host's home root. */
   needs_home_root: boolean;
-  /** The only place that may serve it; null = any. A pin never falls back to another host. */
+  /** The only place that may serve the launch; null = any. There is no fallback to another host. */
   pin: Pin | null;
-  /** GPUs of this host come first (placement policy locality); null = no wish. */
+  /** GPUs of this host come first (placement policy locality); null = no preference. */
   prefer_host_id: string | null;
-  /** Version of the managed image that a host must hold; null = none, or one that hosts fetch when they need it. */
+  /** Version of the managed image that a host must hold; null = none, or an image that hosts fetch on demand. */
   image_version: string | null;
-  /** The live-VRAM veto does not count: a console starts whatever else runs. */
+  /** Skips the live-VRAM veto: a console starts regardless of other sessions. */
   skip_vram_veto: boolean;
 }
 
@@ -76,22 +76,22 @@ export interface Pin {
 export interface PlacementSettings {
   /** Veto floor in MB; 0 = off. */
   vramMinFreeMb: number;
-  /** What a starting session is taken to need beyond the sample, MB. */
+  /** Video memory that a starting session is assumed to need beyond the sample, MB. */
   vramInflightEstimateMb: number;
   vramStalenessSecs: number;
 }
 
 export interface Placement<Gpu extends GpuFacts = GpuFacts> {
-  /** In the order in which they are to be tried. */
+  /** In the order of attempts. */
   candidates: Gpu[];
   refusals: PlacementRefusal[];
-  /** Some GPU would serve this launch when idle. */
+  /** Whether some GPU would serve this launch when idle. */
   could_ever: boolean;
-  /** The launch needs a container, and no host of the fleet runs containers. False while there is no host. */
+  /** The launch needs a container, and no host runs containers. False in a fleet without hosts. */
   needs_containers: boolean;
 }
 
-/** What a host's agent says it can do where it runs apps of this runtime. */
+/** Agent feature that each runtime needs. */
 const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
   process: 'process_runtime',
   container: 'images',
@@ -100,8 +100,8 @@ const FEATURE_OF: Readonly<Record<Demand['runtime'], string>> = {
 type Broken = Pick<PlacementRefusal, 'rule' | 'have' | 'need'>;
 
 /**
- * Rules 1 to 4: whether this GPU could serve the launch at all, whatever runs on it now.
- * @returns the first rule that says no, or null
+ * The rules from `online` to `image`: whether this GPU could ever serve the launch.
+ * @returns the first broken rule, or null
  */
 function refusesForGood(gpu: GpuFacts, demand: Demand): Broken | null {
   const { host } = gpu;
@@ -122,7 +122,7 @@ function refusesHost(host: Pick<HostFacts, 'status' | 'capacity_detection'>): Br
   return null;
 }
 
-/** Rule 2: whether the encoder that is in effect on the host can use this GPU. */
+/** Rule `encoder_binding`: whether the host's encoder can use this GPU. */
 function refusesEncoder(gpu: GpuFacts): Broken | null {
   const { encoder, render_node } = gpu.host;
   if (encoder === 'va' && gpu.vendor !== 'amd' && gpu.vendor !== 'intel')
@@ -136,7 +136,7 @@ function refusesEncoder(gpu: GpuFacts): Broken | null {
   return null;
 }
 
-/** Rule 3. */
+/** Rule `pin`. */
 function refusesPin(gpu: GpuFacts, pin: Pin | null): Broken | null {
   if (pin === null) return null;
   if (pin.host_id !== gpu.host.host_id) return { rule: 'pin', have: gpu.host.host_id, need: pin.host_id };
@@ -145,7 +145,7 @@ function refusesPin(gpu: GpuFacts, pin: Pin | null): Broken | null {
   return null;
 }
 
-/** Rule 4. A host that does not say which version it holds passes. */
+/** Rule `image`. A host that does not report its version passes. */
 function refusesImage(image: HostImage | null, version: string | null): Broken | null {
   if (version === null || image === null) return null;
   if (image.state !== 'ready') return { rule: 'image', have: image.state, need: 'ready' };
@@ -165,8 +165,9 @@ export function freshVramFree(
 }
 
 /**
- * Live-VRAM veto for one GPU. Abstains (null) where nothing is known, or where the floor could never be met: encode
- * slots then decide alone.
+ * Live-VRAM veto for one GPU.
+ * @returns null (no veto) without a fresh sample, or when the card is smaller than the floor: encode slots then
+ * decide alone
  */
 export function vramVeto(
   gpu: Pick<GpuFacts, 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at' | 'in_flight'>,
@@ -181,7 +182,7 @@ export function vramVeto(
   return left < floor ? { have: left, need: floor } : null;
 }
 
-/** Rules 5 and 6, which hold for the moment only. */
+/** The rules `slots` and `vram`, whose answer changes with the load. */
 export function refusesForNow(
   gpu: GpuFacts,
   demand: Demand,
@@ -196,8 +197,8 @@ export function refusesForNow(
 
 /**
  * Judges every GPU of the fleet for one launch.
- * @param gpus each with its host; GPUs that the newest report left out may be among them
- * @param nowMs epoch ms, beside the stored sample times
+ * @param gpus each with its host; GPUs that the newest report omits may be included
+ * @param nowMs epoch ms, compared with the stored sample times
  */
 export function decidePlacement<Gpu extends GpuFacts>(
   gpus: readonly Gpu[],
@@ -228,7 +229,7 @@ export function decidePlacement<Gpu extends GpuFacts>(
   return { candidates, refusals, could_ever, needs_containers };
 }
 
-/** Why a host without any GPU on record serves nothing. */
+/** Refusal of a host without a stored GPU. */
 export function refuseBareHost(
   host: Pick<HostFacts, 'host_id' | 'node_name' | 'status' | 'capacity_detection'>,
 ): PlacementRefusal {
@@ -237,8 +238,8 @@ export function refuseBareHost(
 }
 
 /**
- * Most free slots, most free VRAM (unknown last), fewest sessions, then the id, so that equals do not wander. The query
- * of placement-store.ts sorts in the same way.
+ * Order: most free slots, most free VRAM (unknown last), fewest sessions, then id, which keeps the order of equals
+ * stable. The query in placement-store.ts sorts in the same order.
  */
 function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number) {
   const vram = (gpu: GpuFacts): number => freshVramFree(gpu, settings, nowMs) ?? -1;
@@ -251,7 +252,7 @@ function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number)
     (a.gpu_id < b.gpu_id ? -1 : a.gpu_id > b.gpu_id ? 1 : 0);
 }
 
-/** The refusal of a launch that found no candidate. */
+/** The refusal of a launch without a candidate. */
 export function refusalOf({
   could_ever,
   needs_containers,

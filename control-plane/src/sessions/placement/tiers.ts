@@ -1,7 +1,7 @@
-/** The qualities of a launch without a launch profile. Pure. Source: docs/launch.md, "Without a launch profile". */
+/** Stream tiers of a launch without a launch profile. Pure. Source: docs/launch.md, "Without a launch profile". */
 import type { ProbeFacts } from '../../accounts/index.ts';
 
-/** What the last measurement of a device says about its line and its decoder. null = not measured. */
+/** Measured network and decoder limits of a device. null = not measured. */
 export type LineFacts = Pick<ProbeFacts, 'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height'>;
 
 interface Tier {
@@ -12,14 +12,14 @@ interface Tier {
   bitrate_kbps: number;
   floor_kbps: number;
   playout0_ms: number;
-  /** Least measured bandwidth, besides 1.5 times the rate. */
+  /** Least measured bandwidth, in addition to 1.5 times the bitrate. */
   min_bandwidth_kbps: number;
-  /** null: neither bandwidth nor round trip need be measured. */
+  /** null: bandwidth and round trip need no measurement. */
   max_rtt_ms: number | null;
   min_decode_height: number | null;
 }
 
-/** What always serves. */
+/** The tier that always passes. */
 const LAST_RESORT: Tier = {
   id: '720p30',
   width: 1280,
@@ -33,7 +33,7 @@ const LAST_RESORT: Tier = {
   min_decode_height: null,
 };
 
-/** What serves while nothing was measured. */
+/** The tier without a probe. */
 const UNMEASURED: Tier = {
   id: '1080p60',
   width: 1920,
@@ -47,7 +47,7 @@ const UNMEASURED: Tier = {
   min_decode_height: 1_080,
 };
 
-/** Best first; the first that passes serves. */
+/** Best first; the first tier that passes is used. */
 const TIERS: readonly Tier[] = [
   {
     id: '1080p60-lan',
@@ -78,7 +78,7 @@ const TIERS: readonly Tier[] = [
 
 /**
  * The tier for a device.
- * @param probe null = the device was never measured, or too long ago
+ * @param probe null = never measured, or measurement too old
  */
 export function chooseTier(probe: LineFacts | null): Tier {
   if (probe === null) return UNMEASURED;

@@ -1,6 +1,6 @@
 /**
- * What a registration makes of the sessions of a host: what is stored here, beside what the agent holds.
- * Pure; the caller applies the plan in the registration transaction and sends the commands after its commit.
+ * Compares the stored sessions of a registering host with the sessions that its agent holds. Pure; the caller applies
+ * the plan in the registration's transaction and sends the commands after the commit.
  */
 import type { HeldSession } from '@footlight/protocol/agent';
 import {
@@ -20,11 +20,11 @@ export interface StoredSession extends SessionFacts {
 }
 
 /**
- * What happens to one session.
- * kept: it goes on; `step` is what the agent's state changes (ignore: nothing), `swap` how a change of app came out
- * (null: nothing to say), `command` what is sent again.
- * ended_there: it ended while the link was away. lost: the agent no longer has it. stop_unknown: the agent has
- * something that is not to run. nothing: the confirmation of the report is all the agent needs.
+ * Result for one session.
+ * kept: it goes on. `step` applies the agent's state (ignore: no change), `swap` the result of a swap (null: none),
+ * `command` is sent again.
+ * ended_there: it ended while the link was down. lost: the agent no longer has it. stop_unknown: the agent runs a
+ * session that should not run. nothing: the agent needs only the confirmation of its report.
  */
 export type Reconciled =
   | {
@@ -42,11 +42,12 @@ export type Reconciled =
 const isLive = (held: HeldSession): boolean => held.state !== 'stopped' && held.state !== 'failed';
 
 /**
- * @param hostId the host that registers
- * @param stored rows of this host that are not final, and whatever rows the listed ids have, of any host
- * @param held what the agent lists; the last entry of an id counts
+ * Plans the reconciliation of one host.
+ * @param hostId the registering host
+ * @param stored non-final rows of this host, and the rows of listed ids on any host
+ * @param held sessions that the agent lists; the last entry of an id counts
  * @param sameBoot false when another agent process registered last
- * @returns one entry per session, stored ones first, in the order given
+ * @returns one entry per session, stored ones first, in the given order
  */
 export function planReconciliation(
   hostId: string,

@@ -1,5 +1,5 @@
 /**
- * Which launch profile applies to a launch, and whether the caller may have it. Pure.
+ * Selects the launch profile of a launch and checks that the caller may use it. Pure.
  * Source: docs/profiles.md, "Which launch profile applies".
  */
 import {
@@ -21,15 +21,15 @@ import { isEnvelopeOverride, type StreamOverride } from './stream.ts';
 export interface ChoiceFacts {
   isAdmin: boolean;
   app: AppChoice & Parameters<typeof numbersSetFor>[0] & { name: string };
-  /** Launch profiles that the app is limited to; empty: no limit. */
+  /** Permitted launch profiles of the app; empty: all. */
   allowList: readonly string[];
   policy: Policy;
   /** The caller's own default; null: none. */
   preference: string | null;
-  /** Every launch profile, in the order of every list. */
+  /** All launch profiles in list order. */
   profiles: readonly ProfileWithRungs[];
   client: ClientFacts;
-  /** What the best host encodes for one session, Mpixel/s; null: not known. */
+  /** Throughput of the best host for one session, Mpixel/s; null: unknown. */
   encoderMpixelS: number | null;
 }
 
@@ -39,7 +39,7 @@ export interface ChoiceRequest {
 }
 
 /**
- * Rows 5 to 9 of the admission.
+ * The admission checks on the launch profile, from the permission to choose to the eligibility.
  * @returns profile null: none is in force, and the app's own numbers apply
  */
 export function chooseProfile(
@@ -82,7 +82,7 @@ export function chooseProfile(
   return { profile };
 }
 
-/** What applies where nobody chooses: the app's own, the person's, the instance's, else the recommended one. */
+/** The profile without a choice: the app's, the person's, the instance's, else the recommended one. */
 function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | null {
   const { app, allowList, policy, preference, profiles, client, encoderMpixelS } = facts;
   if (app.profile_policy !== 'inherit' && app.default_profile_id !== null) return app.default_profile_id;
@@ -97,7 +97,7 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
       eligibility: judge(one, client).eligibility,
       nominal: nominalOf(one.rungs),
     }));
-  // Who names a codec chose: a smaller profile may have no rung with it.
+  // Naming a codec is a choice: a smaller profile may lack a rung with the codec.
   const limits =
     request.stream?.codec === undefined
       ? { encoderMpixelS, app: numbersSetFor(app) }
@@ -105,7 +105,7 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
   return recommend(offered, client.probe !== null, limits).recommended_id || null;
 }
 
-/** Of a device of which nothing is known, which is most of them, the same is said again and again. */
+/** Cached verdicts of unmeasured devices, which are the majority. */
 const unmeasured = new WeakMap<ProfileWithRungs, Verdict>();
 
 function judge(profile: ProfileWithRungs, client: ClientFacts): Verdict {

@@ -1,22 +1,22 @@
 /**
- * Which rung of a launch profile the placed host and the viewer do together, and why not a better one. Pure.
+ * Selects the rung that the placed host and the viewer support, with the reason for each skipped rung. Pure.
  * Source: docs/profiles.md, "Which rung a launch takes".
  */
 import type { Codec } from '@footlight/protocol';
 import type { CodecDecision, StreamProfile } from '@footlight/protocol/rest';
 import { type ClientFacts, chooseRung, toSessionCodec } from '../../profiles/index.ts';
 
-/** What the placed host encodes. */
+/** Encoding abilities of the placed host. */
 export interface HostAbilities {
-  /** null = never reported, which means H.264 alone. */
+  /** null = never reported; H.264 only. */
   codecs: readonly string[] | null;
-  /** Family in effect; null = not known. */
+  /** Encoder family in effect; null = unknown. */
   encoder: string | null;
-  /** By codec as sessions spell it; null, missing or not above 0 = not known. */
+  /** Keyed by session codec name; null, missing or not above 0 = unknown. */
   throughput: Readonly<Record<string, { max_pixel_rate_mpix_s: number }>> | null;
 }
 
-/** In the order in which they are applied. */
+/** Checks in their order. */
 const CLAMPS = [
   'host_encoder',
   'client_decode',
@@ -37,7 +37,7 @@ export const encodes = (host: Pick<HostAbilities, 'codecs'>, codec: Codec): bool
   host.codecs === null ? codec === 'h264' : host.codecs.includes(codec);
 
 /**
- * The first rung that passes every clamp; when none does the floor of the chain, with every clamp passed over.
+ * The first rung that passes every check, else the floor without checks.
  * @returns null for a chain without rungs
  */
 export function walkRungs(
@@ -70,9 +70,9 @@ export function walkRungs(
 }
 
 /**
- * The first rung with the codec that the launch names: a person who names one accepts its effect on the picture, so only
- * the host can still refuse it.
- * @returns null when no rung has that codec
+ * The first rung with the requested codec. A person who names a codec accepts its effect on the picture, so only the
+ * host's encoders are checked.
+ * @returns null when no rung has the codec
  */
 export function takeRungOf(chain: readonly StreamProfile[], codec: Codec): ServedRung | null {
   const rung = chain.find((one) => toSessionCodec(one.codec) === codec);
@@ -97,7 +97,7 @@ export function takeRungOf(chain: readonly StreamProfile[], codec: Codec): Serve
   };
 }
 
-/** What was not measured, and what a host does not report, passes, but for a codec that nobody spoke of. */
+/** Unmeasured and unreported values pass, except a codec other than H.264 that was never reported. */
 const PASSES: Readonly<
   Record<Clamp, (rung: StreamProfile, host: HostAbilities, client: ClientFacts) => boolean>
 > = {

@@ -1,6 +1,5 @@
 /**
- * What picture and sound a session gets: from the launch request, the rung or tier that serves it, and the host it was
- * placed on. Pure.
+ * Computes picture and sound of a session from the request, the rung or tier, and the placed host. Pure.
  * Source: docs/launch.md, "What is streamed".
  */
 import type { Codec, H264Profile } from '@footlight/protocol';
@@ -9,7 +8,7 @@ import type { ProbeFacts } from '../../accounts/index.ts';
 import { toSessionCodec } from '../../profiles/index.ts';
 import { chooseTier } from '../placement/tiers.ts';
 
-/** The stream members that a launch request may carry. */
+/** Stream members of a launch request. */
 export interface StreamOverride {
   width?: number | undefined;
   height?: number | undefined;
@@ -19,20 +18,20 @@ export interface StreamOverride {
   codec?: Codec | undefined;
 }
 
-/** A stream as it will run, before the encoder's limits are known. */
+/** A stream before the encoder's limits are applied. */
 export interface StreamPlan {
   width: number;
   height: number;
   fps: number;
   bitrate_kbps: number;
-  /** Lowest rate that the rate control may go to; 0 = the agent's own. */
+  /** Lowest bitrate of the rate control, kbit/s; 0 = the agent's default. */
   abr_floor_kbps: number;
   codec: Codec;
   h264_profile: H264Profile;
   playout0_ms: number;
 }
 
-/** What a person's override may not exceed, and what stands where it is silent. */
+/** Upper limits of a person's override, and defaults for missing members. */
 export interface StreamBounds {
   width: number;
   height: number;
@@ -40,21 +39,23 @@ export interface StreamBounds {
   bitrate_kbps: number;
 }
 
-/** Who launches, with what. */
+/** The launching person and client. */
 export interface Viewer {
   isAdmin: boolean;
-  /** The client that launches says that it is no browser. */
+  /** Whether the launching client declares itself as native. */
   isNative: boolean;
-  /** null = never measured, or too long ago. */
+  /** null = never measured, or measurement too old. */
   probe: ProbeFacts | null;
 }
 
-/** Share of the measured bandwidth that the video may take. */
+/** Share of the measured bandwidth for video. Source: docs/launch.md, "What is streamed". */
 const BANDWIDTH_SHARE_PERCENT = 70;
-/** What the wire takes. */
+/**
+ * Largest playout delay of the wire format (RTP extension playout-delay has 12 bits of 10 ms; the schema allows 2 s).
+ */
 const MAX_PLAYOUT_MS = 2_000;
 
-/** Whether the request shapes the picture itself; naming a codec alone does not. */
+/** Whether the request changes the picture; a codec alone does not. */
 export const isEnvelopeOverride = (override: StreamOverride | undefined): boolean =>
   override !== undefined &&
   (override.width !== undefined ||
@@ -63,7 +64,7 @@ export const isEnvelopeOverride = (override: StreamOverride | undefined): boolea
     override.bitrate_kbps !== undefined ||
     override.h264_profile !== undefined);
 
-/** Override over base. A person's override only lowers what the bounds allow; an administrator's stands as it is. */
+/** Applies the override to the base. A person's override can only lower values; an administrator's is unlimited. */
 function shape(
   base: StreamBounds,
   bounds: StreamBounds,
@@ -83,7 +84,7 @@ function shape(
   };
 }
 
-/** The stream where no launch profile is in force: override over tier, the tier capped by the app's defaults. */
+/** The stream without a launch profile: override over tier, and the tier capped by the app's defaults. */
 export function resolveTierStream(
   app: StreamBounds,
   override: StreamOverride | undefined,
@@ -106,7 +107,7 @@ export function resolveTierStream(
   };
 }
 
-/** The stream of a rung: override over rung, and within what the viewer's line was measured to carry. */
+/** The stream of a rung: override over rung, within the measured bandwidth of the viewer. */
 export function resolveRungStream(
   rung: StreamProfile,
   override: StreamOverride | undefined,
@@ -143,7 +144,7 @@ interface ProbeEnvelope {
 
 const UNLIMITED: ProbeEnvelope = { max_bitrate_kbps: Number.POSITIVE_INFINITY, extra_playout_ms: 0 };
 
-/** What the measured line allows; what was not measured allows everything. */
+/** Limits from the measured network; an unmeasured value sets no limit. */
 function probeEnvelope(probe: Viewer['probe']): ProbeEnvelope {
   if (probe === null) return UNLIMITED;
   const { bandwidth_kbps, rtt_ms } = probe;
@@ -156,7 +157,9 @@ function probeEnvelope(probe: Viewer['probe']): ProbeEnvelope {
   };
 }
 
-/** Browsers get what all of them decode; a native client what it lists, or main where it lists nothing. */
+/**
+ * Browsers get the profile that all of them decode; native clients get their listed profiles, or main without a list.
+ */
 function decodesNatively(profile: H264Profile, { isNative, probe }: Viewer): boolean {
   if (!isNative || probe?.client_type !== 'native') return false;
   return probe.h264_profiles === null ? profile === 'main' : probe.h264_profiles.includes(profile);
@@ -165,8 +168,8 @@ function decodesNatively(profile: H264Profile, { isNative, probe }: Viewer): boo
 const PROFILES_DOWN: readonly H264Profile[] = ['high', 'main', 'constrained-baseline'];
 
 /**
- * The profile that the encoder can really make: the wanted one or the next lower.
- * @param offered what the placed GPU's encoder lists; null or [] = nothing is known, so the one every browser decodes
+ * The wanted H.264 profile, or the next lower one that the encoder supports.
+ * @param offered profiles of the placed GPU's encoder; null or [] = unknown, which gives constrained baseline
  */
 export function lowerH264Profile(wanted: H264Profile, offered: readonly H264Profile[] | null): H264Profile {
   const from = PROFILES_DOWN.indexOf(wanted);
@@ -220,8 +223,8 @@ const LADDERS: readonly { ratios: readonly Size[]; sizes: readonly Size[] }[] = 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 
 /**
- * Sizes that a session may change to while it runs: the launch size first, then what its aspect ratio's ladder has
- * at or below it. Other ratios have only the launch size.
+ * Sizes that a running session may use: the launch size first, then smaller sizes of its aspect ratio's ladder. Other
+ * aspect ratios have only the launch size.
  */
 export function rungsOf(width: number, height: number): [number, number][] {
   const divisor = gcd(width, height);

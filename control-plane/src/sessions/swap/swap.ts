@@ -1,6 +1,6 @@
 /**
- * POST /v1/sessions/{id}/swap: the checks in their fixed order, in one transaction that holds the owner's row, as a
- * launch does; then the row says that a change of app is under way. What follows on the host happens off the request.
+ * POST /v1/sessions/{id}/swap: the checks in their fixed order, in one transaction with the owner's row locked, as in
+ * a launch. The transaction stores the pending swap; the command to the host follows after the answer.
  */
 import type { AppSpec } from '@footlight/protocol/agent';
 import { type Tx, transactionLookedUp } from '../../platform/database/index.ts';
@@ -19,7 +19,7 @@ export interface SwapBegun {
   target: { app_id: string; app: AppSpec };
 }
 
-/** @throws ApiError with the first refusal of the fixed order; nothing has changed then */
+/** @throws ApiError with the first refusal of the fixed order; nothing was changed */
 export async function beginSwapTo(
   platform: Pick<Platform, 'clock' | 'database' | 'random'>,
   settings: Settings,
@@ -42,7 +42,7 @@ export async function beginSwapTo(
       throw new ApiError('forbidden', { message: 'The owner of the session is not entitled to this app.' });
 
     const owner = parent ?? app;
-    // What is shown on the host alone is not encoded, whichever app it is.
+    // A local session is not encoded, with any app.
     const demanded = row.video_topology === 'local_only' ? 0 : owner.default_encode_slots;
     if (demanded > row.encode_slots)
       throw new ApiError('swap_exceeds_reservation', {
@@ -105,7 +105,8 @@ export async function beginSwapTo(
 }
 
 /**
- * The session with its owner's row held, so that no launch of the owner takes a home between the check and the commit.
+ * Loads the session with the owner's row locked, so that no launch of the owner takes a home between check and
+ * commit.
  * @throws ApiError 409
  */
 async function lockedSession(
@@ -114,7 +115,7 @@ async function lockedSession(
 ): Promise<{ row: SessionRow; hostId: string; username: string }> {
   const seen = await loadSession(tx, id);
   const user = seen && (await lockUser(tx, seen.user_id));
-  // Read again: it may have changed while this waited for the lock.
+  // Read again after the wait for the lock.
   const row = user && (await loadSession(tx, id));
   if (row === undefined || row.state !== 'running' || row.host_id === null)
     throw notSwappable('The session does not run.');

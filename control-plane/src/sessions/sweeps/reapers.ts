@@ -1,4 +1,4 @@
-/** Background work of the sessions: what ends them when nobody else does, and what keeps the counts right. */
+/** Leader tasks of the sessions: end stuck and lost ones, and correct the slot counts. */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { Fleet } from '../../fleet/index.ts';
@@ -28,7 +28,7 @@ const NO_HOST: HostTimes = { connected: false, registeredAt: null, lastSeenAt: n
 
 const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessions.slots' } as const;
 
-/** Registers the tasks; the leader runs them from its start on. */
+/** Registers the tasks; the leader runs them. */
 export function registerReapers(
   platform: Platform,
   deps: {
@@ -47,12 +47,14 @@ export function registerReapers(
   const hostOf = (row: SessionRow): HostTimes =>
     row.host_id === null ? NO_HOST : driver.hostTimes(row.host_id);
 
-  /** The lease may have gone elsewhere while this process stood still; then nothing may be ended from here. */
+  /**
+   * Fence: the lease may have moved to another process while this one was paused; its transactions must then fail.
+   */
   const held = (fence: Fence) => (tx: Tx) => fence.check(tx);
 
   /**
-   * How many hosts were there together, last time any was. Hosts that this process has not seen, but that hold
-   * sessions, count from its start: it may be this process that was away.
+   * How many hosts were connected together the last time any was. Unseen hosts with sessions count from the start of
+   * this process, because this process may be the one that was down.
    */
   function lastTogether(rows: readonly SessionRow[], now: number): number {
     const seen = new Map<string, number>();
@@ -116,7 +118,7 @@ export function registerReapers(
     async run(fence) {
       const corrected = await database.transaction(async (tx) => {
         await fence.check(tx);
-        // Every launch and every end holds its GPU's row, so the sums of the next statement miss nothing.
+        // Launches and ends lock their GPU's row, so the next statement sums up every session.
         await lockGpus(database, tx, null);
         return rebuildSlots(tx);
       });

@@ -1,5 +1,5 @@
 /**
- * Every limit of a session's life, decided from facts and the present instant. Pure.
+ * Every time limit of a session's life, decided from facts and the current time. Pure.
  * All instants are milliseconds on the monotonic clock of this process: a jump of the wall clock ends nothing.
  */
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
@@ -10,39 +10,39 @@ export const START_ACK_MS = 10 * SECOND_MS;
 export const STOP_ACK_MS = 10 * SECOND_MS;
 export const SWAP_ACK_MS = 10 * SECOND_MS;
 export const DISPLAY_ACK_MS = 5 * SECOND_MS;
-/** From the acknowledged start to running: since the agent last spoke of the session, and in all. */
+/** Limits from the acknowledged start to running: since the agent's last report, and in all. */
 const START_SILENCE_MS = 90 * SECOND_MS;
 const START_TOTAL_MS = 15 * MINUTE_MS;
 export const STUCK_SWEEP_MS = 30 * SECOND_MS;
 const STUCK_PENDING_MS = 60 * SECOND_MS;
 const STUCK_STEP_MS = 120 * SECOND_MS;
-/** A session younger than this may be missing from a heartbeat that was already on its way. */
+/** A younger session may be missing from a heartbeat that was already on its way. */
 const DRIFT_SETTLE_MS = 15 * SECOND_MS;
-/** Heartbeats in a row that must miss a session before it counts as lost. */
+/** Consecutive heartbeats without a session before it counts as lost. */
 const DRIFT_MISSES = 2;
-/** How often at most the agent is told to stop something that is not to run. */
+/** Least interval between stops of a session that should not run. */
 export const DRIFT_STOP_EVERY_MS = 10 * SECOND_MS;
-/** How long the grace sweep rests after the first agent came back. */
+/** Pause of the grace sweep after the first agent reconnected. */
 const RETURN_REST_MS = MINUTE_MS;
 
-/** What is remembered about a session in this process. null: it has not happened since this process started. */
+/** In-memory times of a session. null: not since this process started. */
 export interface SessionTimes {
   state: SessionStateName;
   changedAt: number | null;
   reportedAt: number | null;
-  /** The acknowledgement of session_start. */
+  /** Ack of session_start. */
   startAckedAt: number | null;
 }
 
 export interface HostTimes {
-  /** A live connection is there now. */
+  /** Whether the host has a live connection. */
   connected: boolean;
   registeredAt: number | null;
-  /** The last frame of the host. */
+  /** Last frame of the host. */
   lastSeenAt: number | null;
 }
 
-/** What a limit does. null: nothing is due. */
+/** An end by a time limit; null: no limit has passed. */
 export type TimeoutEnd = Extract<
   ControlEnd,
   { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
@@ -54,14 +54,14 @@ const latest = (...instants: (number | null)[]): number =>
     Number.NEGATIVE_INFINITY,
   );
 
-/** Whether a wait for running may run in this state. */
+/** Whether the start deadline applies in this state. */
 export function isStarting(state: SessionStateName): boolean {
   return state === 'assigned' || state === 'starting';
 }
 
 /**
- * When the wait for running ends, once the agent acknowledged the start; null while no such wait runs.
- * @param bootAt when this process started
+ * The start deadline after the agent acknowledged the start; null while none applies.
+ * @param bootAt start of this process
  */
 export function startDeadline(session: SessionTimes, host: HostTimes, bootAt: number): number | null {
   if (session.startAckedAt === null || !isStarting(session.state)) return null;
@@ -71,8 +71,8 @@ export function startDeadline(session: SessionTimes, host: HostTimes, bootAt: nu
 }
 
 /**
- * The wait for running and the limits for sessions that nobody waits for any more (a timer lost in a restart).
- * A host without a live connection is judged by the grace alone.
+ * The start deadline, and the limits of sessions whose timer was lost in a restart. For a host without a live
+ * connection only the grace applies.
  */
 export function decideStuck(session: SessionTimes, host: HostTimes, bootAt: number, now: number): TimeoutEnd {
   if (session.state === 'pending')
@@ -88,31 +88,31 @@ export function decideStuck(session: SessionTimes, host: HostTimes, bootAt: numb
   return null;
 }
 
-/** What the sweep knows about the fleet as a whole. */
+/** Facts about the connections of the whole fleet. */
 export interface PresenceFacts {
   connected: number;
-  /** Hosts that were there within a grace of the moment at which the last one was seen. */
+  /** Hosts that were connected within one grace of the last connection's loss. */
   lastTogether: number;
-  /** When the number of connections last left zero; null: never. */
+  /** When the number of connections last rose from zero; null: never. */
   firstConnectedAt: number | null;
 }
 
 /**
- * Whether the sweep of lost hosts rests: with every agent away at once, the fault is more likely here, and the
- * first one back must not condemn the others.
+ * Whether the sweep of lost hosts is paused. If all agents are offline at once, the control plane's network is the
+ * likely fault, and the first agent to reconnect must not end the others' sessions.
  */
 export function sweepRests(presence: PresenceFacts, now: number): boolean {
   if (presence.connected === 0) return presence.lastTogether >= 2;
   return presence.firstConnectedAt !== null && now - presence.firstConnectedAt < RETURN_REST_MS;
 }
 
-/** How often lost hosts are looked for, given the grace. */
+/** Interval of the sweep for lost hosts. */
 export const graceSweepEveryMs = (graceMs: number): number =>
   Math.max(5 * SECOND_MS, Math.floor(graceMs / 4));
 
 /**
- * Whether a session of an absent host is given up.
- * @param rests see sweepRests; what a person stopped is ended all the same
+ * Whether a session of an offline host ends.
+ * @param rests result of sweepRests; a session that a person stopped ends regardless
  */
 export function decideGrace(
   state: SessionStateName,
@@ -131,7 +131,7 @@ export function decideGrace(
   };
 }
 
-/** What a heartbeat says about one session that is stored as starting or running. */
+/** Effect of a heartbeat on one session that is stored as starting or running. */
 export function decideDrift(
   session: SessionTimes,
   host: HostTimes,

@@ -3,8 +3,8 @@ import { vi } from 'vitest';
 import type { Database } from '../../platform/database/index.ts';
 
 /**
- * Lets something happen right before the first transaction that an act begins: after it has looked, before it writes.
- * Transactions of others, such as those of reports of hosts, pass.
+ * Runs an effect right before the first transaction that an act begins, after its reads. Transactions of other
+ * origins, such as reports of hosts, are not delayed.
  */
 export async function beforeTransactionOf<T>(
   database: Database,

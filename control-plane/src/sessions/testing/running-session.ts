@@ -1,6 +1,6 @@
 import type { Session } from '@footlight/protocol/rest';
 
-/** A session that runs, for tests of what is shown of one. */
+/** A running session for tests of its record. */
 export const RUNNING: Session = {
   id: '11111111-1111-4111-8111-111111111111',
   user_id: '22222222-2222-4222-8222-222222222222',

@@ -12,42 +12,42 @@ import {
 } from '../../testing/index.ts';
 
 const TOKEN = 'a-fixed-enrollment-token';
-/** How often an agent speaks while a test lets time pass. */
+/** Heartbeat interval of agents while a test advances time. */
 const HEARTBEAT_MS = 5_000;
 
 interface LaunchAnswer extends Answer {
   body: { session: Session; signaling: Signaling } & { error?: { code: string; session_id?: string } };
 }
 
-/** The whole service on a real port, with fake agents and time in the test's hand. */
+/** The whole service on a real port, with fake agents and a manual clock. */
 export interface SessionsWorld extends TestApp {
   readonly url: string;
-  /** Connects an agent and waits until its host takes placements. */
+  /** Connects an agent and waits until its host accepts placements. */
   host(nodeName: string, options?: Partial<FakeAgentOptions>): Promise<FakeAgent>;
-  /** Connects an agent again, as the same host. */
+  /** Reconnects an agent as the same host. */
   reconnect(agent: FakeAgent): Promise<void>;
-  /** Waits until an agent that was dropped is missed, and its host takes no placements. */
+  /** Waits until a dropped agent's host is offline. */
   offline(agent: FakeAgent): Promise<void>;
-  /** Creates an app that everybody may launch. @returns its id */
+  /** Creates an app with an entitlement for everybody. @returns its id */
   app(fields?: Record<string, unknown>): Promise<string>;
-  /** The same for a tile below an app. */
+  /** Creates a tile below an app. */
   tile(parentId: string, fields?: Record<string, unknown>): Promise<string>;
   launch(as: Person, appId: string, more?: Record<string, unknown>): Promise<LaunchAnswer>;
-  /** Launches and waits until it runs. */
+  /** Launches an app and waits until the session runs. */
   running(as: Person, appId: string, more?: Record<string, unknown>): Promise<Session>;
   /**
-   * A session that this host runs though nobody launched it: it holds no slot.
-   * @param db the transaction to write in; left out: one of its own
+   * Inserts a running session without a launch; it books no slot.
+   * @param db the transaction to write in; missing: its own
    * @returns its id
    */
   runsOn(agent: FakeAgent, as: Person, appId: string, db?: Executor): Promise<string>;
   session(id: string): Promise<Session>;
-  /** Waits until a session is in a state, and gives it. */
+  /** Waits for a state and returns the session. */
   until(id: string, state: Session['state']): Promise<Session>;
   list(query?: string): Promise<AdminSession[]>;
-  /** Used slots of a host's first GPU. */
+  /** Booked slots of a host's first GPU. */
   slotsUsed(agent: FakeAgent): Promise<number>;
-  /** Lets time pass while these agents go on sending heartbeats. */
+  /** Advances time while these agents keep sending heartbeats. */
   pass(ms: number, ...agents: FakeAgent[]): Promise<void>;
   /** Rows of the activity log with this action. */
   audit(
@@ -55,15 +55,14 @@ export interface SessionsWorld extends TestApp {
   ): Promise<{ target_id: string | null; actor_user_id: string | null; details: unknown }[]>;
 }
 
-/** A host with so many encode slots. */
+/** A host with this number of encode slots. */
 export const slots = (encode_slots_total: number): Partial<FakeAgentOptions> => ({
   capacity: softwareCapacity({}, { encode_slots_total }),
 });
 
 /**
- * @param after the world whose database and wall clock this one goes on with; its people come along, and its service
- * is closed
- * @param env variables of the service besides those that every world has
+ * @param after the world whose database, wall clock and people this world continues; its service is closed
+ * @param env additional variables of the service
  */
 export async function openSessionsWorld(
   target: DatabaseTarget,
@@ -191,7 +190,7 @@ export async function openSessionsWorld(
   return world;
 }
 
-/** Asks until there is an answer. The limit is on the real clock, since sockets are real. */
+/** Polls until there is an answer. The deadline uses the real clock, because the sockets are real. */
 export async function eventually<T>(
   ask: () => Promise<T | undefined> | T | undefined,
   what: string,
