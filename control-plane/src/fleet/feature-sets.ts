@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-/** More than the versions of agents that one fleet runs at a time. */
+/** Cached sets. Exceeds the number of agent versions in one fleet. */
 const KEPT = 64;
 
-/** Thousands of agents can do the same things: those that can share one set. */
+/** Interns feature sets: thousands of agents with equal features share one set. */
 export class FeatureSets {
   readonly #known = new LRUCache<string, ReadonlySet<string>>({ max: KEPT });
 

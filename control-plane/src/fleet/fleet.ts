@@ -10,19 +10,19 @@ import type { Tx } from '../platform/database/database.ts';
 import type { RowsToLock } from '../platform/database/index.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
 
-/** The host whose agent registers, as far as the reconciliation of its sessions cares. */
+/** A registering host, as the reconciliation needs it. */
 export interface RegisteringHost {
   hostId: string;
-  /** New for every agent process. */
+  /** Id of the agent process. */
   bootId: string;
-  /** False: the agent process is another one than at the last registration, so what it held is gone. */
+  /** False: another agent process than at the last registration, so its sessions are gone. */
   sameBoot: boolean;
 }
 
-/** How many sessions a GPU, or a host outside its GPUs, carries. */
+/** Load of a GPU, or of a host's sessions without a GPU. */
 export interface GpuLoad {
   host_id: string;
-  /** null: reserving sessions of the host that hold no GPU. */
+  /** null: reserving sessions of the host without a GPU. */
   gpu_id: string | null;
   /** Sessions in assigned, starting, running or stopping. */
   active_sessions: number;
@@ -31,66 +31,66 @@ export interface GpuLoad {
 }
 
 /**
- * What the sessions do about what agents say and administrators want. Implemented by the sessions feature and given
- * to the fleet when the service is put together.
+ * What the sessions feature does for the fleet: handles agent messages about sessions. Set when the service is
+ * composed.
  *
- * Calls about one host come in the order of its frames; calls about different hosts run beside each other.
- * A handler that throws is logged and never takes the link down.
+ * Calls about one host follow the order of its frames; calls about different hosts run concurrently. An exception is
+ * logged and never closes the link.
  */
 export interface AgentHandlers {
   /**
-   * Compares what is stored with what the agent holds, inside the registration transaction (await only the database).
-   * The work may be run again, so everything outside the transaction belongs into `afterCommit`, which is called once
-   * the agent may be sent commands.
+   * Reconciles the stored sessions with the agent's sessions inside the registration transaction (await only the
+   * database). The transaction may be retried, so effects outside the database belong into `afterCommit`, which runs
+   * when the agent accepts commands.
    */
   reconcile(tx: Tx, host: RegisteringHost, held: readonly HeldSession[]): Promise<{ afterCommit(): void }>;
   /**
-   * Awaited before the reports are confirmed to the agent; those of foreign sessions are dropped in there. Stores all of
-   * them or, when it throws, none.
+   * Stores session reports before they are confirmed, all of them or (on an exception) none. Reports of other hosts'
+   * sessions are dropped.
    */
   sessionStates(hostId: string, reports: readonly SessionState[]): Promise<void>;
-  /** For the drift check; ids as the agent listed them. */
+  /** For the drift check; ids as the agent lists them. */
   heartbeat(hostId: string, runningSessionIds: readonly string[]): void;
-  /** What an event tells about a session that lives; called once for each that is not a repeat, on either lane. */
+  /** Applies an event of a live session. Called once for each event of either lane that is not repeated. */
   traceEvent(hostId: string, event: SessionTraceEvent): void;
   /**
-   * Awaited before events of the reliable lane are confirmed; those of foreign sessions are dropped in there. Stores all
-   * of them or, when it throws, none. The same ones may come again, also while they are being stored.
+   * Stores events of the reliable lane before they are confirmed, all of them or (on an exception) none. Events of
+   * other hosts' sessions are dropped. Events may be repeated, also during the write.
    */
   storeEvents(source: { hostId: string; bootId: string }, events: readonly ReliableEvent[]): Promise<void>;
   metrics(hostId: string, metrics: SessionMetrics): void;
   signaling(hostId: string, signal: RelayedSignal): void;
-  /** The link is gone; sessions wait for the host. */
+  /** The link is lost; the host's sessions wait for it. */
   linkLost(hostId: string): void;
-  /** The first capacity of a connection is stored; the host may take placements. */
+  /** The connection's first capacity is stored; the host accepts placements. */
   linkReady(hostId: string): void;
-  /** Sends session_stop to every session of the host that is not terminal, within the limits; best effort. */
+  /** Sends session_stop to every live session of the host, within the limits. Best effort. */
   stopSessionsOfHost(
     hostId: string,
     reason: 'host_draining',
     limits: { parallel: number; budgetMs: number },
   ): Promise<void>;
-  /** Number of sessions of the host that are not terminal. */
+  /** Number of live sessions of the host. */
   countLiveSessions(tx: Tx, hostId: string): Promise<number>;
   /** Number of sessions of the host in assigned, starting, running or stopping. */
   countReservingSessions(tx: Tx, hostId: string): Promise<number>;
   /**
-   * Removes what belongs to a host that is being deleted: its terminal sessions; its homes lose their host.
-   * @returns homes: how many home records lost their host
+   * Deletes the sessions of a host that is being deleted; its homes lose their host.
+   * @returns homes: number of home records that lost their host
    */
   forgetHost(tx: Tx, hostId: string): Promise<{ homes: number }>;
-  /** Loads of all GPUs of these hosts; what carries nothing may be left out. */
+  /** Loads of all GPUs of these hosts; GPUs without load may be missing. */
   loads(hostIds: readonly string[]): Promise<GpuLoad[]>;
 }
 
-/** A command as its sender writes it: the id that pairs it with its ack is added when it is sent. */
+/** A command without the id, which is added when it is sent. */
 export type AgentCommand = WithoutId<ControlCommand>;
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
 
 /**
- * What became of a command.
- * ok: accepted, not finished. refused: typed refusal. timeout: no ack in time, it may still take effect.
- * not_connected: no link, or it broke before the ack; sent says whether the command had left.
+ * Result of a command.
+ * ok: accepted, not finished. refused: typed refusal. timeout: no ack in time, the command may still take effect.
+ * not_connected: no link, or a lost link before the ack; `sent` says whether the command was sent.
  */
 export type CommandResult =
   | { kind: 'ok' }
@@ -98,44 +98,44 @@ export type CommandResult =
   | { kind: 'timeout' }
   | { kind: 'not_connected'; sent: boolean };
 
-/** A frame of the signaling relay towards the agent. text: its message, as JSON. */
+/** A signaling frame for an agent. text: its message, as JSON. */
 export interface SignalingToAgent {
   session_id: string;
   conn: number;
   text: string;
-  /** Goes out even when the queue is full. For one frame of an attached socket, its last: there are few of them. */
+  /** Sent even when the queue is full. Only for the last frame of an attached socket; these are few. */
   owed?: boolean;
 }
 
-/** How much of the fleet is there; the host-loss sweep rests when the fault is more likely on this side. */
+/** Connection facts of the fleet. The host-loss sweep pauses when the fault is probably on this side. */
 interface FleetPresence {
-  /** Agents with a live connection. */
+  /** Agents with a live connection (count). */
   connected: number;
-  /** When the number of connections last left zero, monotonic milliseconds; null: never. */
+  /** When the number of connections last rose from zero, monotonic ms; null: never. */
   firstConnectedMonotonicMs: number | null;
 }
 
-/** What the fleet does for other features. */
+/** Operations of the fleet for other features. */
 export interface Fleet {
   setHandlers(handlers: AgentHandlers): void;
   /**
-   * Runs a short write in the transaction that all writes of this turn share: what a thousand agents say at once is
+   * Runs a short write in the transaction that all writes of this turn share, so a thousand concurrent agents cost
    * one commit.
-   * @param rows what `work` changes; it is locked before
-   * @param work awaits only the database; may be run again after a rollback
+   * @param rows rows that `work` changes; locked beforehand
+   * @param work awaits only the database; may be retried after a rollback
    */
   write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Sends a command to the host's agent and waits for its ack; never rejects. */
+  /** Sends a command to the host's agent and waits for its ack. Never rejects. */
   command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult>;
   /** @returns false: not connected, or the send queue is full */
   sendSignaling(hostId: string, frame: SignalingToAgent): boolean;
-  /** Registered and not closed. Placements additionally need status online and detection ok in the record. */
+  /** Registered and open. Placements also need status online and detection ok in the record. */
   isConnected(hostId: string): boolean;
-  /** Features of the newest register; empty when not connected. */
+  /** Features of the newest registration; empty when not connected. */
   features(hostId: string): ReadonlySet<string>;
-  /** When the last frame of the host came, on the monotonic clock; null: not since this process started. */
+  /** Time of the host's last frame on the monotonic clock; null: none since this process started. */
   lastSeenMonotonicMs(hostId: string): number | null;
-  /** When the current connection registered, on the monotonic clock; null: not connected. */
+  /** Registration time of the current connection on the monotonic clock; null: not connected. */
   registeredMonotonicMs(hostId: string): number | null;
   presence(): FleetPresence;
   /** Number of hosts seen within the last `windowMs`. */

@@ -27,30 +27,33 @@ import { TurnBatch } from './reports/turn-batch.ts';
 import { ConfigPush } from './settings/config-push.ts';
 import type { Admission, OpenNames } from './upgrade/agent-upgrade.ts';
 
-/** An answer over the bus takes this much longer than the command at most. */
+/** Extra time for a command's answer over the bus. */
 const BUS_SLACK_MS = 2 * SECOND_MS;
 const DISPLACED = 'a newer connection of this node';
-/** How long agents may take to answer the goodbye of a control plane that stops. */
+/** Time for agents to answer the close of a stopping control plane. */
 const GOODBYE_MS = SECOND_MS;
 
-/** More events of a host than this hold its further reports up until they are stored. */
+/** Unstored events of a host at which its further reports wait. */
 const MAX_UNSTORED_EVENTS = 64;
 
-/** What this process knows about one host beyond its record. */
+/** In-memory state of one host, in addition to its record. */
 interface HostMemory {
   link: AgentLink | null;
-  /** Commands that other features send over the bus arrive here while the link is up. */
+  /** Receives commands from other features over the bus while the link is up. */
   responder: Subscription | null;
   reports: ReportSequence | null;
-  /** Events that came and are not stored yet (count). */
+  /** Arrived events that are not stored yet (count). */
   unstoredEvents: number;
   gpus: readonly SampledGpu[];
-  /** Whether something is set for its display; null: no capacity of this connection is stored, or the set has changed since. */
+  /**
+   * Whether a console configuration exists; null: no capacity of this connection is stored, or the configuration
+   * changed.
+   */
   hasConsole: boolean | null;
-  /** Counts what was set for the host. */
+  /** Number of configuration pushes. */
   pushes: number;
   lastSeenMs: number;
-  /** Counts committed registrations, so that an older one notices a newer one. */
+  /** Number of committed registrations, so that an older one detects a newer one. */
   registrations: number;
 }
 
@@ -60,8 +63,8 @@ interface CommandRequest {
 }
 
 /**
- * All agent links of this process: registers them, keeps at most one per host, hands their messages on, and sends
- * commands. The newest connection of a host wins; what an older one says or does afterwards changes nothing.
+ * All agent links of this process. Registers them, keeps at most one per host, dispatches their messages and sends
+ * commands. The newest connection of a host wins; messages of older ones are ignored.
  */
 export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   readonly #platform: Platform;
@@ -70,12 +73,12 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   readonly #pulse: Pulse;
   readonly #configs: ConfigPush;
   readonly #featureSets = new FeatureSets();
-  /** What all links are made with. */
+  /** Dependencies of all links. */
   readonly #linkDeps: LinkDeps;
   /** One entry per host that connected since this process started. */
   readonly #hosts = new Map<string, HostMemory>();
   readonly #open = new Set<AgentLink>();
-  /** Node name → its open links that are not registered yet (count). */
+  /** Node name → its open links without a registration (count). */
   readonly #handshakes = new Map<string, number>();
   readonly #reserved = new Map<string, symbol>();
   readonly #connectedNames = new Map<string, AgentLink>();
@@ -93,7 +96,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
     this.#configs = new ConfigPush(platform, {
       isConnected: (hostId) => this.isConnected(hostId),
-      // Only who has the link pushes.
+      // Only the process with the link pushes configurations.
       command: (hostId, command, timeoutMs) => this.#commandHere(hostId, command, timeoutMs),
     });
     this.#linkDeps = { clock: platform.clock, logger: platform.logger, wheel: this.#wheel, owner: this };
@@ -107,18 +110,18 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return this.#batch.run(rows, work);
   }
 
-  /** @throws when the composition forgot them */
+  /** @throws when setHandlers was not called */
   get handlers(): AgentHandlers {
     if (this.#handlers === null) throw new Error('the fleet was started without handlers');
     return this.#handlers;
   }
 
-  /** Before the first socket: connections of a former process are gone. */
+  /** Before the first socket: marks hosts of a former process as offline. */
   async start(): Promise<void> {
     await markAllOffline(this.#platform.database);
   }
 
-  /** Tells every agent to come back in a moment. No host and no session changes by it. */
+  /** Tells every agent to reconnect. No host or session changes. */
   async close(): Promise<void> {
     this.#closing = true;
     for (const link of this.#open) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
@@ -153,7 +156,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return this.#handshakes.size;
   }
 
-  /** Takes over an opened socket. */
+  /** Takes over an upgraded socket. */
   accept(socket: WebSocket, admission: Admission): void {
     const link = new AgentLink(this.#platform.random.uuid(), admission, socket, this.#linkDeps);
     this.#open.add(link);
@@ -182,7 +185,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         ),
       )
       .catch(async (error: unknown) => {
-        // Nothing is registered, and the older link is closed already.
+        // The registration failed, and the older link is already closed.
         if (displaced !== null) await this.#markOffline(displaced.hostId!, displaced);
         throw error;
       });
@@ -196,7 +199,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         details: { node_name: outcome.host.node_name },
       });
     }
-    // Several connections of this host may have registered in one batch; the one committed last stays.
+    // Several connections of this host may have registered in one batch; the last committed one stays.
     const memory = this.#memory(outcome.host.id);
     memory.registrations += 1;
     const turn = memory.registrations;
@@ -261,11 +264,11 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       else reports.push(message);
     }
     if (reports.length > 0) handled.push(this.#reports(link, memory, reports));
-    // Writes are made in the order in which they were asked for.
+    // Writes keep the order of their calls.
     await Promise.all(handled);
   }
 
-  /** Handles reports that came one after the other, and confirms them by one number. */
+  /** Handles a run of reports and confirms them by one number. */
   async #reports(link: AgentLink, memory: HostMemory, run: readonly ReportMessage[]): Promise<void> {
     const hostId = link.hostId!;
     const sequence = memory.reports!;
@@ -273,7 +276,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     if (seqs.length > 0) sequence.sendsFrom(Math.min(...seqs));
     const fresh = sequence.unhandled(run);
     const events = fresh.filter(isReliableEvent);
-    // Beside the states, which must not wait for events: what is stored of them may be refused on a full disk.
+    // In parallel with the states, because a full disk may refuse the events and states must not wait for them.
     const storing = events.length === 0 ? null : this.#storeEvents(link, memory, events);
     const states = fresh.filter(
       (message): message is SessionState =>
@@ -291,7 +294,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     if (seqs.length > 0) this.#confirm(hostId, memory, sequence);
   }
 
-  /** Confirms events once they are stored. While the database refuses them they wait here, or on the agent. */
+  /** Confirms events after they are stored. While the database refuses them, they wait here or on the agent. */
   async #storeEvents(link: AgentLink, memory: HostMemory, events: readonly ReliableEvent[]): Promise<void> {
     const hostId = link.hostId!;
     const sequence = memory.reports!;
@@ -310,7 +313,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   #confirm(hostId: string, memory: HostMemory, sequence: ReportSequence): void {
     const { last } = sequence;
-    // The agent may be another process by now, with numbers of its own.
+    // Another agent process may be connected by now, with its own numbers.
     if (last === null || memory.reports !== sequence) return;
     this.#pulse.handled(hostId, sequence.bootId, last);
     memory.link?.send({ type: 'seen', seq: last });
@@ -370,7 +373,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       .then((answer) => (answer as CommandResult | null) ?? { kind: 'not_connected', sent: false });
   }
 
-  /** Sends what is stored for the host now; one that is away gets it when it comes. */
+  /** Sends the stored configuration now; an offline host gets it at its next registration. */
   async pushConfig(hostId: string): Promise<void> {
     const memory = this.#hosts.get(hostId);
     if (memory !== undefined) {
@@ -417,7 +420,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return count;
   }
 
-  /** The record is deleted; nothing about it is kept. */
+  /** Drops the memory of a deleted host. */
   forget(hostId: string): void {
     this.#hosts.get(hostId)?.link?.close(AGENT_CLOSE.malformed, 'the host was deleted');
     this.#configs.forget(hostId);
@@ -425,14 +428,14 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#hosts.delete(hostId);
   }
 
-  /** Writes the heartbeats that wait, for a caller that needs to read them now. */
+  /** Writes pending heartbeats for a caller that reads them now. */
   flush(): Promise<void> {
     return this.#pulse.flush();
   }
 
   async #capacity(link: AgentLink, memory: HostMemory, report: CapacityMessage): Promise<void> {
     const hostId = link.hostId!;
-    // A fleet that comes back says everything twice.
+    // After a reconnect an agent repeats its capacity; an unchanged report is not stored again.
     if (report.isRepeated && memory.hasConsole !== null) {
       this.#tell({ hostId, what: 'reported', hasConsole: memory.hasConsole });
       return;
@@ -458,7 +461,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#safely('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
   }
 
-  /** Apart from the registration, so that a host that is connected does not keep what it said when it came. */
+  /** A separate function, so that the closure does not keep the registration message alive. */
   #answerCommands(hostId: string): Subscription {
     return this.#platform.bus.respond(commandSubject(hostId), (payload) => {
       const { command, timeoutMs } = payload as CommandRequest;
@@ -473,7 +476,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return link.commands.start(id, timeoutMs, () => link.send({ ...command, id }));
   }
 
-  /** Ends the host's link for a newer connection: to everybody else that is a lost link, followed by a register. */
+  /** Closes the host's link for a newer connection. Other features see a lost link and a registration. */
   async #displace(hostId: string): Promise<AgentLink | null> {
     const link = this.#hosts.get(hostId)?.link ?? null;
     if (link === null) return null;
@@ -481,7 +484,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
     this.#tell({ hostId, what: 'lost' });
     link.close(AGENT_CLOSE.displaced, DISPLACED);
-    // Its last report may be half stored; the registration reads what came of it.
+    // Its last report may be half stored; the registration must read the result.
     await link.idle();
     return link;
   }
@@ -514,7 +517,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     }
   }
 
-  /** @returns null: the link was displaced or closed, so what it says does not count any more */
+  /** @returns null: the link was displaced or closed, so its messages do not count */
   #current(link: AgentLink): HostMemory | null {
     if (link.hostId === null) return null;
     const memory = this.#hosts.get(link.hostId);
@@ -545,7 +548,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#platform.bus.publish(hostSubject, change);
   }
 
-  /** A mistake in a handler belongs into the log; the link and its host go on. */
+  /** Logs an exception of a handler; the link goes on. */
   #safely(what: string, hostId: string, run: () => void): void {
     try {
       run();
@@ -558,7 +561,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 const isReliableEvent = (message: ReportMessage): message is ReliableEvent =>
   message.type === 'session_trace_event' && message.seq !== undefined;
 
-/** A capture's result is up to half a megabyte; one at a time waits. */
+/** A capture's result has up to half a megabyte, so at most one waits. */
 const isLarge = ({ event }: ReliableEvent): boolean => event.startsWith('diag.');
 
 function commandSubject(hostId: string): string {

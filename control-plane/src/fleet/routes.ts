@@ -11,13 +11,13 @@ const INSTALL_FILES = [
   ['install.archive', 'agent-linux-x64.tgz'],
 ] as const;
 
-/** What a proxy says of the request is not believed, and only says that there is one. */
+/** Whether the request has proxy headers. Their values are not trusted here. */
 function cameThroughProxy(headers: IncomingHttpHeaders): boolean {
   const direct = headers['x-forwarded-proto'];
   return forwardedProtoOf(Array.isArray(direct) ? direct[0] : direct, headers.forwarded) !== undefined;
 }
 
-/** Hosts and enrollment tokens for administrators, and the socket of the agents. */
+/** Registers the routes for hosts, enrollment tokens and the agents' socket. */
 export function registerFleetRoutes(server: Server, fleet: FleetService): void {
   server.handle('hosts.list', async ({ query }) => ({
     status: 200,
@@ -113,7 +113,7 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     maxPayloadBytes: MAX_AGENT_FRAME_BYTES,
     async authorize({ headers, addressKey, raw }, isUpgrade) {
       const admission = await fleet.admission.check({ headers, addressKey, isUpgrade });
-      // Whatever happens to the request from here on, the name is free again when its connection is gone.
+      // The name is free again when this connection closes, whatever happens to the request.
       if (admission.kind === 'enrolled') {
         if (raw.raw.socket.destroyed) admission.release();
         else raw.raw.socket.once('close', admission.release);

@@ -19,13 +19,13 @@ export interface FleetDeps {
   credentialLimits?: CredentialLimitOptions;
   /** Hosts that may wait for their registration at once; lowered by tests. */
   maxHandshakes?: number;
-  /** The certificate that this service answers with; left out or null: it offers no TLS. */
+  /** This service's certificate; missing or null: no TLS. */
   certificate?: PinnedCertificate | null;
-  /** Folder of what new hosts fetch; it need not be there. */
+  /** Folder of the install files; may be missing. */
   installDir?: string;
 }
 
-/** Hosts and their agents. `links` is what other features talk to. */
+/** Hosts and their agents. Other features use `links`. */
 export interface FleetService {
   readonly links: AgentLinks;
   readonly admission: AgentAdmission;
@@ -34,19 +34,19 @@ export interface FleetService {
   readonly console: ConsoleAdmin;
   readonly tokens: TokenAdmin;
   installFile(name: InstallFile, withContent: boolean): ReturnType<typeof openInstallFile>;
-  /** Takes one download of the archive by an address, or refuses it. */
+  /** Counts downloads of the archive by address. */
   readonly archiveLimiter: Limiter;
-  /** Starts what displays beside hosts show, until it is closed: before the sessions are. */
+  /** Starts the consoles until closed. Close them before the sessions. */
   startConsoles(sessions: ConsoleSessions): { close(): Promise<void> };
-  /** For agents' HTTP calls: null is answered by one indistinguishable 401. */
+  /** Authenticates agents' HTTP calls; null is answered by one indistinguishable 401. */
   authenticateNode(headers: Record<string, string | string[] | undefined>): Promise<NodeCaller | null>;
-  /** After the migrations and before the first socket. */
+  /** Call after the migrations and before the first socket. */
   start(): Promise<void>;
-  /** Tells the agents to come back, and writes what waits. Before the server and the database close. */
+  /** Tells the agents to reconnect and writes pending values. Call before server and database close. */
   close(): Promise<void>;
 }
 
-/** `links.setHandlers` must have been called before the first agent connects. */
+/** Call `links.setHandlers` before the first agent connects. */
 export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetService {
   const links = new AgentLinks(platform);
   const checkSecret = nodeSecretCheck(platform);
@@ -64,7 +64,7 @@ export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetServ
     console: new ConsoleAdmin(platform, links),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
     installFile: (name, withContent) =>
-      // This is about real sockets, whatever time the service lives in.
+      // Downloads use the real clock, because their sockets are real.
       openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, systemClock),
     archiveLimiter: createWindowLimiter(ARCHIVE_LIMIT, platform.clock),
     authenticateNode: (headers) => authenticateNode(checkSecret, headers),

@@ -10,7 +10,7 @@ import type { AgentLinks } from '../links.ts';
 import { changeConsole, changedKeys, consoleProblem, NO_CAPABILITIES } from './config.ts';
 import { appExists, userExists } from './store.ts';
 
-/** What administrators set for the display beside a host. */
+/** Reads and changes the console configuration of hosts. */
 export class ConsoleAdmin {
   readonly #platform: Platform;
   readonly #links: AgentLinks;
@@ -26,8 +26,8 @@ export class ConsoleAdmin {
   }
 
   /**
-   * Saves the change and tells the agent, or does neither.
-   * @throws ApiError 404; 400 for what does not go together, or what the host or the instance does not have
+   * Stores the change and tells the agent, or does neither.
+   * @throws ApiError 404; 400 for an invalid combination, or for a display, app or account that does not exist
    */
   async update(id: string, patch: ConsolePatch, actorUserId: string): Promise<HostConsole> {
     const { activity, database } = this.#platform;

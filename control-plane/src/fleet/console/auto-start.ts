@@ -2,16 +2,18 @@ import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 
 /**
- * When the display beside a host starts its app by itself, and when it ends it.
+ * Decides when the console of a host starts and ends its app.
  *
- * The rule is pure: facts, what is remembered of earlier attempts, and the time come in, one step comes out. Its
- * caller tells it afterwards what came of the step: `refused`, `ended`, `reported`.
+ * Pure: facts, the record of earlier attempts and the time in, one step out. The caller reports the result of the
+ * step by `refused`, `ended` or `reported`.
  * Source: docs/console.md, "Automatic start".
  */
 
 const FIRST_WAIT_MS = 2 * SECOND_MS;
 const LONGEST_WAIT_MS = MINUTE_MS;
-/** A session that ends sooner than this says that the next one will do no better. */
+/**
+ * A session that ends sooner is a quick end. Quick ends stop the retries. 30 s: docs/console.md, "Automatic start".
+ */
 const QUICK_MS = 30 * SECOND_MS;
 const QUICK_ENDS = 6;
 
@@ -21,23 +23,23 @@ export interface ConsoleFacts {
   /** null: never set. */
   config: ConsoleConfig | null;
   capabilities: ConsoleCapabilities;
-  /** The agent is connected, and has reported on this connection what the capabilities say. */
+  /** The agent is connected and has reported its capabilities on this connection. */
   isReported: boolean;
-  /** The host may be given sessions: online, with its GPUs known, and able to show a display at all. */
+  /** The host accepts sessions: online, with known GPUs and the feature `console`. */
   isPlaceable: boolean;
-  /** The session that was started for this display and has not ended. */
+  /** The live session of this console; null: none. */
   sessionId: string | null;
-  /** It is asked to stop already. */
+  /** The session was already asked to stop. */
   isStopping: boolean;
 }
 
-/** What is remembered of the attempts since the last one that went well. */
+/** Attempts since the last session that lived long enough. */
 export interface ConsoleAttempts {
-  /** Refused launches and ended sessions in a row: each doubles the wait. */
+  /** Consecutive refused launches and ended sessions; each doubles the wait. */
   inRow: number;
-  /** Sessions in a row that ended within half a minute. */
+  /** Consecutive quick ends. */
   quickEnds: number;
-  /** Not before this instant; monotonic milliseconds. */
+  /** No attempt before this monotonic time (ms). */
   notBeforeMs: number;
 }
 
@@ -52,7 +54,7 @@ export type ConsoleStep =
 /** @param nowMs monotonic milliseconds */
 export function decideConsole(facts: ConsoleFacts, attempts: ConsoleAttempts, nowMs: number): ConsoleStep {
   const { config, sessionId } = facts;
-  // What an absent host last said about its display is no reason to end anything.
+  // The last report of an offline host is no reason to end a session.
   if (!facts.isReported) return { kind: 'rest', why: 'away' };
   const on = config?.enabled ? config : null;
   const hasDisplay = on !== null && isDisplayConnected(on, facts.capabilities);
@@ -79,17 +81,17 @@ export function decideConsole(facts: ConsoleFacts, attempts: ConsoleAttempts, no
   };
 }
 
-/** The launch was refused: nothing died, so it is tried again for as long as it takes. */
+/** The launch was refused. No session died, so retries have no limit. */
 export function refused(attempts: ConsoleAttempts, nowMs: number): ConsoleAttempts {
   return later(attempts, attempts.quickEnds, nowMs);
 }
 
-/** The session has ended, for any reason. @param livedMs from its launch to its end */
+/** The session ended for any reason. @param livedMs time from launch to end */
 export function ended(attempts: ConsoleAttempts, livedMs: number, nowMs: number): ConsoleAttempts {
   return livedMs < QUICK_MS ? later(attempts, attempts.quickEnds + 1, nowMs) : later(NO_ATTEMPTS, 0, nowMs);
 }
 
-/** A capacity report came: what kept the app from living may be mended. */
+/** A capacity report arrived: the cause of the quick ends may be repaired. */
 export function reported(attempts: ConsoleAttempts): ConsoleAttempts {
   return attempts.quickEnds >= QUICK_ENDS ? NO_ATTEMPTS : attempts;
 }

@@ -1,7 +1,7 @@
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 import { type ConsolePatch, consoleDefaults } from '@footlight/protocol/rest';
 
-/** What a host that has reported nothing could use. */
+/** Capabilities of a host without a report. */
 export const NO_CAPABILITIES: ConsoleCapabilities = {
   connectors: [],
   outputs: [],
@@ -9,23 +9,23 @@ export const NO_CAPABILITIES: ConsoleCapabilities = {
   input_devices: [],
 };
 
-/** What a request makes of the stored configuration: null is a field's default, what is left out stays. */
+/** The stored configuration after a request: null resets a field to its default, a missing field is kept. */
 export function changeConsole(stored: ConsoleConfig, patch: ConsolePatch): ConsoleConfig {
   const given = Object.entries(patch).filter(([, value]) => value !== undefined);
   const values = given.map(([key, value]) => [key, value ?? consoleDefaults[key as keyof ConsoleConfig]]);
   return { ...stored, ...Object.fromEntries(values) };
 }
 
-/** Keys whose value is another one now. */
+/** Keys whose value differs. */
 export function changedKeys(before: ConsoleConfig, after: ConsoleConfig): string[] {
   const keys = Object.keys(consoleDefaults) as (keyof ConsoleConfig)[];
   return keys.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 }
 
 /**
- * What keeps a configuration from being used on this host. How its fields go together is judged on what results; what
- * the host has, on what the request names: a display that was unplugged since must not stand in the way of the rest.
- * @param config what results from the patch
+ * Why a configuration cannot be used on this host. Combinations are checked on the result. Existence on the host is
+ * checked only for fields in the request, so an unplugged display does not block other changes.
+ * @param config the result of the patch
  * @returns a sentence for the administrator, or null
  * Source: docs/console.md, "Configuration".
  */

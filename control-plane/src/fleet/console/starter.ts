@@ -20,9 +20,9 @@ import {
 } from './auto-start.ts';
 import { NO_CAPABILITIES } from './config.ts';
 
-/** Feature of agents that can show a session on a display of their host. */
+/** Agent feature for sessions on a console. */
 const CONSOLE_FEATURE = 'console';
-/** After a look that failed, since no further change may come that would start the next. */
+/** Retry delay after a failed decision, because no further change may come to trigger the next one. */
 const FAILED_LOOK_MS = 5 * SECOND_MS;
 
 export interface ConsoleLaunch {
@@ -32,31 +32,31 @@ export interface ConsoleLaunch {
   topology: 'local_only' | 'dual_output';
 }
 
-/** A session that was launched for the display beside a host. */
+/** A session that was launched for a console. */
 export interface ConsoleSession {
   id: string;
   isStopping: boolean;
-  /** From its launch to its end; null while it lives. */
+  /** Time from launch to end (ms); null while it lives. */
   livedMs: number | null;
 }
 
-/** What the sessions do for displays beside hosts. */
+/** Session operations for consoles. */
 export interface ConsoleSessions {
-  /** The newest one of a host, ended or not; null: none ever. */
+  /** The newest console session of a host, ended or not; null: none. */
   newest(hostId: string): Promise<ConsoleSession | null>;
-  /** Skips the VRAM veto and nothing else. @returns its id @throws ApiError what keeps it from being launched */
+  /** Launches with all checks except the VRAM veto. @returns the session's id @throws ApiError the refusal */
   launch(request: ConsoleLaunch): Promise<string>;
-  /** What the host cannot be told now, it is told when it is back. */
+  /** Stops a session. An offline host gets the command when it reconnects. */
   stop(sessionId: string, reason: ConsoleStopReason): Promise<void>;
-  /** Calls back after each change of its state. */
+  /** Calls back after each state change. */
   watch(sessionId: string, changed: () => void): Subscription;
 }
 
 interface Display {
-  /** The agent has reported on its present connection. */
+  /** The agent has reported on the present connection. */
   isReported: boolean;
   attempts: ConsoleAttempts;
-  /** The session that was last seen alive; its end counts once. */
+  /** The last live session; its end is counted once. */
   sessionId: string | null;
   watch: { sessionId: string; subscription: Subscription } | null;
   timer: Timer | null;
@@ -64,12 +64,11 @@ interface Display {
 }
 
 /**
- * Starts and ends what displays beside hosts show, by the rule of auto-start.ts: it looks again at each capacity
- * report, each change of a configuration or a session, and when a wait is over. Hosts do not wait for one another; the
- * looks at one host take turns.
+ * Starts and ends console sessions by the rule in auto-start.ts. Decides again at each capacity report, each change
+ * of a configuration or session, and after each wait. Decisions for one host are serialized; hosts do not wait for
+ * each other.
  *
- * Owner of one entry for each host whose agent can show something, with its timer and what it listens to, until
- * `close`.
+ * Owns one entry with timer and subscriptions for each host with a console, until `close`.
  */
 export class ConsoleStarter {
   readonly #platform: Platform;
@@ -106,13 +105,13 @@ export class ConsoleStarter {
       if (known !== undefined) known.isReported = false;
       return;
     }
-    // Most hosts have no display; a fleet that returns at once must not be asked about them.
+    // Most hosts have no console; a reconnecting fleet must not cause a query for each of them.
     if (known === undefined && !this.#links.features(hostId).has(CONSOLE_FEATURE)) return;
     const display = known ?? this.#add(hostId);
     if (what === 'reported') {
       display.isReported = true;
       display.attempts = reported(display.attempts);
-      // Where nothing was ever set, nothing was ever started; what is set from now on is announced.
+      // Without a configuration no session was started; a later configuration is announced.
       if (!change.hasConsole) return;
     }
     this.#look(hostId, display);
@@ -145,7 +144,7 @@ export class ConsoleStarter {
     display.timer?.cancel();
     display.timer = null;
     const host = await hostById(this.#platform.database.db, hostId);
-    // Where nothing was ever set, nothing was ever started.
+    // Without a configuration no session was started.
     if (host === undefined || host.console_config === null) return;
     const session = await this.#sessions.newest(hostId);
     const nowMs = this.#platform.clock.monotonicMs();
@@ -168,7 +167,7 @@ export class ConsoleStarter {
     this.#follow(hostId, display);
   }
 
-  /** What lives is watched, or nobody would notice its end. */
+  /** Watches a live session, so that its end triggers the next decision. */
   #follow(hostId: string, display: Display): void {
     const { sessionId } = display;
     const isGone = this.#closed || this.#displays.get(hostId) !== display;
@@ -178,7 +177,7 @@ export class ConsoleStarter {
     if (sessionId === null) return;
     const subscription = this.#sessions.watch(sessionId, () => this.#look(hostId, display));
     display.watch = { sessionId, subscription };
-    // It may have ended between the look at it and now.
+    // The session may have ended between the decision and the subscription.
     this.#look(hostId, display);
   }
 

@@ -1,14 +1,14 @@
 import { isWireUuid } from '@footlight/protocol';
 import { ENROLL_ID_PATTERN, NODE_NAME_PATTERN } from '@footlight/protocol/agent';
 
-/** The credential of a node, as its headers carry it. */
+/** Credential of a node from its request headers. */
 export type NodeCredential = {
   nodeName: string;
-  /** null: the agent did not say which process it is. */
+  /** null: the agent did not send its process id. */
   bootId: string | null;
 } & (
   | { kind: 'secret'; secret: string }
-  /** enrollId is what the agent wants to be recognised by when it repeats the enrollment; null: not sent. */
+  /** enrollId identifies a repeated enrollment of the same agent; null: not sent. */
   | { kind: 'enroll'; token: string; enrollId: string | null }
 );
 
@@ -18,9 +18,9 @@ const AUTHORIZATION = /^(bearer|enroll) +([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])
 type Headers = Record<string, string | string[] | undefined>;
 
 /**
- * Reads the node credential out of the request headers.
- * @param headers lower-case names, as Node gives them
- * @returns null when anything is missing or malformed; callers answer as they do to a wrong secret
+ * Reads the node credential from request headers.
+ * @param headers lower-case names, as Node provides them
+ * @returns null when a part is missing or malformed; callers answer as to a wrong secret
  */
 export function readNodeCredential(headers: Headers): NodeCredential | null {
   const nodeName = headers['x-service-node'];
@@ -38,7 +38,7 @@ export function readNodeCredential(headers: Headers): NodeCredential | null {
   return { kind: 'enroll', nodeName, bootId, token: credential, enrollId };
 }
 
-/** A one-use token as it is stored. */
+/** A stored one-use token. */
 export interface OneUseToken {
   id: string;
   node_name: string | null;
@@ -51,11 +51,11 @@ export interface OneUseToken {
 export interface EnrollmentFacts {
   nodeName: string;
   enrollId: string | null;
-  /** null: no token of either kind has this value. */
+  /** null: no token has this value. */
   token: { kind: 'fixed' } | { kind: 'one_use'; row: OneUseToken } | null;
-  /** null: no record has this name. counts: its agent got as far as reporting its capacity. */
+  /** null: no record has this name. counts: its agent has reported its capacity. */
   host: { counts: boolean } | null;
-  /** A connection of this name is open, registered or still in its handshake. */
+  /** A connection of this name is open, registered or in its handshake. */
   live: boolean;
   nowMs: number;
 }
@@ -63,13 +63,13 @@ export interface EnrollmentFacts {
 export type EnrollmentDecision =
   | { kind: 'unauthorized' }
   | { kind: 'conflict'; message: string }
-  /** tokenId null: the fixed token, which nothing has to be bound to. */
+  /** tokenId null: the fixed token, which needs no binding. */
   | { kind: 'enroll'; tokenId: string | null; mintedForName: boolean };
 
 /**
- * Whether a token may enroll a name. A token may make a record, or take over one that no agent may know the secret of;
- * a record that counts is taken over only by a token that an administrator minted for that very name.
- * Pure. Binding the token afterwards is a conditional update, since another pair may have been faster.
+ * Decides whether a token may enroll a name. Any token may create a record, or take over one that never reported. A
+ * record that counts needs a token that was minted for its name.
+ * Pure. The caller binds the token by a conditional update, because another agent may have bound it first.
  * Source: docs/fleet.md, "Enrollment".
  */
 export function decideEnrollment(facts: EnrollmentFacts): EnrollmentDecision {

@@ -12,38 +12,38 @@ import { deleteToken, insertToken, listTokens } from './token-store.ts';
 export interface TokenRequest {
   note?: string | undefined;
   ttl_seconds: number;
-  /** The only name the token enrolls; it may then take over that name's record. */
+  /** The only name that the token enrolls; it may take over the record of that name. */
   node_name?: string | undefined;
 }
 
 export interface MintedToken {
   id: string;
-  /** Here and nowhere else. */
+  /** The token text. No other answer contains it. */
   token: string;
   expires_at: string;
   /** The line to run on the new host. */
   command: string;
 }
 
-/** How the administrator who mints a token reached this service: the way that the new host will take. */
+/** How the minting administrator reached this service. The new host uses the same way. */
 export interface MintedFrom {
   host: string | undefined;
-  /** Over this service's own TLS, with no proxy in between. */
+  /** Over this service's own TLS, without a proxy. */
   ownTls: boolean;
 }
 
-/** Tokens with which an administrator lets hosts in. */
+/** Manages enrollment tokens. */
 export class TokenAdmin {
   readonly #platform: Platform;
   readonly #certificate: PinnedCertificate | null;
 
-  /** @param certificate the one that this service answers with; null: it offers no TLS */
+  /** @param certificate this service's certificate; null: the service offers no TLS */
   constructor(platform: Platform, certificate: PinnedCertificate | null) {
     this.#platform = platform;
     this.#certificate = certificate;
   }
 
-  /** @throws ApiError 400 when nothing says where new hosts reach this service */
+  /** @throws ApiError 400 when the address of this service is unknown */
   async create(request: TokenRequest, actorUserId: string, from: MintedFrom): Promise<MintedToken> {
     const { clock, config, database, random } = this.#platform;
     const address = instanceAddress({
@@ -80,7 +80,7 @@ export class TokenAdmin {
     return (await listTokens(this.#platform.database.db)).map(tokenView);
   }
 
-  /** A host that enrolled with it stays. @throws ApiError 404 */
+  /** Hosts that enrolled with the token stay. @throws ApiError 404 */
   async delete(id: string, actorUserId: string): Promise<void> {
     const deleted = await deleteToken(this.#platform.database.db, id);
     if (deleted === undefined) throw new ApiError('not_found', { message: 'There is no such token.' });

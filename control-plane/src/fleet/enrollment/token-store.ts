@@ -10,9 +10,9 @@ export function tokenByHash(db: Executor, tokenHash: string): Promise<Enrollment
 }
 
 /**
- * Binds a one-use token to the pair that presents it, or spends it at once when the agent sent nothing to be
- * recognised by. One conditional update, so that of many who present it at the same time one wins.
- * @returns false: somebody else was faster, or it expired meanwhile
+ * Binds a one-use token to the agent that presents it, or spends it if the agent sent no enroll id. One conditional
+ * update, so one of several concurrent agents wins.
+ * @returns false: another agent was first, or the token has expired
  */
 export async function bindToken(
   db: Executor,
@@ -48,7 +48,7 @@ export async function bindToken(
   return result.numUpdatedRows > 0n;
 }
 
-/** The token made or took over this record; while it may be used again that is not shown yet. */
+/** Stores the record that a spent token created or took over. A token that may still be repeated shows no record. */
 export async function nameTokenHost(tx: Tx, id: string, hostId: string): Promise<void> {
   await tx
     .updateTable('enrollment_tokens')
@@ -58,7 +58,7 @@ export async function nameTokenHost(tx: Tx, id: string, hostId: string): Promise
     .execute();
 }
 
-/** The host connected with the secret that the token brought it: from now on nobody may use the token again. */
+/** The host connected with the secret from this token: spend the token. */
 export async function spendToken(tx: Tx, id: string, hostId: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('enrollment_tokens')
@@ -81,7 +81,7 @@ export function listTokens(db: Executor): Promise<EnrollmentTokensTable[]> {
     .execute();
 }
 
-/** @returns the deleted token; undefined when there was none */
+/** @returns the deleted token; undefined when the id is unknown */
 export function deleteToken(db: Executor, id: string): Promise<EnrollmentTokensTable | undefined> {
   return db.deleteFrom('enrollment_tokens').where('id', '=', id).returningAll().executeTakeFirst();
 }

@@ -15,7 +15,7 @@ import { decideHostStatus, type HostInput } from './status.ts';
 
 const DRAIN_LIMITS = { parallel: 8, budgetMs: 8 * SECOND_MS } as const;
 
-/** What administrators do with hosts. */
+/** Operations of administrators on hosts. */
 export class HostAdmin {
   readonly #platform: Platform;
   readonly #links: AgentLinks;
@@ -27,8 +27,8 @@ export class HostAdmin {
 
   /**
    * Newest first.
-   * @param cursor next_cursor of the page before
-   * @throws ApiError 400 for a cursor that cannot be read
+   * @param cursor next_cursor of the previous page
+   * @throws ApiError 400 for an unreadable cursor
    */
   async list(
     limit: number,
@@ -44,7 +44,7 @@ export class HostAdmin {
     return view!;
   }
 
-  /** By index; none while the detection is not ok. @throws ApiError 404 */
+  /** By index; empty while the detection is not ok. @throws ApiError 404 */
   async gpus(id: string): Promise<Gpu[]> {
     const { db } = this.#platform.database;
     const host = found(await hostById(db, id));
@@ -54,7 +54,8 @@ export class HostAdmin {
   }
 
   /**
-   * No new placements; with force what runs is asked to stop, within a few seconds and whatever comes of it.
+   * Stops new placements. With force, asks the host's sessions to stop, for some seconds and regardless of the
+   * result.
    * @throws ApiError 404
    */
   async drain(id: string, force: boolean, actorUserId: string): Promise<Host> {
@@ -74,8 +75,8 @@ export class HostAdmin {
   }
 
   /**
-   * Forgets a host with its GPUs and ended sessions. Its homes lose their host; the files stay on the machine.
-   * @throws ApiError 404; 409 while its agent is connected, it is not offline, or sessions are on it
+   * Deletes a host with its GPUs and ended sessions. Its homes lose their host; the files stay on the machine.
+   * @throws ApiError 404; 409 while its agent is connected, it is not offline, or it has sessions
    */
   async delete(id: string, actorUserId: string): Promise<void> {
     const { database } = this.#platform;
@@ -84,7 +85,7 @@ export class HostAdmin {
       if (this.#links.isConnected(id) || host.status !== 'offline') {
         throw new ApiError('conflict', { message: 'The host is connected; stop its agent first.' });
       }
-      // A launch that holds one of its GPUs is waited for, and then seen.
+      // Waits for a launch that holds one of its GPUs, and then sees the session.
       await lockForRemoval(tx, 'hosts', [id]);
       if ((await this.#links.handlers.countLiveSessions(tx, id)) > 0) {
         throw new ApiError('conflict', { message: 'Sessions are still on this host.' });
@@ -99,8 +100,8 @@ export class HostAdmin {
 
   /**
    * Restarts the agent, which ends its sessions.
-   * @throws ApiError 404; 409 for a host that is away or does not take the message, restart_required for one with
-   *   sessions on it
+   * @throws ApiError 404; 409 for a host that is offline or cannot get the message, restart_required for a host with
+   * sessions
    */
   async restart(id: string, confirmed: boolean, actorUserId: string): Promise<void> {
     const { database } = this.#platform;
@@ -165,7 +166,7 @@ export class HostAdmin {
   }
 }
 
-/** @throws ApiError 404 for a host that is not there */
+/** @throws ApiError 404 for an unknown host */
 export function found(host: HostsTable | undefined): HostsTable {
   if (host === undefined) throw new ApiError('not_found', { message: 'There is no such host.' });
   return host;

@@ -2,8 +2,8 @@
 export const hostSubject = 'fleet.host';
 
 /**
- * reported: its capacity is stored. lost: its link is gone. changed: an administrator set something.
- * hasConsole: something is set for its display.
+ * reported: the capacity is stored. lost: the link is lost. changed: an administrator changed the host.
+ * hasConsole: a console configuration exists.
  */
 export type HostChange = { hostId: string } & (
   | { what: 'reported'; hasConsole: boolean }

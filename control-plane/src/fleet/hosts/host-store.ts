@@ -6,12 +6,14 @@ import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
 import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from '../reports/capacity.ts';
 
-/** Of a statement that takes single values only. */
+/** Parameters of a statement without list values. */
 type NoLists = Record<never, never>;
-/** Of one that takes lists only. */
+/** Parameters of a statement with list values only. */
 type NoValues = Record<never, never>;
 
-/** Placeholders per statement stay far below the limit of either database. A power of two, as statements are made for. */
+/**
+ * Stays far below the placeholder limit of both databases. A power of two, because statements are prepared per size.
+ */
 const ROWS_PER_STATEMENT = 512;
 
 export function hostById(db: Executor, id: string): Promise<HostsTable | undefined> {
@@ -23,14 +25,14 @@ export function hostByName(db: Executor, nodeName: string): Promise<HostsTable |
 }
 
 const NODE_COLUMNS = ['id', 'node_name', 'secret_hash', 'next_secret_hash', 'enrollment_token_id'] as const;
-/** What tells a node from who pretends to be it. */
+/** Columns that authenticate a node. */
 export type NodeCredentials = Pick<HostsTable, (typeof NODE_COLUMNS)[number]>;
 
 const credentialsByName = statement((db, { names }: { names: readonly string[] }) =>
   db.selectFrom('hosts').select(NODE_COLUMNS).where('node_name', 'in', names),
 );
 
-/** By name; names of nothing are missing. */
+/** By name; unknown names are missing. */
 export async function nodeCredentials(
   db: Executor,
   names: readonly string[],
@@ -43,7 +45,7 @@ const lockedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks
   locks.forNoKeyUpdate(db.selectFrom('hosts').selectAll().where('id', '=', id)),
 );
 
-/** Reads a host and holds its row until the transaction ends. */
+/** Reads a host and locks its row until the transaction ends. */
 export async function lockHost(tx: Tx, id: string): Promise<HostsTable | undefined> {
   const [host] = await lockedHost(tx, {}, { id });
   return host;
@@ -60,14 +62,14 @@ const CLAIMED_COLUMNS = [
   'settings_overrides',
   'console_config',
 ] as const;
-/** What a registration needs of the record: of a fleet that returns at once, every column more is read thousands of times. */
+/** Columns that a registration needs. Few, because a reconnecting fleet reads them thousands of times at once. */
 export type ClaimedHost = Pick<HostsTable, (typeof CLAIMED_COLUMNS)[number]>;
 
 const claimedHost = statement((db, _lists: NoLists, { id }: { id: string }, locks) =>
   locks.forNoKeyUpdate(db.selectFrom('hosts').select(CLAIMED_COLUMNS).where('id', '=', id)),
 );
 
-/** Reads a host that registers and holds its row until the transaction ends. */
+/** Reads a registering host and locks its row until the transaction ends. */
 export async function claimHost(tx: Tx, id: string): Promise<ClaimedHost | undefined> {
   const [host] = await claimedHost(tx, {}, { id });
   return host;
@@ -95,7 +97,7 @@ export async function updateHost(
   await db.updateTable('hosts').set(columns).where('id', '=', id).execute();
 }
 
-/** Newest first, from behind `after` on; one row more than asked for tells that there is another page. */
+/** Newest first, after `after`. One extra row shows that another page exists. */
 export function listHosts(db: Executor, limit: number, after: PageKey | null): Promise<HostsTable[]> {
   let query = db.selectFrom('hosts').selectAll();
   if (after !== null) query = query.where(isAfter('hosts', after));
@@ -115,7 +117,7 @@ const lockedCapacity = statement((db, _lists: NoLists, { id }: { id: string }, l
   ),
 );
 
-/** Reads what was reported, and set for the display, and holds the host's row until the transaction ends. */
+/** Reads capacity and console configuration, and locks the host's row until the transaction ends. */
 export async function lockCapacity(
   tx: Tx,
   hostId: string,
@@ -163,7 +165,7 @@ const REGISTERED_COLUMNS = [
   'connection_id',
   'last_registered_at',
 ] as const;
-/** What a registration writes to the host's record. */
+/** Columns that a registration writes. */
 export type Registered = Pick<HostsTable, (typeof REGISTERED_COLUMNS)[number]>;
 
 const writeRegistered = statement((db, _lists: NoLists, values: Registered & { id: string }) => {
@@ -178,7 +180,7 @@ const hideGpus = statement((db, _lists: NoLists, { hostId }: { hostId: string })
     .where('host_id', '=', hostId),
 );
 
-/** Writes that an agent registered: nothing an older connection said about the hardware holds any more. */
+/** Stores a registration: resets everything that an older connection reported about the hardware. */
 export async function storeRegistered(tx: Tx, id: string, columns: Registered): Promise<void> {
   await Promise.all([writeRegistered(tx, {}, { id, ...columns }), hideGpus(tx, {}, { hostId: id })]);
 }
@@ -199,7 +201,7 @@ const writeGpu = statement(
         model: gpu.model,
         vram_mb_total: gpu.vram_mb_total,
         slots_total: gpu.slots,
-        // Sessions that run keep their slots when a report lowers the number.
+        // Running sessions keep their slots when a report lowers the number.
         slots_guard: sql<number>`case when slots_used > ${gpu.slots} then slots_used else ${gpu.slots} end`,
         render_node: gpu.render_node,
         reported: 1,
@@ -208,8 +210,8 @@ const writeGpu = statement(
 );
 
 /**
- * @param stored the host's columns as this transaction read and holds them
- * @returns the ids of GPUs that were not known before, by their index
+ * @param stored the host's columns, read and locked by this transaction
+ * @returns ids of newly inserted GPUs, by index
  */
 export async function applyCapacity(
   tx: Tx,
@@ -272,12 +274,12 @@ const writeOffline = statement(
       .where('status', '!=', 'offline'),
 );
 
-/** The link with this id is gone. Does nothing when a newer connection registered since. */
+/** Marks the host offline, unless a newer connection registered. */
 export async function markOffline(db: Executor, hostId: string, connectionId: string): Promise<void> {
   await writeOffline(db, {}, { hostId, connectionId });
 }
 
-/** Whether the agent behind this connection was told to restart. Another connection is another matter. */
+/** Stores whether the agent of this connection was told to restart, unless a newer connection registered. */
 export async function setPendingRestart(
   db: Executor,
   hostId: string,
@@ -292,21 +294,21 @@ export async function setPendingRestart(
     .execute();
 }
 
-/** At boot: no socket of a former process is open any more. */
+/** At boot: no socket of a former process is open. */
 export async function markAllOffline(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     const online = tx.selectFrom('hosts').select('id').where('status', '!=', 'offline').orderBy('id');
-    // Another process may be writing heartbeats of them.
+    // Another process may be writing heartbeats of these hosts.
     await database.forNoKeyUpdate(online).execute();
     await tx.updateTable('hosts').set({ status: 'offline' }).where('status', '!=', 'offline').execute();
   });
 }
 
-/** What one host said since the last write; null: nothing of that kind. */
+/** Values of one host since the last write; null: none of that kind. */
 export interface HostPulse {
   hostId: string;
   heartbeatAt: number | null;
-  /** Highest handled report of this agent process. */
+  /** Highest handled report number of this agent process. */
   report: { bootId: string; seq: number } | null;
 }
 
@@ -317,7 +319,7 @@ export interface VramPulse {
   sampledAt: number;
 }
 
-/** What was said, a row each. A bare VALUES list names its columns column1, column2, … in both databases. */
+/** One row for each value. A bare VALUES list names its columns column1, column2, … in both databases. */
 const pulse = <Columns>(rows: readonly RawBuilder<unknown>[]) =>
   sql<Columns>`(values ${sql.join(rows)})`.as('pulse');
 const bigint = (value: number | null | undefined) => sql`cast(${value} as bigint)`;
@@ -380,7 +382,7 @@ const writeSamples = statement(
       .whereRef('gpus.id', '=', 'pulse.column1'),
 );
 
-/** Writes what many hosts said in few statements; rows that are gone by now are passed over. */
+/** Writes values of many hosts in few statements; deleted rows are skipped. */
 export async function writePulses(
   tx: Tx,
   hosts: readonly HostPulse[],

@@ -3,7 +3,7 @@ import { fromJson, instant, instantOrNull } from '../../platform/database/codec.
 import type { EnrollmentTokensTable, GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { GpuLoad } from '../fleet.ts';
 
-/** Sums of one host's loads; `gpuId` narrows them to one GPU. */
+/** Sums up one host's loads; `gpuId` restricts them to one GPU. */
 function sumLoads(
   loads: readonly GpuLoad[],
   hostId: string,
@@ -20,8 +20,8 @@ function sumLoads(
 }
 
 /**
- * What a host offers and carries, computed from its reported GPUs.
- * @param staleAfterMs samples older than this say nothing about used VRAM
+ * Capacity and load of a host, computed from its reported GPUs.
+ * @param staleAfterMs age at which a VRAM sample no longer counts
  * @returns null without reported GPUs or with a detection that is not ok
  */
 export function hostCapacity(
@@ -44,7 +44,7 @@ export function hostCapacity(
   };
 }
 
-/** The host as administrators read it. @param capacity see hostCapacity */
+/** The host record for administrators. @param capacity see hostCapacity */
 export function hostView(host: HostsTable, capacity: HostCapacity | null): Host {
   return {
     id: host.id,
@@ -84,7 +84,7 @@ export function gpuView(gpu: GpusTable, loads: readonly GpuLoad[]): Gpu {
   };
 }
 
-/** A token without what it is made of. */
+/** A token record without its secret. */
 export function tokenView(token: EnrollmentTokensTable): EnrollmentToken {
   return {
     id: token.id,

@@ -7,7 +7,7 @@ import { hostById, setPendingRestart } from './host-store.ts';
 const RESTART_ACK_MS = 10 * SECOND_MS;
 
 /**
- * Sessions end with the agent that holds them, so a restart under them has to be meant.
+ * A restart ends the host's sessions, so it needs a confirmation.
  * @param live sessions that hold a slot of the host
  * @throws ApiError 409 restart_required with that number
  */
@@ -16,9 +16,9 @@ export function requireRestartConfirmed(live: number, confirmed: boolean): void 
 }
 
 /**
- * Tells the agent to restart. The host is pending_restart from before the message leaves, since the agent may be back
- * before its answer was handled; a registration takes that back.
- * @returns whether the agent took the message
+ * Tells the agent to restart. pending_restart is set before the message is sent, because the agent may register again
+ * before its answer is handled; a registration clears it.
+ * @returns whether the agent accepted the message
  */
 export async function restartAgent(
   { database }: Pick<Platform, 'database'>,

@@ -1,22 +1,22 @@
 /**
  * The host status machine. States: online, offline, draining. The agent's link moves a host between offline and the
- * other two; administrators move it between online and draining. The wish to drain outlives the link, so a drained
- * host comes back draining.
+ * other two; administrators move it between online and draining. The drain request outlives the link, so a drained
+ * host returns as draining.
  */
 
 type HostStatus = 'online' | 'offline' | 'draining';
 
-/** What moves a host: its agent registers, its link is lost (close or read deadline), an administrator acts. */
+/** Inputs: the agent registers, the link is lost (close or read deadline), an administrator drains or uncordons. */
 export type HostInput = 'register' | 'link_lost' | 'drain' | 'uncordon';
 
 export interface HostStanding {
   status: HostStatus;
-  /** An administrator wants no new placements here. */
+  /** An administrator drained the host. */
   drainIntent: boolean;
 }
 
 /**
- * Where an input takes a host. Pure and total: every state takes every input, and repeating an input changes nothing.
+ * The status after an input. Pure and total: every state accepts every input, and repeating an input changes nothing.
  * Source: docs/fleet.md, "Host status".
  */
 export function decideHostStatus(from: HostStanding, input: HostInput): HostStanding {

@@ -1,7 +1,7 @@
 import { hash, X509Certificate } from 'node:crypto';
 import { invalid } from '../../platform/errors.ts';
 
-/** The certificate that a new host will meet, as far as it has to be told. */
+/** The certificate that the install command pins. */
 export interface PinnedCertificate {
   /** DER, leaf first. */
   chain: readonly Buffer[];
@@ -13,7 +13,7 @@ export interface AddressFacts {
   publicBaseUrl: URL | null;
   /** The Host header of the request. */
   host: string | undefined;
-  /** This service offers TLS itself. */
+  /** Whether this service offers TLS. */
   tls: boolean;
 }
 
@@ -22,16 +22,16 @@ export interface CommandFacts {
   address: string;
   token: string;
   nodeName: string | null;
-  /** null: the certificates that the new host trusts decide. */
+  /** null: the new host's own trust store decides. */
   pin: PinnedCertificate | null;
 }
 
-/** A name or an address with an optional port; nothing that a shell or a URL reads otherwise. */
+/** A host name or address with an optional port, without characters that have a meaning for shells or URLs. */
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/;
 
 /**
- * Where new hosts reach this service. Pure.
- * @throws ApiError 400 when it is not configured and the request does not name it
+ * Address of this service for new hosts. Pure.
+ * @throws ApiError 400 when it is neither configured nor in the request
  */
 export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): string {
   if (publicBaseUrl !== null) return publicBaseUrl.href.replace(/\/+$/, '');
@@ -44,10 +44,10 @@ export function instanceAddress({ publicBaseUrl, host, tls }: AddressFacts): str
 }
 
 /**
- * The line that makes another machine a host. Every value in it is quoted for a shell. Pure.
+ * The line that makes another machine a host. Every value is quoted for a shell. Pure.
  *
- * With a pin curl accepts no other key, whatever its signature (`-k` only says that none is needed), and the agent no
- * other certificate: neither the script nor the token reaches a man in the middle.
+ * With a pin, curl accepts only that key (`-k` only skips the check of the signature chain), and the agent only that
+ * certificate, so a man in the middle gets neither script nor token.
  * Source: docs/hosts.md, "Adding one".
  */
 export function installCommand({ address, token, nodeName, pin }: CommandFacts): string {
@@ -62,13 +62,13 @@ export function installCommand({ address, token, nodeName, pin }: CommandFacts):
   return `curl ${trust} ${shellWord(`${address}/install/agent.sh`)} | sudo ${told} sh`;
 }
 
-/** Base64 of the SHA-256 of the leaf's SubjectPublicKeyInfo, as curl wants a pin. Source: RFC 7469, section 2.4. */
+/** Base64 of the SHA-256 of the leaf's SubjectPublicKeyInfo, curl's pin format. Source: RFC 7469, section 2.4. */
 function publicKeyDigest({ chain }: PinnedCertificate): string {
   const key = new X509Certificate(chain[0]!).publicKey.export({ type: 'spki', format: 'der' });
   return hash('sha256', key, 'base64');
 }
 
-/** One word for a POSIX shell, whatever is in it. */
+/** Quotes any text as one word of a POSIX shell. */
 export function shellWord(text: string): string {
   return /^[A-Za-z0-9_./:@%+,=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
 }

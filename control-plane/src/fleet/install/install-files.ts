@@ -7,20 +7,20 @@ import type { WindowLimit } from '../../platform/limits.ts';
 
 export type InstallFile = 'agent.sh' | 'agent-linux-x64.tgz';
 
-/** Archives that one address may fetch: they are the largest answers that a stranger gets. */
+/** Downloads of the archive for one address, the largest answer without authentication. */
 export const ARCHIVE_LIMIT: WindowLimit = { limit: 10, windowMs: HOUR_MS };
 
-/** Each download. The archive has 47 MB, so a new host waits for 6 s. */
+/** Rate of each download. The archive has 47 MB, so a new host waits 6 s. */
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
-/** Sent at once; the script fits. */
+/** Bytes sent at once. The script fits into them. */
 const BURST_BYTES = 256 * 1024;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * A file that the release build made for new hosts. It is opened once for each answer: a build that replaces it
- * while it is sent changes nothing of what is sent. A reader that takes its time holds one chunk in memory.
- * @param withContent false: for an answer without a body, such as that to HEAD
- * @throws ApiError 404 when this build has none
+ * Opens a file that the release build made for new hosts. The file is opened once for each answer, so a build that
+ * replaces it does not change a running download. A slow reader holds one chunk in memory.
+ * @param withContent false: no body, for HEAD
+ * @throws ApiError 404 when this build has no such file
  */
 export async function openInstallFile(
   folder: string,
@@ -40,11 +40,11 @@ export async function openInstallFile(
     return { content: Readable.from([]), bytes: size };
   }
   const source = file.createReadStream({ highWaterMark: CHUNK_BYTES });
-  // The server hears of a broken file by the stream that it sends.
+  // The returned stream reports a read error to the server.
   return { content: pipeline(source, paced(clock), () => undefined), bytes: size };
 }
 
-/** Passes bytes on at a bounded rate. */
+/** Limits the rate of a stream. */
 function paced(clock: Clock): Transform {
   const startedMs = clock.monotonicMs();
   let bytes = 0;

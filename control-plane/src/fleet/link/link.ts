@@ -28,33 +28,33 @@ import { lengthOfRun, type OrderedMessage } from './report-run.ts';
 import { type QueueOwner, SendQueue } from './send-queue.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
-/** Frames that wait for a handler; beyond it the socket is not read until there is room. */
+/** Queued frames at which the socket is paused. */
 const INBOX_HIGH = 512;
 const INBOX_LOW = 128;
-/** The same in bytes as they came: the longest reports would otherwise be half a gigabyte for one agent. */
+/** The same limit in received bytes: 512 of the longest reports would need half a gigabyte for one agent. */
 const INBOX_HIGH_BYTES = 8 * 1024 * 1024;
 const INBOX_LOW_BYTES = 2 * 1024 * 1024;
-/** How long the far end may take to answer a close before the socket is cut. */
+/** Time for the far end to answer a close before the socket is cut. */
 const CLOSE_LIMIT_MS = 5_000;
-/** RFC 6455: a close frame has 125 bytes, two of them for the code. */
+/** RFC 6455, 5.5.1: a close frame has at most 125 bytes, two of them for the code. */
 const MAX_REASON_BYTES = 123;
-/** RFC 6455: an unexpected condition on this side; the agent dials again after its backoff. */
+/** RFC 6455, 7.4.1: unexpected condition. The agent reconnects after its backoff. */
 const INTERNAL_ERROR = 1011;
 
-/** Handled at once: signs of life and answers must not wait for the database, nor may what is relayed. */
+/** Handled at once: heartbeats, acks and relayed signals do not wait for the database. */
 export type ImmediateMessage = Extract<AgentMessage, { type: 'heartbeat' | 'session_metrics' | 'error' }>;
 
-/** What a link asks of the fleet. Nothing in here may throw into the link, save `ordered`, which is logged. */
+/** Callbacks of a link. Only `ordered` may throw; its errors are logged. */
 export interface LinkOwner {
   /** Answers with `registered`, or closes the link. */
   register(link: AgentLink, message: Register): Promise<void>;
-  /** @param run in the order in which they came; the next one is given when this one is settled */
+  /** @param run messages in arrival order; the next run follows when this one has settled */
   ordered(link: AgentLink, run: readonly OrderedMessage[]): Promise<void>;
   immediate(link: AgentLink, message: ImmediateMessage): void;
   relay(link: AgentLink, signal: RelayedSignal): void;
-  /** The link carries nothing any more; called once. */
+  /** Called once when the link is closed. */
   closed(link: AgentLink): void;
-  /** Its socket is gone too; called once, and last. */
+  /** Called once, last, when the socket is gone. */
   gone(link: AgentLink): void;
 }
 
@@ -65,7 +65,7 @@ export interface LinkDeps {
   owner: LinkOwner;
 }
 
-/** Where a socket keeps its link, so that all sockets share their listeners. */
+/** Property of a socket that holds its link, so that all sockets share their listeners. */
 const LINK = Symbol('agent link');
 type LinkedSocket = WebSocket & { [LINK]: AgentLink };
 
@@ -76,18 +76,18 @@ function linkOf(socket: WebSocket): AgentLink {
 const NO_FEATURES: ReadonlySet<string> = new Set();
 
 /**
- * One agent's socket on this side. There are ten thousand of them, so what most never need is made when it is needed,
- * and nothing is kept that is over.
+ * One agent's socket on the control plane. There are up to ten thousand, so rare members are allocated on demand and
+ * released when unused.
  *
- * Phases: register (the first message is awaited) → registering (its transaction runs) → capacity (registered, the
- * first capacity is awaited) → ready → closed. The agent moves it forward by its messages, the owner by
- * `registered()`; a deadline, a broken rule, displacement or the far end closes it.
+ * Phases: register (waits for the first message) → registering (transaction runs) → capacity (registered, waits for
+ * the first capacity) → ready → closed. Messages of the agent and the owner's `registered()` move it forward; a
+ * deadline, a protocol error, displacement or the far end closes it.
  *
- * Teardown, once and in this order: phase closed, deadlines cancelled, waiting commands settled, inbox dropped, owner
- * told, close frame sent, and after CLOSE_LIMIT_MS the socket cut.
+ * Teardown, once and in this order: phase closed, deadlines cancelled, pending commands settled, inbox dropped, owner
+ * told, close frame sent, socket cut after CLOSE_LIMIT_MS.
  */
 export class AgentLink implements QueueOwner {
-  /** Names this connection in the host's record. */
+  /** Id of this connection in the host's record. */
   readonly connectionId: string;
   readonly admission: Admission;
   readonly commands: PendingCommands;
@@ -109,7 +109,7 @@ export class AgentLink implements QueueOwner {
   #paused = false;
   /** A capacity of this connection is stored. */
   #announced = false;
-  /** Of its last one: agents report at least twice when they come, mostly the same. */
+  /** Digest of the last capacity: agents report at least twice after connecting, mostly the same. */
   #capacityDigest: string | null = null;
   #lastFrameMs: number;
   #handshake: Timer | null = null;
@@ -137,7 +137,7 @@ export class AgentLink implements QueueOwner {
     socket.on('error', error);
   }
 
-  /** What all sockets share. */
+  /** Listeners shared by all sockets. */
   static readonly #listeners = {
     message(this: WebSocket, data: RawData, isBinary: boolean): void {
       linkOf(this).#received(data as Buffer, isBinary);
@@ -148,7 +148,7 @@ export class AgentLink implements QueueOwner {
     close(this: WebSocket): void {
       linkOf(this).#ended();
     },
-    /** The library closes after every error; what it was is worth a line, not a crash. */
+    /** The library closes the socket after every error, so a log line is enough. */
     error(this: WebSocket, error: Error): void {
       const link = linkOf(this);
       link.#deps.logger.debug({ err: error, node: link.admission.nodeName }, 'agent.socket_error');
@@ -159,12 +159,12 @@ export class AgentLink implements QueueOwner {
     return this.#phase !== 'closed';
   }
 
-  /** Registered and open, so it may be sent commands. */
+  /** Registered and open: accepts commands. */
   get isConnected(): boolean {
     return this.#phase === 'capacity' || this.#phase === 'ready';
   }
 
-  /** When the last frame came, monotonic milliseconds. */
+  /** Time of the last frame, monotonic milliseconds. */
   get lastFrameMs(): number {
     return this.#lastFrameMs;
   }
@@ -174,12 +174,12 @@ export class AgentLink implements QueueOwner {
     return this.sendText(encodeControlFrame(message));
   }
 
-  /** The same for a message that is text already. @param owed a full queue does not keep it back */
+  /** Sends serialized text. @param owed send even when the queue is full */
   sendText(frame: string, owed = false): boolean {
     return this.#phase !== 'closed' && this.#queue.send(frame, owed);
   }
 
-  /** The registration is committed; `registered` may be sent next. */
+  /** The registration is committed; `registered` may be sent. */
   registered(hostId: string, features: ReadonlySet<string>): void {
     if (this.#phase !== 'registering') return;
     this.hostId = hostId;
@@ -196,12 +196,12 @@ export class AgentLink implements QueueOwner {
     return isFirst;
   }
 
-  /** Resolves when no handler of a message of this link runs any more. */
+  /** Resolves when no handler of this link runs. */
   async idle(): Promise<void> {
     await this.#working;
   }
 
-  /** Ends the link from this side; later calls do nothing. Reasons are for people. */
+  /** Closes the link from this side; later calls do nothing. Reasons are for people. */
   close(code: number, reason: string): void {
     if (this.#phase === 'closed') return;
     this.#end();
@@ -213,7 +213,7 @@ export class AgentLink implements QueueOwner {
     this.#cut = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
   }
 
-  /** Cuts the socket of a closed link whose far end does not answer; for the end of the process. */
+  /** Cuts the socket of a closed link whose far end does not answer; for process shutdown. */
   terminate(): void {
     this.#socket.terminate();
   }
@@ -281,7 +281,7 @@ export class AgentLink implements QueueOwner {
       this.#working = this.#register(message);
       return;
     }
-    // Nothing may be said before `registered` has been heard; a second register is as wrong.
+    // A message before `registered` was sent, or a second register, is a protocol error.
     if (this.#phase === 'registering') {
       this.close(AGENT_CLOSE.malformed, 'not registered yet');
       return;
@@ -306,7 +306,7 @@ export class AgentLink implements QueueOwner {
         this.#deps.owner.relay(this, relayedSignal(message));
         return;
       case 'error':
-        // Each is a line in the log, so their number is bounded like that of malformed messages.
+        // Each error is a log line, so errors are limited like malformed messages.
         this.#errors ??= new WindowCounter(MALFORMED_LIMIT, MALFORMED_WINDOW_MS);
         if (this.#errors.add(this.#lastFrameMs)) return;
         this.#deps.owner.immediate(this, message);
@@ -316,7 +316,7 @@ export class AgentLink implements QueueOwner {
     }
   }
 
-  /** The first one ends the handshake; from now on the agent only has to be heard now and then. */
+  /** The first capacity ends the handshake; afterwards only the silence deadline applies. */
   #capacityCame(): void {
     if (this.#phase !== 'capacity') return;
     this.#phase = 'ready';
@@ -357,7 +357,7 @@ export class AgentLink implements QueueOwner {
     if (this.#malformed.add(now)) this.close(AGENT_CLOSE.malformed, 'too many malformed messages');
   }
 
-  /** Both ends answer a message with an id that they cannot take; acks go up as well as down. */
+  /** Both ends answer an unknown command with an id by an ack, so acks travel in both directions. */
   #refuse(id: string, code: 'unknown_command' | 'invalid'): void {
     if (this.isConnected) this.send({ type: 'ack', id, ok: false, code });
   }
@@ -399,12 +399,12 @@ export class AgentLink implements QueueOwner {
       }
       if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
         this.#paused = false;
-        // What waited in the socket was not silence.
+        // Frames that waited in the paused socket are no silence.
         this.#alive();
         this.#socket.resume();
       }
     }
-    // What has grown with the longest queue is not kept for the next one.
+    // Release the array, which has grown to the longest queue.
     this.#inbox = [];
     this.#working = null;
   }
@@ -426,7 +426,7 @@ export class AgentLink implements QueueOwner {
     this.#handshake = null;
   }
 
-  /** Looks again when the newest frame could have become too old, instead of moving a timer with every frame. */
+  /** Checks the age of the newest frame when it could be too old, instead of moving a timer with every frame. */
   #watchSilence(): void {
     const silentMs = this.#deps.clock.monotonicMs() - this.#lastFrameMs;
     if (silentMs >= READ_DEADLINE_MS && !this.#paused) {

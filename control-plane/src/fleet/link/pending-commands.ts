@@ -3,7 +3,7 @@ import type { Ack } from '@footlight/protocol/agent';
 import type { CommandResult } from '../fleet.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
-/** Commands of one link that wait for their ack. More than an agent can be sent would wait for nothing. */
+/** Bound of pending commands; a link's send queue holds no more. */
 const MAX_PENDING = 2_048;
 
 interface Pending {
@@ -13,11 +13,11 @@ interface Pending {
 
 /**
  * Pairs commands with their acks. Each command is settled exactly once: by its ack, its deadline, or the end of the
- * link. An ack for an unknown id (repeated, or too late) changes nothing.
+ * link. An ack for an unknown id (repeated or late) is ignored.
  */
 export class PendingCommands {
   readonly #wheel: TimerWheel;
-  /** null while nothing waits: most links are told nothing for hours. */
+  /** null while no command is pending, which is the usual state for hours. */
   #pending: Map<string, Pending> | null = null;
 
   constructor(wheel: TimerWheel) {
@@ -26,7 +26,7 @@ export class PendingCommands {
 
   /**
    * @param send puts the command on the link; false when it cannot be sent
-   * @returns what became of it; never rejects
+   * @returns the result; never rejects
    */
   start(id: string, timeoutMs: number, send: () => boolean): Promise<CommandResult> {
     if ((this.#pending?.size ?? 0) >= MAX_PENDING || !send()) {
@@ -51,7 +51,7 @@ export class PendingCommands {
     );
   }
 
-  /** The link is gone: whatever was sent may or may not have been taken. */
+  /** The link is lost: sent commands may or may not have arrived. */
   linkLost(): void {
     const lost = this.#pending;
     this.#pending = null;

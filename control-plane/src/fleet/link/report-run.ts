@@ -5,19 +5,18 @@ export type ReportMessage = Extract<
   { type: 'session_state' | 'session_trace_event' | 'image_state' }
 >;
 export type CapacityMessage = Capacity & {
-  /** Word for word what this connection said last. */
+  /** Equal to this connection's last capacity. */
   isRepeated: boolean;
 };
-/** Handled in order: what changes records, and what is confirmed by its number. */
+/** Messages handled in order: they change records or are confirmed by number. */
 export type OrderedMessage = ReportMessage | CapacityMessage;
 
-/** More than this in one write would keep others waiting noticeably long. */
+/** Most messages of one write, so that other writes do not wait noticeably. */
 const MAX_RUN = 64;
 
 /**
- * How many of the waiting messages of an agent are handled together: one write, and one confirmation of all. A run may
- * begin with a capacity. The end of a session stands alone: it holds more than the session's own row, and is confirmed
- * at once.
+ * Number of an agent's queued messages that share one write and one confirmation. A run may start with a capacity.
+ * The end of a session forms its own run, because it locks more rows and is confirmed at once.
  * @param waiting oldest first, at least one
  */
 export function lengthOfRun(waiting: readonly { message: OrderedMessage }[]): number {

@@ -1,42 +1,42 @@
-/** Reports remembered by number, so that a repeat is recognised; the agent's own backlog holds no more. */
+/** Remembered report numbers; the agent's own backlog holds no more. */
 const REMEMBERED = 2_048;
-/** Sessions whose newest state report is remembered; a host holds no more. */
+/** Sessions with a remembered newest report; a host has no more. */
 const SESSIONS = 1_024;
 
 /**
  * What to do with a reliable report.
- * new: handle it. late: a newer one came first (something between the ends changed the order), handle it unless a
- * newer state of the same session was applied. repeat: it was handled, only confirm it again.
+ * new: handle it. late: a newer one arrived first; handle it unless a newer state of the same session was applied.
+ * repeat: it was handled, confirm it again.
  */
 export type Arrival = 'new' | 'late' | 'repeat';
 
 /**
- * Numbers of the reliable reports of one agent process. They start at 1 and grow by one; the agent sends again what
- * was not confirmed, so repeats are normal and gaps stand for what its bounded backlog dropped.
+ * Numbers of the reliable reports of one agent process. They start at 1 and grow by one. The agent repeats
+ * unconfirmed reports, so repeats are normal, and gaps are reports that its bounded backlog dropped.
  *
- * One object per host and boot: it outlives connections, because a report may be handled on the old one and repeated
- * on the new one.
+ * One object per host and boot. It outlives connections, because a report may be handled on an old connection and
+ * repeated on a new one.
  */
 export class ReportSequence {
   readonly bootId: string;
-  /** Everything up to it counts as handled; null: nothing. */
+  /** Every number up to this one is handled; null: none. */
   #last: number | null;
-  /** At or below it nothing is remembered one by one. */
+  /** Numbers up to this one are not remembered individually. */
   #floor: number;
   #handled: Set<number> | null = null;
-  /** Numbers of reports that came and are not stored → whether a write of them is under way. null: none, as mostly. */
+  /** Arrived but unstored reports → whether a write is running. null: none, the usual state. */
   #unstored: Map<number, boolean> | null = null;
-  /** Session id → number of its newest applied state report, oldest first; null: none yet, as on most hosts. */
+  /** Session id → number of its newest applied state report, oldest first; null: none. */
   #newestState: Map<string, number> | null = null;
 
-  /** @param last highest report that a former process of the control plane handled; null: unknown */
+  /** @param last highest number that a former control plane process handled; null: unknown */
   constructor(bootId: string, last: number | null) {
     this.bootId = bootId;
     this.#last = last;
     this.#floor = last ?? 0;
   }
 
-  /** What `registered` and `seen` say: everything up to it is handled, and stored where it has to be. */
+  /** Highest number for `registered` and `seen`: all reports up to it are handled and stored. */
   get last(): number | null {
     if (this.#last === null || this.#unstored === null) return this.#last;
     const last = Math.min(this.#last, ...[...this.#unstored.keys()].map((seq) => seq - 1));
@@ -49,7 +49,7 @@ export class ReportSequence {
     return 'late';
   }
 
-  /** Those that were not handled yet, each number once. What has no number is never a repeat. */
+  /** Reports that were not handled, each number once. Reports without a number are never repeats. */
   unhandled<Report extends { seq?: number | undefined }>(reports: readonly Report[]): Report[] {
     const seqs = new Set<number>();
     return reports.filter(({ seq }) => {
@@ -60,24 +60,24 @@ export class ReportSequence {
     });
   }
 
-  /** Notes that a report came whose write takes its time; nothing from it on is confirmed until it is handled. */
+  /** Marks a report whose write is running; numbers from it on are not confirmed until it is handled. */
   beginStoring(seq: number): void {
     this.#unstored ??= new Map();
     this.#unstored.set(seq, true);
   }
 
-  /** Notes that a report was not stored: the agent sends it again on its next connection, unless it has dropped it. */
+  /** Marks a report whose write failed; the agent repeats it on its next connection, unless it was dropped. */
   notStored(seq: number): void {
     if (this.#unstored?.has(seq)) this.#unstored.set(seq, false);
   }
 
-  /** Notes the lowest number of what the agent sends; it sends in order, so it has nothing below that any more. */
+  /** Notes the lowest number that the agent sends. It sends in order, so lower numbers no longer exist. */
   sendsFrom(seq: number): void {
     for (const [known, isWriting] of this.#unstored ?? [])
       if (known < seq && !isWriting) this.#forgetUnstored(known);
   }
 
-  /** Notes that a report was handled (or dropped for good). */
+  /** Marks a report as handled or finally dropped. */
   handled(seq: number): void {
     this.#forgetUnstored(seq);
     this.#handled ??= new Set();
@@ -96,8 +96,8 @@ export class ReportSequence {
   }
 
   /**
-   * Whether a state report is the newest of its session; if so it is remembered as such.
-   * An older one must not overwrite what a newer one said.
+   * Whether a state report is the newest of its session; then it is remembered. An older report must not overwrite a
+   * newer one.
    */
   isNewestState(sessionId: string, seq: number): boolean {
     this.#newestState ??= new Map();

@@ -7,15 +7,15 @@ export interface QueueSocket {
   send(frame: Buffer, options: { binary: boolean }, sent: (error?: Error | null) => void): void;
 }
 
-/** Whose queue it is. */
+/** Owner of a queue. */
 export interface QueueOwner {
-  /** A send was refused, and none had been since the queue last had room. */
+  /** Called at the first refused send after the queue had room. */
   queueFull(): void;
 }
 
 /**
- * Bounds what waits in the process for one agent to read. The socket library keeps the frames; this counts what it
- * has not handed to the system yet. A full queue refuses at once: callers treat that like "not connected".
+ * Bounds the unsent bytes for one agent. The socket library queues the frames; this class counts the bytes that the
+ * library has not handed to the system. A full queue refuses at once, and callers treat it like "not connected".
  */
 export class SendQueue {
   readonly #socket: QueueSocket;
@@ -29,14 +29,14 @@ export class SendQueue {
     this.#owner = owner;
   }
 
-  /** Whether a send was refused and there has been no room since. */
+  /** Whether a send was refused and the queue has had no room since. */
   get full(): boolean {
     return this.#full;
   }
 
   /**
-   * @param owed it goes out even when the queue is full, because nobody would send it later
-   * @returns false when the queue is full; nothing was sent then
+   * @param owed send even when the queue is full, because no later message replaces it
+   * @returns false when the queue is full; the frame was not sent
    */
   send(text: string, owed = false): boolean {
     const frame = Buffer.from(text);

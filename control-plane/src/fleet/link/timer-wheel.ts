@@ -1,13 +1,13 @@
 import type { Clock, Timer } from '@footlight/platform';
 
-/** Spacing of the wheel's ticks: a deadline fires up to this much late, and never early. */
+/** Tick of the wheel: a deadline fires up to this much late, never early. */
 const TICK_MS = 250;
 const SLOTS = 256;
 
-/** A deadline and its own handle: each link has one, so it is one object and no closures. */
+/** A deadline that is its own handle. Each link has one, so it is one object without closures. */
 class Entry implements Timer {
   readonly #wheel: TimerWheel;
-  /** Number of the tick at which it fires. */
+  /** Tick at which it fires. */
   readonly dueTick: number;
   readonly run: (of: unknown) => void;
   readonly of: unknown;
@@ -25,10 +25,10 @@ class Entry implements Timer {
 }
 
 /**
- * All deadlines of all agent links on one interval: a fleet of thousands of links would otherwise keep tens of thousands
- * of timers. An entry lies in the slot of its due tick; entries of later rounds stay there until theirs comes.
+ * All deadlines of all agent links on one interval, because thousands of links would otherwise need tens of thousands
+ * of timers. An entry is in the slot of its due tick; entries of later rounds stay in the slot.
  *
- * The interval runs only while something is scheduled. Owner: the fleet service, which closes it.
+ * The interval runs only while an entry exists. Owner: the fleet service, which closes it.
  */
 export class TimerWheel {
   readonly #clock: Clock;
@@ -43,15 +43,12 @@ export class TimerWheel {
     this.#clock = clock;
   }
 
-  /** Number of scheduled deadlines. */
+  /** Scheduled deadlines (count). */
   get size(): number {
     return this.#size;
   }
 
-  /**
-   * Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless cancelled or the wheel is closed first.
-   * @param of what `run` is called with
-   */
+  /** Runs `run` once, `delayMs` to `delayMs` + one tick from now, unless cancelled or closed. */
   schedule(delayMs: number, run: () => void): Timer;
   schedule<Of>(delayMs: number, run: (of: Of) => void, of: Of): Timer;
   schedule(delayMs: number, run: (of: unknown) => void, of?: unknown): Timer {
@@ -69,7 +66,7 @@ export class TimerWheel {
     return entry;
   }
 
-  /** For an entry's own use. */
+  /** Called by the entry itself. */
   cancel(entry: Entry): void {
     if (this.#slots[entry.dueTick % SLOTS]!.delete(entry)) this.#size -= 1;
   }
@@ -83,7 +80,7 @@ export class TimerWheel {
   }
 
   #advance(): void {
-    // A process that was stopped for a while catches up tick by tick, in order.
+    // After a pause of the process the wheel catches up tick by tick, in order.
     const target = Math.floor((this.#clock.monotonicMs() - this.#originMs) / TICK_MS);
     while (this.#tick < target && this.#size > 0) {
       this.#tick += 1;

@@ -20,7 +20,7 @@ export const CAPACITY_COLUMNS = [
 ] as const;
 export type HostCapacity = Pick<HostsTable, (typeof CAPACITY_COLUMNS)[number]>;
 
-/** What a capacity report changes of its host; absent keys keep the stored value. */
+/** Columns of a host that a capacity report changes; missing keys keep the stored value. */
 type HostCapacityColumns = Partial<HostCapacity>;
 
 export type StoredGpu = Pick<
@@ -30,10 +30,10 @@ export type StoredGpu = Pick<
 
 export interface CapacityPlan {
   host: HostCapacityColumns;
-  /** null: the report is not ok, so the stored GPUs are left alone. */
+  /** null: the report is not ok, so the stored GPUs stay. */
   gpus: {
     insert: Gpu[];
-    /** Those that are stored otherwise. clearSample: another card stands there, so the old sample says nothing. */
+    /** GPUs with changed values. clearSample: another card has this index, so the old sample is invalid. */
     update: { id: string; gpu: Gpu; clearSample: boolean }[];
     /** Ids of GPUs that the report no longer lists. */
     unreport: string[];
@@ -43,10 +43,10 @@ export interface CapacityPlan {
 type StoredHost = HostCapacityColumns & Pick<HostCapacity, 'readiness' | 'first_capacity_at'>;
 
 /**
- * What a capacity report changes. It replaces the former report; what it leaves out keeps its stored value. Agents
- * report after each registration and each configuration, and mostly what they said before: then nothing is written.
- * @param stored the host's record as far as it matters here, and all its GPU rows
- * @param nowMs stamps a changed readiness and the first report
+ * Changes by a capacity report. It replaces the former report; missing fields keep their stored value. Agents report
+ * after each registration and each configuration, mostly unchanged; then nothing is written.
+ * @param stored the relevant columns of the host, and all its GPU rows
+ * @param nowMs time stamp for a changed readiness and the first report
  * Source: docs/fleet.md, "Capacity reports".
  */
 export function planCapacity(
@@ -81,7 +81,7 @@ export function planCapacity(
   };
 }
 
-/** Whether the plan leaves every row as it is. */
+/** Whether the plan changes no row. */
 export function changesNothing({ host, gpus }: CapacityPlan): boolean {
   const rows = gpus === null ? 0 : gpus.insert.length + gpus.update.length + gpus.unreport.length;
   return Object.keys(host).length === 0 && rows === 0;
@@ -92,7 +92,7 @@ function changedColumns(stored: StoredHost, columns: HostCapacityColumns): HostC
   return Object.fromEntries(entries.filter(([column, value]) => stored[column] !== value));
 }
 
-/** An identical report leaves the time of the last change alone. Passed and skipped checks need no remedy. */
+/** An identical readiness keeps the time of its last change. Passed and skipped checks need no remedy. */
 function planReadiness(
   stored: string | null,
   reported: readonly Readiness[] | undefined,

@@ -6,7 +6,7 @@ import { type HostPulse, type VramPulse, writePulses } from '../hosts/host-store
 import type { TurnBatch } from './turn-batch.ts';
 import { plausibleVram } from './vram.ts';
 
-/** A reported GPU, as far as its samples need it. */
+/** GPU columns that samples need. */
 export interface SampledGpu {
   id: string;
   index: number;
@@ -14,13 +14,13 @@ export interface SampledGpu {
 }
 
 /**
- * What agents say all the time, kept in memory and written together once a second: a write for every heartbeat would
- * cost a large fleet more than everything else it does.
+ * Collects heartbeats and samples in memory and writes them once a second: a write per heartbeat would cost a large
+ * fleet more than all its other work.
  *
- * At most one entry per host and GPU waits; newer ones replace older ones. Owner: the fleet service.
+ * At most one pending entry per host and GPU; newer ones replace older ones. Owner: the fleet service.
  */
 export class Pulse {
-  /** The one that registrations go through, so that an old sample is never written after their reset. */
+  /** Shared with registrations, so that an old sample is never written after their reset. */
   readonly #batch: TurnBatch;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -35,7 +35,7 @@ export class Pulse {
     this.#logger = deps.logger;
   }
 
-  /** @param gpus the host's reported GPUs; no more samples than these are read */
+  /** @param gpus the host's reported GPUs; further samples are ignored */
   heartbeat(hostId: string, gpus: readonly SampledGpu[], heartbeat: Heartbeat): void {
     const nowMs = this.#clock.nowMs();
     this.#host(hostId).heartbeatAt = nowMs;
@@ -48,18 +48,18 @@ export class Pulse {
     this.#arm();
   }
 
-  /** A reliable report was handled; a later process of the control plane goes on from there. */
+  /** Marks a reliable report as handled; a later control plane process continues from this number. */
   handled(hostId: string, bootId: string, seq: number): void {
     this.#host(hostId).report = { bootId, seq };
     this.#arm();
   }
 
-  /** What was said about these GPUs before does not hold any more. */
+  /** Drops pending samples of these GPUs. */
   forgetSamples(gpuIds: Iterable<string>): void {
     for (const id of gpuIds) this.#samples.delete(id);
   }
 
-  /** Writes what waits now. Never rejects: the next heartbeats bring everything again. */
+  /** Writes pending values. Never rejects: the next heartbeats bring new ones. */
   async flush(): Promise<void> {
     await this.#writing;
     if (this.#hosts.size === 0 && this.#samples.size === 0) return;

@@ -20,7 +20,7 @@ import { decideHostStatus } from '../hosts/status.ts';
 import type { Admission } from '../upgrade/agent-upgrade.ts';
 import { SECRET_BYTES } from '../upgrade/credentials.ts';
 
-/** Stands in capacity_reason between a registration and the first capacity of the connection. */
+/** capacity_reason between a registration and the connection's first capacity. */
 const AWAITING_CAPACITY = 'awaiting fresh capacity report';
 
 export interface RegistrationDeps {
@@ -42,16 +42,16 @@ export type RegistrationOutcome =
       host: ClaimedHost;
       /** Only after an enrollment; never stored. */
       secret: string | null;
-      /** The record was made by this registration. */
+      /** This registration created the record. */
       isNew: boolean;
-      /** null: nothing of this agent process is known to have been handled. */
+      /** null: no handled report of this agent process is known. */
       lastSeq: number | null;
       afterCommit: () => void;
     }
-  /** The record changed between the upgrade and the registration. */
+  /** The record changed between upgrade and registration. */
   | { kind: 'gone'; why: string };
 
-/** What `register` changes; null where only the registration itself finds out whose record it is. */
+/** Rows that `register` changes; null where only the registration finds out. */
 export function rowsOfRegistration(admission: Admission, message: Register): RowsToLock | null {
   if (admission.kind !== 'known') return null;
   const hosts = [admission.hostId];
@@ -60,9 +60,8 @@ export function rowsOfRegistration(admission: Admission, message: Register): Row
 }
 
 /**
- * Registers an agent, inside a transaction: the record is made or taken over, everything that a former connection
- * reported is reset, and the sessions are reconciled with what the agent holds. Placements see the host only after
- * the commit.
+ * Registers an agent inside a transaction: creates or takes over the record, resets everything that a former
+ * connection reported, and reconciles the sessions. Placements see the host after the commit.
  */
 export async function register(
   tx: Tx,
@@ -134,7 +133,7 @@ async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFa
   }
   const counts = existing.first_capacity_at !== null;
   if (counts && !admission.mintedForName) return { kind: 'gone', why: 'this name was enrolled meanwhile' };
-  // While a record counts, its old secret stays in force until the new one has been used: the answer may get lost.
+  // The old secret of a record that counts stays valid until the new one is used, because the answer may get lost.
   const secrets = {
     ...(counts ? { next_secret_hash: secretHash } : { secret_hash: secretHash, next_secret_hash: null }),
     enrollment_token_id: admission.tokenId,

@@ -11,12 +11,12 @@ import type { SampledGpu } from './pulse.ts';
 const RETRY_MS = SECOND_MS;
 
 /**
- * Runs a write that must not be lost. While the database is away it is repeated: the agent's next reports wait behind
- * it, and the agent keeps what is not confirmed. Any other error is ours; it is logged and the report counts as
- * handled, or the agent would send it for ever. Of several reports only the one that fails does.
- * @param isOpen whether somebody still waits for the outcome
- * @param write all of them or none
- * @returns false: the link closed meanwhile, so the agent will send them again
+ * Retries a write that must not be lost while the database is unavailable. The agent's next reports wait, and the
+ * agent keeps unconfirmed reports. Any other error is a bug: it is logged and the report counts as handled, otherwise
+ * the agent would repeat it forever. Of several reports only the failing one is dropped.
+ * @param isOpen whether a link still waits for the result
+ * @param write stores all of them or none
+ * @returns false: the link closed, so the agent will repeat the reports
  */
 export async function untilStored<Report>(
   platform: Pick<Platform, 'clock' | 'logger'>,
@@ -46,15 +46,15 @@ export async function untilStored<Report>(
 }
 
 export interface StoredCapacity {
-  /** Those that heartbeats may bring samples of; none while the detection is not ok. */
+  /** GPUs that heartbeats may sample; none while the detection is not ok. */
   gpus: readonly SampledGpu[];
-  /** Something is set for the display beside the host. */
+  /** A console configuration exists. */
   hasConsole: boolean;
 }
 
 export const NOTHING_STORED: StoredCapacity = { gpus: [], hasConsole: false };
 
-/** Applies a capacity report to the host's record, if there still is one. */
+/** Applies a capacity report to the host's record, if it still exists. */
 export async function storeCapacity(
   tx: Tx,
   { clock, random }: Pick<Platform, 'clock' | 'random'>,

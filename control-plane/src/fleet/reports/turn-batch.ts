@@ -2,27 +2,26 @@ import { delay, systemClock } from '@footlight/platform';
 import { type Database, isDown, lockRows, type RowsToLock, type Tx } from '../../platform/database/index.ts';
 import { joinRows } from '../../platform/database/locks/row-locks.ts';
 
-/** More than this in one transaction would hold the write lock noticeably long. */
+/** Largest batch, so that the write lock is not held noticeably long. */
 const MAX_BATCH = 128;
-/** So long writes gather behind others: a commit waits for the disk, however much or little is in it. */
+/** Time to collect writes after a previous batch: a commit waits for the disk regardless of its size. */
 const GATHER_MS = 10;
-/** Where so many wait already, gathering saves little. */
+/** Pending writes at which waiting longer saves little. */
 const ENOUGH = 64;
 
 interface Job {
   work: (tx: Tx) => Promise<unknown>;
-  /** null: not known before; then it shares its transaction with no other. */
+  /** null: unknown beforehand; the job gets its own transaction. */
   rows: RowsToLock | null;
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Runs writes that arrive together in one transaction: when a thousand agents come back at once, a transaction each
- * would cost more than their registrations. The first after a rest waits for the end of its turn of the event loop;
- * those that follow it closely gather. Batches run one after the other, jobs in order of arrival. A job that fails
- * takes only itself down: the others are run again on their own. The rows of all jobs are locked first: each job alone
- * locks in order, but not one after the other.
+ * Batches concurrent writes into one transaction, because a transaction for each of a thousand reconnecting agents
+ * costs more than the registrations. The first write after a pause waits for the end of its turn of the event loop;
+ * later ones are collected. Batches run one after the other, jobs in arrival order. If a batch fails, its jobs are
+ * retried alone. The rows of all jobs are locked first, because each job locks in order only within itself.
  */
 export class TurnBatch {
   readonly #database: Database;
@@ -34,9 +33,9 @@ export class TurnBatch {
   }
 
   /**
-   * @param rows what `work` changes; null: not known before, so it gets a transaction of its own in its turn
-   * @param work awaits only the database; may be run again after a rollback
-   * @throws what `work` throws, or the database
+   * @param rows rows that `work` changes; null: unknown beforehand, so it gets its own transaction in its turn
+   * @param work awaits only the database; may be retried after a rollback
+   * @throws exceptions of `work` and of the database
    */
   run<T>(rows: RowsToLock | null, work: (tx: Tx) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -45,7 +44,7 @@ export class TurnBatch {
     });
   }
 
-  /** Resolves when nothing is waiting or running. */
+  /** Resolves when no job waits or runs. */
   async idle(): Promise<void> {
     while (this.#running !== null) await this.#running;
   }
@@ -75,7 +74,7 @@ export class TurnBatch {
       });
       for (const [index, job] of jobs.entries()) job.resolve(results[index]);
     } catch (error) {
-      // Where the database is away it is so for each of them, and each would wait for it.
+      // While the database is down every job would fail, each after a wait.
       if (jobs.length === 1 || isDown(error)) {
         for (const job of jobs) job.reject(error);
         return;

@@ -1,22 +1,22 @@
-/** One GPU's sample as a heartbeat carries it; a value that could not be measured is left out, never 0. */
+/** One GPU's sample in a heartbeat; an unmeasured value is missing, never 0. */
 export interface ReportedVram {
   used_mb?: number | undefined;
   free_mb?: number | undefined;
 }
 
-/** A sample as it is stored: MB; null is unknown, never zero. */
+/** A stored sample: MB; null is unknown, never zero. */
 export interface StoredVram {
   used: number | null;
   free: number | null;
 }
 
 const UNKNOWN: StoredVram = { used: null, free: null };
-/** Drivers round used and free apart, so their sum may pass the total by a little. */
+/** Drivers round used and free separately, so their sum may exceed the total slightly. 5 %: chosen, not measured. */
 const SUM_TOLERANCE = 1.05;
 
 /**
- * What of a VRAM sample can be believed. Drivers answer zeros or garbage after a fault, and admission must then know
- * nothing rather than something wrong.
+ * The plausible part of a VRAM sample. Drivers return zeros or garbage after a fault; admission must then treat the
+ * memory as unknown.
  * @param totalMb vram_mb_total of the GPU (MB)
  * @returns both null when any figure is implausible
  */

@@ -11,15 +11,15 @@ const ACK_MS = 10 * SECOND_MS;
 type Configured = Pick<HostsTable, 'id' | 'settings_overrides' | 'console_config'>;
 
 /**
- * Sends hosts what administrators set for them, whole each time. Pushes to one host take turns and each sends what is
- * stored when its turn comes, so that the last one sent is never older than the last one saved.
+ * Sends complete configurations to hosts. Pushes to one host are serialized, and each sends what is stored at its
+ * turn, so the last push is never older than the last save.
  */
 export class ConfigPush {
   readonly #platform: Pick<Platform, 'database' | 'logger'>;
   readonly #fleet: Pick<Fleet, 'command' | 'isConnected'>;
-  /** The last push of a host that is under way. */
+  /** Running push of each host. */
   readonly #turns = new Map<string, Promise<void>>();
-  /** Hosts for which something was saved while they were away, perhaps in the middle of a registration. */
+  /** Hosts with a change that was saved while they were offline or registering. */
   readonly #missed = new Set<string>();
 
   constructor(
@@ -30,7 +30,7 @@ export class ConfigPush {
     this.#fleet = fleet;
   }
 
-  /** Resolves once it is sent, not once it is taken. Never rejects: the next registration sends it again. */
+  /** Resolves when the configuration is sent. Never rejects: the next registration sends it again. */
   push(hostId: string): Promise<void> {
     if (!this.#fleet.isConnected(hostId)) {
       this.#missed.add(hostId);
@@ -51,7 +51,7 @@ export class ConfigPush {
     return turn;
   }
 
-  /** The host's agent was just told that it is registered. @param host its record as the registration left it */
+  /** Call after `registered` was sent. @param host the record after the registration */
   registered(host: Configured): void {
     this.#send(host);
     // The record may have changed between the registration's commit and now.

@@ -1,5 +1,5 @@
 /**
- * What the hosts can encode for one session while its app draws, for the choice of a picture size.
+ * Encoder throughput for one session, for the choice of a picture size.
  * Source: docs/profiles.md, "The recommendation".
  */
 
@@ -10,29 +10,33 @@ import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { type SettingValues, settingsInForce } from './host-settings.ts';
 
-/** Every launch asks, and hosts seldom change. A host that comes or goes counts at most so much later. */
+/**
+ * Every launch reads the budget, and hosts seldom change, so the result is cached. A changed host counts this much
+ * later.
+ */
 const KEPT_MS = 5 * SECOND_MS;
 
-/** The encoder of one host. */
+/** Encoder facts of one host. */
 export interface HostEncoder {
   family: string;
-  /** H.264, which every host encodes; null: not measured. */
+  /** H.264 throughput, because every host encodes H.264; null: not measured. */
   mpixelS: number | null;
-  /** Encode slots of all GPUs together. */
+  /** Encode slots of all GPUs. */
   slots: number;
-  /** Encode slots of the GPU that has the fewest. */
+  /** Encode slots of the GPU with the fewest. */
   fewestSlots: number;
 }
 
 /**
- * The encoder's share of one session on the best host, Mpixel/s.
- * @returns null: not known, as no host is there or one was not measured
+ * One session's share of the best host's encoder, Mpixel/s.
+ * @returns null: unknown, because no host is online or one was not measured
  */
 export function decideEncoderBudget(hosts: readonly HostEncoder[]): number | null {
   let best: number | null = null;
   for (const { family, mpixelS, slots, fewestSlots } of hosts) {
     if (mpixelS === null || mpixelS <= 0) return null;
-    // Software encodes for all GPUs with the same CPU, and the apps draw or compute with it as well.
+    // openh264 shares the CPU with the apps, and its slots are those of the whole host. Half of the throughput is
+    // left for apps.
     const share = family === 'openh264' ? mpixelS / slots / 2 : mpixelS / fewestSlots;
     best = Math.max(best ?? 0, share);
   }
@@ -57,7 +61,7 @@ const usableHosts = statement((db) =>
 
 type HostRow = Pick<HostsTable, 'codec_throughput' | 'effective_settings' | 'settings_overrides'>;
 
-/** @returns reads the budget of the hosts that are online with their capacity known; a result is kept for 5 s */
+/** @returns a reader of the budget of online hosts with known capacity, cached for 5 s */
 export function encoderBudgetReader({ database, clock }: Platform): () => Promise<number | null> {
   let kept: { atMs: number; budget: number | null } | null = null;
   return readOnce(async () => {

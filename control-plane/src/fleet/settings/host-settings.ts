@@ -4,12 +4,12 @@ import type { HostStorage } from '@footlight/protocol/rest';
 /** Settings by their keys. */
 export type SettingValues = Readonly<Record<string, KnobValue>>;
 
-/** The ladder must come back up clearly above where it goes down, or it would flap between two sizes. */
+/** Hysteresis: with a smaller gap the ladder would oscillate between two sizes. */
 const LADDER_GAP = 0.05;
-/** Differences of decimal fractions are off by less than this. */
+/** Tolerance for differences of decimal fractions. */
 const ROUNDING = 1e-9;
 
-/** Every setting of a host: the catalog's defaults, overlaid with what was set for it. */
+/** All settings of a host: defaults of the catalog, overlaid with its overrides. */
 export function resolveSettings(overrides: SettingValues): Record<string, KnobValue> {
   return Object.fromEntries(
     KNOBS.map(({ key, default: fallback }) => [
@@ -20,17 +20,17 @@ export function resolveSettings(overrides: SettingValues): Record<string, KnobVa
 }
 
 /**
- * The settings of a session that starts now, as texts. An agent that is connected gets its overrides before the
- * session's assignment, so one of class live counts although it is not in the agent's last report.
- * @param reported what the agent said last; one of class restart stays as it says
- * @param overrides as they are stored
+ * Settings of a session that starts now, as texts. A connected agent gets its overrides before the session's
+ * assignment, so a live setting counts before the agent's next report.
+ * @param reported the agent's last report; restart settings keep its values
+ * @param overrides as stored
  */
 export function settingsInForce(
   reported: Readonly<Record<string, string>>,
   overrides: SettingValues,
 ): Readonly<Record<string, string>> {
   const live = Object.entries(overrides).filter(
-    // An empty home root stands for the one of the agent's environment, which only the agent knows.
+    // An empty home root means the one of the agent's environment, which only the agent knows.
     ([key, value]) => knobByKey.get(key)?.class === 'live' && value !== null && value !== '',
   );
   if (live.length === 0) return reported;
@@ -38,15 +38,15 @@ export function settingsInForce(
 }
 
 export interface SettingsChange {
-  /** Complete, to be stored. */
+  /** Complete overrides to store. */
   overrides: Record<string, KnobValue>;
-  /** Keys whose override is another one now, in the order of the catalog. */
+  /** Keys with a changed override, in catalog order. */
   changed: string[];
-  /** One of them counts only when the agent starts. */
+  /** At least one of them applies only after a restart of the agent. */
   needsRestart: boolean;
 }
 
-/** What a request makes of the stored overrides. @param sent values of their knobs' types; null takes one away */
+/** The stored overrides after a request. @param sent values of the settings' types; null removes an override */
 export function changeOverrides(stored: SettingValues, sent: SettingValues): SettingsChange {
   const overrides: Record<string, KnobValue> = {};
   const changed: string[] = [];
@@ -64,9 +64,9 @@ export function changeOverrides(stored: SettingValues, sent: SettingValues): Set
 }
 
 /**
- * What keeps overrides of the right types from being used together, or on this host.
- * @param sent as in `changeOverrides`; what the request leaves alone is not judged again
- * @param storage places that the host reported; null: never
+ * Why overrides of the right types cannot be used together or on this host.
+ * @param sent as in `changeOverrides`; other overrides are not checked again
+ * @param storage storage paths that the host reported; null: never
  * @returns a sentence for the administrator, or null
  * Source: docs/hosts.md, "Settings".
  */

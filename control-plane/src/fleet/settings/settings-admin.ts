@@ -10,7 +10,7 @@ import { requireRestartConfirmed, restartAgent } from '../hosts/restart.ts';
 import type { AgentLinks } from '../links.ts';
 import { changeOverrides, resolveSettings, type SettingValues, settingsProblem } from './host-settings.ts';
 
-/** What administrators set for one host. */
+/** Reads and changes the settings of one host. */
 export class SettingsAdmin {
   readonly #platform: Platform;
   readonly #links: AgentLinks;
@@ -31,10 +31,10 @@ export class SettingsAdmin {
   }
 
   /**
-   * Saves overrides and tells the agent; restarts it where one of them asks for that.
-   * @param sent checked values; null takes an override away
-   * @throws ApiError 404; 400 for settings that do not fit together or the host; 409 restart_required; 409 conflict
-   *   when everything is saved and the agent cannot be told to restart
+   * Stores overrides and tells the agent; restarts the agent if an override needs it.
+   * @param sent validated values; null removes an override
+   * @throws ApiError 404; 400 for an invalid combination; 409 restart_required; 409 conflict when everything is
+   * stored but the agent cannot be told to restart
    */
   async update(
     id: string,

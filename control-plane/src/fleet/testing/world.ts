@@ -18,7 +18,7 @@ import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } f
 export const FIXED_TOKEN = 'a fixed enrollment token';
 export const ADMIN_ID = '00000000-0000-4000-8000-00000000000a';
 
-/** Stands for the sessions: notes what it is told, and answers as the test sets it. */
+/** Fake of the sessions feature: records its calls and answers as the test configures it. */
 class RecordingHandlers implements AgentHandlers {
   readonly calls: string[] = [];
   readonly reconciled: { host: RegisteringHost; held: readonly HeldSession[] }[] = [];
@@ -103,20 +103,23 @@ export interface FleetWorld {
   platform: Platform;
   handlers: RecordingHandlers;
   audit: ActivityEntry[];
-  /** Calls the API as the administrator, or as the person whom the bearer names ("user", "" for no one). */
+  /** Calls the API as the administrator, or as the given bearer ("user"; "" for no bearer). */
   call(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: unknown,
     bearer?: string,
   ): Promise<{ status: number; body: never; text: string }>;
-  /** An agent with the fixed token and no heartbeats of its own, unless `options` says otherwise. */
+  /** An agent with the fixed token and without automatic heartbeats, unless `options` overrides it. */
   agent(nodeName: string, options?: Partial<FakeAgentOptions>): FakeAgent;
-  /** Connects it. @returns its host's id, once the host takes placements */
+  /** Connects an agent. @returns the host's id once the host accepts placements */
   ready(agent: FakeAgent): Promise<string>;
-  /** Drops every agent of `agent()`, and waits until their links are known to be lost. */
+  /** Drops every agent of `agent()` and waits until their hosts are offline. */
   dropAgents(): Promise<void>;
-  /** Forgets every host, token and call, so that tests of one file may share the world. Time and limits stay. */
+  /**
+   * Deletes every host, token and recorded call, so that tests of one file can share the world. Clock and limits
+   * stay.
+   */
   reset(): Promise<void>;
   close(): Promise<void>;
 }
@@ -125,7 +128,7 @@ export interface WorldOptions extends FleetDeps {
   clock?: Clock;
 }
 
-/** The fleet on a real listener and a real database, with the sessions played by a recorder. */
+/** The fleet on a real listener and a real database, with a recording fake of the sessions. */
 export async function openFleetWorld(
   target: DatabaseTarget,
   options: WorldOptions = {},
@@ -232,7 +235,7 @@ export async function openFleetWorld(
       for (const { id } of hosts) fleet.links.forget(id);
       await database.transaction(async (tx) => {
         const ids = (await tx.selectFrom('hosts').select('id').execute()).map(({ id }) => id);
-        // A lost link's last heartbeats may be written meanwhile.
+        // Last heartbeats of a lost link may be written concurrently.
         await lockForRemoval(tx, 'hosts', ids);
         for (const id of ids) await tx.deleteFrom('hosts').where('id', '=', id).execute();
         await tx.deleteFrom('enrollment_tokens').execute();

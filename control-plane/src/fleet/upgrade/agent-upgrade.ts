@@ -13,7 +13,7 @@ import { hostByName } from '../hosts/host-store.ts';
 import { type CheckNodeSecret, SECRET_PATTERN } from './credentials.ts';
 import type { CredentialLimits } from './limits.ts';
 
-/** An upgrade that was let in. */
+/** An accepted upgrade. */
 export type Admission = {
   nodeName: string;
   /** From the header; null: not sent. */
@@ -26,7 +26,7 @@ export type Admission = {
       tokenId: string | null;
       /** The token was minted for this name, so it may take over a record that counts. */
       mintedForName: boolean;
-      /** Gives the name free; belongs to the owner of the connection. Calling it twice does nothing. */
+      /** Releases the name. Called by the owner of the connection; a second call does nothing. */
       release: () => void;
     }
 );
@@ -40,7 +40,7 @@ export interface UpgradeRequest {
 /** Names with an open connection, registered or in its handshake. */
 export interface OpenNames {
   has(nodeName: string): boolean;
-  /** Keeps a name for a connection that enrolls. @returns what gives it free; null when it is taken */
+  /** Reserves a name for an enrolling connection. @returns its release; null when it is taken */
   reserve(nodeName: string): (() => void) | null;
   /** Host names whose connection has not registered yet (count). */
   readonly handshakes: number;
@@ -55,9 +55,9 @@ const MAX_HANDSHAKES = 2_000;
 const MAX_RETRY_SECS = 4;
 
 /**
- * The checks before an agent's socket opens, in their fixed order: a page's request, not an upgrade, a right secret,
- * too many wrong credentials, the credential itself, the name's standing, and last the binding of the token.
- * Everything wrong with a credential is one 401 with the same body, whatever it was.
+ * The checks before an agent's socket opens, in their fixed order: a request of a page, no upgrade, a right secret,
+ * too many wrong credentials, the credential itself, the host's record, and the binding of the token. Every fault of
+ * a credential is one 401 with the same body.
  */
 export class AgentAdmission {
   readonly #platform: Platform;
@@ -88,7 +88,7 @@ export class AgentAdmission {
   }
 
   /**
-   * @returns how the connection may go on; an enrolling one has its name reserved
+   * @returns how the connection may continue; an enrolling one has its name reserved
    * @throws ApiError the refusal
    */
   async check(request: UpgradeRequest): Promise<Admission> {
@@ -123,23 +123,26 @@ export class AgentAdmission {
   }
 
   /**
-   * Somebody else's failures at an address must not keep its host out, so a right secret passes the limiter.
-   * The work stays bounded: only a text of a secret's form is looked up, and look-ups that come together share one
-   * query. They do not count as handshakes either, or a flood of them would refuse the fleet.
+   * Failures of another client at an address must not lock its host out, so a right secret passes the limiter. The
+   * work is bounded: only a text in the form of a secret is looked up, and concurrent look-ups share one query. They
+   * are no handshakes, otherwise a flood of them would refuse the fleet.
    */
   async #admitHeldOff(credential: NodeCredential | null): Promise<Admission | null> {
     if (credential?.kind !== 'secret' || !SECRET_PATTERN.test(credential.secret)) return null;
     return this.#admit(credential, credential.nodeName);
   }
 
-  /** Beyond what can be registered soon, agents come back later instead of missing a deadline of the handshake. */
+  /**
+   * Refuses upgrades beyond what can be registered soon, so that agents retry later instead of missing a handshake
+   * deadline.
+   */
   #refuseOverload(): void {
     if (this.#names.handshakes + this.#checking < this.#maxHandshakes) return;
     const retryAfterSecs = 1 + Math.floor(this.#platform.random.number() * MAX_RETRY_SECS);
     throw unavailable('Too many hosts connect at once; try again in a moment.', retryAfterSecs);
   }
 
-  /** @returns null: one of the many reasons for a 401 */
+  /** @returns null: any reason for a 401 */
   async #admit(credential: NodeCredential | null, claimedName: string): Promise<Admission | null> {
     if (credential === null) {
       await this.#checkSecret(NODE_NAME_PATTERN.test(claimedName) ? claimedName : '', '');
@@ -165,7 +168,7 @@ export class AgentAdmission {
     const decision = decideEnrollment({ ...facts, live: this.#names.has(nodeName) });
     if (decision.kind === 'unauthorized') return null;
     if (decision.kind === 'conflict') throw new ApiError('conflict', { message: decision.message });
-    // From here to the end of the connection the name is taken, so that two enrollments never race for one record.
+    // The name is taken until the connection ends, so two enrollments cannot race for one record.
     const release = this.#names.reserve(nodeName);
     if (release === null) throw new ApiError('conflict');
     try {

@@ -5,17 +5,17 @@ import { readNodeCredential } from '../enrollment/enrollment.ts';
 import { spendToken } from '../enrollment/token-store.ts';
 import { type NodeCredentials, nodeCredentials } from '../hosts/host-store.ts';
 
-/** 32 random bytes, as agents and administrators get to see them. */
+/** Bytes of node secrets and enrollment tokens. */
 export const SECRET_BYTES = 32;
 /** The text of a node secret: SECRET_BYTES in base64url. */
 export const SECRET_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 
-/** @returns the host; null for an unknown name or a wrong secret alike */
+/** @returns the host; null for an unknown name or a wrong secret */
 export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<NodeCredentials | null>;
 
 /**
- * Makes the check of nodes' secrets. Both secrets are compared in every case, so that time says nothing about the name.
- * The first use of a secret that a later enrollment handed out makes it the one in force, and spends its token.
+ * Creates the check of node secrets. Both secrets are compared in every case, so the duration reveals nothing about
+ * the name. The first use of a newly enrolled secret makes it the valid one and spends its token.
  */
 export function nodeSecretCheck(platform: Pick<Platform, 'database' | 'clock'>): CheckNodeSecret {
   const find = readTogether((names: readonly string[]) => nodeCredentials(platform.database.db, names));
@@ -50,18 +50,18 @@ async function firstUse(
   });
 }
 
-/** A node that proved itself on an HTTP call. */
+/** An authenticated node of an HTTP call. */
 export interface NodeCaller {
   hostId: string;
   nodeName: string;
-  /** null: the call did not say which agent process it comes from. */
+  /** null: the call has no process id. */
   bootId: string | null;
 }
 
 /**
- * Authenticates an agent's HTTP call by the same headers as the socket; enrollment tokens do not count here.
+ * Authenticates an agent's HTTP call by the headers of the socket; enrollment tokens are not accepted.
  * @param headers lower-case names
- * @returns null for anything wrong; the caller answers one indistinguishable 401
+ * @returns null for any fault; the caller answers one indistinguishable 401
  */
 export async function authenticateNode(
   check: CheckNodeSecret,

@@ -4,15 +4,15 @@ import { LimiterKeys } from '../../platform/limits.ts';
 export interface CredentialLimitOptions {
   /** Failures per minute of one address with one node name. */
   perPair?: number;
-  /** Failures per minute of one address with whatever names. */
+  /** Failures per minute of one address with any name. */
   perAddress?: number;
 }
 
 const isFull = (counter: WindowCounter, nowMs: number): boolean => counter.isFull(nowMs);
 
 /**
- * Limits clients that keep presenting wrong node credentials. Only failures count, so a fleet behind one address that
- * reconnects at once is let in.
+ * Limits clients with wrong node credentials. Only failures count, so a fleet behind one address can reconnect at
+ * once.
  */
 export class CredentialLimits {
   readonly #pairs = new LimiterKeys<WindowCounter>(isFull);
@@ -25,7 +25,7 @@ export class CredentialLimits {
     this.#perAddress = options.perAddress ?? 100;
   }
 
-  /** @returns milliseconds to wait; 0: the attempt may be looked at */
+  /** @returns milliseconds to wait; 0: the attempt may be checked */
   waitMs(addressKey: string, nodeName: string, nowMs: number): number {
     return Math.max(
       this.#pairs.get(pairKey(addressKey, nodeName), nowMs)?.roomInMs(nowMs) ?? 0,
@@ -39,7 +39,7 @@ export class CredentialLimits {
   }
 }
 
-/** A name that breaks the rules may be as long as a header; cut, it still tells attempts apart. */
+/** A malformed name may be as long as a header, so it is cut; the prefix still distinguishes attempts. */
 function pairKey(addressKey: string, nodeName: string): string {
   return `${addressKey} ${nodeName.slice(0, 64)}`;
 }
