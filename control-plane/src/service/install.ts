@@ -16,7 +16,7 @@ import { CONTROL_SERVICE, controlUnit } from './unit.ts';
 export interface InstallPlaces {
   environmentFile: string;
   unitFile: string;
-  /** What the service runs: Node, and this program. */
+  /** The Node binary of the service. */
   node: string;
   program: string;
 }
@@ -31,9 +31,10 @@ const INSTALL_PLACES: InstallPlaces = {
 const DATA_DIR = '/var/lib/service-control';
 
 /**
- * Makes this control plane a service: writes its environment and its unit, and starts it.
- * Repeatable: what an earlier call was told stays unless this one says otherwise; a variable given empty is removed.
- * @returns the exit code: 0 done, 1 something is in the way, 2 the configuration is refused. Nothing is written then.
+ * Installs this control plane as a service: writes its environment and unit, and starts it.
+ * Repeatable: values of an earlier call stay unless this one overrides them; an empty variable is removed.
+ * @returns the exit code: 0 done, 1 an obstacle on the machine, 2 refused configuration. Nothing is written with 1 or
+ * 2.
  */
 export async function install(
   environment: Readonly<Record<string, string | undefined>>,
@@ -92,7 +93,7 @@ export async function install(
   return startService(CONTROL_SERVICE, print);
 }
 
-/** Everything that the service writes and that has to outlive it. */
+/** Paths that the service writes and that must persist. */
 function dataPaths(config: Config): string[] {
   return [
     config.dataDir,
@@ -102,12 +103,12 @@ function dataPaths(config: Config): string[] {
   ];
 }
 
-/** The first directory on the way that other users may not pass, or that the unit hides; null when there is none. */
+/** The first directory on the path that other users may not enter, or that the unit hides; null: none. */
 function closedOn(file: string): string | null {
   const hidden = /^\/(home|root|run\/user)(?=\/)/.exec(file)?.[0];
   if (hidden !== undefined) return hidden;
   for (let at = file; at !== '/'; at = dirname(at)) {
-    // Read for the file itself, pass for what it lies in.
+    // The file needs read permission, its directories need execute permission.
     if ((statSync(at).mode & (at === file ? 0o004 : 0o001)) === 0) return at;
   }
   return null;

@@ -1,19 +1,19 @@
-/** Where the service of the control plane runs from. */
+/** Paths and options of the control plane's unit. */
 export interface ControlUnit {
-  /** Absolute paths of the Node binary and of the control plane's main program, readable to everybody. */
+  /** Absolute paths of the Node binary and the main program, readable for all users. */
   node: string;
   program: string;
   environmentFile: string;
-  /** It binds a port below 1024. */
+  /** The service binds a port below 1024. */
   lowPort: boolean;
 }
 
 export const CONTROL_SERVICE = 'footlight-control.service';
-/** systemd ends a control plane whose event loop has not come round for this long. Seconds. */
+/** systemd restarts a control plane whose event loop hangs for this long (seconds; WatchdogSec). */
 const WATCHDOG_SECS = 30;
 
 /**
- * The systemd unit of the control plane: a user of its own that is nobody else, its data, and the network.
+ * The systemd unit of the control plane: a dynamic user, its data, and the network.
  * Source: systemd.service(5), systemd.exec(5), as of systemd 252.
  */
 export function controlUnit(unit: ControlUnit): string {
@@ -92,7 +92,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** A word of a unit file: quoted, `%` and `$` taken literally. Source: systemd.syntax(7), "Quoting". */
+/** Quotes a word of a unit file; `%` and `$` are literal. Source: systemd.syntax(7), "Quoting". */
 function quoted(word: string): string {
   const literal = word.replace(/%/g, '%%');
   if (/^[\w./@:+,=%-]+$/.test(literal)) return literal;

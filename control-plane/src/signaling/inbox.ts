@@ -1,4 +1,4 @@
-/** What a viewer's page may say, and how fast. */
+/** Filters and limits the messages of a viewer's page. */
 
 import { SECOND_MS } from '@footlight/platform';
 import {
@@ -9,10 +9,10 @@ import {
   SIGNAL_RATE_PER_SECOND,
 } from '@footlight/protocol/signal';
 
-/** Peer connections whose candidates are counted; a page has two at most while one replaces the other. */
+/** Peer connections with counted candidates; a page has at most two while one replaces the other. */
 const MAX_COUNTED_CONNECTIONS = 4;
 
-/** Token bucket of one socket: so many messages a second, and a burst. Pure but for its own count. */
+/** Token bucket of one socket: a rate and a burst. Pure except for its own count. */
 export class MessageRate {
   #tokens = SIGNAL_RATE_BURST;
   #at: number;
@@ -32,7 +32,7 @@ export class MessageRate {
   }
 }
 
-/** Decides which well-formed messages are worth relaying; surplus ones are ignored, as the protocol says. */
+/** Decides which well-formed messages are relayed; the protocol says that surplus ones are ignored. */
 export class RelayFilter {
   readonly #candidates = new Map<string, number>();
   #renegotiatedAt = Number.NEGATIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Who may knock at the signaling socket how often. In memory, per process. */
+/** Limits signaling handshakes by address. In memory, per process. */
 import { type Clock, MINUTE_MS } from '@footlight/platform';
 import { LimiterKeys } from '../platform/limits.ts';
 import { createTally } from '../platform/tally.ts';
@@ -7,7 +7,7 @@ export interface LimiterSettings {
   failuresPerMinute: number;
   handshakesPerAddress: number;
   handshakesInAll: number;
-  /** Addresses remembered; the least recently used one that is not refused is evicted. */
+  /** Remembered addresses; the least recently used one that is not refused is evicted. */
   maxAddresses: number;
 }
 
@@ -19,11 +19,11 @@ export const SIGNALING_LIMITS: LimiterSettings = {
 };
 
 export interface HandshakeLimiter {
-  /** Whether one more handshake may begin from this address. */
+  /** Whether one more handshake from this address may begin. */
   admits(address: string): boolean;
   /** Counts a handshake as in flight until released; releasing twice does nothing. */
   begin(address: string): { release(): void };
-  /** A token that was no good. Nothing else counts as a failure. */
+  /** Counts a bad token. Nothing else is a failure. */
   failed(address: string): void;
 }
 
@@ -31,7 +31,7 @@ export function createHandshakeLimiter(
   clock: Pick<Clock, 'monotonicMs'>,
   settings: LimiterSettings = SIGNALING_LIMITS,
 ): HandshakeLimiter {
-  /** Instants of the latest failures, at most as many as matter. */
+  /** Times of the latest failures, bounded by the limit. */
   const isFull = (instants: readonly number[], nowMs: number): boolean =>
     instants.filter((at) => at > nowMs - MINUTE_MS).length >= settings.failuresPerMinute;
   const failures = new LimiterKeys<number[]>(isFull, settings.maxAddresses);

@@ -18,7 +18,7 @@ export function registerSignalingRoutes(server: Server, signaling: Signaling): v
       });
       handshakes.set(raw, handshake);
       const { socket } = raw.raw;
-      // A request that breaks off before it is a socket must not count for ever.
+      // A request that disconnects before the upgrade must release its handshake.
       if (socket.destroyed) handshake.release();
       else socket.once('close', handshake.release);
     },
@@ -30,7 +30,7 @@ export function registerSignalingRoutes(server: Server, signaling: Signaling): v
   });
 }
 
-/** The token of the query; a repeated parameter counts as none. */
+/** The token of the query; a repeated parameter counts as missing. */
 function tokenOf(query: unknown): string | undefined {
   const token = (query as Record<string, unknown>).token;
   return typeof token === 'string' ? token : undefined;

@@ -10,7 +10,7 @@ import type { SessionDirectory } from './subjects.ts';
 import type { SignalingTokens } from './tokens.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
-/** Sessions whose last connection number is remembered; after that the clock alone makes it grow. */
+/** Sessions with a remembered connection number; for others the clock alone keeps it growing. */
 const MAX_REMEMBERED_CONNS = 4_096;
 
 export interface SignalingDeps {
@@ -21,7 +21,7 @@ export interface SignalingDeps {
   limiter?: HandshakeLimiter;
 }
 
-/** What is known of a request for the socket before the upgrade. */
+/** Facts of a socket request before the upgrade. */
 interface Knock {
   origin: string | undefined;
   host: string | undefined;
@@ -31,7 +31,7 @@ interface Knock {
   isUpgrade: boolean;
 }
 
-/** A request that may become a socket. */
+/** An authorized request that may become a socket. */
 export interface Handshake {
   addressKey: string;
   token: string;
@@ -40,7 +40,7 @@ export interface Handshake {
 
 export interface Signaling {
   /**
-   * Counts the handshake as in flight; release it when the request goes away without having become a socket.
+   * Counts the handshake as in flight. Release it when the request ends without an upgrade.
    * @throws ApiError 403, 429, 400 in this order
    */
   authorize(knock: Knock): Promise<Handshake>;

@@ -7,21 +7,21 @@ const SIGNALING_TOKEN_TTL_MS = 60_000;
 const TOKEN = /^[0-9a-f]{64}$/;
 
 export interface MintedToken {
-  /** Hex; in this answer and nowhere else. */
+  /** Hex; only this answer contains it. */
   token: string;
   /** Epoch ms. */
   expiresAt: number;
 }
 
-/** Single-use tokens that let one page reach one session's signaling. Stored as SHA-256 only. */
+/** Single-use tokens that give one page access to one session's signaling. Stored as SHA-256 only. */
 export interface SignalingTokens {
-  /** Tokens are independent: a new one leaves the others alone. */
+  /** Tokens are independent: a new one does not invalidate others. */
   mint(tx: Executor, sessionId: string): Promise<MintedToken>;
   /** One for each session. */
   mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, MintedToken>>;
-  /** @returns the session the token was for; null when it is unknown, expired, was used, or its person is disabled */
+  /** @returns the token's session; null for an unknown, expired or used token, or a disabled person */
   consume(token: string): Promise<string | null>;
-  /** Deletes what expired. */
+  /** Deletes expired tokens. */
   sweep(tx: Tx): Promise<void>;
 }
 
@@ -56,11 +56,11 @@ export function createSignalingTokens(
 
     async consume(token) {
       if (!TOKEN.test(token)) return null;
-      // The delete is the claim: of any number of parallel uses, one gets the row.
+      // The delete is the claim: of concurrent uses, one gets the row.
       const row = await database.db
         .deleteFrom('signaling_tokens')
         .where('token_hash', '=', sha256Hex(token))
-        // One that was minted right before its person was disabled must not open a stream afterwards.
+        // A token that was minted right before its person was disabled must not open a stream.
         .where(({ exists, selectFrom }) =>
           exists(
             selectFrom('sessions')
@@ -78,7 +78,7 @@ export function createSignalingTokens(
     async sweep(tx) {
       await tx
         .deleteFrom('signaling_tokens')
-        // Those that go with their session just now need no sweep.
+        // Skip rows that are being deleted with their session.
         .where('token_hash', 'in', (eb) =>
           database.skipLocked(
             eb

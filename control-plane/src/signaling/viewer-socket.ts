@@ -1,10 +1,10 @@
 /**
  * One viewer's signaling socket.
  *
- * authorizing: the token is being consumed. greeting: the page owes its hello. open: `ready` was sent; changes of the
- * session follow, and from the agent's "starting encoder" on the socket is attached and frames are relayed.
- * closed: by the page, by a limit, by a later viewer, by the end of the session, or because the host's link broke.
- * Closing it ends neither the session nor the picture; the agent is told, and keeps the peer connection.
+ * authorizing: the token is being consumed. greeting: waits for the page's hello. open: `ready` was sent; changes of
+ * the session follow, and from the agent's step "starting encoder" the socket is attached and frames are relayed.
+ * closed: by the page, a limit, a later viewer, the end of the session, or a lost link of the host. Closing ends
+ * neither session nor picture; the agent is told and keeps the peer connection.
  */
 import { isUtf8 } from 'node:buffer';
 import { SECOND_MS, type Timer } from '@footlight/platform';
@@ -40,13 +40,13 @@ import {
   viewerSubject,
 } from './subjects.ts';
 
-/** Time for the database to accept or refuse the token. */
+/** Time limit for the look-up of the token. */
 const TOKEN_BUDGET_MS = 15 * SECOND_MS;
-/** Frames kept while the token is looked up; a page has no reason to send more than its hello. */
+/** Frames queued during the look-up of the token; a page needs to send only its hello. */
 const MAX_EARLY_FRAMES = 16;
-/** All of them together: strangers may have many sockets in this state, while the database is slow. */
+/** Their total size, because unauthenticated clients may have many such sockets while the database is slow. */
 const MAX_EARLY_BYTES = MAX_SIGNAL_FRAME_BYTES;
-/** How long a socket that was told to close may keep its descriptor. */
+/** Time until a closing socket is cut. */
 const CLOSE_GRACE_MS = 2 * SECOND_MS;
 const UNSUPPORTED_DATA = 1003;
 const NORMAL = 1000;
@@ -59,9 +59,9 @@ export interface ViewerDeps {
   iceServers: IceServer[];
   consumeToken(token: string): Promise<string | null>;
   tokenFailed(): void;
-  /** Grows per session, over restarts too. */
+  /** Grows per session, also over restarts. */
   nextConn(sessionId: string): number;
-  /** The handshake is over: `ready` was sent, or the socket is gone. */
+  /** The handshake is over: `ready` was sent, or the socket is closed. */
   handshakeDone(): void;
   closed(): void;
 }
@@ -81,8 +81,8 @@ export class ViewerSocket {
   #hello: Hello | null = null;
   #conn = 0;
   /**
-   * The socket of this page that the agent has attached, by its number: this one, or an older one whose place it takes;
-   * null: none. The last holder of the number reports that to the agent.
+   * Number of this page's socket that the agent has attached: this one, or an older one that it replaces; null: none.
+   * The last holder of the number reports the detach to the agent.
    */
   #attached: number | null = null;
   #lastHeard: number;
@@ -99,7 +99,7 @@ export class ViewerSocket {
     this.#rate = new MessageRate(this.#lastHeard);
   }
 
-  /** Takes the socket over. Call before anything is awaited after the upgrade. */
+  /** Takes the socket over. Call before the first await after the upgrade. */
   start(token: string): void {
     const { clock } = this.#platform;
     const socket = this.#socket;
@@ -112,7 +112,7 @@ export class ViewerSocket {
     void this.#authorize(token).catch((error: unknown) => this.#broken(error));
   }
 
-  /** The service goes away; pages come back to its successor. */
+  /** Closes for a shutdown; pages reconnect to the next process. */
   goAway(): void {
     if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'going_away' });
     this.#close(SIGNAL_CLOSE.restarting, 'the service restarts');
@@ -165,7 +165,7 @@ export class ViewerSocket {
     return this.#early.length < MAX_EARLY_FRAMES && this.#earlyBytes + bytesOf(data) <= MAX_EARLY_BYTES;
   }
 
-  /** Reads what came early; a hello among it holds the rest back until it is answered. */
+  /** Handles queued frames; a hello holds the rest back until it is answered. */
   #drain(): void {
     while (this.#phase === 'greeting' || this.#phase === 'open') {
       const data = this.#early.shift();
@@ -220,7 +220,7 @@ export class ViewerSocket {
       }),
     );
     bus.publish(viewerSubject(session.id), { conn: this.#conn, client_id: hello.client_id });
-    // Read again: what changed before the subscriptions stood would be missed otherwise.
+    // Read again: a change before the subscriptions would be missed otherwise.
     const current = await this.#deps.sessions.view(session.id);
     if (this.#phase !== 'preparing') return;
     if (current === undefined || isOver(current)) return this.#sessionOver(current);
@@ -240,7 +240,7 @@ export class ViewerSocket {
     this.#deps.handshakeDone();
     this.#attachWhenReady(current);
     this.#drain();
-    // A change that came while the row was being read may not be in it.
+    // A change during the read may be missing from the row.
     if (this.#stale) this.#changed();
   }
 
@@ -262,7 +262,7 @@ export class ViewerSocket {
     this.#toAgent(text);
   }
 
-  /** @returns false: the socket was closed, because the frame could not be sent */
+  /** @returns false: the socket was closed because the frame could not be sent */
   #toAgent(text: string): boolean {
     const session = this.#session as ViewedSession;
     const hostId = session.host_id as string;
@@ -284,12 +284,12 @@ export class ViewerSocket {
     else this.#close(ERROR_CLOSE.get(last.code) ?? SIGNAL_CLOSE.relay_unavailable, last.code);
   }
 
-  /** A later socket of the session took the place of this one. */
+  /** A later socket of the session replaces this one. */
   #otherViewer(payload: unknown): void {
     const { conn, client_id } = payload as { conn: number; client_id: string };
     if (conn <= this.#conn) return;
     if (client_id === this.#hello?.client_id) {
-      // The same page, which lost this socket and has a new one: that one's attach replaces this one at the agent.
+      // The same page reconnected: the newer socket's attach replaces this one at the agent.
       const { id } = this.#session as ViewedSession;
       if (this.#attached !== null)
         this.#platform.bus.publish(replacedSubject(id), { attached: this.#attached, by: conn });
@@ -302,7 +302,7 @@ export class ViewerSocket {
     this.#close(SIGNAL_CLOSE.taken_over, 'another viewer took over');
   }
 
-  /** An older socket of this page gave way, so it is this one that must not leave it attached. */
+  /** An older socket of this page handed over, so this one must detach later. */
   #replaces(payload: unknown): void {
     const { attached, by } = payload as { attached: number; by: number };
     if (by === this.#conn) this.#attached ??= attached;
@@ -337,7 +337,7 @@ export class ViewerSocket {
   }
 
   #sessionOver(session: ViewedSession | undefined): void {
-    // Nothing is left to detach from.
+    // The agent has nothing attached any more.
     this.#attached = null;
     this.#send({ type: 'bye', reason: session?.end_reason === 'host_lost' ? 'host_lost' : 'session_ended' });
     this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
@@ -400,7 +400,7 @@ export class ViewerSocket {
       session_id: session.id,
       conn,
       text: encodeSignal({ type: 'detach', reason }),
-      // It may be the full queue that closed this socket, and the agent would keep it attached for good.
+      // A full queue may have closed this socket; without the detach the agent would keep it attached forever.
       owed: true,
     });
   }
@@ -409,7 +409,7 @@ export class ViewerSocket {
     if (this.#phase === 'closed') return;
     this.#end();
     this.#socket.close(code, reason.slice(0, 100));
-    // A peer that does not answer the close keeps no descriptor here.
+    // Cut the socket of a peer that does not answer the close, to free its descriptor.
     const timer = this.#platform.clock.setTimeout(() => this.#socket.terminate(), CLOSE_GRACE_MS);
     this.#socket.once('close', () => timer.cancel());
   }
@@ -432,7 +432,7 @@ export class ViewerSocket {
 
 const isOver = (session: ViewedSession): boolean => session.state === 'stopped' || session.state === 'failed';
 
-/** The message that tells the page where its session is; equal texts are not sent twice. */
+/** The message with the session's state for the page; equal texts are not sent twice. */
 function noticeOf(session: ViewedSession): string {
   const { state, state_detail, app_launch_state } = session;
   return encodeServiceFrame({
@@ -443,7 +443,7 @@ function noticeOf(session: ViewedSession): string {
   });
 }
 
-/** What follows a goodbye that the agent says. */
+/** Close code after the agent's bye. */
 const BYE_CLOSE = {
   taken_over: SIGNAL_CLOSE.taken_over,
   session_ended: SIGNAL_CLOSE.session_gone,
@@ -451,7 +451,7 @@ const BYE_CLOSE = {
   going_away: SIGNAL_CLOSE.relay_unavailable,
 } as const;
 
-/** What follows a fatal error of the agent; others close as a relay that does not work now. */
+/** Close code after a fatal error of the agent; other errors close as a failed relay. */
 const ERROR_CLOSE = new Map<string, CloseCode>([
   ['invalid_message', SIGNAL_CLOSE.malformed],
   ['codec_unsupported', SIGNAL_CLOSE.codec_unsupported],

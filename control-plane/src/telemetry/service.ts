@@ -12,19 +12,16 @@ import {
   trimSession,
 } from './store.ts';
 
-/** As many as a trace shows, and as a bundle holds captures. */
+/** Kept events of a session: the length of a trace, and the captures of a bundle. */
 const KEPT_EVENTS = 1_000;
 const KEPT_CAPTURES = 200;
-/** Of all sessions: about 60 MB at the usual 300 bytes. */
+/** Kept events of all sessions: about 60 MB at the usual 300 bytes. */
 const KEPT_IN_ALL = 200_000;
-/**
- * Of one host: 512 KiB is the longest event, so the numbers above alone would let a host fill the disk with events of
- * its many sessions.
- */
+/** Kept bytes of one host. The longest event has 512 KiB, so the counts alone would let one host fill the disk. */
 const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
-/** A session's events are counted again after so many. */
+/** New events of a session after which it is trimmed. */
 const TRIM_EVERY = 64;
-/** A host's bytes are counted again after this part of what is kept. */
+/** Part of the kept bytes after which a host is trimmed. */
 const TRIM_HOST_PARTS = 16;
 const DELETED_AT_ONCE = 5_000;
 const RETAIN = 'telemetry.retain';
@@ -32,24 +29,24 @@ const RETAIN = 'telemetry.retain';
 const COUNTED_SESSIONS = 4_096;
 const COUNTED_HOSTS = 4_096;
 
-/** What hosts observed of sessions, kept for as long as the configuration says. */
+/** Events that hosts observed of sessions, with the configured retention. */
 export interface Telemetry {
   /**
-   * Stores events of sessions of this host, inside a transaction that may be run again. Repeats change nothing.
+   * Stores events of this host's sessions in a transaction that may be retried. Repeats change nothing.
    * @param events at least one
    */
   storeEvents(tx: Tx, source: EventSource, events: readonly ReliableEvent[]): Promise<void>;
 }
 
-/** @param keptBytesOfHost of payloads; tests lower it */
+/** @param keptBytesOfHost payload bytes; tests lower it */
 export function createTelemetry(
   { clock, config, database, leader, logger }: Platform,
   keptBytesOfHost = KEPT_BYTES_OF_HOST,
 ): Telemetry {
   const { rollingMs, postmortemMs, retainEveryMs } = config.telemetry;
-  /** Session and kind → events since they were counted last. */
+  /** Session and kind → events since the last trim. */
   const untrimmed = new LRUCache<string, number>({ max: COUNTED_SESSIONS });
-  /** Host → bytes since they were counted last. */
+  /** Host → bytes since the last trim. */
   const untrimmedBytes = new LRUCache<string, number>({ max: COUNTED_HOSTS });
   const trimHostEvery = keptBytesOfHost / TRIM_HOST_PARTS;
 

@@ -3,10 +3,10 @@ import type { SessionTraceEvent } from '@footlight/protocol/agent';
 import { PostgresAdapter, type RawBuilder, sql } from 'kysely';
 import { flag, type Tx, toJson } from '../platform/database/index.ts';
 
-/** An event with its number, as the reliable lane carries it. */
+/** An event of the reliable lane with its number. */
 export type ReliableEvent = SessionTraceEvent & { seq: number };
 
-/** Whose process reports. */
+/** The reporting agent process. */
 export interface EventSource {
   hostId: string;
   bootId: string;
@@ -14,11 +14,11 @@ export interface EventSource {
 
 const NUMBER = ['host_id', 'boot_id', 'seq'] as const;
 
-/** Results of captures have a retention of their own. */
+/** Captures have their own retention. */
 export const isCapture = (event: SessionTraceEvent): boolean => event.event.startsWith('diag.');
 
 /**
- * Stores events; those that are there already change nothing.
+ * Stores events; known ones change nothing.
  * @param events at least one
  * @returns bytes of all their payloads
  */
@@ -47,7 +47,7 @@ export async function insertEvents(
   return rows.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0);
 }
 
-/** Deletes the oldest of a session beyond `keep`; those that came together with the last one kept stay. */
+/** Deletes a session's oldest events beyond `keep`; events with the same time as the last kept one stay. */
 export async function trimSession(tx: Tx, sessionId: string, captures: boolean, keep: number): Promise<void> {
   await tx
     .deleteFrom('session_trace_events')
@@ -66,9 +66,9 @@ export async function trimSession(tx: Tx, sessionId: string, captures: boolean, 
     .execute();
 }
 
-/** Deletes the oldest of a host beyond so many bytes; those that came together with the last one kept stay. */
+/** Deletes a host's oldest events beyond a number of bytes; events with the same time as the last kept one stay. */
 export async function trimHost(tx: Tx, hostId: string, keepBytes: number): Promise<void> {
-  // octet_length reads the length alone, and not the payload.
+  // octet_length reads the length without the payload.
   const beyond = sql<number>`select received_at from
     (select received_at, sum(octet_length(payload)) over (order by received_at desc) as bytes
       from session_trace_events where host_id = ${hostId}) as summed
@@ -81,16 +81,16 @@ export async function trimHost(tx: Tx, hostId: string, keepBytes: number): Promi
 }
 
 export interface Retention {
-  /** Of a session that lives: what came before this instant goes. */
+  /** Events of a live session before this time are deleted. */
   liveSince: number;
-  /** Of a session that ended before this instant everything goes but captures. */
+  /** Events of a session that ended before this time are deleted, except captures. */
   endedSince: number;
 }
 
 /**
- * Deletes what nothing keeps any more: see Retention; and what is left of sessions whose rows are gone.
- * @param limit at most this many
- * @returns how many (count)
+ * Deletes expired events (see Retention) and events of deleted sessions.
+ * @param limit most rows
+ * @returns deleted rows (count)
  */
 export async function deleteExpired(tx: Tx, retention: Retention, limit: number): Promise<number> {
   const expired = sql<boolean>`sessions.id is null
@@ -103,7 +103,7 @@ export async function deleteExpired(tx: Tx, retention: Retention, limit: number)
   );
 }
 
-/** Deletes the oldest beyond `keep`, `limit` at most. @returns how many (count) */
+/** Deletes the oldest events beyond `keep`, `limit` at most. @returns deleted rows (count) */
 export async function deleteOldest(tx: Tx, keep: number, limit: number): Promise<number> {
   return deleteFound(
     tx,
@@ -114,7 +114,7 @@ export async function deleteOldest(tx: Tx, keep: number, limit: number): Promise
   );
 }
 
-/** Leaves out what another transaction deletes just now: two that delete the same rows in different orders deadlock. */
+/** Skips rows that another transaction is deleting: deletes in different orders would deadlock. */
 async function deleteFound(tx: Tx, found: RawBuilder<unknown>): Promise<number> {
   const isPostgres = tx.getExecutor().adapter instanceof PostgresAdapter;
   const free = isPostgres ? sql` for update of events skip locked` : sql``;

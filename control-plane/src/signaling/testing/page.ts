@@ -5,31 +5,31 @@ import { WebSocket } from 'ws';
 
 const WAIT_LIMIT_MS = 8_000;
 
-/** A page's end of the signaling socket. */
+/** The page's end of a signaling socket. */
 export interface Page {
   readonly socket: WebSocket;
   readonly clientId: string;
-  /** Everything that came, in order. */
+  /** All received messages, in order. */
   readonly messages: ServiceMessage[];
-  /** Frames that are no message of the protocol; a correct service sends none. */
+  /** Frames that are no message of the protocol; always empty with a correct service. */
   readonly odd: string[];
   readonly closed: Promise<{ code: number; reason: string }>;
   send(message: unknown): void;
   hello(more?: Record<string, unknown>): void;
-  /** The first message of a type that came or comes. */
+  /** The first message of a type, received or still to come. */
   next<T extends ServiceMessage['type']>(
     type: T,
     match?: (message: Extract<ServiceMessage, { type: T }>) => boolean,
   ): Promise<Extract<ServiceMessage, { type: T }>>;
 }
 
-/** The upgrade was refused. */
+/** A refused upgrade. */
 interface Refused {
   status: number;
   body: { error: { code: string; message: string } };
 }
 
-/** Opens the socket. @param url http base of the service @throws Refused */
+/** Opens the socket. @param url HTTP base of the service @throws Refused */
 export function openPage(
   url: string,
   token: string | null,
