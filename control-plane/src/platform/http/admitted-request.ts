@@ -11,7 +11,8 @@ const NOTHING = {};
 export class AdmittedRequest {
   readonly raw: FastifyRequest;
   readonly reply: FastifyReply;
-  readonly caller: Caller | null;
+  /** As it was read last: a request whose body took its time has it read again. */
+  caller: Caller | null;
   readonly headers: IncomingHttpHeaders;
   readonly overTls: boolean;
   params: object = NOTHING;

@@ -331,7 +331,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           const admitted = request[ADMITTED];
           if (!admitted) throw new Error('the request was not admitted');
           if (operation.body || operation.upload) {
+            const isSlow = !request.raw.complete;
             admitted.body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
+            // A client may keep the end of a body back for 30 s. What it may do is judged after that, not before.
+            if (isSlow && admitted.caller !== null) admitted.caller = await callerOf(operation, request);
           }
           return send(operation, await handler(admitted.as<typeof id>()), reply);
         },
