@@ -19,6 +19,7 @@ import { createListeners, type ListenerLimits, type Listeners } from './connecti
 import { limitPayload, SizedWebSocket } from './connection/sized-socket.ts';
 import { LineBudget } from './line-budget.ts';
 import { readBody, readUpload } from './message/body.ts';
+import { BodyMemory } from './message/body-memory.ts';
 import type {
   Authenticate,
   Caller,
@@ -45,6 +46,8 @@ const EVENT_STREAM = 'text/event-stream';
 const MAX_URL_LENGTH = 16 * 1024;
 /** Above every limit that an upgrade sets for itself. */
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
+/** Requests without an account share the memory of their bodies. */
+const NOBODY = '';
 /** Marks the routes that a WebSocket may be opened on. */
 const UPGRADES = Symbol('upgrades');
 /** Where a request keeps what was found out about it before its body was read. */
@@ -140,6 +143,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   fastify.decorateRequest(ADMITTED, null);
   const clientAddresses = createClientAddresses(config.http.trustedProxies);
   const warnOfUntrustedProxy = untrustedProxyWarning(config, logger, clientAddresses);
+  const bodyMemory = new BodyMemory();
   const methods = new MethodTable();
   const handled = new Set<OperationId>();
   let checks: CallerChecks | null = null;
@@ -272,11 +276,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   async function bodyOf(
     { body, upload }: Operation,
-    request: FastifyRequest,
+    { raw: request, caller }: AdmittedRequest,
     maxUploadBytes = upload?.defaultMaxBytes ?? 0,
   ): Promise<unknown> {
-    if (body) return parsePart(body.schema, await readBody(request.raw, body));
-    if (upload) return readUpload(request.raw, request.sentContentType, upload, maxUploadBytes);
+    const claim = bodyMemory.claim(caller?.userId ?? NOBODY);
+    if (body) return parsePart(body.schema, await readBody(request.raw, body, claim));
+    if (upload) return readUpload(request.raw, request.sentContentType, upload, maxUploadBytes, claim);
     return undefined;
   }
 
@@ -332,7 +337,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           if (!admitted) throw new Error('the request was not admitted');
           if (operation.body || operation.upload) {
             const isSlow = !request.raw.complete;
-            admitted.body = await bodyOf(operation, request, handleOptions.maxUploadBytes);
+            admitted.body = await bodyOf(operation, admitted, handleOptions.maxUploadBytes);
             // A client may keep the end of a body back for 30 s. What it may do is judged after that, not before.
             if (isSlow && admitted.caller !== null) admitted.caller = await callerOf(operation, request);
           }

@@ -1,7 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { type BodyDeclaration, DEFAULT_BODY_BYTES, type UploadDeclaration } from '@footlight/protocol/rest';
+import {
+  type BodyDeclaration,
+  DEFAULT_BODY_BYTES,
+  UNAVAILABLE_STATUS,
+  type UploadDeclaration,
+} from '@footlight/protocol/rest';
 import { ApiError, invalid } from '../../errors.ts';
 import { ChunkCount } from '../connection/connection-guard.ts';
+import type { BodyClaim } from './body-memory.ts';
 
 /** What is read and thrown away beyond the cap, so that a client still sending can hear the answer. */
 const DISCARD_BYTES = 16 * 1024 * 1024;
@@ -13,8 +19,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * @returns the value as JSON.parse made it (`__proto__` is an ordinary key); {} for an empty optional body
  * @throws ApiError 400 for an empty, oversized, cut off or malformed body
  */
-export async function readBody(request: IncomingMessage, declared: BodyDeclaration): Promise<unknown> {
-  const bytes = await readBytes(request, declared.maxBytes ?? DEFAULT_BODY_BYTES);
+export async function readBody(
+  request: IncomingMessage,
+  declared: BodyDeclaration,
+  claim: BodyClaim,
+): Promise<unknown> {
+  const bytes = await readBytes(request, declared.maxBytes ?? DEFAULT_BODY_BYTES, claim);
   if (bytes.length === 0) {
     if (declared.optional) return {};
     throw invalid('A JSON body is required.');
@@ -43,23 +53,35 @@ export async function readUpload(
   contentType: string | undefined,
   declared: UploadDeclaration,
   maxBytes: number,
+  claim: BodyClaim,
 ): Promise<Upload> {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   // The range without its star: what every type of the kind begins with.
   if (!mediaType.startsWith(declared.mediaType.slice(0, -1))) {
     throw invalid(`Content-Type: expected ${declared.mediaType}`);
   }
-  return { bytes: await readBytes(request, maxBytes, 413), mediaType };
+  return { bytes: await readBytes(request, maxBytes, claim, 413), mediaType };
 }
+
+/** The rest is not read: it would be held, or waited for, as what came before. */
+const tooMany = (): ApiError =>
+  new ApiError('internal', {
+    status: UNAVAILABLE_STATUS,
+    message: 'Too many large requests come at once; try again in a moment.',
+    retryAfterSecs: 1,
+    headers: { connection: 'close' },
+  });
 
 /**
  * Reads a body of at most `maxBytes`.
+ * @param claim what it holds in memory while it comes; released at the end
  * @param tooLongStatus status of the refusal of a longer one
- * @throws ApiError `validation_failed` when it is longer or the client went away
+ * @throws ApiError `validation_failed` when it is longer or the client went away; 503 when its sender holds too much
  */
 export function readBytes(
   request: IncomingMessage,
   maxBytes: number,
+  claim: BodyClaim,
   tooLongStatus: 400 | 413 = 400,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -77,6 +99,7 @@ export function readBytes(
       });
     const settle = (finish: () => void) => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      claim.release();
       // Errors of the connection after the answer concern nobody.
       request.on('error', () => undefined);
       finish();
@@ -87,8 +110,13 @@ export function readBytes(
         request.socket.destroy();
       } else if (count.bytes <= maxBytes) {
         chunks.push(chunk);
+        if (!claim.add(chunk.length)) {
+          chunks = [];
+          settle(() => reject(tooMany()));
+        }
       } else {
         chunks = [];
+        claim.release();
         if (count.bytes > maxBytes + DISCARD_BYTES) settle(() => reject(tooLong(true)));
       }
     };
