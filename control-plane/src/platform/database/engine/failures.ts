@@ -13,12 +13,25 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
   '57014': 'busy',
   '53300': 'busy',
   '53100': 'full',
-  // admin_shutdown, crash_shutdown, cannot_connect_now, idle_in_transaction_session_timeout.
-  '57P01': 'away',
-  '57P02': 'away',
-  '57P03': 'away',
+  // read_only_sql_transaction (a standby), idle_in_transaction_session_timeout, insufficient_privilege.
+  '25006': 'away',
   '25P03': 'away',
+  '42501': 'away',
+  // data_corrupted, index_corrupted. Not internal_error, which a statement may bring about by itself.
+  XX001: 'away',
+  XX002: 'away',
 };
+
+/**
+ * Classes of Postgres whose errors are the server's and no statement's: connection, authorization, database, resources,
+ * operator (a shutdown), system.
+ */
+const POSTGRES_AWAY = /^(08|28|3D|53|57|58)[0-9A-Z]{3}$/;
+/**
+ * The same of SQLite: the file cannot be read, written or trusted just now, whatever is asked of it. As another failure
+ * each of them would let reports be confirmed unstored.
+ */
+const SQLITE_AWAY = /^SQLITE_(IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL|PERM|AUTH|CORRUPT|NOTADB)(_|$)/;
 
 const SOCKET = new Set([
   'ECONNREFUSED',
@@ -28,6 +41,14 @@ const SOCKET = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'ENOENT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  // No descriptor or no port is left for one more connection.
+  'EMFILE',
+  'ENFILE',
+  'EADDRNOTAVAIL',
 ]);
 
 /** node-postgres waited for an answer as long as `query_timeout` says. */
@@ -45,12 +66,10 @@ export function classifyFailure(error: unknown): Failure {
   if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') return 'retry';
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'full';
-  // A disk that errs may be back in a moment; as another failure it would let reports be confirmed unstored.
-  if (code.startsWith('SQLITE_IOERR')) return 'away';
+  if (SQLITE_AWAY.test(code)) return 'away';
   const known = POSTGRES[code];
   if (known) return known;
-  // Class 08: connection exceptions.
-  if (code.length === 5 && code.startsWith('08')) return 'away';
+  if (POSTGRES_AWAY.test(code)) return 'away';
   if (SOCKET.has(code) && 'syscall' in error) return 'away';
   if (
     /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/.test(
