@@ -256,12 +256,17 @@ export async function findLiveTokenExpiry(
   return row?.expires_at;
 }
 
-/** Whether a page cookie belongs to a live token of an administrator. */
-export async function isAdminPage(db: Executor, pageHash: string, nowMs: number): Promise<boolean> {
+/** Whether one of the page cookies belongs to a live token of an administrator. */
+export async function isAdminPage(
+  db: Executor,
+  pageHashes: readonly string[],
+  nowMs: number,
+): Promise<boolean> {
   const row = await liveTokens(db, nowMs)
     .select('auth_tokens.id')
-    .where('auth_tokens.page_hash', '=', pageHash)
+    .where('auth_tokens.page_hash', 'in', pageHashes)
     .where('users.role', '=', 'admin')
+    .limit(1)
     .executeTakeFirst();
   return row !== undefined;
 }

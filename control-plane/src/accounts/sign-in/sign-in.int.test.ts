@@ -345,6 +345,24 @@ describeDatabases('signing in', ({ fresh: database }) => {
 
   // Secrets.
 
+  it('opens the administrators’ pages beside cookies of the same name that another service of the host has set', () =>
+    withWorld({}, async (world) => {
+      const answer = await world.call('POST', '/v1/setup/claim', {
+        body: ADMIN,
+        headers: { 'x-service-setup-token': world.setupToken() },
+      });
+      const cookie = String(answer.headers['set-cookie']).split(';')[0]!;
+      const page = async (header: string) =>
+        (await world.call('GET', '/admin', { headers: { cookie: header } })).statusCode;
+      const opened = await page(cookie);
+      const planted = `service_page=${'A'.repeat(43)}`;
+      expect([await page(`${planted}; ${cookie}`), await page(`service_page=x; ${cookie}`)]).toEqual([
+        opened,
+        opened,
+      ]);
+      expect(await page(planted)).toBe(302);
+    }));
+
   it('lets no password, token or cookie reach the log or a column', () =>
     withWorld({ env: { REGISTRATION_MODE: 'invite_only' } }, async (world) => {
       const setupToken = world.setupToken();

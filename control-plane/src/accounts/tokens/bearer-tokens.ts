@@ -22,7 +22,7 @@ import {
   revokeToken,
   touchTokens,
 } from '../store.ts';
-import { readPageCookie } from './tokens.ts';
+import { readPageCookies } from './tokens.ts';
 
 /** last_used_at is not written more often than this for one token. */
 const TOUCH_EVERY_MS = MINUTE_MS;
@@ -107,8 +107,8 @@ export function createBearerTokens(
     },
 
     async opensAdminPages(cookieHeader) {
-      const value = readPageCookie(cookieHeader);
-      return value !== null && isAdminPage(database.db, sha256Hex(value), clock.nowMs());
+      const values = readPageCookies(cookieHeader);
+      return values.length > 0 && isAdminPage(database.db, values.map(sha256Hex), clock.nowMs());
     },
 
     async login(fields, { addressKey, userAgent }) {

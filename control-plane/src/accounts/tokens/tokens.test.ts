@@ -7,7 +7,7 @@ import {
   mintToken,
   pageCookie,
   pageValue,
-  readPageCookie,
+  readPageCookies,
 } from './tokens.ts';
 
 it('mints 43 characters of base64url for people and 64 of hex for the set-up', () => {
@@ -27,16 +27,22 @@ describe('the page cookie', () => {
   });
 
   const value = 'A'.repeat(43);
+  const other = 'B'.repeat(43);
+  const many = Array.from({ length: 20 }, (_, n) => String.fromCharCode(97 + n).repeat(43));
   test.each([
-    [undefined, null],
-    ['', null],
-    [`service_page=${value}`, value],
-    [`a=b; service_page=${value}; c=d`, value],
-    ['service_page=', null],
-    [`service_page=${value}x`, null],
-    [`xservice_page=${value}`, null],
-    [`service_page="${value}"`, null],
+    [undefined, []],
+    ['', []],
+    [`service_page=${value}`, [value]],
+    [`a=b; service_page=${value}; c=d`, [value]],
+    ['service_page=', []],
+    [`service_page=${value}x`, []],
+    [`xservice_page=${value}`, []],
+    [`service_page="${value}"`, []],
+    // What another service of the same host has set comes beside it, and may come first.
+    [`service_page=planted; service_page=${other}; service_page=${value}`, [other, value]],
+    [`service_page=${value}; service_page=${value}`, [value]],
+    [many.map((one) => `service_page=${one}`).join('; '), many.slice(0, 8)],
   ])('is read from %s', (header, expected) => {
-    expect(readPageCookie(header)).toBe(expected);
+    expect(readPageCookies(header)).toEqual(expected);
   });
 });

@@ -41,17 +41,22 @@ export function clearedPageCookie(secure: boolean): string {
 }
 
 const PAGE_VALUE = /^[A-Za-z0-9_-]{43}$/;
+/** Values of one request that are looked up. A browser sends one for each host and path that set the cookie. */
+const MAX_PAGE_VALUES = 8;
 
 /**
- * Value of the page cookie in a Cookie header; null when there is none of the right form.
- * Source: RFC 6265, section 4.2; the first one counts when a name comes twice.
+ * Values of the page cookie in a Cookie header that have the right form. Cookies know neither ports nor, where the setter
+ * wishes, sub-domains: another service of the host may set one of the same name, which must not shut administrators out.
+ * Source: RFC 6265, section 8.5 and 8.6.
  */
-export function readPageCookie(cookieHeader: string | undefined): string | null {
+export function readPageCookies(cookieHeader: string | undefined): string[] {
+  const values = new Set<string>();
   for (const pair of cookieHeader?.split(';') ?? []) {
     const split = pair.indexOf('=');
     if (split < 0 || pair.slice(0, split).trim() !== PAGE_COOKIE) continue;
     const value = pair.slice(split + 1).trim();
-    return PAGE_VALUE.test(value) ? value : null;
+    if (PAGE_VALUE.test(value)) values.add(value);
+    if (values.size === MAX_PAGE_VALUES) break;
   }
-  return null;
+  return [...values];
 }
