@@ -4,8 +4,11 @@ import { passwordBreach } from './password/password-rule.ts';
 
 const MAX_EMAIL_CHARACTERS = 320;
 const MAX_USERNAME_CHARACTERS = 64;
-/** Control, format and line-separator characters: they are invisible, or change how a name around them is drawn. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+/**
+ * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Halves
+ * of a surrogate pair are no characters; a database may store another one in their place.
+ */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 /** What a new account is made of, in the form in which it is stored. */
 export interface NewAccount {
@@ -28,6 +31,9 @@ export function checkNewAccount(fields: NewAccount): NewAccount {
   const email = normaliseEmail(fields.email);
   if (!hasCodePoints(email, 1, MAX_EMAIL_CHARACTERS) || !email.includes('@')) {
     throw invalid(`email must contain @ and have at most ${MAX_EMAIL_CHARACTERS} characters`);
+  }
+  if (INVISIBLE.test(email)) {
+    throw invalid('email must hold no control, format or line-separator characters');
   }
   if (INVISIBLE.test(fields.username)) {
     throw invalid('username must hold no control, format or line-separator characters');

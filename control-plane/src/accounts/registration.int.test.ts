@@ -66,6 +66,21 @@ describeDatabases('registration', ({ fresh: database }) => {
       ).toBe(201);
     }));
 
+  it.each([
+    ['a control character', 'ali\u0007ce@example.org'],
+    ['a line break', 'alice@example.org\nbcc:bob@example.org'],
+    ['a zero-width space', 'ali\u200bce@example.org'],
+    ['a right-to-left override', '\u202egro.elpmaxe@ecila'],
+    ['a line separator', 'ali\u2028ce@example.org'],
+    ['half of a surrogate pair', 'ali\ud800ce@example.org'],
+  ])('an email may not hold %s', (_, email) =>
+    withWorld({ env: OPEN }, async (world) => {
+      const answer = await register(world, { ...alice, email });
+      expect([answer.statusCode, answer.json().error?.code]).toEqual([400, 'validation_failed']);
+      expect(answer.json().error.message).toContain('email');
+    }),
+  );
+
   describe('usernames', () => {
     const named = (world: AccountsWorld, username: string, email = `${crypto.randomUUID()}@example.org`) =>
       register(world, { ...alice, email, username });
@@ -80,6 +95,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       ['a byte order mark', 'ali\ufeffce'],
       ['a line separator', 'ali\u2028ce'],
       ['a paragraph separator', 'ali\u2029ce'],
+      ['half of a surrogate pair', 'ali\udfffce'],
       ['nothing but spaces', ' \u00a0 '],
     ])('may not hold %s', (_, username) =>
       withWorld({ env: OPEN }, async (world) => {
