@@ -53,6 +53,14 @@ describe('strings for people', () => {
     expect(humanText(64).parse('a\u0000b\tc\nd\re\u001b[31mf\u0085g\u007f')).toBe('ab\tc\nde[31mfg');
   });
 
+  test('lose what turns the direction of the text after it, keep what scripts and emoji need', () => {
+    const commands = 'apt-get install \u202efws\u202c # \u2066\u2069ok';
+    expect(humanText(200).parse(commands)).toBe('apt-get install fws # ok');
+    expect(stripControls('\u0645\u06cc\u200c\u062e \u200fאב 👩\u200d💻')).toBe(
+      '\u0645\u06cc\u200c\u062e \u200fאב 👩\u200d💻',
+    );
+  });
+
   test('lose lone surrogates, keep pairs', () => {
     expect(stripControls('a\ud800b🎭')).toBe('ab🎭');
   });

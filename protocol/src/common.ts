@@ -51,11 +51,13 @@ export function cutUtf8(value: string, maxBytes: number): string {
   return value.slice(0, read);
 }
 
-const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cs}]/gu;
+/** Cc and Cs, and the characters that turn the direction of the text after them. Source: UAX #9, section 2. */
+const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
  * Takes control characters other than newline and tab out of a string meant for people, and lone surrogates with
- * them: neither can be shown, and a database refuses some of them.
+ * them: neither can be shown, and a database refuses some of them. Characters that turn the direction go too: with them
+ * a host could show administrators another command than the one that they copy.
  */
 export function stripControls(value: string): string {
   return value.replace(UNPRINTABLE, '');
