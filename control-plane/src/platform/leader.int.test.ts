@@ -93,6 +93,26 @@ describeDatabases('leader tasks', (databases) => {
       await second.leader.close();
     });
 
+    test('a lease that a clock far ahead wrote before its process was killed does not last until then', async () => {
+      const ahead = new ManualClock();
+      ahead.jump(365 * 24 * 60 * 60 * 1_000);
+      const killed = replica(ahead);
+      killed.leader.register({ id: 'ahead', everyMs: 1_000, run: async () => undefined });
+      await killed.leader.runNow('ahead');
+      const next = replica();
+      let runs = 0;
+      next.leader.register({
+        id: 'ahead',
+        everyMs: 1_000,
+        run: async () => {
+          runs += 1;
+        },
+      });
+      await next.leader.runNow('ahead');
+      expect(runs).toBe(1);
+      await next.leader.close();
+    });
+
     test('a holder that slept past its lease changes nothing any more', async () => {
       const first = replica();
       const second = replica();

@@ -1,5 +1,5 @@
 import type { Logger, Random } from '@footlight/platform';
-import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
+import { type Clock, MINUTE_MS, SECOND_MS, type Timer } from '@footlight/platform';
 import { type Database, isUniqueViolation, type Tx } from './database/index.ts';
 
 /** The lease went to somebody else while its holder slept; what it was about to write is not written. */
@@ -40,6 +40,11 @@ export interface Leader {
 }
 
 const LEASE_MS = 30 * SECOND_MS;
+/**
+ * A lease that lasts longer was written by a clock that was ahead, such as that of a process that is gone: it would keep
+ * every replica from the work until that time comes. Replicas' own clocks differ by far less.
+ */
+const LONGEST_LEASE_MS = LEASE_MS + MINUTE_MS;
 /** Below this much time left the lease is renewed before a run. */
 const RENEW_BELOW_MS = 20 * SECOND_MS;
 
@@ -81,7 +86,8 @@ export function createLeader(deps: {
           return { number: 1, expiresAtMs };
         }
         const mine = row.holder === holder;
-        if (!mine && row.expires_at > now && database.dialect !== 'sqlite') return null;
+        const held = row.expires_at > now && row.expires_at <= now + LONGEST_LEASE_MS;
+        if (!mine && held && database.dialect !== 'sqlite') return null;
         const number = mine ? row.fence : row.fence + 1;
         await tx
           .updateTable('leases')
