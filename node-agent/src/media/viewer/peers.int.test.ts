@@ -185,6 +185,15 @@ describe('one negotiation per peer connection', () => {
     expect(signals.every(({ conn }) => conn !== 4)).toBe(true);
   });
 
+  test('after a detach a lower number counts: the clock of the control plane may have been set back', async () => {
+    attach(1_000);
+    await untilOffers(1);
+    peers.detach(1_000);
+    attach(7);
+    await untilOffers(2);
+    expect(signals.at(-1)?.conn).toBe(7);
+  });
+
   test('what is not connected is not resumed', async () => {
     attach(1);
     await untilOffers(1);

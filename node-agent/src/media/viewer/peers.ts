@@ -81,7 +81,6 @@ export class Peers {
   /** Oldest first. */
   #viewers: Viewer[] = [];
   #attached: Attached | null = null;
-  #newestConn = -1;
   #newestPcId: string | null = null;
   #active: Viewer | null = null;
   #offered = false;
@@ -101,8 +100,7 @@ export class Peers {
 
   attach(message: AttachMessage): void {
     // Numbers of sockets grow; an older one arrives late and speaks for nobody.
-    if (message.conn <= this.#newestConn) return;
-    this.#newestConn = message.conn;
+    if (this.#attached !== null && message.conn <= this.#attached.conn) return;
     this.#attached = {
       conn: message.conn,
       clientId: message.client_id,

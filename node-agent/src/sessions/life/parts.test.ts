@@ -267,6 +267,15 @@ describe('signaling on its way to the worker', () => {
     expect(sent.map(({ type }) => type)).toEqual(['attach', 'detach']);
   });
 
+  test('takes lower numbers over a new link: the clock of the control plane may have been set back', () => {
+    const { sent, relay: it } = relay();
+    it.open();
+    it.deliver(attach(1_000));
+    it.linkLost();
+    it.deliver(attach(7));
+    expect(sent.map((message) => 'conn' in message && message.conn)).toEqual([1_000, 1_000, 7]);
+  });
+
   test('holds a bounded number of messages', () => {
     const { sent, relay: it } = relay();
     it.deliver(attach(1));

@@ -54,9 +54,13 @@ export class Relay {
     }
   }
 
-  /** Without a link to the control plane no browser socket is attached any more; media goes on. */
+  /**
+   * Without a link to the control plane no browser socket is attached any more; media goes on. The numbers may begin
+   * again: a control plane that restarts takes them from its clock, which may have been set back.
+   */
   linkLost(): void {
     if (this.#attached) this.#detach('closed');
+    this.#conn = null;
   }
 
   #detach(reason: 'closed' | 'taken_over'): void {
