@@ -10,22 +10,22 @@ const MAX_USERNAME_CHARACTERS = 64;
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
-/** What a new account is made of, in the form in which it is stored. */
+/** Fields of a new account in their stored form. */
 export interface NewAccount {
   email: string;
   username: string;
   password: string;
 }
 
-/** The form in which emails are stored and looked up. */
+/** The stored form of an email. */
 export function normaliseEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
 /**
  * Checks the fields of a new account in the order email, username, password.
- * @returns email trimmed and lowercased, username trimmed with single spaces, password as it came
- * @throws ApiError validation_failed at the first breach; the message names the field and holds no value
+ * @returns email trimmed and lowercased, username trimmed with single spaces, password unchanged
+ * @throws ApiError validation_failed at the first fault; the message names the field and contains no value
  */
 export function checkNewAccount(fields: NewAccount): NewAccount {
   const email = normaliseEmail(fields.email);

@@ -3,7 +3,7 @@ import type { Server } from '../platform/http/server.ts';
 import type { Accounts } from './service.ts';
 import type { TokenBuckets } from './sign-in/rate-limits.ts';
 
-/** Registers what people read and change about themselves. */
+/** Registers the routes of the caller's own data. */
 export function registerMeRoutes(server: Server, accounts: Accounts): void {
   const { deviceBuckets, devices, passwordBuckets, passwordChange, preferences } = accounts.parts;
 
@@ -49,7 +49,7 @@ export function registerMeRoutes(server: Server, accounts: Accounts): void {
 
 type LimitedPerUser = 'me.password' | 'devices.probe';
 
-/** Takes one request of the caller before the body is read. */
+/** Counts a request of the caller before the body is read. */
 const perUser =
   (buckets: TokenBuckets) =>
   ({ caller }: EarlyRequest<LimitedPerUser>): void =>

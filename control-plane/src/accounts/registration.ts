@@ -9,7 +9,7 @@ import { isInviteRedeemable, redeemInvite } from './invites/store.ts';
 import type { PasswordHasher } from './sign-in/password-hasher.ts';
 import { duplicateAccount, insertAccount } from './store.ts';
 
-/** Creates accounts for people who ask for one. */
+/** Creates accounts on request of people. */
 export interface Registration {
   /**
    * @throws ApiError validation_failed, registration_closed, invalid_invite, rate_limited (hash queue), conflict; in
@@ -26,13 +26,13 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
       const mode = await loadRegistrationMode(database.db);
       if (mode === 'closed') throw new ApiError('registration_closed');
       const codeHash = mode === 'invite_only' ? sha256Hex(fields.invite_code ?? '') : null;
-      // Looked at before the hash is paid for; what decides is the conditional increment below.
+      // Cheap check before the expensive hash; the conditional increment below decides.
       if (codeHash !== null && !(await isInviteRedeemable(database.db, codeHash, clock.nowMs()))) {
         throw new ApiError('invalid_invite');
       }
       const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
       const userId = random.uuid();
-      // Where it is refused, the rollback gives the invite its use back.
+      // On a refusal the rollback restores the invite's use.
       return refusingTaken(
         duplicateAccount,
         database.transaction(async (tx) => {

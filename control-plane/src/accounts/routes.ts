@@ -18,7 +18,7 @@ import { registerUserRoutes } from './users/routes.ts';
 
 const CLAIMED = 201;
 
-/** Registers the operations of sign-in, set-up and access, and those of the parts with folders of their own. */
+/** Registers the routes of sign-in, set-up and access, and those of the sub-folders. */
 export function registerAccountsRoutes(
   server: Server,
   accounts: Accounts,
@@ -71,14 +71,14 @@ export function registerAccountsRoutes(
 
   server.handle('setup.complete', async () => ({ status: 200, body: await setup.complete() }));
 
-  /** The claim itself always; other attempts once a minute and address, and only while there is something to claim. */
+  /** Logs every successful claim; other attempts once a minute and address, while the instance is unclaimed. */
   async function logClaimAttempt(address: string, addressKey: string, status: number): Promise<void> {
     const claimed = status === CLAIMED;
     if (!claimed && (claimLog.tryTake(addressKey) > 0 || (await setup.status()).admin_exists)) return;
     logger.warn({ address, status }, 'accounts.claim_attempt');
   }
 
-  /** Admits the attempt, then judges the token; nothing of the body has been read yet. */
+  /** Limits the attempt, then checks the token. The body is not read yet. */
   async function authorizeClaim(request: EarlyRequest<'setup.claim'>): Promise<void> {
     const { address, addressKey, headers, reply } = request;
     reply.raw.once('close', () => {
@@ -154,7 +154,7 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** The bearer token as it was presented; the server has accepted it already. */
+/** The bearer token of the request, which the server has already accepted. */
 function presentedBearer(headers: IncomingHttpHeaders): string | null {
   const match = /^bearer (.*)$/i.exec(headers.authorization ?? '');
   return match?.[1]?.trim() || null;

@@ -27,21 +27,21 @@ import { createSignIn } from './sign-in/sign-in.ts';
 import { type BearerTokens, createBearerTokens } from './tokens/bearer-tokens.ts';
 import { createUsers, type Users } from './users/service.ts';
 
-/** People: how they come to an account, how they sign in, and what a token of theirs opens. */
+/** Accounts: registration, sign-in, tokens. */
 export interface Accounts {
-  /** For the server's bearer check. */
+  /** The server's bearer check. */
   readonly authenticate: Authenticate;
-  /** For the server, after a bearer was accepted and before its role is looked at. */
+  /** Checked by the server after the bearer and before the role. */
   checkClientVersion(presented: string | undefined): void;
-  /** Whether the token of a caller is still in force; for streams that outlive their request. */
+  /** Whether a caller's token is still valid; for streams that outlive their request. */
   isTokenLive(tokenId: string): Promise<boolean>;
   /** Whether a Cookie header opens the administrators' pages. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
   /**
-   * Makes sure that somebody can become administrator: the one whom the environment names, or a person who can read the
-   * setup token's file. Runs after migrations and seeds, before listening.
-   * @throws when the environment's values cannot make an account, or the file cannot be written
+   * Ensures a way to an administrator: the account of the environment, or the setup token's file. Runs after
+   * migrations and seeds, before listening.
+   * @throws when the environment's values are invalid, or the file cannot be written
    */
   boot(): Promise<void>;
   close(): void;

@@ -9,12 +9,12 @@ import {
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
 import { ApiError } from '../platform/errors.ts';
 
-/** One answer for both, so that it does not say which of them is known. */
+/** One error for email and username, so that it does not reveal which one is taken. */
 export function duplicateAccount(): ApiError {
   return new ApiError('conflict', { message: 'An account with this email or username exists.' });
 }
 
-/** An account as sign-in needs it. */
+/** Account columns for a sign-in. */
 export type AccountRow = Pick<
   UsersTable,
   'id' | 'email' | 'username' | 'password_hash' | 'role' | 'disabled_at' | 'internal' | 'created_at'
@@ -41,8 +41,8 @@ export async function findAccount(db: Executor, userId: string): Promise<Account
 }
 
 /**
- * Holds the account until the transaction ends, if its password is still the one that was verified: a sign-in with the
- * old password must not slip in behind the change that revokes every token.
+ * Locks the account until the transaction ends, if its password is still the verified one: a sign-in with the old
+ * password must not follow the change that revokes every token.
  */
 export async function holdVerifiedAccount(
   database: Database,
@@ -57,7 +57,7 @@ export async function holdVerifiedAccount(
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
 }
 
-/** @returns false when the stored hash is not the verified one any more; nothing is written then */
+/** @returns false when the stored hash is not the verified one; nothing was written */
 export async function replacePassword(
   tx: Tx,
   change: { userId: string; verifiedHash: string; newHash: string },
@@ -72,7 +72,7 @@ export async function replacePassword(
   return result.numUpdatedRows > 0n;
 }
 
-/** Whether another account than the one with this email has the username, or one that looks equal. */
+/** Whether another account has the username or one with the same folded form. */
 export async function isUsernameTaken(db: Executor, username: string, email: string): Promise<boolean> {
   const row = await db
     .selectFrom('users')
@@ -83,7 +83,7 @@ export async function isUsernameTaken(db: Executor, username: string, email: str
   return row !== undefined;
 }
 
-/** Whether an account has this email, this username or one that looks equal. */
+/** Whether an account has this email, this username or one with the same folded form. */
 export async function isAccountTaken(db: Executor, email: string, username: string): Promise<boolean> {
   const row = await db
     .selectFrom('users')
@@ -107,8 +107,9 @@ export async function adminExists(db: Executor): Promise<boolean> {
 }
 
 /**
- * New accounts have twin number 0, so the index over folded name and number decides between accounts made at once.
- * Accounts of earlier releases may hold the folded name under a higher number; none are added, so a read finds them.
+ * New accounts have twin number 0, so the unique index over folded name and number decides between concurrent
+ * accounts. Accounts of earlier releases may share a folded name under higher numbers; none are added, so a read
+ * finds them.
  * @throws ApiError conflict, or on a duplicate email or username; the transaction is then over
  */
 export async function insertAccount(
@@ -172,7 +173,7 @@ export async function insertToken(tx: Tx, token: NewToken, nowMs: number): Promi
     .execute();
 }
 
-/** A token that is in force, with its owner as stored now. */
+/** A valid token with its owner's current row. */
 export interface LiveToken {
   id: string;
   expires_at: number;
@@ -184,7 +185,7 @@ export interface LiveToken {
   email: string;
 }
 
-/** Not revoked, not expired, and the owner may sign in. */
+/** Not revoked, not expired, owner enabled. */
 function liveTokens(db: Executor, nowMs: number) {
   return db
     .selectFrom('auth_tokens')
@@ -194,13 +195,13 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-/** Tokens that are remembered; then they are read again. */
+/** Cached tokens. */
 const MAX_TOKENS = 10_000;
 
 /**
- * The look-up that every signed-in request makes: requests of one turn share it, and a token that was read is known
- * until anything is written, so that a revocation counts for the very next request.
- * @param now epoch milliseconds, asked when the look-up begins
+ * The token look-up of every request. Requests of one turn share it. A cached token is valid until any write, so a
+ * revocation applies to the next request.
+ * @param now epoch milliseconds, called when the look-up begins
  */
 export function liveTokenFinder(
   database: Database,
@@ -243,7 +244,7 @@ export function liveTokenFinder(
   });
 }
 
-/** Expiry of a live token, epoch milliseconds; undefined when it is not in force any more. */
+/** Expiry of a valid token, epoch milliseconds; undefined when it is not valid. */
 export async function findLiveTokenExpiry(
   db: Executor,
   tokenId: string,
@@ -271,7 +272,7 @@ export async function isAdminPage(
   return row !== undefined;
 }
 
-/** Sets last_used_at of those tokens whose last note is old enough. */
+/** Updates last_used_at of tokens whose stored value is old enough. */
 export async function touchTokens(
   { db, skipLocked }: Pick<Database, 'db' | 'skipLocked'>,
   tokenIds: readonly string[],
@@ -281,7 +282,7 @@ export async function touchTokens(
   await db
     .updateTable('auth_tokens')
     .set({ last_used_at: nowMs })
-    // One that is being revoked or deleted needs no note.
+    // Skip tokens that another transaction revokes or deletes.
     .where('id', 'in', (eb) =>
       skipLocked(
         eb
@@ -308,7 +309,7 @@ export async function revokeToken(db: Executor, tokenId: string, nowMs: number):
     .execute();
 }
 
-/** Signs the account out everywhere. */
+/** Revokes all tokens of the account. */
 export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('auth_tokens')
@@ -320,8 +321,8 @@ export async function revokeAllTokens(tx: Tx, userId: string, nowMs: number): Pr
 
 /**
  * Deletes tokens that were revoked, or expired before the given time.
- * @param limit how many at once
- * @returns how many there were to delete
+ * @param limit most rows
+ * @returns deleted rows (count)
  */
 export async function deleteDeadTokens(
   { skipLocked }: Pick<Database, 'skipLocked'>,

@@ -4,20 +4,20 @@ import { writeSecretFile } from '../setup/secret-file.ts';
 import { mintHexSecret } from '../tokens/tokens.ts';
 
 /**
- * The key that opens developers' sessions. It is new with each start and exists in a file of the machine alone:
- * a process that can read that file is trusted with accounts of any role.
+ * The key for developers' sessions. Each start makes a new one and writes it to a file; a process that can read the
+ * file is trusted with accounts of any role.
  */
 export interface DevKey {
-  /** Mints and writes the key. A file that cannot be written is logged; then nobody has the key. */
+  /** Mints and writes the key. If the file cannot be written, the error is logged and no key exists. */
   start(): Promise<void>;
-  /** Compares in constant time; false also while there is no key. */
+  /** Compares in constant time; false while no key exists. */
   matches(presented: string): boolean;
 }
 
 export function createDevKey(platform: Pick<Platform, 'config' | 'logger' | 'random'>): DevKey {
   const { config, logger, random } = platform;
   const file = config.accounts.devAgentKeyFile;
-  // Until the key is written this stands in for it, so that every comparison does the same work.
+  // Placeholder until the key is written, so that every comparison does the same work.
   let digest = sha256Hex(mintHexSecret(random));
 
   return {

@@ -3,12 +3,12 @@ import type { Platform } from '../../platform/platform.ts';
 import { listExpiredUsers, removeUser } from '../users/index.ts';
 
 const TASK = 'devauth.reaper';
-/** Accounts of one sweep; those that stay for now are looked at again by the next one. */
+/** Accounts of one sweep; accounts that must stay are checked again by the next one. */
 const SWEEP_LIMIT = 500;
 
 /**
- * Deletes identities whose time is over, whether or not new ones can be made here. One that has a session running, or
- * is the last administrator, is left for a later sweep; its token is dead either way.
+ * Deletes expired identities, also where new ones are switched off. An identity with a live session, and the last
+ * administrator, are left for a later sweep; their tokens are dead.
  */
 export function registerReaper(platform: Platform): { runNow(): Promise<void> } {
   const { clock, database, leader, logger } = platform;

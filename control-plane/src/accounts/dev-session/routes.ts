@@ -4,7 +4,7 @@ import type { Server } from '../../platform/http/server.ts';
 import type { SignInHeaders } from '../sign-in/sign-in-headers.ts';
 import type { DevSessions } from './service.ts';
 
-/** Developers' sessions over HTTP. */
+/** Registers the routes of developers' sessions. */
 export function registerDevSessionRoutes(
   server: Server,
   devSessions: DevSessions,

@@ -11,14 +11,14 @@ import { registerReaper } from './reaper.ts';
 const DEFAULT_TTL_SECS = 1_800;
 const SUFFIX_BYTES = 4;
 
-/** Accounts for programs of developers: real ones with the checks of their role, which end by themselves. */
+/** Accounts for developers' programs: real accounts with their role's checks, which expire. */
 export interface DevSessions {
   readonly key: DevKey;
-  /** Mints the key where sessions are switched on, and deletes identities whose time ended while nobody was looking. */
+  /** Mints the key if the feature is on, and deletes identities that expired while the service was down. */
   start(): Promise<void>;
   /**
-   * Makes an account and signs it in; both end at the same moment. The key was checked before.
-   * @param address of the client, for the log
+   * Creates an account and signs it in; both expire together. The key was checked before.
+   * @param address client address for the log
    */
   open(
     fields: Body<'dev.agentSession'>,

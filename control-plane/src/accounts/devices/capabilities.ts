@@ -1,24 +1,24 @@
 /**
- * What a client may have stored about itself. Pure, and never an error: what is too much is cut, what cannot be is
- * dropped, and everything else stays as it was sent.
- * Source: docs/devices.md, "Devices".
+ * Sanitizes the capabilities that a client posts. Pure, never throws: excess is cut, impossible values are dropped,
+ * everything else is stored as sent.
+ * Source: docs/devices.md, "What a device measured".
  */
 import { isJsonObject, type JsonObject } from '@footlight/protocol';
 
-/** The root is level 0; what lies deeper than this is dropped. */
+/** The root is level 0; deeper values are dropped. */
 const MAX_DEPTH = 8;
-/** Keys of one object, elements of one list. */
+/** Keys of an object, elements of a list. */
 const MAX_MEMBERS = 64;
-/** Unicode code points of one string or key. */
+/** Unicode code points of a string or key. */
 const MAX_CHARACTERS = 512;
 
 /**
- * Makes capabilities fit to be stored, and stamps them.
- * @param sent as JSON.parse made them; keys such as `__proto__` are ordinary data
- * @param measuredAt RFC 3339 time that replaces whatever the client says
+ * Sanitizes and stamps capabilities.
+ * @param sent as parsed by JSON.parse; keys such as `__proto__` are ordinary data
+ * @param measuredAt RFC 3339 time that replaces the client's value
  */
 export function sanitizeCapabilities(sent: JsonObject, measuredAt: string): JsonObject {
-  // The stamp is the server's, so the client's own takes no place among the members.
+  // The server's time stamp replaces the client's, which must not count as a member.
   const { measured_at: _, ...measured } = sent;
   const kept = cutObject(measured, 0);
   if (Object.hasOwn(kept, 'client_type') && kept.client_type !== 'web' && kept.client_type !== 'native') {
@@ -29,7 +29,7 @@ export function sanitizeCapabilities(sent: JsonObject, measuredAt: string): Json
   return kept;
 }
 
-/** What has no place in the answer; distinct from null, which has. */
+/** Marks a dropped value; null is a valid value. */
 const DROPPED = Symbol('dropped');
 
 function cut(value: unknown, depth: number): unknown {
@@ -45,7 +45,7 @@ function cut(value: unknown, depth: number): unknown {
   return isJsonObject(value) ? cutObject(value, depth) : value;
 }
 
-/** The first keys in their order as text. Of two that are the same once cut, the first stays. */
+/** Keeps the first keys in text order. Of two keys that are equal after cutting, the first stays. */
 function cutObject(value: JsonObject, depth: number): JsonObject {
   const kept = new Map<string, unknown>();
   for (const key of Object.keys(value).sort().slice(0, MAX_MEMBERS)) {
@@ -53,12 +53,12 @@ function cutObject(value: JsonObject, depth: number): JsonObject {
     const item = cut(value[key], depth + 1);
     if (item !== DROPPED && !kept.has(cutKey)) kept.set(cutKey, item);
   }
-  // Defines each key, where an assignment would take `__proto__` for the prototype.
+  // fromEntries defines each key; an assignment to `__proto__` would set the prototype.
   return Object.fromEntries(kept);
 }
 
 function cutText(text: string): string {
-  // A code point is at most two UTF-16 units, so most texts need no walk.
+  // A code point has at most two UTF-16 units, so most texts need no iteration.
   if (text.length <= MAX_CHARACTERS) return text;
   return Array.from(text.slice(0, 2 * MAX_CHARACTERS))
     .slice(0, MAX_CHARACTERS)

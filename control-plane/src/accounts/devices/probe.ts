@@ -1,33 +1,33 @@
 /**
- * What the server reads from the capabilities that a client measured and posted. Pure; never throws. Everything is
- * optional, and a value of the wrong type counts as not measured.
- * Source: docs/devices.md, "Devices".
+ * Reads the fields of posted capabilities that the server uses. Pure; never throws. Every field is optional, and a
+ * value of the wrong type counts as not measured.
+ * Source: docs/devices.md, "What a device measured".
  */
 
 import { DAY_MS } from '@footlight/platform';
 import { type JsonObject, objectOrEmpty } from '@footlight/protocol';
 
-/** Networks and screens change: an older measurement says nothing about today. */
+/** Older measurements do not count, because networks and screens change. */
 export const PROBE_LIFETIME_MS = 30 * DAY_MS;
-/** Below this a bandwidth figure is an accident of the measurement, not a line. */
+/** A lower bandwidth is a measurement error. */
 const MIN_MEASURED_KBPS = 100;
 const MAX_REFRESH_HZ = 1000;
 
-/** A measurement that counts. null = not measured. */
+/** A valid measurement. null = not measured. */
 export interface ProbeFacts {
   /** Anything but "native" is a browser. */
   client_type: 'web' | 'native';
   bandwidth_kbps: number | null;
   rtt_ms: number | null;
   max_decode_height: number | null;
-  /** Decodable only when the client said so; H.264 always is and is not listed. */
+  /** Decodable codecs as the client declared them; H.264 always is and is not listed. */
   codecs: { hevc: boolean; av1: boolean };
   display_refresh_hz: number | null;
-  /** H.264 profiles that the client's decoder lists. */
+  /** H.264 profiles of the client's decoder. */
   h264_profiles: readonly string[] | null;
 }
 
-/** missing: never measured. stale: measured too long ago to count. Neither is a probe. */
+/** missing: never measured. stale: too old to count. */
 export type Probe =
   | { kind: 'missing' }
   | { kind: 'stale'; measuredAtMs: number }

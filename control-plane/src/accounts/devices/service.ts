@@ -18,20 +18,20 @@ import {
   updateOwnDevice,
 } from './store.ts';
 
-/** Browsers and programs that a person signs in from. Nobody sees or changes those of another. */
+/** Browsers and programs of a person. Other people can neither see nor change them. */
 export interface Devices {
   list(caller: Caller): Promise<Device[]>;
-  /** Stores what a device measured; the calling token is not bound to it by that. */
+  /** Stores a measurement. The caller's token is not bound to the device. */
   probe(
     caller: Caller,
     body: Body<'devices.probe'>,
     userAgent: string | undefined,
   ): Promise<Success<'devices.probe'>['device']>;
-  /** @throws ApiError forbidden for an unknown id and for another person's alike */
+  /** @throws ApiError forbidden for an unknown id and for another person's id */
   update(caller: Caller, id: string, patch: Body<'devices.update'>): Promise<Device>;
   /**
-   * Signs the device out for good, forgets it, then stops what was launched from it.
-   * @throws ApiError forbidden for an unknown id and for another person's alike
+   * Revokes the device's tokens, deletes the device, then stops its sessions.
+   * @throws ApiError forbidden for an unknown id and for another person's id
    */
   remove(caller: Caller, id: string): Promise<void>;
 }
@@ -72,12 +72,12 @@ export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stop
 
     async remove(caller, id) {
       const sessionIds = await database.transaction(async (tx) => {
-        // A launch from this device either comes before and is found here, or comes after and finds no device.
+        // A concurrent launch from this device either commits before and is found here, or finds no device.
         await lockDeviceOwner(database, tx, caller.userId);
         if ((await findOwnDevice(tx, caller.userId, id)) === undefined) throw notYours();
         await lockForRemoval(tx, 'devices', [id]);
         const live = await listLiveSessions(tx, id);
-        // While the tokens still name the device.
+        // Before the delete, while the tokens still refer to the device.
         await revokeDeviceTokens(tx, id, clock.nowMs());
         await deleteDevice(tx, id);
         return live;

@@ -13,20 +13,20 @@ import {
 } from '../../platform/database/index.ts';
 import { type Probe, readProbe } from './probe.ts';
 
-/** Devices that one account keeps, those in use beyond it: more than anybody owns, and few enough to list. */
+/** Kept devices of an account, in addition to those in use. */
 const MAX_IDLE_DEVICES = 200;
-/** Rows that one clean-up takes away; one is made at a time, so more than one or two never wait. */
+/** Rows per clean-up. One device is created at a time, so seldom more than one or two are due. */
 const FORGET_BATCH = 50;
 
-/** What is known of a device that just showed itself. */
+/** Facts of a device that was just used. */
 export interface SeenDevice {
-  /** Of the row, where it is made now. */
+  /** Id for a new row. */
   id: string;
   userId: string;
   deviceKey: string;
-  /** null: the request had none, and the stored one stays. */
+  /** null: the request had none; the stored value stays. */
   userAgent: string | null;
-  /** JSON object that replaces the stored one; left out: that one stays. */
+  /** JSON object that replaces the stored one; missing: the stored one stays. */
   capabilities?: string;
 }
 
@@ -37,8 +37,8 @@ interface DeviceSighting {
 }
 
 /**
- * Notes that a device showed itself, and makes its row when it is new. Name and trust stay. An account keeps a bounded
- * number of devices: a new one pushes out those seen longest ago that nothing uses.
+ * Records the use of a device, and creates its row if new. Name and trust stay. A new device evicts unused ones that
+ * were seen longest ago.
  */
 export async function touchDevice(tx: Tx, device: SeenDevice, nowMs: number): Promise<DeviceSighting> {
   const { userAgent, capabilities } = device;
@@ -68,7 +68,7 @@ export async function touchDevice(tx: Tx, device: SeenDevice, nowMs: number): Pr
   return row;
 }
 
-/** Deletes devices beyond the bound, those seen longest ago first, unless a sign-in or a session needs them. */
+/** Evicts devices beyond the bound, those seen longest ago first, except those that a token or a session needs. */
 async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Promise<void> {
   const beyond = await tx
     .selectFrom('devices')
@@ -111,8 +111,8 @@ async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Prom
 }
 
 /**
- * Whether an account has a device of this key that is not signed out: a token of it was not revoked. One that expired
- * counts for as long as it is kept, since people sign in again because their token expired.
+ * Whether an account has a signed-in device with this key: at least one token of it was not revoked. Expired tokens
+ * count until the janitor deletes them, because people sign in again when their token has expired.
  * @param email trimmed and lowercased
  */
 export async function isSignedInDevice(db: Executor, email: string, deviceKey: string): Promise<boolean> {
@@ -147,17 +147,17 @@ const devicesOf = (db: Executor, userId: string) =>
 
 type DeviceRow = Awaited<ReturnType<ReturnType<typeof devicesOf>['executeTakeFirstOrThrow']>>;
 
-/** Seen last first. */
+/** The last seen first. */
 export function listDevices(db: Executor, userId: string): Promise<DeviceRow[]> {
   return devicesOf(db, userId).orderBy('last_seen_at', 'desc').orderBy('id').execute();
 }
 
-/** @returns undefined for an unknown id and for another person's */
+/** @returns undefined for an unknown id and for another person's id */
 export function findOwnDevice(db: Executor, userId: string, id: string): Promise<DeviceRow | undefined> {
   return devicesOf(db, userId).where('id', '=', id).executeTakeFirst();
 }
 
-/** @param currentDeviceId the device that the caller's token is bound to; null: to none */
+/** @param currentDeviceId device of the caller's token; null: none */
 export function toDevice(row: DeviceRow, currentDeviceId: string | null): Device {
   return {
     id: row.id,
@@ -172,7 +172,7 @@ export function toDevice(row: DeviceRow, currentDeviceId: string | null): Device
   };
 }
 
-/** @param patch absent and null: unchanged */
+/** @param patch missing and null: unchanged */
 export async function updateOwnDevice(
   tx: Tx,
   userId: string,
@@ -187,12 +187,12 @@ export async function updateOwnDevice(
   await tx.updateTable('devices').set(set).where('id', '=', id).where('user_id', '=', userId).execute();
 }
 
-/** Holds the account's row until the transaction ends, as every launch of that account does. */
+/** Locks the account's row until the transaction ends, as each launch of the account does. */
 export async function lockDeviceOwner(database: Database, tx: Tx, userId: string): Promise<void> {
   await database.forNoKeyUpdate(tx.selectFrom('users').select('id').where('id', '=', userId)).execute();
 }
 
-/** Sessions launched from the device that have not ended. */
+/** Live sessions that were launched from the device. */
 export async function listLiveSessions(tx: Tx, deviceId: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('sessions')
@@ -212,15 +212,15 @@ export async function revokeDeviceTokens(tx: Tx, deviceId: string, nowMs: number
     .execute();
 }
 
-/** Tokens and sessions stay and name no device any more. */
+/** Tokens and sessions stay without a device. */
 export async function deleteDevice(tx: Tx, deviceId: string): Promise<void> {
   await tx.deleteFrom('devices').where('id', '=', deviceId).execute();
 }
 
 /**
- * The probe that counts for a person: that of the device seen last.
+ * The valid probe of a person: that of the device seen last.
  * @param nowMs epoch milliseconds
- * @returns deviceId null where the person has no device
+ * @returns deviceId null for a person without a device
  */
 export async function loadLatestProbe(db: Executor, userId: string, nowMs: number): Promise<LatestProbe> {
   return (await loadLatestProbes(db, [userId], nowMs)).get(userId) ?? NO_DEVICE;
@@ -244,7 +244,7 @@ const latestDevices = statement((db, { userIds }: { userIds: readonly string[] }
     .where('users.id', 'in', userIds),
 );
 
-/** The same for several people; those without a device are missing. */
+/** Batched form of `loadLatestProbe`; people without a device are missing. */
 export async function loadLatestProbes(
   db: Executor,
   userIds: readonly string[],

@@ -1,7 +1,7 @@
 import type { Server } from '../../platform/http/server.ts';
 import type { Invites } from './service.ts';
 
-/** Invites over HTTP. */
+/** Registers the routes of invites. */
 export function registerInviteRoutes(server: Server, invites: Invites): void {
   server.handle('invites.list', async ({ query }) => ({
     status: 200,
@@ -11,7 +11,7 @@ export function registerInviteRoutes(server: Server, invites: Invites): void {
   server.handle('invites.create', async ({ caller, body }) => ({
     status: 201,
     body: { invite: await invites.mint(caller, body) },
-    // The code in the body is shown this once and must not lie in any cache.
+    // The body contains the code, which must not be cached.
     headers: { 'cache-control': 'no-store' },
   }));
 

@@ -7,16 +7,16 @@ import type { Platform } from '../../platform/platform.ts';
 import { mintToken } from '../tokens/tokens.ts';
 import { type InviteRow, insertInvite, listInvites, revokeInvite } from './store.ts';
 
-/** Enough to tell invites apart, and of no use for redeeming one. Hex characters. */
+/** Hex characters that tell invites apart and cannot redeem one. */
 const PREFIX_LENGTH = 8;
 
-/** Invites: codes that let people make an account while registration is by invite only. */
+/** Invites: codes for accounts while registration is by invite only. */
 export interface Invites {
   /** Newest first. @param state absent: all. @throws ApiError invalid_state */
   list(state: unknown): Promise<Invite[]>;
-  /** The code is readable in this answer and never again. @throws ApiError 400 for an expiry that is over */
+  /** Only this answer contains the code. @throws ApiError 400 for an expiry in the past */
   mint(actor: Caller, body: Body<'invites.create'>): Promise<MintedInvite>;
-  /** The first time counts; an unknown id is as good as revoked. */
+  /** The first revocation counts; an unknown id counts as revoked. */
   revoke(actor: Caller, id: string): Promise<void>;
 }
 

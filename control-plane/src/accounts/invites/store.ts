@@ -14,7 +14,7 @@ const redeemable = (nowMs: number) => (eb: ExpressionBuilder<Schema, 'invites'>)
     eb.or([eb('invites.expires_at', 'is', null), eb('invites.expires_at', '>', nowMs)]),
   ]);
 
-/** Newest first. @param redeemableAtMs only those that can be used then; null = all */
+/** Newest first. @param redeemableAtMs only invites that are usable at this time; null = all */
 export async function listInvites(db: Executor, redeemableAtMs: number | null): Promise<InviteRow[]> {
   let query = db
     .selectFrom('invites')
@@ -29,7 +29,7 @@ export async function insertInvite(db: Executor, invite: InvitesTable): Promise<
   await db.insertInto('invites').values(invite).execute();
 }
 
-/** @returns whether this call revoked it; false when it was revoked before, or there is none */
+/** @returns whether this call revoked it; false when already revoked or unknown */
 export async function revokeInvite(db: Executor, id: string, nowMs: number): Promise<boolean> {
   const result = await db
     .updateTable('invites')
@@ -50,7 +50,7 @@ export async function isInviteRedeemable(db: Executor, codeHash: string, nowMs: 
   return row !== undefined;
 }
 
-/** Uses an invite once, by one conditional increment; undefined when it cannot be used (any more). */
+/** Uses an invite once by a conditional increment; undefined when it is not usable. */
 export async function redeemInvite(
   tx: Tx,
   codeHash: string,

@@ -6,10 +6,10 @@ import type { PasswordHasher } from '../sign-in/password-hasher.ts';
 import { findAccount, replacePassword, revokeAllTokens } from '../store.ts';
 import { passwordBreach } from './password-rule.ts';
 
-/** People change their own password. */
+/** Changes of a person's own password. */
 export interface PasswordChange {
   /**
-   * Replaces the password and signs the account out everywhere, the calling token included. Live sessions go on.
+   * Replaces the password and revokes all tokens of the account, the caller's included. Live sessions go on.
    * @throws ApiError validation_failed, rate_limited (hash queue), invalid_credentials; in this order
    */
   change(caller: Caller, body: Body<'me.password'>, addressKey: string): Promise<void>;
@@ -22,7 +22,7 @@ export function createPasswordChange(platform: Platform, hasher: PasswordHasher)
       const breach = passwordBreach(body.new_password, caller);
       if (breach !== null) throw invalid(`new_${breach}`);
       const account = await findAccount(database.db, caller.userId);
-      // The token of the request is in force, so the device that it is bound to is not signed out.
+      // The caller's token is valid, so its device is signed in.
       const request = { addressKey, knownDevice: caller.deviceId !== null };
       const stored = account?.password_hash ?? null;
       if (!(await hasher.verify(stored, body.current_password ?? '', request))) throw wrong();
@@ -30,7 +30,7 @@ export function createPasswordChange(platform: Platform, hasher: PasswordHasher)
       const newHash = await hasher.hash(body.new_password, request);
       await database.transaction(async (tx) => {
         const nowMs = clock.nowMs();
-        // Of two changes at once the second has verified a password that is none any more.
+        // The second of two concurrent changes verified a password that is no longer stored.
         const change = { userId: caller.userId, verifiedHash, newHash };
         if (!(await replacePassword(tx, change, nowMs))) throw wrong();
         await revokeAllTokens(tx, caller.userId, nowMs);

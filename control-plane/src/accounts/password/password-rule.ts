@@ -3,10 +3,10 @@ import { dictionary } from '@zxcvbn-ts/language-common';
 
 const MIN_CHARACTERS = 12;
 const MAX_CHARACTERS = 128;
-/** Shorter names and local parts are in too many passwords by chance. */
+/** Shorter names and local parts appear in too many passwords by chance. */
 const MIN_IDENTIFIER_CHARACTERS = 3;
 
-/** Only entries that the length rule lets through are kept: about three hundred of fifty thousand. */
+/** Only entries that pass the length rule are kept: about three hundred of fifty thousand. */
 const COMMON: ReadonlySet<string> = new Set([
   ...dictionary['passwords-common'].map(fold).filter((entry) => entry.length >= MIN_CHARACTERS),
   'changeme1234',
@@ -14,9 +14,9 @@ const COMMON: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Why a password may not be set; null when it may. The first breach counts: length, common password, identity.
- * Lengths are Unicode code points; nothing is trimmed; there are no rules of composition.
- * @param account trimmed username and the email, whose part before `@` is looked for
+ * Why a password is refused; null when accepted. The first fault counts: length, common password, identity. Lengths
+ * are Unicode code points; nothing is trimmed; there are no composition rules.
+ * @param account trimmed username, and the email, whose part before `@` is checked
  */
 export function passwordBreach(
   password: string,
@@ -25,7 +25,7 @@ export function passwordBreach(
   return strengthBreach(password) ?? identityBreach(password, account);
 }
 
-/** The part of the rule that needs no account: length and the list of common passwords. */
+/** The checks without an account: length and common passwords. */
 function strengthBreach(password: string): string | null {
   if (!hasCodePoints(password, MIN_CHARACTERS, MAX_CHARACTERS)) {
     return `password must have ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters`;
@@ -34,7 +34,7 @@ function strengthBreach(password: string): string | null {
   return null;
 }
 
-/** The part of the rule about the account: neither its username nor the local part of its email may be inside. */
+/** The checks with the account: the password contains neither username nor local part of the email. */
 function identityBreach(password: string, account: { username: string; email: string }): string | null {
   const folded = fold(password);
   const localPart = account.email.slice(0, Math.max(0, account.email.indexOf('@')));

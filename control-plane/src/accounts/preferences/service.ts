@@ -5,10 +5,10 @@ import type { Platform } from '../../platform/platform.ts';
 import { loadUiPreferences, lockUiPreferences, storeUiPreferences } from './store.ts';
 import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
 
-/** What a person set for the web client. */
+/** A person's settings of the web app. */
 export interface Preferences {
   readUi(userId: string): Promise<UiPreferences>;
-  /** @throws ApiError validation_failed when the whole document would be too long; nothing is written then */
+  /** @throws ApiError validation_failed when the document would be too long; nothing is written */
   updateUi(userId: string, patch: JsonObject): Promise<UiPreferences>;
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@footlight/protocol';
 import { type Database, type Executor, fromJson, type Tx } from '../../platform/database/index.ts';
 
-/** The stored document; {} where none is. */
+/** The stored document; {} without one. */
 export async function loadUiPreferences(db: Executor, userId: string): Promise<JsonObject> {
   const row = await db
     .selectFrom('user_preferences')
@@ -11,7 +11,7 @@ export async function loadUiPreferences(db: Executor, userId: string): Promise<J
   return row === undefined ? {} : fromJson(row.ui_preferences);
 }
 
-/** The same, with the row made if need be and held until the transaction ends. */
+/** Locks the document until the transaction ends; creates the row if missing. */
 export async function lockUiPreferences(database: Database, tx: Tx, userId: string): Promise<JsonObject> {
   await tx
     .insertInto('user_preferences')

@@ -1,5 +1,5 @@
 /**
- * The document of the web client's settings. Pure.
+ * The web app's settings document. Pure.
  * Source: docs/devices.md, "Preferences".
  */
 import { fitsUtf8, type JsonObject, objectOrEmpty } from '@footlight/protocol';
@@ -10,9 +10,9 @@ import { toJson } from '../../platform/database/index.ts';
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 
 /**
- * Merges a change one level deep: within session_overlay each key that is there replaces that key, everywhere else the
- * whole value of a key is replaced. Keys such as `__proto__` are ordinary data.
- * @param patch with a session_overlay that was checked, or none
+ * Merges a change one level deep: in session_overlay each sent key is replaced, elsewhere each sent top-level value.
+ * Keys such as `__proto__` are ordinary data.
+ * @param patch with a validated session_overlay, or none
  */
 export function mergeUiPreferences(stored: JsonObject, patch: JsonObject): UiPreferences {
   const merged = new Map([...Object.entries(stored), ...Object.entries(patch)]);
@@ -21,11 +21,11 @@ export function mergeUiPreferences(stored: JsonObject, patch: JsonObject): UiPre
     ...Object.entries(objectOrEmpty(patch.session_overlay)),
   ]);
   merged.set('session_overlay', Object.fromEntries(overlay));
-  // Defines each key, where an assignment would take `__proto__` for the prototype.
+  // fromEntries defines each key; an assignment to `__proto__` would set the prototype.
   return Object.fromEntries(merged) as UiPreferences;
 }
 
-/** Text of a document to store; null when it is too long. */
+/** The document as text; null when too long. */
 export function encodeUiPreferences(document: UiPreferences): string | null {
   const text = toJson(document);
   return fitsUtf8(text, MAX_DOCUMENT_BYTES) ? text : null;

@@ -8,25 +8,25 @@ import { isLoopbackHost, judgeOrigin, normaliseOrigin } from '../../platform/htt
 import type { OriginsInForce } from '../../settings/index.ts';
 import type { CertificateInForce } from '../deps.ts';
 
-/** Longest header text that is shown. Characters. */
+/** Longest shown header text (characters). */
 const MAX_SHOWN = 256;
 const EXPIRES_SOON_MS = 30 * DAY_MS;
 
-/** What the request itself shows of how it got here. */
+/** Facts of the request itself. */
 export interface RequestFacts {
   host: string | undefined;
   origin: string | undefined;
-  /** This listener's own transport, whatever headers say. */
+  /** Transport of this listener, independent of headers. */
   overTls: boolean;
   forwardedProtoHeader: string | undefined;
   forwardedHeader: string | undefined;
-  /** What to set where the request came through a proxy that is not trusted. */
+  /** The line to set for an untrusted proxy. */
   proxyAdvice: string | undefined;
 }
 
 /**
- * Explains to administrators how their browser reached the server: which certificate it saw, whether pages count as
- * secure, and whether their origin may use the signaling socket. Pure.
+ * Explains to administrators how their browser reached the server: certificate, secure context, and whether their
+ * origin may open the signaling socket. Pure.
  */
 export function describeAccess(
   request: RequestFacts,
@@ -51,8 +51,8 @@ export function describeAccess(
 }
 
 /**
- * What to do about a proxy whose X-Forwarded-For is not read. Pure.
- * @param peer the address that the proxy dials from
+ * Advice for a proxy whose X-Forwarded-For is ignored. Pure.
+ * @param peer address of the proxy
  */
 export function trustAdvice(trustedProxies: readonly string[], peer: string): string {
   return `This request came from ${peer}, which sends X-Forwarded-For but is not a trusted proxy. Everybody behind it shares one limit for signing in. If it is your proxy, set ${trustLine(trustedProxies, peer)} and restart the service.`;
@@ -62,7 +62,9 @@ function shown(text: string): string {
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…(truncated)`;
 }
 
-/** Whether the browser treats the page as a secure context. Source: W3C Secure Contexts, "potentially trustworthy". */
+/**
+ * Whether the browser treats the page as a secure context. Source: W3C Secure Contexts, "potentially trustworthy".
+ */
 function isSecureContext(request: RequestFacts, forwardedProto: string | undefined): boolean {
   const origin = request.origin === undefined ? null : normaliseOrigin(request.origin);
   const originIsLoopback = origin !== null && isLoopbackHost(new URL(origin).hostname);
@@ -103,7 +105,7 @@ function describeCertificate(
   return { in_use: true, info, host_covered: covered, ...(advice !== undefined && { advice }) };
 }
 
-/** What can be said about a certificate without a request. */
+/** Certificate facts that need no request. */
 function certificateInfo(
   certificate: CertificateInForce,
   leaf: X509Certificate,
@@ -126,14 +128,17 @@ function certificateInfo(
   };
 }
 
-/** A distinguished name without a subject is undefined in Node; its attributes stand on lines of their own. */
+/**
+ * One line of a distinguished name: Node puts each attribute on its own line and gives undefined for an empty
+ * subject.
+ */
 function oneLine(name: string | undefined): string {
   return (name ?? '').split('\n').join(', ');
 }
 
 /**
- * Names of a certificate, from Node's text form: `DNS:a, IP Address:b`, where a value with odd characters is a JSON
- * string.
+ * Names in a certificate, from Node's text form `DNS:a, IP Address:b`, where a value with special characters is a
+ * JSON string.
  */
 function subjectNames(leaf: X509Certificate): { dns: string[]; ip: string[] } {
   const names: { dns: string[]; ip: string[] } = { dns: [], ip: [] };
@@ -146,7 +151,7 @@ function subjectNames(leaf: X509Certificate): { dns: string[]; ip: string[] } {
   return names;
 }
 
-/** Whether the leaf names the host; the common name alone does not count, as browsers ignore it. */
+/** Whether the leaf names the host. The common name does not count, because browsers ignore it. */
 function coversHost(leaf: X509Certificate, host: string): boolean {
   const bare = host.replace(/^\[|\]$/g, '');
   if (bare === '') return false;

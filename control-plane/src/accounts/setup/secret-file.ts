@@ -1,10 +1,13 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Writes one line that only the owner of the process reads, in a folder that nobody else enters. @throws when it cannot */
+/**
+ * Writes one line that only the process owner can read, in a directory with mode 0700. @throws when the file cannot
+ * be written
+ */
 export async function writeSecretFile(file: string, secret: string): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  // Never into what is there already: somebody may hold it open, own it, or have put a link in its place.
+  // Never write into an existing file: another process may own it, hold it open, or have placed a link.
   await rm(file, { force: true });
   await writeFile(file, `${secret}\n`, { mode: 0o600, flag: 'wx' });
 }

@@ -15,29 +15,29 @@ const CHECK_EVERY_MS = 5 * SECOND_MS;
 /**
  * The token that lets one person claim an instance without administrators.
  *
- * It exists in a file of the process that minted it and, as a digest, in the database, so any replica can check a
- * claim. The holder of the lease mints; a new digest replaces the former one, so a token of an earlier boot or of a
- * replica that lost the lease is worth nothing. The file goes as soon as an administrator exists; the digest stays
- * until the next boot, so that the right token, sent again, hears that the set-up is over.
+ * It exists in a file of the minting process and, as a digest, in the database, so any replica can check a claim. The
+ * lease holder mints; a new digest replaces the former one and invalidates tokens of earlier starts and former lease
+ * holders. The file is deleted when an administrator exists. The digest stays until the next start, so that the right
+ * token, sent again, is answered with "already complete".
  */
 export interface SetupToken {
   /**
-   * Mints and writes the token, or removes what an earlier boot left, and watches from then on.
+   * Mints and writes the token, or deletes the file of an earlier start, and watches from then on.
    * @throws when the file cannot be written
    */
   start(): Promise<void>;
-  /** Compares in constant time; false also while no token is in force. */
+  /** Compares in constant time; false while no token is valid. */
   matches(presented: string): Promise<boolean>;
-  /** Removes the file if this process wrote it. Never throws. */
+  /** Deletes the file if this process wrote it. Never throws. */
   discardFile(): Promise<void>;
-  /** Stops watching. The file stays for the next boot to replace. */
+  /** Stops watching. The file stays until the next start replaces it. */
   close(): void;
 }
 
 export function createSetupToken(platform: Platform): SetupToken {
   const { clock, config, database, leader, logger, random } = platform;
   const file = config.accounts.setupTokenFile;
-  /** Digest of the token this process minted; null when it has minted none or its file is gone. */
+  /** Digest of the token minted by this process; null: none, or its file is deleted. */
   let minted: string | null = null;
   let watch: Timer | null = null;
   let failure: unknown = null;
@@ -97,7 +97,7 @@ export function createSetupToken(platform: Platform): SetupToken {
       });
       await leader.runNow(TASK);
       if (failure !== null) throw failure;
-      // A claim may have reached another replica; the file is here.
+      // Another replica may have handled the claim, but the file is on this machine.
       watch = clock.setInterval(() => {
         discardOnceClaimed().catch((error: unknown) => {
           logger.debug({ err: error }, 'accounts.setup_watch_failed');

@@ -19,19 +19,19 @@ import {
 import type { LoginOrigin } from '../tokens/bearer-tokens.ts';
 import type { SetupToken } from './setup-token.ts';
 
-/** The way from an empty instance to one with an administrator. */
+/** Set-up of an instance until it has an administrator. */
 export interface Setup {
   status(): Promise<SetupStatus>;
   /**
-   * Creates the first administrator, signed in. The token was checked before.
+   * Creates the first administrator and signs it in. The token was checked before.
    * @throws ApiError validation_failed, setup_already_complete, rate_limited (hash queue), conflict; in this order
    */
   claim(fields: Body<'setup.claim'>, origin: LoginOrigin): Promise<SignedIn>;
-  /** Notes that the wizard was finished or skipped; the first time counts. */
+  /** Stores that the wizard was finished or skipped; the first time counts. */
   complete(): Promise<SetupStatus>;
   /**
-   * Creates or promotes the administrator that the environment names, while there is none.
-   * @throws when the values cannot make an account
+   * Creates or promotes the administrator of the environment, while there is none.
+   * @throws when the values are invalid
    */
   bootstrap(): Promise<void>;
 }
@@ -111,7 +111,7 @@ export function createSetup(
   };
 }
 
-/** The rules of every new account; the message names the variables and holds no value. */
+/** Applies the rules of new accounts; the message names the variables and contains no value. */
 function checkBootstrap(bootstrap: { email: string; username: string; password: string }) {
   try {
     return checkNewAccount(bootstrap);

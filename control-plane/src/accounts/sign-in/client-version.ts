@@ -2,33 +2,33 @@ import type { Logger } from '@footlight/platform';
 import { ApiError } from '../../platform/errors.ts';
 
 const VERSION = /^v?([0-9]+)\.([0-9]+)\.([0-9]+)$/;
-/** Distinct malformed versions that are worth a line in the log. */
+/** Bound of logged distinct malformed versions. */
 const MAX_WARNED = 32;
 
 interface VersionPolicy {
-  /** Older clients are refused; null: no client is. */
+  /** Older clients are refused; null: none. */
   minClientVersion: string | null;
-  /** Advice to clients, never a reason to refuse; null: none. */
+  /** Advice to clients; no reason to refuse. null: none. */
   latestClientVersion: string | null;
 }
 
-/** Refuses clients that are older than the server can serve. */
+/** Refuses clients that are too old for this server. */
 export interface VersionGate {
   /**
-   * Judges header X-Service-Client-Version. A malformed value passes: it comes from tools, not from clients of ours.
+   * Checks the header X-Service-Client-Version. A malformed value passes, because it comes from tools.
    * @throws ApiError client_too_old
    */
   checkHeader(presented: string | undefined): void;
   /**
-   * Judges client_version of a login. A malformed value is refused while there is a floor.
+   * Checks client_version of a login. A malformed value is refused while a minimum is set.
    * @throws ApiError client_too_old
    */
   checkLogin(presented: string | null | undefined): void;
-  /** Version members of every answer that signs somebody in. */
+  /** Version members of every sign-in answer. */
   readonly advice: { min_client_version?: string; latest_client_version?: string };
 }
 
-/** Makes the gate. Both versions have been checked to fit the grammar when the configuration was read. */
+/** Creates the gate. The configuration has validated both versions. */
 export function createVersionGate(policy: VersionPolicy, logger: Logger): VersionGate {
   const { minClientVersion, latestClientVersion } = policy;
   const floor = minClientVersion === null ? null : parseVersion(minClientVersion);
@@ -64,15 +64,15 @@ export function createVersionGate(policy: VersionPolicy, logger: Logger): Versio
   };
 }
 
-/** Digits of the three parts, without leading zeros; null when the text does not fit the grammar. */
+/** Digits of the three parts, without leading zeros; null for a malformed text. */
 function parseVersion(text: string): string[] | null {
   const match = VERSION.exec(text);
   return match === null ? null : match.slice(1).map((part) => part.replace(/^0+(?=[0-9])/, ''));
 }
 
 /**
- * Below zero when a is older than b; parts are compared as numbers of any length. Digits are compared as they stand:
- * making a number of a million of them would hold everybody up, for somebody who has not even signed in.
+ * Below zero when a is older than b. Parts of any length are compared as digit strings: converting a million digits
+ * would block the event loop before sign-in.
  */
 function compareVersions(a: readonly string[], b: readonly string[]): number {
   for (const [index, part] of a.entries()) {

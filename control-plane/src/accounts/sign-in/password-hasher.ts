@@ -5,26 +5,29 @@ import pLimit from 'p-limit';
 import { rateLimited } from '../../platform/limits.ts';
 import { createTally } from '../../platform/tally.ts';
 
-/** What one new hash costs: memory in KiB, passes over it, and lanes. */
+/** Cost of one new hash: memory in KiB, passes, lanes. */
 export interface HashCost {
   memoryCost: number;
   timeCost: number;
   parallelism: number;
 }
 
-/** argon2id with 64 MiB and three passes over two lanes. Source: RFC 9106; the salt and key lengths it recommends. */
+/**
+ * argon2id with 64 MiB, three passes, two lanes, and the salt and key lengths that RFC 9106 recommends. Source: RFC
+ * 9106, section 4.
+ */
 export const HASH_COST: HashCost = { memoryCost: 65_536, timeCost: 3, parallelism: 2 };
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
 /**
- * Hash of a random password that nobody kept at the cost above. Verifying against it takes as long as
- * verifying against a real one, so that an unknown email answers no faster than a known one.
+ * Hash of an unknown random password at the cost above. Verifying against it takes as long as against a real hash, so
+ * an unknown email answers no faster than a known one.
  */
 const DUMMY_HASH =
   '$argon2id$v=19$m=65536,t=3,p=2$PO2u2/EYkU7rG6Wf7fiDHg$AjnaQykvGpOrBT/9FrsgxlUusznlggOKJFLbzO9ieCQ';
 
-/** A hash like any other for which nobody knows a password, at no cost. */
+/** A hash that no known password matches, without computing one. */
 export function hashOfNothing(random: Random): string {
   const { memoryCost, timeCost, parallelism } = HASH_COST;
   const [salt, key] = [SALT_BYTES, KEY_BYTES].map((bytes) =>
@@ -34,19 +37,19 @@ export function hashOfNothing(random: Random): string {
 }
 
 export interface HashQueueShape {
-  /** Hashes that run at once; each takes 64 MiB and a core. */
+  /** Concurrent hashes; each needs 64 MiB and a core. */
   parallel: number;
-  /** Those that may wait; one more is refused. */
+  /** Waiting hashes; a further one is refused. */
   waiting: number;
-  /** Of the waiting places, those that only requests of known devices get. */
+  /** Waiting places reserved for requests of known devices. */
   knownOnly: number;
-  /** How many requests of one address may wait. */
+  /** Waiting requests of one address. */
   perAddress: number;
 }
 
 /**
- * As many at once as there are cores, and a bounded queue behind them. One address gets two places, so that a few
- * addresses cannot fill it. Many addresses can, and leave 16 places to people who come from a device of theirs.
+ * One hash per core, and a bounded queue. An address gets two places, so a few addresses cannot fill the queue. Many
+ * addresses can, so 16 places are reserved for known devices.
  */
 const HASH_QUEUE: HashQueueShape = {
   parallel: availableParallelism(),
@@ -55,22 +58,22 @@ const HASH_QUEUE: HashQueueShape = {
   perAddress: 2,
 };
 
-/** Who waits for a hash. */
+/** A request for a hash. */
 export interface HashRequest {
   addressKey: string;
-  /** The request comes from a device of the account that it is about, and that device is not signed out. */
+  /** The request comes from a signed-in device of its account. */
   knownDevice: boolean;
 }
 
 /** Hashes and verifies passwords through one bounded queue. */
 export interface PasswordHasher {
-  /** @returns a PHC string; @throws ApiError rate_limited when there is no place for the request */
+  /** @returns a PHC string; @throws ApiError rate_limited when the queue has no place */
   hash(password: string, request: HashRequest): Promise<string>;
-  /** The same for the service itself, which waits for nobody and is not refused. */
+  /** Hashes for the service itself, outside the queue. */
   hashOwn(password: string): Promise<string>;
   /**
-   * @param storedHash null: verifies against the dummy, and answers false whatever came out
-   * @throws ApiError rate_limited when there is no place for the request
+   * @param storedHash null: verifies against the dummy hash and returns false
+   * @throws ApiError rate_limited when the queue has no place
    */
   verify(storedHash: string | null, password: string, request: HashRequest): Promise<boolean>;
 }
@@ -86,7 +89,7 @@ export function createPasswordHasher(
   let strangers = 0;
 
   async function enqueue<T>(work: () => Promise<T>, { addressKey, knownDevice }: HashRequest): Promise<T> {
-    // The counts only change in turns of the event loop, so no two callers can take the same last place.
+    // No await between check and use, so two callers cannot take the same last place.
     if (slots.activeCount + slots.pendingCount < shape.parallel) return slots(work);
     if (
       waiting.total >= shape.waiting ||

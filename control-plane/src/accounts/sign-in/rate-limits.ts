@@ -3,38 +3,38 @@ import { type Limiter, LimiterKeys, rateLimited } from '../../platform/limits.ts
 import { createTally } from '../../platform/tally.ts';
 
 export interface BucketShape {
-  /** Requests that may come at once. */
+  /** Size of the burst. */
   capacity: number;
-  /** One more becomes free in this time. */
+  /** Refill time of one request. */
   refillEveryMs: number;
 }
 
 /** Register and login share one bucket per client address. */
 export const SIGN_IN_BUCKET: BucketShape = { capacity: 10, refillEveryMs: 5_000 };
 
-/** Posting a measurement and changing the password: each a bucket per user. */
+/** Bucket per user for measurements, and another for password changes. */
 export const PER_USER_BUCKET: BucketShape = { capacity: 5, refillEveryMs: 10_000 };
 
-/** Failed logins of one account name, from wherever they come. */
+/** Failed logins of one account name, from all addresses. */
 export const FAILED_LOGIN_BUCKET: BucketShape = { capacity: 20, refillEveryMs: 60_000 };
 
-/** The log says of one address once a minute that it tries to claim the instance. */
+/** Log lines per address about failed claims: one a minute. */
 export const CLAIM_LOG_BUCKET: BucketShape = { capacity: 1, refillEveryMs: 60_000 };
 
 export interface TokenBuckets extends Limiter {
-  /** Takes one request. @returns milliseconds until the next one passes, and takes nothing then; 0: taken */
+  /** Takes one request. @returns 0: taken; otherwise nothing was taken and this many milliseconds remain */
   tryTake(key: string): number;
-  /** Gives back what was taken: the request does not count after all. */
+  /** Returns a taken request that shall not count. */
   giveBack(key: string): void;
 }
 
 /**
- * Exact token buckets. A bucket is remembered as the instant at which it will be full again, which needs no rounding
- * and no timer; a key that was forgotten has a full bucket.
+ * Exact token buckets. A bucket is stored as the time at which it will be full, so it needs no rounding and no timer;
+ * an evicted key has a full bucket.
  */
 export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): TokenBuckets {
   const { capacity, refillEveryMs } = shape;
-  /** Milliseconds until one more request passes. */
+  /** Milliseconds until the next request passes. */
   const waitMs = (fullAtMs: number, nowMs: number): number =>
     Math.max(fullAtMs, nowMs) - nowMs - (capacity - 1) * refillEveryMs;
   const fullAt = new LimiterKeys<number>((fullAtMs, nowMs) => waitMs(fullAtMs, nowMs) > 0);
@@ -62,20 +62,20 @@ export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monot
   };
 }
 
-/** One login whose password will be compared. */
+/** One login before its password is compared. */
 interface LoginAttempt {
-  /** It did not fail: the password was right, or it was not compared at all. */
+  /** The login did not fail: the password was right, or was not compared. */
   spare(): void;
 }
 
 export interface LoginGuesses {
-  /** @throws ApiError rate_limited, unless the login comes from a device that the account knows */
+  /** @throws ApiError rate_limited, unless the login comes from a known device */
   admit(accountName: string, knownDevice: boolean): LoginAttempt;
 }
 
 /**
- * Slows down guessing of one password from many addresses. Every login counts as failed until it is known to be right,
- * so that logins running at once cannot exceed the limit together. Names that have no account are counted alike.
+ * Limits guesses of one password from many addresses. Every login counts as failed until its password is right, so
+ * concurrent logins cannot exceed the limit. Unknown names are counted alike.
  */
 export function createLoginGuesses(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): LoginGuesses {
   const buckets = createTokenBuckets(shape, clock);
@@ -89,9 +89,9 @@ export function createLoginGuesses(shape: BucketShape, clock: Pick<Clock, 'monot
 }
 
 export interface ClaimLimits {
-  /** Rejected tokens after which an address waits. */
+  /** Rejected tokens after which an address must pause. */
   maxRejected: number;
-  /** How long it waits, counted from its last admitted attempt. */
+  /** The pause, counted from the last admitted attempt. */
   pauseMs: number;
   inFlightPerAddress: number;
   inFlightTotal: number;
@@ -104,29 +104,29 @@ export const CLAIM_LIMITS: ClaimLimits = {
   inFlightTotal: 256,
 };
 
-/** What is remembered of an address. */
+/** State of an address. */
 interface Rejected {
   count: number;
-  /** Of its last admitted attempt. */
+  /** Time of its last admitted attempt. */
   lastMs: number;
 }
 
 /** One admitted attempt to claim the instance. */
 interface ClaimAttempt {
-  /** The token was right: the address starts afresh. */
+  /** The token was right: resets the address. */
   accepted(): void;
-  /** The answer is out, whatever it was. Calling it again does nothing. */
+  /** The answer was sent. A second call does nothing. */
   done(): void;
 }
 
 export interface ClaimLimiter {
-  /** @throws ApiError rate_limited; the decision never looks at the presented token */
+  /** @throws ApiError rate_limited; the decision does not read the token */
   admit(addressKey: string): ClaimAttempt;
 }
 
 /**
- * Slows down guessing of the setup token. Every admitted attempt counts as rejected until it is known to be right, so
- * that attempts running beside each other cannot exceed the limit together.
+ * Limits guesses of the setup token. Every admitted attempt counts as rejected until its token is right, so
+ * concurrent attempts cannot exceed the limit.
  */
 export function createClaimLimiter(limits: ClaimLimits, clock: Pick<Clock, 'monotonicMs'>): ClaimLimiter {
   const pauseLeftMs = ({ count, lastMs }: Rejected, nowMs: number): number =>

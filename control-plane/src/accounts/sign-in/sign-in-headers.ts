@@ -8,12 +8,12 @@ export interface SecureFacts {
   headers: IncomingHttpHeaders;
 }
 
-/** Headers of an answer that signs somebody in. */
+/** Headers of a sign-in answer. */
 export type SignInHeaders = (signedIn: SignedIn, request: SecureFacts) => Record<string, string>;
 
 export function createSignInHeaders(clock: Clock): SignInHeaders {
   return ({ accessToken, expiresAtMs, response }, request) => {
-    // The token in the body is shown this once and must not lie in any cache.
+    // The body contains the token, which must not be cached.
     const unstored = { 'cache-control': 'no-store' };
     if (response.user.role !== 'admin') return unstored;
     const cookie = pageCookie(accessToken, expiresAtMs, clock.nowMs(), isSecure(request));
@@ -21,7 +21,7 @@ export function createSignInHeaders(clock: Clock): SignInHeaders {
   };
 }
 
-/** Whether the browser may be told to send the page cookie over TLS only. */
+/** Whether the page cookie may have the attribute Secure. */
 export function isSecure({ overTls, headers }: SecureFacts): boolean {
   return overTls || headers['x-forwarded-proto'] === 'https';
 }

@@ -8,25 +8,25 @@ import { mintToken, pageValue } from '../tokens/tokens.ts';
 import type { VersionGate } from './client-version.ts';
 import { keptUserAgent } from './user-agent.ts';
 
-/** Who signs in from where. */
+/** Origin of a sign-in. */
 interface SignInOrigin {
   /** null or empty: the token is bound to no device. */
   deviceKey: string | null | undefined;
   userAgent: string | undefined;
 }
 
-/** A token as its owner gets it, once. */
+/** A new token for its owner; only this answer contains it. */
 export interface SignedIn {
   accessToken: string;
   expiresAtMs: number;
   response: LoginResponse;
 }
 
-/** Makes tokens for accounts that have proved who they are. */
+/** Issues tokens to authenticated accounts. */
 export interface SignIn {
   /**
-   * Writes the token, and the device it is bound to, in the given transaction.
-   * @param expiresAtMs epoch milliseconds; left out: after the lifetime that tokens have here
+   * Writes the token and its device in the given transaction.
+   * @param expiresAtMs epoch milliseconds; missing: after the configured lifetime
    */
   issue(
     tx: Tx,

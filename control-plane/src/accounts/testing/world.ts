@@ -21,7 +21,7 @@ export const ADMIN = { email: 'admin@example.org', username: 'admin', password: 
 export interface WorldOptions {
   env?: Record<string, string>;
   limits?: NonNullable<AccountsDeps['limits']>;
-  /** Left out: a file of the world's own. */
+  /** Missing: a file of this world. */
   setupTokenFile?: string;
   certificate?: AccountsDeps['certificate'];
 }
@@ -29,18 +29,18 @@ export interface WorldOptions {
 export interface Call {
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent as it is, instead of body. */
+  /** Body bytes, in place of `body`. */
   raw?: string;
   bearer?: string;
   headers?: Record<string, string>;
-  /** Peer address; left out: 127.0.0.1. */
+  /** Peer address; missing: 127.0.0.1. */
   from?: string;
 }
 
 /** One line of the log, parsed. */
 export type LogLine = Record<string, unknown> & { event?: string; level: string };
 
-/** The accounts with everything below them for real, and nothing beside them. */
+/** The accounts feature with real dependencies below it and without other features. */
 export async function openAccountsWorld(target: DatabaseTarget, options: WorldOptions) {
   const dir = mkdtempSync(path.join(tmpdir(), 'accounts-'));
   const setupTokenFile = options.setupTokenFile ?? path.join(dir, 'run', 'setup-token');
@@ -130,14 +130,14 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
       });
     },
 
-    /** Registers an account whose email is its name at example.org. */
+    /** Registers an account with an email at example.org. */
     async register(username: string): Promise<void> {
       const body = { email: `${username}@example.org`, username, password: PASSWORD };
       const answer = await world.call('POST', '/v1/auth/register', { body });
       if (answer.statusCode !== 201) throw new Error(`${username} was not registered: ${answer.body}`);
     },
 
-    /** Signs in with the password that everybody has here. */
+    /** Signs in with the common password of the tests. */
     async login(email: string, more: object = {}): Promise<LoginResponse> {
       const answer = await world.call('POST', '/v1/auth/login', {
         body: { email, password: PASSWORD, ...more },
@@ -159,7 +159,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
 
 export type AccountsWorld = Awaited<ReturnType<typeof openAccountsWorld>>;
 
-/** @returns what gives one test a world of its own, on a new database, and closes it whatever happens */
+/** @returns a function that gives each test its own world on a new database, and closes it in every case */
 export function worldsOn(freshDatabase: () => Promise<DatabaseTarget>) {
   return async (options: WorldOptions, work: (world: AccountsWorld) => Promise<void>): Promise<void> => {
     const world = await openAccountsWorld(await freshDatabase(), options);
@@ -171,7 +171,7 @@ export function worldsOn(freshDatabase: () => Promise<DatabaseTarget>) {
   };
 }
 
-/** Stores an invite that can be used once, unless `more` says otherwise. */
+/** Stores an invite with one use, unless `more` overrides it. */
 export async function addInvite(world: AccountsWorld, code: string, more: object = {}): Promise<void> {
   const row = {
     id: crypto.randomUUID(),

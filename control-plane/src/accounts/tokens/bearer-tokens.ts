@@ -24,25 +24,25 @@ import {
 } from '../store.ts';
 import { readPageCookies } from './tokens.ts';
 
-/** last_used_at is not written more often than this for one token. */
+/** Least time between two writes of a token's last_used_at. */
 const TOUCH_EVERY_MS = MINUTE_MS;
 const JANITOR_EVERY_MS = 6 * HOUR_MS;
-/** Tokens that one transaction of the janitor deletes, so that it holds up nobody's sign-in. */
+/** Tokens of one janitor transaction, so that no sign-in waits long for it. */
 const JANITOR_BATCH = 1_000;
-/** How long expired tokens stay, for people who look into what happened. */
+/** Expired tokens are kept for this time for investigations and known devices (docs/sign-in.md, "Tokens"). */
 const KEEP_EXPIRED_MS = 7 * DAY_MS;
 
-/** Where a login comes from. */
+/** Origin of a login. */
 export interface LoginOrigin {
   addressKey: string;
   userAgent: string | undefined;
 }
 
-/** Bearer tokens: who they speak for, and how they come and go. */
+/** Bearer tokens: authentication, login, expiry. */
 export interface BearerTokens {
-  /** Who a bearer token speaks for; null for one that is not in force, whatever the reason. */
+  /** The caller of a bearer token; null for an invalid one, for any reason. */
   authenticate(bearer: string): Promise<Caller | null>;
-  /** Whether a token is still in force; for answers that outlive their request. */
+  /** Whether a token is still valid; for answers that outlive their request. */
   isTokenLive(tokenId: string): Promise<boolean>;
   /** Whether a Cookie header opens the administrators' pages. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
@@ -60,7 +60,7 @@ export function createBearerTokens(
   const { clock, database, leader, logger } = platform;
   const { guesses, hasher, signIn, versionGate } = parts;
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
-  // A commit for each token would hold up everybody when many come back at once.
+  // Batched, because a commit for each token would delay all requests of a reconnecting crowd.
   const touch = readTogether(async (tokenIds: readonly string[]) => {
     await touchTokens(database, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
     return new Map<string, never>();
@@ -87,7 +87,7 @@ export function createBearerTokens(
       if (token === undefined) return null;
       const nowMs = clock.nowMs();
       if (token.last_used_at === null || nowMs - token.last_used_at >= TOUCH_EVERY_MS) {
-        // The request does not wait for this note, nor fail with it: a busy database must not stop reads.
+        // The request neither waits for this write nor fails with it: a busy database must not stop reads.
         touch(token.id).catch((error: unknown) => {
           logger.debug({ err: error }, 'accounts.token_touch_failed');
         });
@@ -116,10 +116,10 @@ export function createBearerTokens(
       const email = normaliseEmail(fields.email ?? '');
       const deviceKey = fields.device_key ?? '';
       const account = await findAccountByEmail(database.db, email);
-      // Asked for unknown accounts too, so that both kinds take the same time.
+      // Also for unknown accounts, so that both kinds take the same time.
       const knownDevice = deviceKey !== '' && (await isSignedInDevice(database.db, email, deviceKey));
       const attempt = guesses.admit(sha256Hex(email), knownDevice);
-      // Every way to fail pays for one verification, so that the time tells nothing about the account.
+      // Every failure costs one verification, so the duration reveals nothing about the account.
       const mayLogIn = account !== undefined && account.disabled_at === null && account.internal === 0;
       const hash = account !== undefined && account.internal === 0 ? account.password_hash : null;
       const matches = await hasher

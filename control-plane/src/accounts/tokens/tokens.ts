@@ -9,14 +9,14 @@ export function mintToken(random: Random): string {
   return random.bytes(TOKEN_BYTES).toString('base64url');
 }
 
-/** A secret of the machine: 32 random bytes in hex (64 characters), which is easy to copy by hand. */
+/** A secret of the machine: 32 random bytes in hex (64 characters), easy to copy by hand. */
 export function mintHexSecret(random: Random): string {
   return random.bytes(HEX_SECRET_BYTES).toString('hex');
 }
 
 /**
- * The page cookie's value that belongs to an access token. It follows from the token, so that GET /v1/me can give it
- * again without a write, and nothing leads back from it to the token.
+ * Value of the page cookie of an access token. It is derived one-way from the token, so GET /v1/me can repeat it
+ * without a write.
  */
 export function pageValue(accessToken: string): string {
   return createHash('sha256').update(`page:${accessToken}`).digest('base64url');
@@ -26,16 +26,16 @@ const PAGE_COOKIE = 'service_page';
 const ATTRIBUTES = 'Path=/admin; HttpOnly; SameSite=Strict';
 
 /**
- * Set-Cookie that opens the administrators' documents and scripts, and nothing of the API.
+ * Set-Cookie for the administrators' documents and scripts; it opens no API operation.
  * @param expiresAtMs expiry of the access token, epoch milliseconds
- * @param secure the request came over TLS, here or at a proxy in front
+ * @param secure the request used TLS, here or at a proxy
  */
 export function pageCookie(accessToken: string, expiresAtMs: number, nowMs: number, secure: boolean): string {
   const maxAgeSecs = Math.max(0, Math.floor((expiresAtMs - nowMs) / 1000));
   return `${PAGE_COOKIE}=${pageValue(accessToken)}; ${ATTRIBUTES}; Max-Age=${maxAgeSecs}${secure ? '; Secure' : ''}`;
 }
 
-/** Set-Cookie that takes the page cookie away. */
+/** Set-Cookie that deletes the page cookie. */
 export function clearedPageCookie(secure: boolean): string {
   return `${PAGE_COOKIE}=; ${ATTRIBUTES}; Max-Age=0${secure ? '; Secure' : ''}`;
 }

@@ -1,6 +1,6 @@
 import type { Role } from '@footlight/protocol/rest';
 
-/** What decides whether an account can run the instance. */
+/** Columns that decide whether an account can administrate. */
 export interface Standing {
   role: Role;
   disabled: boolean;
@@ -10,8 +10,8 @@ const isEnabledAdmin = ({ role, disabled }: Standing): boolean => role === 'admi
 
 /**
  * Whether a change would leave the instance without an enabled administrator. Pure.
- * @param after null: the account is gone
- * @param otherAdmins enabled administrators besides this account (count)
+ * @param after null: the account is deleted
+ * @param otherAdmins other enabled administrators (count)
  * Source: docs/accounts.md, "The last administrator".
  */
 export function takesLastAdmin(before: Standing, after: Standing | null, otherAdmins: number): boolean {

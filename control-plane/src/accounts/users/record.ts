@@ -2,18 +2,18 @@ import type { AdminUser } from '@footlight/protocol/rest';
 import { instant, instantOrNull } from '../../platform/database/codec.ts';
 import type { UsersTable } from '../../platform/database/tables/accounts.ts';
 
-/** An account with what its devices and sessions say about it. */
+/** An account with values from its devices and sessions. */
 export interface UserRow
   extends Pick<
     UsersTable,
     'id' | 'email' | 'username' | 'role' | 'disabled_at' | 'max_concurrent_sessions' | 'created_at'
   > {
-  /** The latest of its devices; null without devices. */
+  /** Latest of its devices; null without devices. */
   last_seen_at: number | null;
   active_session_count: number;
 }
 
-/** An account as administrators see it. */
+/** The account record for administrators. */
 export function toAdminUser(row: UserRow): AdminUser {
   return {
     id: row.id,

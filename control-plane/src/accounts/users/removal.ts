@@ -3,7 +3,7 @@ import { orphanHomes } from '../../storage/index.ts';
 import { takesLastAdmin } from './last-admin.ts';
 import { countOtherAdmins, deleteUser, hasActiveSession, lockUser } from './store.ts';
 
-/** What became of an account that was to be deleted; it is untouched unless it was removed. */
+/** Result of a deletion; the account is unchanged unless removed. */
 export type Removal =
   | { kind: 'removed'; username: string }
   | { kind: 'unknown' }
@@ -11,9 +11,8 @@ export type Removal =
   | { kind: 'active_session' };
 
 /**
- * The one way in which an account is removed. Its homes lose their owner and are due for collection;
- * everything else of its own goes with the row. A launch that has the row first is seen here; one that comes later
- * finds no account.
+ * The only code that deletes an account. Its homes lose their owner and become due for collection; other rows are
+ * deleted by cascades. A launch that locked the row first is seen here; a later one finds no account.
  */
 export async function removeUser(
   database: Database,

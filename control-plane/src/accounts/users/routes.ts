@@ -1,7 +1,7 @@
 import type { Server } from '../../platform/http/server.ts';
 import type { Users } from './service.ts';
 
-/** What administrators do with accounts, over HTTP. */
+/** Registers the administrators' routes for accounts. */
 export function registerUserRoutes(server: Server, users: Users): void {
   server.handle('users.list', async ({ query }) => ({ status: 200, body: await users.list(query) }));
 

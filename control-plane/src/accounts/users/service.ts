@@ -9,14 +9,17 @@ import { toAdminUser } from './record.ts';
 import { removeUser } from './removal.ts';
 import { countOtherAdmins, findUser, listActiveSessions, listUsers, lockUser, updateUser } from './store.ts';
 
-/** What administrators do with accounts. */
+/** Operations of administrators on accounts. */
 export interface Users {
   list(query: Query<'users.list'>): Promise<{ items: AdminUser[]; next_cursor: string | null }>;
-  /** All fields or none; what `end_sessions` asks for follows, best effort. @throws ApiError 404; 409 when no enabled administrator would be left */
+  /**
+   * Applies all fields or none; then `end_sessions`, best effort. @throws ApiError 404; 409 for the last enabled
+   * administrator
+   */
   update(actor: Caller, id: string, body: Body<'users.update'>): Promise<AdminUser>;
   /** @throws ApiError 409 own account, 404, 409 last enabled administrator, 409 a session has not ended; in this order */
   remove(actor: Caller, id: string): Promise<void>;
-  /** What the account may use by rows of its own. @throws ApiError 404 */
+  /** The account's own entitlements. @throws ApiError 404 */
   entitlements(id: string): Promise<Entitlement[]>;
 }
 

@@ -6,10 +6,10 @@ import type { UsersTable } from '../../platform/database/tables/accounts.ts';
 import { isAfter, type PageKey } from '../../platform/page-cursor.ts';
 import type { UserRow } from './record.ts';
 
-/** As literals, so that an index over these states alone can answer. */
+/** Literals, so that the partial index over these states is used. */
 const ACTIVE = nonterminalStates.map((state) => sql.lit(state));
 
-/** Accounts that administrators see, each with what its devices and sessions say about it. */
+/** Accounts that administrators see, with values from devices and sessions. */
 const visibleUsers = (db: Executor) =>
   db
     .selectFrom('users')
@@ -40,8 +40,8 @@ const visibleUsers = (db: Executor) =>
     ]);
 
 /**
- * One page, newest first; one row more than asked for tells that there is another page.
- * @param search part of an email or a username; undefined = everybody
+ * One page, newest first. One extra row shows that another page exists.
+ * @param search part of an email or username; undefined = all
  */
 export async function listUsers(
   db: Executor,
@@ -63,7 +63,9 @@ export async function findUser(db: Executor, id: string): Promise<UserRow | unde
   return visibleUsers(db).where('users.id', '=', id).executeTakeFirst();
 }
 
-/** Holds the account's row until the transaction ends, against launches and changes; internal ones are not found. */
+/**
+ * Locks the account's row until the transaction ends, against launches and changes; internal accounts are not found.
+ */
 export async function lockUser(
   database: Database,
   tx: Tx,
@@ -81,12 +83,12 @@ export async function updateUser(tx: Tx, id: string, columns: Updateable<UsersTa
   await tx.updateTable('users').set(columns).where('id', '=', id).execute();
 }
 
-/** What the account owns goes with it by the schema's cascades; what it granted stays without its name. */
+/** Cascades delete the account's rows; entitlements that it granted stay without its name. */
 export async function deleteUser(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('users').where('id', '=', id).execute();
 }
 
-/** Enabled administrators besides this account. */
+/** Other enabled administrators (count). */
 export async function countOtherAdmins(tx: Tx, id: string): Promise<number> {
   const row = await tx
     .selectFrom('users')
@@ -99,7 +101,7 @@ export async function countOtherAdmins(tx: Tx, id: string): Promise<number> {
   return row.count;
 }
 
-/** Sessions of the account that have not ended. */
+/** Live sessions of the account. */
 export async function listActiveSessions(tx: Tx, userId: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('sessions')
@@ -123,7 +125,7 @@ export async function hasActiveSession(tx: Tx, userId: string): Promise<boolean>
   return row !== undefined;
 }
 
-/** Accounts whose time is over, the longest first. */
+/** Expired accounts, the longest expired first. */
 export async function listExpiredUsers(db: Executor, nowMs: number, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('users')
