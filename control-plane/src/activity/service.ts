@@ -5,12 +5,12 @@ import type { Activity } from '../platform/platform.ts';
 import { severityOf } from './severity.ts';
 import { type ActivityRow, insertEntry, listEntries } from './store.ts';
 
-/** Longest rendered details of one row, UTF-8 bytes. */
+/** Longest serialized details of one row, UTF-8 bytes. */
 const MAX_DETAILS_BYTES = 4096;
 
-/** The activity log with both its ends: features write, administrators read. */
+/** The activity log: features write, administrators read. */
 export interface ActivityLog extends Activity {
-  /** A page of the log, newest first; next_cursor is the last entry's number, null on the last page. */
+  /** A page of the log, newest first; next_cursor is the number of the last entry, null on the last page. */
   list(query: ActivityQuery): Promise<{ items: ActivityRecord[]; next_cursor: number | null }>;
 }
 

@@ -10,14 +10,14 @@ export async function insertEntry(db: Executor, entry: Insertable<ActivityTable>
   await db.insertInto('activity').values(entry).execute();
 }
 
-/** Entries that pass every filter, newest first: one more than the limit, where there is one more. */
+/** Entries that match all filters, newest first. One extra row shows that another page exists. */
 export async function listEntries(database: Database, filter: ActivityQuery): Promise<ActivityRow[]> {
   return selectEntries(database, filter).execute();
 }
 
 /**
- * The query of a page, so that its plan can be looked at. The numbers of the page are found first, mostly in an index
- * alone; only its own rows are then read and given the names of their actors.
+ * The query of a page, exported for tests of its plan. It finds the numbers of the page first, mostly from an index
+ * alone, and then reads only these rows with their actors' names.
  */
 export function selectEntries(database: Pick<Database, 'db' | 'dialect'>, filter: ActivityQuery) {
   return database.db
@@ -44,9 +44,9 @@ function selectNumbers({ db, dialect }: Pick<Database, 'db' | 'dialect'>, filter
 }
 
 /**
- * Whether an entry has the text in its action, its target or the name of its actor. The names are looked through once
- * and not for each entry. Actions and targets are compared by the database's own rule of case, which on SQLite knows
- * ASCII only and costs a tenth of one that knows more: no index helps here, and the log is long.
+ * Whether an entry has the text in its action, target or actor's name. Names are searched once, not per entry.
+ * Actions and targets use the database's own case folding, which on SQLite covers ASCII only and costs a tenth of
+ * full folding; no index helps on this long table.
  */
 function mentions(text: string, dialect: Database['dialect']): RawBuilder<SqlBool> {
   const like = dialect === 'postgres' ? sql`ilike` : sql`like`;
@@ -57,18 +57,18 @@ function mentions(text: string, dialect: Database['dialect']): RawBuilder<SqlBoo
 }
 
 /**
- * SQLite walks the log backwards by number and would go on to its beginning for a page that does not fill. The lowest
- * number since then, read from the index of times alone, ends the walk. The plus sign keeps it from looking for that
- * number by the same walk. Postgres knows from its statistics when to take the index of times.
+ * SQLite scans the log backwards by number and would read to its start for an incomplete page. The lowest number
+ * since then, read from the index of times, ends the scan. The plus sign keeps SQLite from finding that number by the
+ * same scan. Postgres chooses the index of times from its statistics.
  */
 function numberedSince(sinceMs: number): RawBuilder<SqlBool> {
   return sql<SqlBool>`activity.id >= (select min(+id) from activity where created_at >= ${sinceMs})`;
 }
 
-/** Sorts behind everything that can follow a prefix. */
+/** Sorts after every continuation of a prefix. */
 const LAST_CHARACTER = '\u{10FFFF}';
 
-/** A prefix as a range of bytes, which an index answers; `like` would not use one on either database. */
+/** A prefix as a range of bytes, which uses an index; `like` uses none on either database. */
 function actionStartsWith(prefix: string, dialect: Database['dialect']): RawBuilder<SqlBool> {
   const action =
     dialect === 'postgres' ? sql`activity.action collate "C"` : sql`activity.action collate binary`;

@@ -1,7 +1,7 @@
 import { KNOBS } from '@footlight/protocol/agent';
 import type { ConfigKnob } from '@footlight/protocol/rest';
 
-/** The table of host settings as it is published: what does not apply to a setting is left out. */
+/** The published table of host settings; properties that do not apply to a setting are omitted. */
 export const CONFIG_CATALOG: readonly ConfigKnob[] = KNOBS.map((knob) => ({
   key: knob.key,
   type: knob.type,

@@ -4,7 +4,7 @@ import { invalid } from '../platform/errors.ts';
 import { MAX_ORIGINS, parseOriginList } from '../platform/http/origin/origins.ts';
 import type { SettingColumns, SettingsRow } from './store.ts';
 
-/** Instance settings as features use them. */
+/** Instance settings for other features. */
 export interface SettingsInForce {
   registrationMode: 'closed' | 'invite_only' | 'open';
   storageProvider: 'auto' | 'local' | 'volume';
@@ -16,7 +16,7 @@ export interface SettingsInForce {
   flightRecorderEnabled: boolean;
 }
 
-/** The settings as administrators see them. */
+/** The settings record for administrators. */
 export function toRecord(row: SettingsRow): InstanceSettings {
   return {
     registration_mode: row.registration_mode,
@@ -34,8 +34,8 @@ export function toRecord(row: SettingsRow): InstanceSettings {
 }
 
 /**
- * The columns that a patch writes: its keys, with each value as it is stored.
- * @throws ApiError 400 when an allowed origin is none
+ * Columns of a patch with stored values.
+ * @throws ApiError 400 for an invalid origin
  */
 export function toColumns(patch: SettingsPatch): SettingColumns {
   const stored = Object.entries(patch).map(([key, value]) => {

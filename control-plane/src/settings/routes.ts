@@ -3,7 +3,7 @@ import { CONFIG_CATALOG } from './config-catalog.ts';
 import type { Secrets } from './secrets.ts';
 import type { Settings } from './service.ts';
 
-/** Settings, the table of host settings and secrets over HTTP. */
+/** Registers the routes of settings, host settings table and secrets. */
 export function registerSettingsRoutes(
   server: Server,
   { settings, secrets }: { settings: Settings; secrets: Secrets },

@@ -1,6 +1,6 @@
 /**
  * Encryption of secrets at rest: AES-256-GCM under a master key from the environment. The name of a secret is
- * authenticated with its value, so a ciphertext that is moved to another name does not open there.
+ * authenticated with its value, so a ciphertext cannot be moved to another name.
  * Source: docs/settings.md, "Secrets"; NIST SP 800-38D.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto';
@@ -8,20 +8,20 @@ import type { SecretKey, SecretKeys } from '../platform/secret-keys.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
-/** What GCM is made for; a nonce must never serve twice under one key. */
+/** Nonce length of GCM; a nonce must never be reused under one key. */
 export const NONCE_BYTES = 12;
 
-/** Bound to the ciphertext and never stored; tells this use of the key from any other. */
+/** Authenticated but not stored; separates this use of the key from others. */
 const additionalData = (name: string): Buffer => Buffer.from(`footlight/secret/1:${name}`, 'utf8');
 
-/** A value as it is stored; both texts are base64. */
+/** A stored value; both texts are base64. */
 export interface SealedValue {
   ciphertext: string;
   nonce: string;
   key_version: number;
 }
 
-/** @param nonce 12 bytes that this key has never seen */
+/** @param nonce 12 bytes, never used with this key */
 export function sealValue(
   { version, key }: SecretKey,
   name: string,
@@ -36,7 +36,7 @@ export function sealValue(
 
 /**
  * @param keys null: no master key is set
- * @returns why it stays shut, in words for an administrator, where no key of ours made it under this very name
+ * @returns the value, or the reason for administrators why it cannot be decrypted
  */
 export function openValue(
   keys: SecretKeys | null,
@@ -63,18 +63,18 @@ export function openValue(
     const opened = Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]);
     return { value: opened.toString('utf8') };
   } catch {
-    // Another key under the same version, or bytes that were changed or moved: GCM does not tell these apart.
+    // GCM cannot tell a wrong key of this version from changed or moved bytes.
     return {
       problem: `The master key does not match: version ${key_version} does not open the stored value. Give the right key that version, or set the secret again.`,
     };
   }
 }
 
-/** Shorter values give no hint away. Characters. */
+/** Values with fewer characters get no hint. */
 const MIN_HINTED = 12;
 const HINT_LENGTH = 4;
 
-/** What tells administrators which value is stored: its last four characters; "" when there are few. */
+/** The last four characters, as a hint for administrators; "" for short values. */
 export function hintOf(value: string): string {
   const characters = [...value];
   return characters.length < MIN_HINTED ? '' : characters.slice(-HINT_LENGTH).join('');

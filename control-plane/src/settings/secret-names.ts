@@ -1,16 +1,16 @@
 import type { Config } from '../platform/config/config.ts';
 
-/** A secret that the service knows how to use; others cannot be stored. */
+/** A known secret; others cannot be stored. */
 export interface DeclaredSecret {
   readonly name: string;
   readonly label: string;
   readonly description: string;
-  /** The variable that stands in for a stored value. */
+  /** Variable that is used while no value is stored. */
   readonly env_var: keyof Config['secrets']['environment'];
   readonly docs_url: string;
 }
 
-/** In the order of their names. */
+/** Sorted by name. */
 export const DECLARED_SECRETS = [
   {
     name: 'artwork.steamgriddb.api_key',

@@ -13,7 +13,7 @@ export async function findSecret(db: Executor, name: string): Promise<SecretRow 
   return (await db.selectFrom('secrets').selectAll().where('name', '=', name).executeTakeFirst()) ?? null;
 }
 
-/** Stores a value in place of whatever stands under its name. */
+/** Inserts or replaces a value. */
 export async function putSecret(db: Executor, row: SecretRow): Promise<void> {
   const { name, ...columns } = row;
   await db

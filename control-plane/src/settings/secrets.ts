@@ -7,16 +7,16 @@ import { hintOf, NONCE_BYTES, openValue, sealValue } from './secret-cipher.ts';
 import { DECLARED_SECRETS, type DeclaredSecret, findDeclared, type SecretName } from './secret-names.ts';
 import { deleteSecret, findSecret, loadSecrets, putSecret, type SecretRow } from './secret-store.ts';
 
-/** A secret in force. The value is for the caller's request to a provider and for nothing else: no log, no answer. */
+/** A secret in force. The value goes only into the caller's request to a provider, never into logs or answers. */
 export interface ResolvedSecret {
   origin: 'none' | 'database' | 'environment';
-  /** null exactly when origin is none. */
+  /** null if and only if origin is none. */
   value: string | null;
-  /** Why a stored value cannot be used, in words for an administrator. */
+  /** Why a stored value cannot be used, for administrators. */
   problem?: string;
 }
 
-/** Secrets that administrators store: written by people, read by the service, shown to nobody. */
+/** Secrets that administrators store. The service reads them; no answer shows a value. */
 export interface Secrets {
   list(): Promise<{ secrets: SecretStatus[]; master_key_configured: boolean; key_versions: number[] }>;
   /** @throws ApiError not_found, conflict (no master key); in this order */
@@ -25,9 +25,9 @@ export interface Secrets {
     name: string,
     value: string,
   ): Promise<{ secret: SecretStatus; master_key_configured: boolean }>;
-  /** Idempotent. @throws ApiError not_found for a name that is not declared */
+  /** Idempotent. @throws ApiError not_found for an unknown name */
   clear(actor: Caller, name: string): Promise<void>;
-  /** The value in force now, read from the database each time, so that a change counts at once. */
+  /** The value in force, read from the database each time, so that a change applies at once. */
   resolve(name: SecretName): Promise<ResolvedSecret>;
 }
 
@@ -44,7 +44,7 @@ export function createSecrets(platform: Platform): Secrets {
     return declared;
   }
 
-  /** A stored value wins over the environment, even one that cannot be opened: it was set on purpose. */
+  /** A stored value overrides the environment, even if it cannot be decrypted. */
   function inForce(declared: DeclaredSecret, row: SecretRow | null): ResolvedSecret {
     if (row !== null) {
       const opened = openValue(keys, declared.name, row);

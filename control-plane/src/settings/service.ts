@@ -4,32 +4,32 @@ import type { Platform } from '../platform/platform.ts';
 import { type SettingsInForce, toColumns, toRecord, toSettingsInForce } from './record.ts';
 import { loadAllowedOrigins, loadSettings, seedSettings, updateSettings } from './store.ts';
 
-/** How long a read may be old where a stale one does no harm. */
+/** Largest age of cached settings. */
 const MAX_STALE_MS = 2_000;
 
-/** The list of origins in force and where it comes from. */
+/** The list of origins in force with its source. */
 export interface OriginsInForce {
   source: 'environment' | 'database';
   allowed: readonly string[];
 }
 
 export interface Settings {
-  /** Writes what the environment seeds, at the first boot only. */
+  /** Stores the environment's seeds at the first boot. */
   seed(): Promise<void>;
-  /** The stored settings, as administrators see them. */
+  /** The stored settings for administrators. */
   read(): Promise<InstanceSettings>;
   /**
-   * Changes what the patch names, all of it or nothing. In force here at once and in other processes within 2 s.
-   * @throws ApiError validation_failed, with the 1-based position of an entry that is no origin
+   * Applies a patch completely or not at all. It applies here at once and in other processes within 2 s.
+   * @throws ApiError validation_failed with the 1-based position of an invalid origin
    */
   update(actor: Caller, patch: SettingsPatch): Promise<InstanceSettings>;
   /** Settings, at most 2 s old. */
   current(): Promise<SettingsInForce>;
-  /** The list in force, at most 2 s old. Never rejects: a list that cannot be read is an empty one. */
+  /** The list in force, at most 2 s old. Never rejects: an unreadable list is empty. */
   originsInForce(): Promise<OriginsInForce>;
 }
 
-/** The settings of the instance: one row, read often and written rarely. */
+/** The settings of the instance: one row, read often and written seldom. */
 export function createSettings(platform: Platform): Settings {
   const { activity, clock, config, database, logger } = platform;
   const row = cached(clock, async () => toSettingsInForce(await loadSettings(database.db)));
@@ -82,11 +82,11 @@ export function createSettings(platform: Platform): Settings {
 
 interface Cached<T> {
   read(): Promise<T>;
-  /** The next read goes to the database. */
+  /** The next read queries the database. */
   forget(): void;
 }
 
-/** One shared read at a time, kept for MAX_STALE_MS counted from its start. A failed read is not kept. */
+/** One shared read at a time, cached for MAX_STALE_MS from its start. A failed read is not cached. */
 function cached<T>(clock: Platform['clock'], load: () => Promise<T>): Cached<T> {
   let latest: { value: Promise<T>; startedMs: number } | null = null;
   return {

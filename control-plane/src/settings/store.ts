@@ -7,12 +7,12 @@ const ROW = 1;
 
 export type SettingsRow = Selectable<InstanceSettingsTable>;
 
-/** The one row of settings, with the columns that never reach the wire. */
+/** The row of settings, with internal columns. */
 export async function loadSettings(db: Executor): Promise<SettingsRow> {
   return db.selectFrom('instance_settings').selectAll().where('id', '=', ROW).executeTakeFirstOrThrow();
 }
 
-/** What a change may write; the rest of the row has writers of its own. */
+/** Columns of a change; other columns have other writers. */
 export type SettingColumns = Partial<
   Omit<
     SettingsRow,
@@ -20,7 +20,7 @@ export type SettingColumns = Partial<
   >
 >;
 
-/** Writes the given columns in one statement, so that a reader sees all of a change or nothing. */
+/** Writes the columns in one statement, so that a reader sees all of a change or nothing. */
 export async function updateSettings(
   db: Executor,
   columns: SettingColumns,
@@ -34,7 +34,7 @@ export async function updateSettings(
     .executeTakeFirstOrThrow();
 }
 
-/** Writes what the environment seeds, unless an earlier boot has done so. */
+/** Stores the environment's seeds, unless an earlier boot did. */
 export async function seedSettings(
   db: Executor,
   seed: Pick<InstanceSettingsTable, 'registration_mode' | 'storage_provider'>,
@@ -59,7 +59,7 @@ export async function loadRegistrationMode(
   return row.registration_mode;
 }
 
-/** Normalised origins that administrators stored. */
+/** Normalized origins that administrators stored. */
 export async function loadAllowedOrigins(db: Executor): Promise<string[]> {
   const row = await db
     .selectFrom('instance_settings')
@@ -69,7 +69,7 @@ export async function loadAllowedOrigins(db: Executor): Promise<string[]> {
   return fromJson<string[]>(row.allowed_origins);
 }
 
-/** Time at which the set-up was finished or skipped; null before. Epoch milliseconds. */
+/** Time at which the set-up was finished or skipped, epoch milliseconds; null before. */
 export async function loadSetupCompletedAt(db: Executor): Promise<number | null> {
   const row = await db
     .selectFrom('instance_settings')
@@ -89,7 +89,7 @@ export async function completeSetup(db: Executor, nowMs: number): Promise<void> 
     .execute();
 }
 
-/** SHA-256 hex of the setup token in force; null when none is. */
+/** SHA-256 hex of the valid setup token; null: none. */
 export async function loadSetupTokenDigest(db: Executor): Promise<string | null> {
   const row = await db
     .selectFrom('instance_settings')

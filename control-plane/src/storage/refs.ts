@@ -1,10 +1,10 @@
-/** Where homes lie on a host. Pure. */
+/** Paths and volume names of homes. Pure. */
 
 const MAX_SLUG = 40;
-/** What a session's assignment can carry. */
+/** Longest ref in a session's assignment (bytes). */
 const MAX_REF_BYTES = 512;
 
-/** A name as part of a path: only [a-z0-9_-], at most 40 characters; "" when nothing of it is left. */
+/** A name as a path segment: only [a-z0-9_-], at most 40 characters; may be "". */
 export function slug(name: string): string {
   const dashed = name.toLowerCase().replace(/[^a-z0-9_-]/g, '-');
   let start = 0;
@@ -22,16 +22,16 @@ const part = (name: string, suffix: string): string => {
 export interface HomeOwner {
   userId: string;
   username: string;
-  /** The app that owns the home; for a tile its parent. */
+  /** The owning app; for a tile its parent. */
   appId: string;
   appName: string;
 }
 
 /**
- * Directory of a home: readable, and never two owners in one.
- * @param root absolute, of the host
- * @param whole take whole ids instead of their first eight characters, where the short form is taken
- * @returns null when the result is too long to be assigned, or the root is no absolute path
+ * Directory of a home: readable, and unique per owner.
+ * @param root absolute directory on the host
+ * @param whole use whole ids instead of their first eight characters, if the short form is taken
+ * @returns null when the result is too long, or the root is not absolute
  */
 export function localHomeRef(root: string, owner: HomeOwner, whole: boolean): string | null {
   if (!root.startsWith('/')) return null;

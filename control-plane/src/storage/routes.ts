@@ -3,7 +3,7 @@ import type { Server } from '../platform/http/server.ts';
 import type { Platform } from '../platform/platform.ts';
 import { sumOwnHomes } from './store.ts';
 
-/** Registers what people read about their files. */
+/** Registers the routes of a person's files. */
 export function registerStorageRoutes(server: Server, { database }: Pick<Platform, 'database'>): void {
   server.handle('storage.readOwn', async ({ caller }) => {
     const rows = await sumOwnHomes(database.db, caller.userId);

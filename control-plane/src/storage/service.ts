@@ -7,15 +7,15 @@ import { insertHome, isRefTaken, loadHome, touchHome } from './store.ts';
 export interface HomeClaim {
   owner: HomeOwner;
   hostId: string;
-  /** Where homes lie on that host; null only for volumes. */
+  /** Directory of homes on the host; null only for volumes. */
   homeRoot: string | null;
-  /** What a home that is made now becomes; an existing one keeps what it is. */
+  /** Provider of a new home; an existing one keeps its provider. */
   provider: 'local' | 'volume';
 }
 
 /**
- * The home of a launch: the one the user already has there, or a new one. Runs in the launch transaction.
- * @returns null when no place can be formed for a new one
+ * Claims the home of a launch: the user's existing one on the host, or a new one. Runs in the launch transaction.
+ * @returns null when no path for a new home can be formed
  */
 export async function claimHome(
   tx: Tx,
@@ -48,8 +48,8 @@ export async function claimHome(
 }
 
 /**
- * What a claim would give, without claiming anything.
- * @returns null when no place can be formed for a new home
+ * Result of a claim without claiming.
+ * @returns null when no path for a new home can be formed
  */
 export async function foreseeHome(db: Executor, claim: HomeClaim): Promise<HomeSpec['provider'] | null> {
   const { userId, appId } = claim.owner;
@@ -58,7 +58,7 @@ export async function foreseeHome(db: Executor, claim: HomeClaim): Promise<HomeS
   return claim.provider === 'volume' || (await freeLocalRef(db, claim)) !== null ? claim.provider : null;
 }
 
-/** The short path, or the one with whole ids where another home of the host has the short one. */
+/** The short path, or the one with whole ids if another home has the short one. */
 async function freeLocalRef(db: Executor, claim: HomeClaim): Promise<string | null> {
   if (claim.homeRoot === null) return null;
   for (const whole of [false, true]) {

@@ -1,7 +1,7 @@
 import type { Database, Executor, Tx } from '../platform/database/index.ts';
 import type { StorageHomesTable } from '../platform/database/tables/sessions.ts';
 
-/** The home of one user and app on one host, if there is one. */
+/** The home of one user and app on one host, if it exists. */
 export async function loadHome(
   tx: Executor,
   key: { userId: string; appId: string; hostId: string },
@@ -15,7 +15,7 @@ export async function loadHome(
     .executeTakeFirst();
 }
 
-/** Whether a user has a home of this app on this host that was not given up. */
+/** Whether a user has a home of this app on this host that is not marked for collection. */
 export async function hasHome(
   db: Executor,
   key: { userId: string; appId: string; hostId: string },
@@ -24,7 +24,7 @@ export async function hasHome(
   return home !== undefined && home.gc_after === null;
 }
 
-/** Locks the homes that these users have for these apps, in the order in which all transactions lock homes. */
+/** Locks the homes of these users for these apps, in the common lock order. */
 export async function lockHomes(
   { forNoKeyUpdate }: Pick<Database, 'forNoKeyUpdate'>,
   tx: Tx,
@@ -40,7 +40,7 @@ export async function lockHomes(
   await forNoKeyUpdate(query).execute();
 }
 
-/** Marks a home as used now, which also revives one that was given up. */
+/** Marks a home as used now, which also cancels its collection. */
 export async function touchHome(tx: Tx, id: string, nowMs: number): Promise<void> {
   await tx
     .updateTable('storage_homes')
@@ -64,8 +64,8 @@ export async function insertHome(tx: Tx, home: StorageHomesTable): Promise<void>
 }
 
 /**
- * Stores the size that the agent measured at the end of a session. A home that a launch is taking at this moment is
- * passed over: the end of that session tells a newer size.
+ * Stores the size that the agent measured at the end of a session. Skips a home that a launch has locked: the end of
+ * that session brings a newer size.
  */
 export async function storeHomeSize(
   { skipLocked }: Pick<Database, 'skipLocked'>,
@@ -89,7 +89,7 @@ export async function storeHomeSize(
     .execute();
 }
 
-/** Host of the most recently used home that is not given up; null when there is none on any host. */
+/** Host of the most recently used home that is not marked for collection; null: none. */
 export async function loadNewestHomeHost(
   db: Executor,
   userId: string,
@@ -109,8 +109,8 @@ export async function loadNewestHomeHost(
 }
 
 /**
- * Homes whose user, app or host is being deleted lose that reference and count as given up from now on.
- * @returns how many homes it concerned
+ * Removes the reference to a deleted user, app or host from homes and marks them for collection.
+ * @returns changed homes (count)
  */
 export async function orphanHomes(
   tx: Tx,
@@ -126,7 +126,9 @@ export async function orphanHomes(
   return Number(result.numUpdatedRows);
 }
 
-/** What the homes of a user take by app, summed over hosts; without those given up or left behind by their app. */
+/**
+ * Size of a user's homes by app, summed over hosts; without homes marked for collection and homes of deleted apps.
+ */
 export function sumOwnHomes(
   db: Executor,
   userId: string,
