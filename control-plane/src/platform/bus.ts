@@ -1,20 +1,21 @@
 import type { Clock, Logger } from '@footlight/platform';
 
-/** A subscription; closing it twice does nothing. */
+/** A subscription; a second close does nothing. */
 export interface Subscription {
   close(): void;
 }
 
 /**
- * Messages between the holder of a socket and the services that need it. Payloads are plain JSON values, so that the same code
- * works when they cross processes. Delivery is at most once and in order per publisher; nobody listening is no error.
+ * Messages between the process with a socket and the services that use it. Payloads are plain JSON values, so the
+ * code also works across processes. Delivery is at most once and in order per publisher; a message without a
+ * subscriber is dropped.
  */
 export interface Bus {
   publish(subject: string, payload: unknown): void;
   subscribe(subject: string, deliver: (payload: unknown) => void): Subscription;
-  /** Sends and waits for the one answer; null when nobody listens or none came within `timeoutMs`. */
+  /** Sends and waits for the one answer; null without a responder or an answer within `timeoutMs`. */
   request(subject: string, payload: unknown, timeoutMs: number): Promise<unknown>;
-  /** Answers requests on a subject. One responder per subject; a later one replaces the earlier. */
+  /** Answers requests on a subject. One responder per subject; a later one replaces the earlier one. */
   respond(subject: string, answer: (payload: unknown) => Promise<unknown>): Subscription;
   close(): Promise<void>;
 }
@@ -24,7 +25,7 @@ type Answer = (payload: unknown) => Promise<unknown>;
 
 type Responders = Map<string, Responder>;
 
-/** Each host that is connected has one, so it is one object and no closures. */
+/** One object without closures, because each connected host has one. */
 class Responder implements Subscription {
   readonly #responders: Responders;
   readonly #subject: string;
@@ -43,8 +44,8 @@ class Responder implements Subscription {
 }
 
 /**
- * The bus of a single replica. Nobody is called before `publish` returned, as if a network lay between: a publisher
- * inside a transaction or a state change is never re-entered.
+ * The bus of a single replica. `publish` returns before any subscriber runs, as over a network, so a publisher in a
+ * transaction or state change is never re-entered.
  */
 export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Logger }): Bus {
   const subscribers = new Map<string, Set<Deliver>>();
@@ -68,7 +69,7 @@ export function createInProcessBus({ clock, logger }: { clock: Clock; logger: Lo
       });
     },
     subscribe(subject, deliver) {
-      // A wrapper of its own, so that one function subscribed twice is two subscriptions.
+      // A new closure, so that subscribing one function twice gives two subscriptions.
       const own: Deliver = (payload) => deliver(payload);
       const set = subscribers.get(subject) ?? new Set();
       subscribers.set(subject, set.add(own));

@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 
-/** SHA-256 in lower-case hex: the only form in which tokens and secrets of ours are stored. */
+/** SHA-256 in lower-case hex: the only stored form of tokens and secrets. */
 export const sha256Hex = (data: string | Uint8Array): string => hash('sha256', data, 'hex');
 
-/** Stands in where no digest is stored, so that a comparison costs the same work. */
+/** Placeholder for a missing digest, so that a comparison costs the same work. */
 export const NO_DIGEST = '0'.repeat(64);
 
 /** Compares two digests in constant time. */

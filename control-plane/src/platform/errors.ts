@@ -1,23 +1,23 @@
 import { ERRORS, type ErrorCode } from '@footlight/protocol/rest';
 
-/** What an error answer may carry besides its code. Absent keys are left out of the envelope. */
+/** Extra members of an error answer. Missing keys are omitted from the envelope. */
 export interface ErrorExtras {
-  /** Replaces the default sentence of the code; shown to people, never parsed. */
+  /** Replaces the code's default message; shown to people, never parsed. */
   message?: string;
-  /** Replaces the status of the code, where one code is answered with two (503 `internal`). */
+  /** Replaces the code's status where one code has two (503 `internal`). */
   status?: number;
-  /** The session that stands in the way, when it is known. */
+  /** The conflicting session, if known. */
   session_id?: string;
   live_sessions?: number;
   derived_tiles?: { id: string; name: string }[];
   /** Whole seconds for the Retry-After header. */
   retryAfterSecs?: number;
   headers?: Record<string, string>;
-  /** Members beside `error`; used by client_too_old alone. */
+  /** Members next to `error`; only for client_too_old. */
   siblings?: Record<string, string>;
 }
 
-/** A refusal that the client is told about. Services throw it; one handler writes the envelope. */
+/** A refusal for the client. Services throw it; one handler writes the envelope. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -52,7 +52,7 @@ export function invalid(message: string): ApiError {
   return new ApiError('validation_failed', { message });
 }
 
-/** 503 internal: something this answer needs is away for the moment. `retryAfterSecs` in whole seconds. */
+/** 503 internal: a dependency of this answer is temporarily down. `retryAfterSecs` in whole seconds. */
 export function unavailable(message: string, retryAfterSecs = 1): ApiError {
   return new ApiError('internal', { message, status: 503, retryAfterSecs });
 }

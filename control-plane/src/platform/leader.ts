@@ -2,7 +2,7 @@ import type { Logger, Random } from '@footlight/platform';
 import { type Clock, MINUTE_MS, SECOND_MS, type Timer } from '@footlight/platform';
 import { type Database, isUniqueViolation, type Tx } from './database/index.ts';
 
-/** The lease went to somebody else while its holder slept; what it was about to write is not written. */
+/** Another replica holds the lease; the pending write of the former holder is rolled back. */
 export class LeaseLost extends Error {
   constructor(lease: string) {
     super(`the lease ${lease} is held by another replica`);
@@ -10,32 +10,34 @@ export class LeaseLost extends Error {
   }
 }
 
-/** Held while a leader task runs. Its number goes into every write, so that a holder that overslept changes nothing. */
+/** Held while a leader task runs. Every write checks its number, so that a paused former holder changes nothing. */
 export interface Fence {
   readonly lease: string;
   readonly number: number;
   /**
    * Call first in every transaction of the task.
-   * @throws LeaseLost when another replica holds the lease by now; the transaction rolls back
+   * @throws LeaseLost when another replica holds the lease; the transaction rolls back
    */
   check(tx: Tx): Promise<void>;
 }
 
 export interface LeaderTask {
-  /** Also the lease's name. */
+  /** Also the name of the lease. */
   id: string;
   everyMs: number;
   run(fence: Fence): Promise<void>;
 }
 
-/** Background work that must run once however many replicas there are. */
+/** Background work that runs on one replica only. */
 export interface Leader {
-  /** Runs the task on its interval from `start()` on; a run never overlaps the one before it. */
+  /** Runs the task on its interval after `start()`; runs do not overlap. */
   register(task: LeaderTask): void;
   start(): void;
-  /** Runs one task now, for tests and for work that just became due. Does nothing when the lease is held elsewhere. */
+  /**
+   * Runs one task now, for tests and for work that just became due. Does nothing if another replica holds the lease.
+   */
   runNow(id: string): Promise<void>;
-  /** Waits for running tasks and gives the leases back. */
+  /** Waits for running tasks and releases the leases. */
   close(): Promise<void>;
 }
 
@@ -72,7 +74,7 @@ export function createLeader(deps: {
   let started = false;
   let closed = false;
 
-  /** Null when another replica holds it. A SQLite file has one service, so a lease found there was left behind. */
+  /** Null if another replica holds it. A SQLite file has one service, so a lease found in it is stale. */
   async function acquire(name: string): Promise<Held | null> {
     try {
       return await database.transaction(async (tx) => {
@@ -152,7 +154,7 @@ export function createLeader(deps: {
     async runNow(id) {
       const entry = entries.get(id);
       if (!entry) throw new Error(`there is no leader task ${id}`);
-      // A run under way may have passed what became due just now.
+      // The current run may have missed work that just became due.
       await entry.running;
       await trigger(entry);
     },

@@ -1,26 +1,26 @@
 import type { Clock } from '@footlight/platform';
 import { ApiError } from './errors.ts';
 
-/** Keys that one limiter remembers. */
+/** Keys of one limiter. */
 const MAX_KEYS = 4096;
 
-/** @returns the refusal of a request that may come again after this time (milliseconds) */
+/** @returns the refusal of a request that may be retried after this time (milliseconds) */
 export function rateLimited(waitMs: number): ApiError {
   return new ApiError('rate_limited', { retryAfterSecs: Math.max(1, Math.ceil(waitMs / 1000)) });
 }
 
 /**
- * What a limiter remembers of its keys, bounded. A new key evicts the least recently used one that is not refused at
- * present, so nobody clears a refusal by using thousands of other keys. Where all keys are refused, new ones share one
- * entry. Source: docs/sign-in.md, "Rate limits".
+ * Bounded state of a limiter by key. A new key evicts the least recently used one that is not refused at present, so
+ * using thousands of other keys clears no refusal. If all keys are refused, new ones share one entry. Source:
+ * docs/sign-in.md, "Rate limits".
  */
 export class LimiterKeys<Entry> {
   readonly #isRefused: (entry: Entry, nowMs: number) => boolean;
   readonly #max: number;
-  /** The least recently used key first. */
+  /** Least recently used key first. */
   readonly #entries = new Map<string, Entry>();
   #shared: Entry | undefined;
-  /** What the last search for room found, so that reading and writing a new key search once. */
+  /** Result of the last eviction search, so that reading and writing a new key search once. */
   #found: { atMs: number; key: string } | null = null;
 
   constructor(isRefused: (entry: Entry, nowMs: number) => boolean, max = MAX_KEYS) {
@@ -28,7 +28,7 @@ export class LimiterKeys<Entry> {
     this.#max = max;
   }
 
-  /** The entry that counts for the key; undefined for one that nothing is known of. Counts as a use of the key. */
+  /** The entry of the key; undefined for an unknown one. Counts as a use of the key. */
   get(key: string, nowMs: number): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return this.#sharedEntry(nowMs);
@@ -59,8 +59,8 @@ export class LimiterKeys<Entry> {
   }
 
   /**
-   * What the keys without a place share: while all places are refused, and then until the refusal that they share ends,
-   * since any of them may be the refused one.
+   * The shared entry of keys without a place: used while all places are refused, and then until its own refusal ends,
+   * because any of these keys may be the refused one.
    */
   #sharedEntry(nowMs: number): Entry | undefined {
     if (this.#shared === undefined) return undefined;
@@ -69,12 +69,12 @@ export class LimiterKeys<Entry> {
     return undefined;
   }
 
-  /** A key that is used or gone is no longer the one to evict. */
+  /** A key that is used or deleted is no longer the one to evict. */
   #forgetFound(key: string): void {
     if (this.#found?.key === key) this.#found = null;
   }
 
-  /** The key that makes room for a new one; undefined: there is room; null: all keys are refused. */
+  /** The key to evict for a new one; undefined: there is space; null: all keys are refused. */
   #evictable(nowMs: number): string | undefined | null {
     if (this.#entries.size < this.#max) return undefined;
     if (this.#found?.atMs === nowMs) return this.#found.key;
@@ -87,19 +87,19 @@ export class LimiterKeys<Entry> {
   }
 }
 
-/** Lets through at most `limit` requests of a key in any window of `windowMs`. */
+/** At most `limit` requests of a key in any window of `windowMs`. */
 export interface WindowLimit {
   limit: number;
   windowMs: number;
 }
 
-/** Takes one request for a key, or refuses it. */
+/** Counts one request of a key, or refuses it. */
 export interface Limiter {
   /** @throws ApiError rate_limited with the whole seconds until the next request passes */
   take(key: string): void;
 }
 
-/** Remembers the instant of every request in the window, so that no window whatever has one too many. */
+/** Stores the time of every request in the window, so that no window exceeds the limit. */
 export function createWindowLimiter(
   { limit, windowMs }: WindowLimit,
   clock: Pick<Clock, 'monotonicMs'>,

@@ -1,8 +1,8 @@
-/** Pages of lists ordered by creation, newest first. Cursors are opaque to clients. Pure. */
+/** Pages of lists sorted by creation, newest first. Cursors are opaque to clients. Pure. */
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import { invalid } from './errors.ts';
 
-/** Where a page ends: its last row. */
+/** The last row of a page. */
 export interface PageKey {
   created_at: number;
   id: string;
@@ -16,7 +16,7 @@ function writeCursor(row: PageKey): string {
 
 /**
  * @returns null for the first page
- * @throws ApiError 400 for a cursor that cannot be read
+ * @throws ApiError 400 for an unreadable cursor
  */
 export function readCursor(cursor: string | undefined): PageKey | null {
   if (cursor === undefined) return null;
@@ -25,7 +25,7 @@ export function readCursor(cursor: string | undefined): PageKey | null {
   return key;
 }
 
-/** Same, for lists that begin again where a cursor cannot be read. */
+/** For lists that start again with an unreadable cursor. */
 export const readCursorOrStart = (cursor: string | undefined): PageKey | null =>
   cursor === undefined ? null : parseCursor(cursor);
 
@@ -34,7 +34,7 @@ function parseCursor(cursor: string): PageKey | null {
   return match === null ? null : { created_at: Number(match[1]), id: match[2] as string };
 }
 
-/** Cuts the one row too many off a page. @param rows up to limit + 1 */
+/** Removes the extra row of a page. @param rows up to limit + 1 */
 export function pageOf<Row extends PageKey>(
   rows: readonly Row[],
   limit: number,
@@ -44,7 +44,7 @@ export function pageOf<Row extends PageKey>(
   return { rows: page, next_cursor: rows.length > limit && last !== undefined ? writeCursor(last) : null };
 }
 
-/** Whether a row comes after `key`: both databases compare the pair column by column. */
+/** Whether a row comes after `key`; both databases compare the pair column by column. */
 export function isAfter(table: 'hosts' | 'sessions' | 'users', key: PageKey): RawBuilder<SqlBool> {
   const column = (name: string) => sql.ref(`${table}.${name}`);
   return sql<SqlBool>`(${column('created_at')}, ${column('id')}) < (${key.created_at}, ${key.id})`;

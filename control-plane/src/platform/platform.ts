@@ -4,23 +4,23 @@ import type { Config } from './config/config.ts';
 import type { Database } from './database/database.ts';
 import type { Leader } from './leader.ts';
 
-/** Records who did what; never throws and never rolls anything back. */
+/** Writes the activity log; never throws and never rolls anything back. */
 export interface Activity {
   /** Call after the operation's commit. Details over 4096 bytes become {truncated: true}. */
   record(entry: ActivityEntry): Promise<void>;
 }
 
 export interface ActivityEntry {
-  /** null for what happens without a caller: boot, agents, expiry. */
+  /** null for actions without a caller: boot, agents, expiry. */
   actorUserId: string | null;
   action: string;
   targetType: string;
   targetId: string | null;
-  /** Ids, names, counts and key names; never a secret and never a setting's value. */
+  /** Ids, names, counts and keys; never a secret or a setting's value. */
   details?: Record<string, unknown>;
 }
 
-/** What every feature is built on. */
+/** Dependencies of every feature. */
 export interface Platform {
   readonly config: Config;
   readonly database: Database;

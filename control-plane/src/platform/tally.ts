@@ -1,8 +1,8 @@
-/** Counts what is under way, by key and in all. An entry lives only while something of its key does. */
+/** Counts concurrent work by key and in total. A key exists only while its count is above zero. */
 export interface Tally {
   readonly total: number;
   of(key: string): number;
-  /** Counts one more. @returns ends it; calling that again does nothing */
+  /** Counts one more. @returns its end; a second call does nothing */
   begin(key: string): () => void;
 }
 

@@ -13,7 +13,7 @@ const LIFETIME_DAYS = 3650;
 /** id-kp-serverAuth (RFC 5280, section 4.2.1.12). */
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
 
-/** The certificate in force, one for every name a client asks for. */
+/** The certificate in force, the same for every server name. */
 export interface Certificate {
   source: 'self_signed' | 'provided';
   /** PEM of the chain and its key, for the listener. */
@@ -32,9 +32,9 @@ interface Dependencies {
 }
 
 /**
- * The pair to serve with: the operator's, or the one in `tls.dir`, made on first use (ECDSA P-256, ten years, this
- * machine's names and addresses). A generated pair stays as it is when names change.
- * @throws with a sentence when a file cannot be read or written, or the pair cannot be used
+ * The operator's key pair, or the one in `tls.dir`, generated on first use (ECDSA P-256, ten years, this machine's
+ * names and addresses). A generated pair is not changed when names change.
+ * @throws with a sentence when a file cannot be read or written, or the pair is unusable
  */
 export async function loadCertificate(
   tls: NonNullable<Config['tls']>,
@@ -58,7 +58,7 @@ export async function loadCertificate(
   return pair;
 }
 
-/** Names and addresses that a generated certificate covers, without duplicates. */
+/** Names and addresses of a generated certificate, without duplicates. */
 export function certificateNames(extra: readonly string[]): { dns: string[]; ip: string[] } {
   const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const reachable = own
@@ -78,7 +78,7 @@ async function generatePair(
   tls: NonNullable<Config['tls']>,
   { clock, random }: Dependencies,
 ): Promise<void> {
-  // Loaded here only: most starts find their pair on the disk. reflect-metadata has to come first.
+  // Imported here, because most starts find their pair on disk. reflect-metadata must be first.
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const keys = await webcrypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
@@ -86,7 +86,7 @@ async function generatePair(
     'verify',
   ]);
   const serial = random.bytes(16);
-  // A leading one would make the number negative.
+  // A leading one bit would make the number negative.
   serial[0] = (serial[0] ?? 0) & 0x7f;
   const names = certificateNames(tls.extraNames);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -113,7 +113,7 @@ async function generatePair(
   const keyPem = `-----BEGIN PRIVATE KEY-----\n${der.replace(/(.{64})/g, '$1\n').trimEnd()}\n-----END PRIVATE KEY-----\n`;
   mkdirSync(tls.dir, { recursive: true, mode: 0o700 });
   chmodSync(tls.dir, 0o700);
-  // The key first: a pair that is cut short is then seen as missing and made again.
+  // The key first: an incomplete pair then looks missing and is generated again.
   writeWhole(paths.keyFile, keyPem, 0o600);
   writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
 }
@@ -143,7 +143,7 @@ function readPair(paths: { certFile: string; keyFile: string }, source: Certific
         : `${paths.certFile} and ${paths.keyFile} do not belong together`,
     );
   }
-  // Node calls the extended key usages keyUsage; absent means any use.
+  // Node calls the extended key usages keyUsage; undefined means any use.
   const usages = leaf.keyUsage as string[] | undefined;
   if (usages && !usages.includes(SERVER_AUTH)) {
     throw new Error(`${paths.certFile} is not meant for servers (its extended key usage lacks serverAuth)`);

@@ -3,14 +3,14 @@ import { parseBlock } from '../http/origin/client-address.ts';
 import { parseOriginList } from '../http/origin/origins.ts';
 import { parseSecretKey, type SecretKey } from '../secret-keys.ts';
 
-/** One entry of SERVICE_ICE_SERVERS in the form in which it is handed to browsers and agents. */
+/** One entry of SERVICE_ICE_SERVERS in the form for browsers and agents. */
 export interface IceServer {
   urls: string[];
   username?: string;
   credential?: string;
 }
 
-/** An address to bind; host null is every address, port 0 is any free one. */
+/** An address to bind; host null: all addresses, port 0: any free port. */
 export interface ListenAddress {
   host: string | null;
   port: number;
@@ -26,7 +26,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a duration such as 24h or 1h30m; null for anything else, negative ones too. */
+/** Milliseconds of a duration such as 24h or 1h30m; null for other texts and negative durations. */
 export function parseDuration(text: string): number | null {
   if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return null;
   let totalMs = 0;
@@ -45,7 +45,7 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return { host: host === '' ? null : host, port };
 }
 
-/** A schema over the text of a variable, whose message says what was expected. */
+/** A schema for the text of a variable, whose message says what was expected. */
 function reading<T>(expected: string, read: (text: string) => T | null) {
   return z.string().transform((text, context) => {
     const value = read(text);
@@ -70,13 +70,13 @@ export const positiveDurationMs = reading('a positive duration such as 30m, 24h 
   return value !== null && value > 0 ? value : null;
 });
 
-/** everyMs null: 0, which switches off what runs at this interval. */
+/** everyMs null: 0, which turns the periodic work off. */
 export const intervalMs = reading('a duration such as 15m, or 0 for never', (text) => {
   const value = text === '0' ? 0 : parseDuration(text);
   return value === null ? null : { everyMs: value > 0 ? value : null };
 });
 
-/** The same where a value that cannot be read is ignored with a warning: everyMs undefined. */
+/** Lenient form: an unreadable value is ignored with a warning, everyMs undefined. */
 export const lenientIntervalMs = z
   .string()
   .transform(
@@ -118,13 +118,13 @@ const commaList = (text: string): string[] =>
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '');
 
-/** Names and addresses for a certificate. */
+/** Names and addresses of a certificate. */
 export const hostList = reading('a comma list of names and addresses', (text) => {
   const entries = commaList(text);
   return entries.every((entry) => /^[A-Za-z0-9._:*-]{1,253}$/.test(entry)) ? entries : null;
 });
 
-/** CIDR blocks or addresses; a block of everything would believe everybody. */
+/** CIDR blocks or addresses; /0 is refused, because it would trust every client. */
 export const proxyList = reading('a comma list of addresses or CIDR blocks, none of them /0', (text) => {
   const entries = commaList(text);
   try {
@@ -134,11 +134,11 @@ export const proxyList = reading('a comma list of addresses or CIDR blocks, none
   }
 });
 
-/** Blocks of the list that are wider than /8, which is rarely what was meant. */
+/** Entries wider than /8, which are probably a mistake. */
 export const wideBlocks = (entries: readonly string[]): string[] =>
   entries.filter((entry) => parseBlock(entry)[1] < 8);
 
-/** The message names the position only, for the list may hold names that are nobody's business. */
+/** The message gives only the position, because the list may contain internal names. */
 export const originList = z.string().transform((text, context) => {
   const list = parseOriginList(text.split(','));
   if (list.kind === 'ok') return list.origins;
@@ -153,7 +153,7 @@ export const secretKey = reading('base64 of exactly 32 bytes, with or without <v
   parseSecretKey(text),
 );
 
-/** Former master keys: each with its version, no version twice. */
+/** Former master keys, each with a unique version. */
 export const previousSecretKeys = reading(
   'a comma list of <version>:<base64 of exactly 32 bytes>, no version twice',
   (text): SecretKey[] | null => {
@@ -164,7 +164,7 @@ export const previousSecretKeys = reading(
   },
 );
 
-/** Text without the spaces around it. */
+/** Text without surrounding spaces. */
 export const trimmed = z.string().trim();
 
 const iceServerEntry = z

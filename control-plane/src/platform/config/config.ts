@@ -8,28 +8,28 @@ import { type IceServer, type ListenAddress, wideBlocks } from './config-values.
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { EMPTY_COUNTS, SECRET_VARIABLES, VARIABLES, type Values, type VariableName } from './variables.ts';
 
-/** The service's configuration, checked. Absent optional values are null. Paths are absolute. */
+/** The validated configuration. Missing optional values are null. Paths are absolute. */
 export interface Config {
   dataDir: string;
   database: { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   http: {
-    /** What the plain listener binds; host null binds every address. */
+    /** Address of the plain listener; host null: all addresses. */
     listen: ListenAddress;
     redirect: boolean;
     /** Port in the Location of redirects. */
     redirectPort: number;
     publicBaseUrl: URL | null;
-    /** CIDR blocks whose X-Forwarded-For is believed. */
+    /** CIDR blocks whose X-Forwarded-For is trusted. */
     trustedProxies: readonly string[];
-    /** Open connections of one client address, both listeners together; 0: no cap. */
+    /** Open connections of one client address on both listeners; 0: no cap. */
     connectionsPerAddress: number;
   };
   /** null when SERVICE_TLS is off. */
   tls: {
     listen: ListenAddress;
     dir: string;
-    /** PEM files of the operator; null: a generated pair in `dir`. */
+    /** The operator's PEM files; null: a generated pair in `dir`. */
     provided: { certFile: string; keyFile: string } | null;
     extraNames: readonly string[];
   } | null;
@@ -38,33 +38,33 @@ export interface Config {
     minClientVersion: string | null;
     latestClientVersion: string | null;
     setupTokenFile: string;
-    /** Where the key of SERVICE_DEV_AGENT_AUTH is written. */
+    /** File for the key of SERVICE_DEV_AGENT_AUTH. */
     devAgentKeyFile: string;
-    /** Values as given; their own rules are checked where the account is made. */
+    /** Values as given; validated when the account is created. */
     bootstrap: { email: string; username: string; password: string } | null;
-    /** Seeds the stored setting at the first boot. */
+    /** Initial value of the stored setting. */
     registrationMode: 'closed' | 'invite_only' | 'open';
   };
   settings: {
-    /** null: the stored list rules; [] pins an empty one. */
+    /** null: the stored list applies; [] overrides it with an empty list. */
     allowedOrigins: readonly string[] | null;
-    /** Seeds the stored setting at the first boot. */
+    /** Initial value of the stored setting. */
     storageProvider: 'auto' | 'local' | 'volume';
   };
   secrets: {
-    /** null: nothing can be stored, and nothing stored can be read. */
+    /** null: secrets can neither be stored nor read. */
     keys: SecretKeys | null;
-    /** Values that count where nothing is stored, by the variable that carries them. */
+    /** Values of secrets that are not stored, by variable. */
     environment: { SERVICE_STEAMGRIDDB_API_KEY: string | null };
   };
   catalog: { seedFile: string | null };
   artwork: {
-    /** Folder of the pictures; it need not be there yet. */
+    /** Folder of the pictures; may be missing. */
     dir: string;
     provider: 'steamgriddb' | 'none';
-    /** Cap of one picture. */
+    /** Largest picture (bytes). */
     maxBytes: number;
-    /** Between two lookups for apps without pictures; null: never. */
+    /** Interval of look-ups for apps without pictures; null: never. */
     sweepIntervalMs: number | null;
   };
   fleet: { enrollmentToken: string | null };
@@ -77,16 +77,16 @@ export interface Config {
     iceServers: readonly IceServer[];
   };
   telemetry: {
-    /** How long events of a session that lives are kept. */
+    /** Retention of a live session's events (ms). */
     rollingMs: number;
-    /** How long what is left is kept once it has ended; at least `rollingMs`. */
+    /** Retention after a session's end; at least `rollingMs`. */
     postmortemMs: number;
-    /** Between two sweeps; null: never. */
+    /** Interval of retention sweeps; null: never. */
     retainEveryMs: number | null;
   };
-  /** Operations that are there only on request. */
+  /** Operations that are switched on. */
   switchedOn: ReadonlySet<OperationSwitch>;
-  /** Folder of the built web app; it may not exist, then there are no pages. */
+  /** Folder of the built web app; if missing, there are no pages. */
   webDir: string;
 }
 
@@ -94,7 +94,7 @@ const DEFAULT_DATA_DIR = '/var/lib/service-control';
 const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
 const DEFAULT_DEV_AGENT_KEY_FILE = '/run/service/dev-agent-key';
 
-/** The environment says something that cannot be meant. One line for each variable. */
+/** An invalid environment. One line for each variable. */
 export class ConfigRefused extends Error {
   readonly problems: readonly string[];
 
@@ -108,7 +108,7 @@ export class ConfigRefused extends Error {
 /** One line of --print-config. */
 export interface ConfigLine {
   name: VariableName;
-  /** What is in force, masked for secrets; null when unset without a default. */
+  /** Value in force, masked for secrets; null when unset without a default. */
   value: string | null;
   source: 'environment' | 'file' | 'default' | 'unset';
 }
@@ -116,20 +116,20 @@ export interface ConfigLine {
 export interface LoadedConfig {
   config: Config;
   lines: readonly ConfigLine[];
-  /** What is legal and probably not meant. */
+  /** Valid values that are probably a mistake. */
   warnings: readonly string[];
 }
 
 /**
- * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names.
- * An empty variable counts as unset, where empty has no meaning of its own.
- * @throws ConfigRefused with every bad variable at once
+ * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names. An
+ * empty variable counts as unset, unless an empty value has a meaning.
+ * @throws ConfigRefused with all invalid variables
  */
 export function loadConfig(environment: Environment): Config {
   return readConfig(environment).config;
 }
 
-/** Same, with what --print-config and the boot log say about it. @throws ConfigRefused */
+/** Also returns the lines of --print-config and the warnings of the boot log. @throws ConfigRefused */
 export function readConfig(environment: Environment): LoadedConfig {
   const problems: string[] = [];
   const lines: ConfigLine[] = [];
@@ -172,7 +172,9 @@ const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
 
 const QUOTED_CHARACTERS = 100;
 
-/** The value that was refused, unless a part of it may be a secret or, for origins, the message names its position. */
+/**
+ * The refused value, except of variables that may contain secrets, and of origins, whose message has the position.
+ */
 function quoted(name: VariableName, text: string): string {
   if (SECRET_VARIABLES.has(name) || name === 'SERVICE_ALLOWED_ORIGINS') return '';
   const cut = text.length > QUOTED_CHARACTERS ? `${text.slice(0, QUOTED_CHARACTERS)}…` : text;
@@ -182,11 +184,11 @@ function quoted(name: VariableName, text: string): string {
 function shown(name: VariableName, text: string | null): string | null {
   if (text === null) return null;
   if (!SECRET_VARIABLES.has(name)) return text;
-  // Where the database is may be shown; who signs in to it may not. A password may hold any sign, `@` and `?` too.
+  // The database's address may be shown, the credentials not. A password may contain any character, also `@` and `?`.
   return name === 'DATABASE_URL' ? text.replace(/\/\/.*@/s, '//***@').replace(/\?.*$/s, '?***') : '***';
 }
 
-/** What stands in for variables that are unset, in the words in which they would be set. */
+/** Values of unset variables, in the form in which they would be set. */
 function defaultsInForce(config: Config): Partial<Record<VariableName, string>> {
   const { http, tls, accounts, artwork, settings, sessions, telemetry } = config;
   const address = ({ host, port }: ListenAddress) => `${host ?? ''}:${port}`;
@@ -229,7 +231,7 @@ function defaultsInForce(config: Config): Partial<Record<VariableName, string>> 
   };
 }
 
-/** What no single variable can tell. */
+/** Conflicts between variables. */
 function contradictions(values: Values): string[] {
   const problems: string[] = [];
   if ((values.SERVICE_TLS_CERT === undefined) !== (values.SERVICE_TLS_KEY === undefined)) {
@@ -269,7 +271,7 @@ function contradictions(values: Values): string[] {
   return problems;
 }
 
-/** Any other value than 1 leaves it off: nobody gets this by a slip. */
+/** Only the value 1 switches it on, so that no mistake does. */
 const isDevAgentAuthOn = (values: Values): boolean => values.SERVICE_DEV_AGENT_AUTH === '1';
 
 function telemetryOf(values: Values): Config['telemetry'] {

@@ -5,7 +5,7 @@ const NO_JOBS = 'no background jobs run';
 const NO_LIBRARY = 'libraries are not scanned';
 const NO_IMAGES = 'images are not managed';
 
-/** Variables of the contract that this version does not act on; those it reads stand in VARIABLES. */
+/** Variables of the contract without effect in this version; effective ones are in VARIABLES. */
 export const IGNORED_VARIABLES: IgnoredVariables = {
   SERVICE_METRICS_ADDR: NO_METRICS,
   SERVICE_METRICS_TOKEN: NO_METRICS,

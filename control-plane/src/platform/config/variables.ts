@@ -22,10 +22,10 @@ import {
 
 const text = z.string();
 
-/** A picture is held in memory while it is read: 256 MiB. */
+/** A picture is held in memory while it is read, so 256 MiB is the cap. */
 const MAX_ARTWORK_BYTES = 256 * 1024 * 1024;
 
-/** Unset on purpose: means every replica shares one process. */
+/** Refuses every value: all replicas must share one process. */
 const inProcessBus = z.string().transform((_text, context): never => {
   context.addIssue({
     code: 'custom',
@@ -34,7 +34,7 @@ const inProcessBus = z.string().transform((_text, context): never => {
   return z.NEVER;
 });
 
-/** Every variable of the control plane: how its text is read. Unset variables have no key in the result. */
+/** All variables of the control plane with their parsers. Unset variables have no key in the result. */
 export const VARIABLES = {
   SERVICE_DATA_DIR: absolutePath,
   DATABASE_URL: databaseUrl,
@@ -100,7 +100,7 @@ export const VARIABLES = {
 export type VariableName = keyof typeof VARIABLES;
 export type Values = { [Name in VariableName]?: z.output<(typeof VARIABLES)[Name]> };
 
-/** Never shown by --print-config. */
+/** Masked by --print-config. */
 export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>([
   'DATABASE_URL',
   'BOOTSTRAP_ADMIN_PASSWORD',
@@ -111,5 +111,5 @@ export const SECRET_VARIABLES: ReadonlySet<VariableName> = new Set<VariableName>
   'SERVICE_STEAMGRIDDB_API_KEY',
 ]);
 
-/** Variables for which "set, but empty" says something else than "unset". */
+/** Variables whose empty value differs from unset. */
 export const EMPTY_COUNTS: ReadonlySet<VariableName> = new Set<VariableName>(['SERVICE_ALLOWED_ORIGINS']);

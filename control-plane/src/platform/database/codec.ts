@@ -1,6 +1,6 @@
 /**
- * The one place where values change between the product's types and what both databases store alike: booleans as 0/1,
- * JSON as text. Instants are epoch milliseconds in both and become RFC 3339 only in answers.
+ * The only place that converts between product types and stored values: booleans as 0/1, JSON as text. Times are
+ * epoch milliseconds in both databases and become RFC 3339 in answers.
  */
 
 /** A stored boolean. */
@@ -13,14 +13,14 @@ export const bool = (stored: number): boolean => stored !== 0;
 export const toJson = (value: unknown): string => JSON.stringify(value);
 
 /**
- * Value of a JSON column. The shape was checked when it was written.
- * `__proto__` stays an ordinary key, as JSON.parse makes it.
+ * Value of a JSON column. Its shape was validated when it was written. `__proto__` stays an ordinary key, as in
+ * JSON.parse.
  */
 export const fromJson = <T>(stored: string): T => JSON.parse(stored) as T;
 
 /** RFC 3339 in UTC with milliseconds and `Z`. */
 export const instant = (epochMs: number): string => new Date(epochMs).toISOString();
 
-/** Same, with null passed through. */
+/** RFC 3339 of a time; null stays null. */
 export const instantOrNull = (epochMs: number | null): string | null =>
   epochMs === null ? null : instant(epochMs);

@@ -5,10 +5,10 @@ import type { Schema } from './schema.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 export type Tx = Transaction<Schema>;
-/** What a store function takes, so that it runs inside a transaction or outside one. */
+/** Argument of store functions, inside a transaction or outside. */
 export type Executor = Kysely<Schema>;
 
-/** Locks that serialise rare work across replicas. The numbers are the Postgres advisory keys. */
+/** Locks that serialize rare work across replicas. The numbers are Postgres advisory lock keys. */
 export const ADVISORY_LOCKS = {
   admin_claim: 7_301,
   boot: 7_302,
@@ -21,30 +21,32 @@ export type AdvisoryLockName = keyof typeof ADVISORY_LOCKS;
 /** The one database of the service, SQLite or Postgres. */
 export interface Database extends Locks {
   readonly dialect: Dialect;
-  /** For single statements. Inside a transaction use `tx`; this one throws there, because it would wait for itself. */
+  /**
+   * For single statements. In a transaction use `tx`; this throws there, because it would wait for its own
+   * transaction.
+   */
   readonly db: Kysely<Schema>;
-  /** True while the disk is full; then only what frees resources or reports state should write. */
+  /** True while the disk is full; then only writes that free resources or report states should run. */
   readonly full: boolean;
   /**
-   * Runs `work` in one transaction (SQLite: BEGIN IMMEDIATE, so it holds the write lock from the start; Postgres: read
-   * committed). Await nothing in `work` but the database. `work` may run again after a deadlock, so it changes nothing
-   * outside the transaction.
-   * @throws whatever `work` throws, after the rollback; the driver's error (`isUnavailable`) when the database stayed
-   * busy for 5 s or is away, which the HTTP side answers with 503
+   * Runs `work` in one transaction (SQLite: BEGIN IMMEDIATE, which holds the write lock from the start; Postgres: read
+   * committed). `work` awaits only the database and has no effect outside, because it may be retried after a deadlock.
+   * @throws exceptions of `work` after the rollback; the driver's error (`isUnavailable`) when the database was busy
+   * for 5 s or is down, which HTTP answers with 503
    */
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Runs reads on one connection, so that statements that are given together cost one round trip. */
+  /** Runs reads on one connection, so that statements sent together cost one round trip. */
   together<T>(read: (db: Executor) => Promise<T>): Promise<T>;
   /**
-   * Makes a query that runs often, outside transactions: its SQL is made once, and so is its plan.
-   * @param build sees stand-ins in place of values, so it must not decide anything by one
+   * Prepares a frequent query for use outside transactions: SQL and plan are made once.
+   * @param build sees placeholders in place of values, so it must not branch on a value
    */
   prepare<Bound extends Values, Row>(
     build: (db: Kysely<Schema>, values: Bound) => Compilable<Row>,
   ): (values: Bound) => Promise<Row[]>;
   /**
-   * Stands for everything that was written so far, by whichever process: while it is the same, whatever was read after
-   * it was asked for still holds. null: the database cannot tell for less than what reading costs.
+   * Identifies all writes so far, of all processes: while it is unchanged, later reads are still valid. null: the
+   * database cannot tell more cheaply than by a read.
    */
   revision(): number | null;
   /** Holds the named lock until the transaction ends. */

@@ -41,17 +41,17 @@ const STEPS: readonly SchemaStep[] = [
 ];
 
 /**
- * Brings the schema up to date, all steps in one transaction, under a lock that other processes wait for (an advisory
- * lock on Postgres, the write lock on SQLite). There is no way down: a backup is.
- * @throws when a step fails, or when the database was written by a newer release
+ * Migrates the schema: all steps in one transaction, under a lock that other processes wait for (an advisory lock on
+ * Postgres, the write lock on SQLite). There is no downgrade; restore a backup instead.
+ * @throws when a step fails, or the database belongs to a newer release
  */
 export async function migrate(db: Kysely<Schema>, dialect: Dialect): Promise<void> {
   await run(stepsOf(db, dialect).migrateToLatest());
 }
 
 /**
- * Brings an empty database to where an earlier release left it, for tests of what later steps make of its data.
- * @param lastStep name of the last step that the release knew
+ * Creates the schema of an earlier release in an empty database, for tests of later steps.
+ * @param lastStep name of that release's last step
  */
 export async function migrateUpTo(db: Kysely<Schema>, dialect: Dialect, lastStep: string): Promise<void> {
   await run(stepsOf(db, dialect).migrateTo(lastStep));

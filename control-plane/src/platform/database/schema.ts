@@ -11,7 +11,7 @@ import type { SecretsTables } from './tables/secrets.ts';
 import type { SessionsTables } from './tables/sessions.ts';
 import type { TelemetryTables } from './tables/telemetry.ts';
 
-/** Every table of the service. Booleans are 0/1, instants epoch milliseconds, JSON text, ids uuid text: see codec.ts. */
+/** Every table. Booleans are 0/1, times epoch milliseconds, JSON text, ids uuid text: see codec.ts. */
 export interface Schema
   extends PlatformTables,
     AccountsTables,

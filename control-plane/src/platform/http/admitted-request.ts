@@ -7,7 +7,7 @@ import type { ClientAddress, ClientAddresses } from './origin/client-address.ts'
 
 const NOTHING = {};
 
-/** What handlers are given. Who a request comes from is worked out for those who ask. */
+/** Argument of handlers. The client address is computed on demand. */
 export class AdmittedRequest {
   readonly raw: FastifyRequest;
   readonly reply: FastifyReply;
@@ -42,7 +42,7 @@ export class AdmittedRequest {
     return this.#from().untrustedForwarder;
   }
 
-  /** The same, in the types of the operation by whose schemas it was parsed. */
+  /** The same request, typed by the operation whose schemas parsed it. */
   as<Id extends OperationId>(): OperationRequest<Id> {
     return this as unknown as OperationRequest<Id>;
   }

@@ -2,13 +2,13 @@ import { type Clock, SECOND_MS } from '@footlight/platform';
 import type { Database } from '../database/index.ts';
 import type { Server } from './server.ts';
 
-/** The answer never waits longer for the database. */
+/** Longest wait for the database. */
 const PING_LIMIT_MS = SECOND_MS;
 const NO_STORE = { 'cache-control': 'no-store' };
 
 /**
- * GET /health: 200 while the database answers a one-row read, 503 when it does not. Any number of callers share one
- * read, so that a crowd of health checks takes one connection.
+ * GET /health: 200 if the database answers a one-row read, else 503. Concurrent callers share one read and one
+ * connection.
  */
 export function registerHealth(
   server: Server,

@@ -1,11 +1,11 @@
 import { type Clock, MINUTE_MS } from '@footlight/platform';
 
-/** Of one kind of line. */
+/** Log lines of one kind per minute. */
 const LINES_PER_MINUTE = 120;
 
 /**
- * Bounds lines of the log that requests cause. Some are caused by anybody: while the database is away each request
- * fails, and a stranger could fill the disk with its stack.
+ * Limits log lines that requests cause. While the database is down each request fails, and an unauthenticated client
+ * could fill the disk with stack traces.
  */
 export class LineBudget {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
@@ -16,7 +16,7 @@ export class LineBudget {
     this.#clock = clock;
   }
 
-  /** @returns false: this minute has had its lines */
+  /** @returns false: this minute's lines are used up */
   take(): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#windowStartMs >= MINUTE_MS) {

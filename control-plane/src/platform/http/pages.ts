@@ -7,37 +7,37 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import type { Server } from './server.ts';
 
-/** Names that a build gives its files; no segment begins with a dot, so none leads out of its folder. */
+/** File names of a build. No segment starts with a dot, so no name leads out of its folder. */
 const FILE_NAME = /^([\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
-/** Types that are worth compressing. */
+/** Types that are compressed. */
 const TEXT_FILE = /^(text|application)\/(javascript|css|json|manifest\+json)|^image\/svg\+xml/;
 
-/** Who may see which page. */
+/** Decides who may see which page. */
 interface PageGate {
-  /** Whether a Cookie header belongs to an administrator who may sign in. */
+  /** Whether a Cookie header belongs to an enabled administrator. */
   opensAdminPages(cookieHeader: string | undefined): Promise<boolean>;
   adminExists(): Promise<boolean>;
 }
 
 export interface PagesOptions {
-  /** Folder of the built web app. Without it the gates still stand, but there is nothing behind them. */
+  /** Folder of the built web app. If missing, the gates work, but there are no pages. */
   webDir: string;
   gate: PageGate;
   logger: Logger;
 }
 
-/** The two documents of the web app; null: this build has none. */
+/** The two documents of the web app; null: missing in this build. */
 interface Documents {
   user: string | null;
   admin: string | null;
 }
 
 /**
- * Serves the web app: two documents and their files. Documents and files of the administrators' area are opened by
- * the page cookie, and by nothing else; everything they show still comes through the API and its bearer header.
+ * Serves the web app: two documents and their files. Documents and files of the administrators' area need the page
+ * cookie; their data still needs the API's bearer header.
  *
- * Answers exist for GET and HEAD. A path that is no page gets 404 with the app's page, which says so.
+ * Answers GET and HEAD. An unknown page gets 404 with the app's page, which says so.
  */
 export async function registerPages(server: Server, options: PagesOptions): Promise<void> {
   const { gate, logger, webDir } = options;
@@ -83,7 +83,7 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
   });
 }
 
-/** Files of the build: their names carry a hash of their content, so browsers may keep them for ever. */
+/** Files of the build: their names contain a hash of their content, so browsers may cache them forever. */
 async function registerFiles(server: Server, webDir: string, gate: PageGate): Promise<void> {
   const { fastify } = server;
   await fastify.register(staticFiles, {
@@ -95,9 +95,9 @@ async function registerFiles(server: Server, webDir: string, gate: PageGate): Pr
     acceptRanges: false,
   });
 
-  // Files that the build did not compress are compressed as they go; browsers keep them, so that is seldom.
+  // Compresses files that the build did not compress; seldom, because browsers cache them.
   const compress = { compress: { encodings: ['br' as const, 'gzip' as const], customTypes: TEXT_FILE } };
-  // Each area has a root of its own, so that no `..` in a path leads from one into the other.
+  // Each area has its own root, so that no `..` leads from one into the other.
   const userFiles = path.join(webDir, 'assets');
   const adminFiles = path.join(webDir, 'admin', 'assets');
 
@@ -111,7 +111,7 @@ async function registerFiles(server: Server, webDir: string, gate: PageGate): Pr
     const file = request.params['*'];
     if (!(await gate.opensAdminPages(request.raw.headers.cookie))) throw new ApiError('not_found');
     if (!FILE_NAME.test(file)) return reply.callNotFound();
-    // Private, so that no cache on the way hands them to somebody else.
+    // Private, so that no shared cache stores them.
     return reply
       .header('cache-control', `private, max-age=${(365 * DAY_MS) / 1000}, immutable`)
       .sendFile(file, adminFiles, { cacheControl: false });
@@ -139,7 +139,7 @@ async function loadDocuments(webDir: string): Promise<Documents> {
   return { user, admin };
 }
 
-/** null when there is no such document; any other failure stops the boot. */
+/** null for a missing document; other errors stop the boot. */
 async function readDocument(file: string): Promise<string | null> {
   try {
     return await readFile(file, 'utf8');

@@ -36,64 +36,64 @@ import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './message/securi
 import { type ClientAddresses, createClientAddresses, trustLine } from './origin/client-address.ts';
 import { decidePlainRequest } from './origin/redirect.ts';
 
-/** The type that the plugin declares for the option, which stands for the class. */
+/** The plugin's type of the option, which stands for the class. */
 type SocketClass = NonNullable<NonNullable<WebsocketPluginOptions['options']>['WebSocket']>;
 
 const SWITCHING_PROTOCOLS = 101;
 const JSON_TYPE = 'application/json; charset=utf-8';
 const EVENT_STREAM = 'text/event-stream';
-/** Node refuses a longer request line before it gets here; a path part of any length is judged by its schema. */
+/** Node refuses longer request lines; longer path parts are checked by their schemas. */
 const MAX_URL_LENGTH = 16 * 1024;
-/** Above every limit that an upgrade sets for itself. */
+/** Above every limit of an upgrade. */
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
 /** Requests without an account share the memory of their bodies. */
 const NOBODY = '';
 /** Marks the routes that a WebSocket may be opened on. */
 const UPGRADES = Symbol('upgrades');
-/** Where a request keeps what was found out about it before its body was read. */
+/** Property of a request with the facts found before its body was read. */
 const ADMITTED = Symbol('admitted');
 declare module 'fastify' {
   interface FastifyContextConfig {
     [UPGRADES]?: true;
   }
   interface FastifyRequest {
-    /** Content-Type as the client sent it; the header itself is taken from the framework's sight. */
+    /** The client's Content-Type; the header itself is hidden from the framework. */
     sentContentType: string | undefined;
     [ADMITTED]: AdmittedRequest | null;
   }
 }
-/** Paths whose unknown parts are answered in the envelope and never with a page. */
+/** Paths whose unknown parts get the error envelope, never a page. */
 const API_PATH = /^\/(v1|agent|health)(\/|$)/;
-/** Paths below which everything, declared or not, is for administrators only. */
+/** Paths below which everything, declared or not, is for administrators. */
 const ADMIN_PATH = /^\/v1\/(admin|hosts)(\/|$)/;
 
-/** What the accounts feature brings in once it is built. */
+/** Checks that the accounts feature provides. */
 export interface CallerChecks {
   authenticate: Authenticate;
   /** @throws ApiError client_too_old */
   checkClientVersion(header: string | undefined): void;
 }
 
-/** The HTTP side of the service: features hang their handlers on declared operations. */
+/** The HTTP server: features register handlers for declared operations. */
 export interface Server {
-  /** The framework underneath, for pages; operations go through `handle`. */
+  /** The framework, for pages; operations use `handle`. */
   readonly fastify: FastifyInstance;
   readonly listeners: Listeners;
-  /** Must be called before the first bearer operation is asked for. */
+  /** Call before the first operation with a bearer. */
   setCallerChecks(checks: CallerChecks): void;
-  /** @throws when the operation is not declared or already has a handler */
+  /** @throws when the operation is undeclared or already has a handler */
   handle<Id extends OperationId>(
     id: Id,
     handler: (request: OperationRequest<Id>) => Promise<OperationResponse<Id>>,
     options?: HandleOptions<Id>,
   ): void;
-  /** Same for an operation that is a WebSocket upgrade. */
+  /** Registers a WebSocket operation. */
   upgrade<Id extends OperationId>(id: Id, handler: UpgradeHandler<Id>): void;
-  /** Answers paths that no route has and that are not the API's, until then 404 in the envelope. */
+  /** Answers unknown paths outside the API; default is 404 in the envelope. */
   otherwise(answer: (request: FastifyRequest, reply: FastifyReply) => unknown): void;
-  /** Declared operations that have no handler; empty once everything is wired. */
+  /** Declared operations without a handler; empty after composition. */
   unhandled(): OperationId[];
-  /** Lets answers under way finish, then closes both listeners and what is left of the sockets. */
+  /** Waits for pending answers, then closes both listeners and the remaining sockets. */
   close(): Promise<void>;
 }
 
@@ -103,16 +103,16 @@ export interface ServerOptions {
   random: Random;
   /** PEM pair; null: no TLS listener. */
   certificate: { cert: string; key: string } | null;
-  /** Refuses what does not free resources or report state; consulted before the body is read. */
+  /** Whether ordinary writes may run; consulted before the body is read. */
   writable: () => boolean;
-  /** Left out: what strangers meet. Tests shorten them. */
+  /** Defaults to the production limits. Tests shorten them. */
   limits?: Partial<ListenerLimits>;
 }
 
-/** Operations that still write while the disk is full: they free resources. */
+/** Operations that also run while the disk is full, because they free resources. */
 const ESSENTIAL = new Set<OperationId>(['sessions.delete', 'auth.login', 'auth.logout', 'hosts.drain']);
 
-/** Builds the server; nothing listens yet. */
+/** Creates the server; it does not listen yet. */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config, logger, random } = options;
   const listeners = createListeners(options);
@@ -122,9 +122,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const failedRequestLines = new LineBudget(systemClock);
   const fastify = Fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    // One line of our own for each request, without the query.
+    // The server logs its own line for each request, without the query.
     logController: new LogController({ disableRequestLogging: true }),
-    // A child of the logger for each request costs more than the request; the few lines name it themselves.
+    // A child logger per request costs more than the request.
     childLoggerFactory: (shared) => shared,
     genReqId: () => {
       requests += 1;
@@ -134,7 +134,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: MAX_URL_LENGTH },
     exposeHeadRoutes: true,
     frameworkErrors: (error, request, reply) => {
-      // No hook runs for a path that cannot be decoded, so the headers of every answer are set here.
+      // No hook runs for an undecodable path, so the common headers are set here.
       reply.headers(BARE_SECURITY_HEADERS);
       const answer = (refusal: unknown) => answerError(refusal, request, reply as FastifyReply, failureLines);
       admitToPath(request).then(() => answer(error), answer);
@@ -153,7 +153,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   fastify.decorateRequest('sentContentType', undefined);
   fastify.removeAllContentTypeParsers();
-  // Whatever the type says, bytes are bytes: each route reads its own body, or leaves it unread.
+  // Each route reads its own body, whatever its type.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
   fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply, failureLines));
   fastify.setNotFoundHandler(async (request, reply) => {
@@ -170,34 +170,34 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     options: {
       maxPayload: MAX_SOCKET_PAYLOAD_BYTES,
       perMessageDeflate: false,
-      // Text that is no UTF-8 is a malformed message of the protocol on top and gets that protocol's close code.
+      // Text that is no UTF-8 is a malformed message and gets the close code of the socket's protocol.
       skipUTF8Validation: true,
       WebSocket: SizedWebSocket as unknown as SocketClass,
     },
-    // Features say goodbye with a code of their own before the server closes.
+    // Features close their sockets with their own code before the server closes.
     preClose: (done) => done(),
     errorHandler: (error, socket, request) => {
       request.log.debug({ reqId: request.id, err: error }, 'socket.error');
       socket.terminate();
     },
   });
-  // In place of the bare text that the library writes.
+  // Replaces the library's plain-text answer.
   fastify.websocketServer.on('wsClientError', (error, socket) => listeners.refuseBroken(error, socket));
   await fastify.register(compress, {
     threshold: COMPRESS_FROM_BYTES,
     encodings: ['gzip'],
     customTypes: /^application\/json/,
-    // Bodies are read as they come: unpacking would hold back small ones and swell others without bound.
+    // Bodies are not decompressed: that would delay small ones and inflate others without a bound.
     globalDecompression: false,
   });
 
   registerSecurityHeaders(fastify);
-  // Hooks that every request passes are plain functions: a promise for each would cost more than what they do.
+  // Hooks of every request are plain functions, because a promise for each would cost more than their work.
   fastify.addHook('onRequest', (request, reply, done) => {
     const { headers, url = '/' } = request.raw;
     if (!hasOneHost(request.raw)) return done(invalid('A request names exactly one Host.'));
     if (headers['x-forwarded-for'] !== undefined) warnOfUntrustedProxy(request.raw);
-    // The framework refuses odd types with 415; here the type has a meaning for uploads only.
+    // The framework would refuse unknown types with 415; here only uploads have a type.
     request.sentContentType = headers['content-type'];
     if (request.sentContentType !== undefined) headers['content-type'] = 'application/octet-stream';
     if (config.tls && config.http.redirect && !isOverTls(request.raw)) {
@@ -223,7 +223,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         {
           reqId: request.id,
           method: request.method,
-          // Without the query, which may hold a token.
+          // Without the query, which may contain a token.
           path: pathOf(request.raw),
           status,
           ms: Math.round(reply.elapsedTime),
@@ -237,7 +237,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done();
   });
 
-  /** @returns null where the operation is switched off: it has its handler then, and no route leads there */
+  /** @returns null for an operation that is switched off: its handler is registered without a route */
   function declare(id: OperationId): Operation | null {
     const operation: Operation | undefined = operations[id];
     if (!operation) throw new Error(`operation ${id} is not declared`);
@@ -247,7 +247,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return onlyWith === undefined || config.switchedOn.has(onlyWith) ? operation : null;
   }
 
-  /** Everything that is decided before the body: 401, 426, 403, disk, path, query. */
+  /** Checks before the body: 401, 426, 403, disk, path, query. */
   async function admit(
     operation: Operation,
     request: FastifyRequest,
@@ -266,7 +266,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (operation.params) admitted.params = parsePart(operation.params, request.params) as object;
     const querySchema = operation.query;
     if (querySchema && operation.websocket) {
-      // Checks of the operation's own come before this one, so it waits until somebody asks.
+      // Parsed on demand, because the operation's own checks come first.
       Object.defineProperty(admitted, 'query', { get: () => parsePart(querySchema, request.query) });
     } else if (querySchema) {
       admitted.query = parsePart(querySchema, request.query) as object;
@@ -286,8 +286,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 
   /**
-   * Lets only administrators learn which paths below theirs exist and which methods they take.
-   * @throws ApiError 401, 426 or 403 for anybody else on such a path
+   * Only administrators may learn which paths below theirs exist, and with which methods.
+   * @throws ApiError 401, 426 or 403 for other callers on such a path
    */
   async function admitToPath(request: Pick<FastifyRequest, 'raw'>): Promise<void> {
     if (ADMIN_PATH.test(decodedPathOf(request.raw))) await callerOf({ auth: 'admin' }, request);
@@ -367,8 +367,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           const admitted = request[ADMITTED];
           if (!admitted) return;
           logAnswer(request, admitted.reply, SWITCHING_PROTOCOLS);
-          // The connection may live for days. It would keep the request that it began with, and the answer that never
-          // was one; they are larger than all that it needs.
+          // The connection may live for days and would keep its request and answer, which are larger than everything
+          // that the socket needs.
           admitted.reply.raw.detachSocket(request.raw.socket);
           socket.removeAllListeners('error');
           socket.on('error', cut);
@@ -389,8 +389,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 /**
- * Says once per start that a proxy is in front which is not trusted: everybody behind it shares one address then, and
- * one bucket of each limit.
+ * Logs once per start that an untrusted proxy is in use: all clients behind it share one address and one bucket of
+ * each limit.
  */
 function untrustedProxyWarning(
   config: Config,
@@ -398,7 +398,7 @@ function untrustedProxyWarning(
   addresses: ClientAddresses,
 ): (request: IncomingMessage) => void {
   let warned = false;
-  /** The trusted peer that was looked at last; one proxy sends most requests. */
+  /** The last trusted peer; one proxy sends most requests. */
   let trustedPeer: string | undefined;
   return (request) => {
     const { remoteAddress } = request.socket;
@@ -419,7 +419,7 @@ function untrustedProxyWarning(
   };
 }
 
-/** Listeners of features say what went wrong; a socket in error carries nothing any more. */
+/** Closes a socket after an error, which the feature's listener reports. */
 function cut(this: WebSocket): void {
   this.terminate();
 }

@@ -1,4 +1,4 @@
-/** A backup or restore that was not done; the message is for the person who asked for it. Nothing was changed. */
+/** A refused backup or restore; the message is for the operator. Nothing was changed. */
 export class BackupRefused extends Error {
   constructor(message: string) {
     super(message);

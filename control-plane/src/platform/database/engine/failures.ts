@@ -1,12 +1,12 @@
-/** What a database error means to the caller. */
+/** Meaning of a database error for the caller. */
 export type Failure = 'unique' | 'busy' | 'full' | 'retry' | 'away' | 'other';
 
 const POSTGRES: Readonly<Record<string, Failure>> = {
   '23505': 'unique',
-  // serialization_failure, deadlock_detected: the same work may simply run again.
+  // serialization_failure, deadlock_detected: retry the transaction.
   '40001': 'retry',
   '40P01': 'retry',
-  // foreign_key_violation: what was there a moment ago was deleted meanwhile, and a second look sees that.
+  // foreign_key_violation: a referenced row was deleted concurrently; a retry sees that.
   '23503': 'retry',
   // lock_not_available, query_canceled (statement_timeout), too_many_connections.
   '55P03': 'busy',
@@ -51,13 +51,13 @@ const SOCKET = new Set([
   'EADDRNOTAVAIL',
 ]);
 
-/** node-postgres waited for an answer as long as `query_timeout` says. */
+/** Message of node-postgres when `query_timeout` passed. */
 const READ_TIMEOUT = 'Query read timeout';
 
 /**
- * Sorts an error of either driver.
- * Sources: SQLite result codes; PostgreSQL error codes (appendix A); node-postgres, whose pool and client report lost
- * connections and time-outs by message only.
+ * Classifies an error of either driver.
+ * Sources: SQLite result codes; PostgreSQL error codes (appendix A); node-postgres reports lost connections and
+ * time-outs by message only.
  */
 export function classifyFailure(error: unknown): Failure {
   if (!(error instanceof Error)) return 'other';
@@ -83,16 +83,16 @@ export function classifyFailure(error: unknown): Failure {
 
 const CONTENDED = new Set(['40001', '40P01']);
 
-/** True when Postgres ended a transaction because of others (serialization failure, deadlock): run it again. */
+/** Whether Postgres aborted a transaction because of others (serialization failure, deadlock): retry it. */
 export const isContended = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && CONTENDED.has(String(error.code));
 
-/** True when a write met a row that already has this key. */
+/** Whether a write violated a unique key. */
 export const isUniqueViolation = (error: unknown): boolean => classifyFailure(error) === 'unique';
 
 /**
- * Waits for a write. Two that take one key at the same moment see each other only here.
- * @throws `taken()` where a row has the key already; anything else as it came
+ * Waits for a write. Only the write detects two concurrent uses of one key.
+ * @throws `taken()` for a duplicate key; other errors unchanged
  */
 export async function refusingTaken<T>(taken: () => Error, write: Promise<T>): Promise<T> {
   try {
@@ -102,18 +102,18 @@ export async function refusingTaken<T>(taken: () => Error, write: Promise<T>): P
   }
 }
 
-/** True when the same request may work in a moment: the answer is 503 with Retry-After. */
+/** Whether the request may succeed in a moment: the answer is 503 with Retry-After. */
 export function isUnavailable(error: unknown): boolean {
   const failure = classifyFailure(error);
   return failure === 'busy' || failure === 'full' || failure === 'away' || failure === 'retry';
 }
 
-/** True when the database may have done what it was told last, for its answer was not heard. */
+/** Whether the last statement may have been executed although its answer was lost. */
 export function isUnanswered(error: unknown): boolean {
   return classifyFailure(error) === 'away' || (error instanceof Error && error.message === READ_TIMEOUT);
 }
 
-/** True when nothing else that is asked of the database now would fare better. */
+/** Whether every other query would fail now as well. */
 export function isDown(error: unknown): boolean {
   const failure = classifyFailure(error);
   return failure === 'busy' || failure === 'full' || failure === 'away';

@@ -20,16 +20,16 @@ const STATEMENT_LIMIT_MS = 10 * SECOND_MS;
 const RESERVE_CHECK_MS = 30 * SECOND_MS;
 const MISSING_ATTEMPTS = 4;
 
-// int8 and numeric (what sum() of a bigint gives) arrive as text otherwise; every value here fits a double.
+// int8 and numeric (the sum of a bigint) are text by default; every value here fits a double.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 pg.types.setTypeParser(pg.types.builtins.NUMERIC, Number);
 
 export type DatabaseTarget = { dialect: 'sqlite'; file: string } | { dialect: 'postgres'; url: string };
 
 /**
- * Opens the database and brings its schema up to date.
- * @param options lastStep: the schema of an earlier release, which only tests want; left out: the newest
- * @throws DamagedDatabase, or the driver's error when it cannot be reached; nothing stays open then
+ * Opens the database and migrates its schema.
+ * @param options lastStep: schema of an earlier release, for tests; missing: the newest
+ * @throws DamagedDatabase, or the driver's error when it cannot be reached; nothing stays open
  */
 export async function openDatabase(
   target: DatabaseTarget,
@@ -42,7 +42,7 @@ export async function openDatabase(
       : openPostgres(target.url, options.logger);
   try {
     const { lastStep } = options;
-    // A step may change a table that another process writes to at this moment.
+    // A migration step may change a table that another process is writing to.
     await retryContended(systemClock, () =>
       lastStep === undefined
         ? migrate(opened.db, opened.dialect)
@@ -56,7 +56,7 @@ export async function openDatabase(
 }
 
 function openSqlite(file: string, logger: Logger, clock: Clock): Database {
-  // Opened at once and not with the first query, so that a damaged file stops the boot with its own message.
+  // Opened now rather than at the first query, so that a damaged file stops the boot with its own message.
   const connection = openSqliteFile(file);
   const reserve = new DiskReserve(file);
   let full = false;
@@ -96,7 +96,7 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
     },
     revision: () => shared.revision(),
     ...SQLITE_LOCKS,
-    // BEGIN IMMEDIATE took the only write lock there is.
+    // BEGIN IMMEDIATE already holds the only write lock.
     advisoryLock: async () => undefined,
     ping: () => ping(db),
     async close() {
@@ -112,21 +112,21 @@ function openPostgres(url: string, logger: Logger): Database {
     connectionString: url,
     max: POOL_SIZE,
     connectionTimeoutMillis: 5 * SECOND_MS,
-    // A new connection has to sign in and to prepare every statement again.
+    // A new connection must sign in and prepare every statement again.
     idleTimeoutMillis: 5 * MINUTE_MS,
     statement_timeout: STATEMENT_LIMIT_MS,
     idle_in_transaction_session_timeout: 3 * STATEMENT_LIMIT_MS,
-    // A half-open link gives no error of its own: the client has to stop waiting.
+    // A half-open connection gives no error, so the client needs its own time limit.
     query_timeout: STATEMENT_LIMIT_MS + 2 * SECOND_MS,
     keepAlive: true,
     application_name: 'footlight',
-    // Statements that are given together are sent together.
+    // Sends statements without waiting for each answer.
     pipeline: true,
   });
   const lost = (error: Error) => logger.warn({ err: error }, 'database.connection_lost');
-  // The pool listens to idle connections only; one that breaks while it is lent out would end the process.
+  // The pool listens only to idle connections; an error of a used one would end the process.
   pool.on('connect', (client) => client.on('error', lost));
-  // Already reported by the connection itself.
+  // The connection itself already reported the error.
   pool.on('error', () => undefined);
   const db = new Kysely<Schema>({
     dialect: new PostgresDialect({
@@ -148,7 +148,7 @@ function openPostgres(url: string, logger: Logger): Database {
         try {
           return await retryContended(systemClock, () => runTransaction(db, work));
         } catch (error) {
-          // What it refers to was deleted meanwhile; the next run sees that.
+          // A referenced row was deleted concurrently; the next run sees that.
           if (classifyFailure(error) !== 'retry' || isContended(error) || attempt === MISSING_ATTEMPTS)
             throw error;
         }
@@ -178,9 +178,9 @@ function runTransaction<T>(db: Kysely<Schema>, work: (tx: Tx) => Promise<T>): Pr
   return db.transaction().execute((tx) => onOneConnection(tx, () => insideTransaction(() => work(tx))));
 }
 
-/** A lent connection as kysely sees it: Postgres parses and plans what has a name once. */
+/** A connection for kysely whose statements have names, so that Postgres parses and plans them once. */
 function withNames(client: pg.PoolClient): PostgresPoolClient {
-  // The tests run from the sources, and there each statement is guarded.
+  // Tests run from the sources, where each statement is checked.
   const guard = process.env.NODE_ENV === 'production' ? null : new LockOrderGuard();
   const query = (text: string, values: unknown[]): Promise<unknown> => {
     guard?.saw(text);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { BackupRefused } from './backup-refused.ts';
 
-/** Tables that came with a newer release are not in the dump, and would stand in the way of its own migrations. */
+/** Tables of a newer release are not in the dump and would break its later migration. */
 const DROP_TABLES = `do $$ declare name text; begin
   for name in select tablename from pg_tables where schemaname = current_schema() loop
     execute format('drop table %I cascade', name);
@@ -15,10 +15,10 @@ const COUNT_USERS = `select count(*) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and application_name = 'footlight'`;
 
 /**
- * Saves a Postgres database that may be in use, by pg_dump in its custom format.
+ * Saves a live Postgres database by pg_dump in its custom format.
  * @param url as DATABASE_URL
- * @param target a path where nothing is yet
- * @throws BackupRefused with the tool's own last lines
+ * @param target a path without a file
+ * @throws BackupRefused with the tool's last lines
  */
 export function backupPostgres(url: string, target: string): void {
   const partial = `${target}.partial`;
@@ -32,15 +32,15 @@ export function backupPostgres(url: string, target: string): void {
 }
 
 /**
- * Replaces what is in the database by what the backup holds, in one transaction: all of it or nothing.
- * @throws BackupRefused when the backup cannot be used or a control plane is connected
+ * Replaces the database by the backup in one transaction.
+ * @throws BackupRefused when the backup is unusable or a control plane is connected
  */
 export function restorePostgres(source: string, url: string): void {
   if (!existsSync(source)) throw new BackupRefused(`There is no backup at ${source}.`);
   const folder = mkdtempSync(path.join(tmpdir(), 'footlight-restore-'));
   const script = path.join(folder, 'restore.sql');
   try {
-    // Written out first, because a backup that breaks off must be found before anything is dropped.
+    // Writes the SQL to a file first, so that an incomplete backup is found before a table is dropped.
     run('pg_restore', ['--no-owner', '--clean', '--if-exists', '--file', script, source], null);
     const psql = ['--no-psqlrc', '--quiet', '--set', 'ON_ERROR_STOP=1'];
     if (run('psql', [...psql, '--tuples-only', '--no-align', '--command', COUNT_USERS], url) !== '0')
@@ -54,9 +54,10 @@ export function restorePostgres(source: string, url: string): void {
 }
 
 /**
- * Runs one of Postgres's own programs. The password travels in the environment: arguments stand in the process list.
- * @param url the database to connect to; null: none
- * @returns what it printed
+ * Runs one of Postgres's programs. The password is passed by the environment, because arguments are visible in the
+ * process list.
+ * @param url database to connect to; null: none
+ * @returns standard output
  */
 function run(program: 'pg_dump' | 'pg_restore' | 'psql', words: string[], url: string | null): string {
   const env = { ...process.env };

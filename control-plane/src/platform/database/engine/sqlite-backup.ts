@@ -16,14 +16,14 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { BackupRefused } from './backup-refused.ts';
 
-/** What SQLite may keep beside a database file. They belong to it: a file without its `-wal` lacks its newest rows. */
+/** Suffixes of SQLite's companion files. A database without its `-wal` lacks its newest rows. */
 const COMPANIONS = ['-wal', '-shm', '-journal'];
 
 /**
- * Saves a database that may be in use, by SQLite's online backup. The result is one file without companions, and
- * appears whole or not at all.
- * @param target a path where nothing is yet
- * @throws BackupRefused when there is no database or it is damaged; the file system's error otherwise
+ * Saves a live database by SQLite's online backup. The result is one file without companions, written completely or
+ * not at all.
+ * @param target a path without a file
+ * @throws BackupRefused when the database is missing or damaged; else the file system's error
  */
 export async function backupSqlite(source: string, target: string): Promise<void> {
   if (!existsSync(source)) throw new BackupRefused(`There is no database at ${source} yet.`);
@@ -47,9 +47,9 @@ export async function backupSqlite(source: string, target: string): Promise<void
 }
 
 /**
- * Puts a backup in the place of a database that nobody has open. The former file stays beside it.
- * @returns where the former file is now, or null when there was none
- * @throws BackupRefused when the backup cannot be used or the database is open; nothing is changed then
+ * Replaces a closed database by a backup. The former file is kept.
+ * @returns path of the former file, or null when there was none
+ * @throws BackupRefused when the backup is unusable or the database is open; nothing was changed
  */
 export function restoreSqlite(source: string, target: string): string | null {
   if (!existsSync(source)) throw new BackupRefused(`There is no backup at ${source}.`);
@@ -59,12 +59,12 @@ export function restoreSqlite(source: string, target: string): string | null {
   removeWithCompanions(incoming);
   try {
     copyDurably(source, incoming);
-    // The copy is looked at, not the backup itself: opening a file can leave companions beside it.
+    // Checks the copy, because opening the backup itself could leave companion files.
     const fault = faultOf(incoming);
     if (fault) throw new BackupRefused(`${source} cannot be restored: ${fault}.`);
     const former = existsSync(target);
     if (former) refuseWhileOpen(target);
-    // Root restores for the service's own user, who has to be able to open the file.
+    // Root restores for the service's user, who must be able to open the file.
     const { uid, gid } = statSync(former ? target : folder);
     if (process.getuid?.() === 0) chownSync(incoming, uid, gid);
     const kept = former ? freeName(`${target}.before-restore`) : null;
@@ -77,8 +77,8 @@ export function restoreSqlite(source: string, target: string): string | null {
 }
 
 /**
- * Gives the former file a second name: the first one is never without a file, because a control plane that starts in
- * that moment would make an empty database. A journal left of a damaged file must not be read into the new one.
+ * Gives the former file a second name. The first name always has a file, because a control plane that starts at this
+ * moment would otherwise create an empty database. The journal of a damaged file must not be read into the new one.
  */
 function keepFormer(target: string, kept: string): void {
   for (const suffix of COMPANIONS)
@@ -86,7 +86,7 @@ function keepFormer(target: string, kept: string): void {
   linkSync(target, kept);
 }
 
-/** On the disk before it takes the place of anything, and for its owner only, whatever the source allows. */
+/** Syncs the copy to disk before it replaces a file; readable by its owner only, whatever the source's mode. */
 function copyDurably(source: string, target: string): void {
   copyFileSync(source, target);
   chmodSync(target, 0o600);
@@ -98,7 +98,7 @@ function copyDurably(source: string, target: string): void {
   }
 }
 
-/** Folds a journal into the file and reads all of it. @returns what is wrong, or null when it is a database of ours */
+/** Merges the journal and reads the whole file. @returns the fault, or null for a Footlight database */
 function faultOf(file: string): string | null {
   try {
     const database = new Database(file);
@@ -125,7 +125,7 @@ function refuseWhileOpen(file: string): void {
   try {
     if (database.pragma('journal_mode = DELETE', { simple: true }) !== 'wal') return;
   } catch (error) {
-    // Any other fault is a reason to restore: a file that SQLite cannot read is open nowhere.
+    // Other errors are reasons to restore: no process can have an unreadable file open.
     if (!(error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code))) return;
   } finally {
     database.close();
@@ -133,7 +133,7 @@ function refuseWhileOpen(file: string): void {
   throw new BackupRefused(`${file} is open in another process. Stop the control plane, then restore.`);
 }
 
-/** Restoring twice must not cost what stood there first. */
+/** A free name, so that a second restore does not overwrite the first kept file. */
 function freeName(wanted: string): string {
   let name = wanted;
   for (let n = 2; existsSync(name); n += 1) name = `${wanted}-${n}`;

@@ -18,24 +18,24 @@ import { LRUCache } from 'lru-cache';
 import { refuseInsideTransaction } from '../query/scope.ts';
 import { classifyFailure } from './failures.ts';
 
-/** How long SQLite itself may wait for a lock; it blocks the event loop meanwhile. */
+/** SQLite's own wait for a lock; it blocks the event loop. */
 export const BUSY_WAIT_MS = 250;
-/** How long a statement is tried again without blocking anything. */
+/** Time limit of retries without blocking. */
 export const BUSY_LIMIT_MS = 5_000;
 const RETRY_EVERY_MS = 50;
-/** How long after a busy answer SQLite is not allowed to wait by itself. */
+/** Time after a busy answer in which SQLite's own wait is off. */
 const WARY_MS = 1_000;
 const STATEMENTS_KEPT = 500;
 
 interface Options {
   clock: Clock;
-  /** Called when a write found the disk full; true when room was made and the write may be tried once more. */
+  /** Called when a write finds the disk full; true when space was freed and the write may be retried. */
   onFull: () => boolean;
 }
 
 /**
- * SQLite for kysely with one connection, a first-come queue for it, BEGIN IMMEDIATE, and a wait for locks of other
- * processes that does not hold up the event loop.
+ * SQLite for kysely: one connection with a first-come queue, BEGIN IMMEDIATE, and a wait for locks of other processes
+ * that does not block the event loop.
  */
 export class SqliteDialect implements Dialect {
   readonly #file: SharedFile;
@@ -61,7 +61,7 @@ export class SqliteDialect implements Dialect {
   }
 }
 
-/** SQLite can roll DDL back, so a migration is all or nothing, and BEGIN IMMEDIATE is the lock between processes. */
+/** SQLite can roll back DDL, so a migration is atomic, and BEGIN IMMEDIATE is the lock between processes. */
 class TransactionalSqliteAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -106,8 +106,8 @@ class SqliteDriver implements Driver {
 }
 
 /**
- * What kysely takes for a connection. Outside a transaction each statement has the file for itself; from begin to end
- * the handle keeps it, so that nothing interleaves.
+ * A connection for kysely. Outside a transaction each statement takes the file alone; in a transaction the handle
+ * keeps the file, so statements do not interleave.
  */
 class SqliteHandle implements DatabaseConnection {
   readonly #file: SharedFile;
@@ -124,10 +124,10 @@ class SqliteHandle implements DatabaseConnection {
 
   async end(how: 'commit' | 'rollback'): Promise<void> {
     try {
-      // SQLite ends a transaction by itself after some errors, a full disk among them.
+      // SQLite ends a transaction by itself after some errors, for example a full disk.
       if (how === 'commit' || this.#file.inTransaction) this.#file.run(how);
     } catch (error) {
-      // A commit that failed leaves the transaction open, and kysely rolls it back next.
+      // A failed commit leaves the transaction open; kysely rolls it back next.
       if (how === 'commit') throw error;
     }
     this.#owns = false;
@@ -148,14 +148,14 @@ class SqliteHandle implements DatabaseConnection {
 
 interface Prepared {
   readonly statement: BetterSqlite3.Statement;
-  /** Names of what it answers, in order; null: it answers no rows. */
+  /** Column names of the result in order; null: no rows. */
   readonly columns: readonly string[] | null;
   readonly writes: boolean;
 }
 
 const CHANGES_SCHEMA = /^\s*(alter|create|drop)\b/i;
 
-/** Rows come from the driver as lists: naming their values here takes far less time than there. */
+/** The driver returns rows as arrays; naming the values here is much faster than in the driver. */
 function toRows<R>(columns: readonly string[], lists: readonly unknown[][]): R[] {
   return lists.map((values) => {
     const row: Record<string, unknown> = {};
@@ -164,7 +164,7 @@ function toRows<R>(columns: readonly string[], lists: readonly unknown[][]): R[]
   });
 }
 
-/** The one connection, and the queue of those who wait for it. */
+/** The one connection and its queue. */
 export class SharedFile {
   readonly #database: BetterSqlite3.Database;
   readonly #clock: Clock;
@@ -172,10 +172,10 @@ export class SharedFile {
   readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_KEPT });
   readonly #waiting: (() => void)[] = [];
   #taken = false;
-  /** While another process holds the lock, SQLite is told not to wait at all: one blocking wait is enough. */
+  /** Off while another process holds the lock: one blocking wait is enough. */
   #waitsInside = true;
   #lastBusyMs = Number.NEGATIVE_INFINITY;
-  /** A number that is another one once another connection has committed something. */
+  /** Changes when another connection has committed. */
   readonly #dataVersion: BetterSqlite3.Statement;
   #seenDataVersion: unknown;
   #revision = 0;
@@ -191,20 +191,20 @@ export class SharedFile {
     return this.#database.inTransaction;
   }
 
-  /** Goes up with each write of this connection, and when another one has committed something since it was last asked. */
+  /** Grows with each write of this connection, and when another connection has committed since the last call. */
   revision(): number {
     let dataVersion: unknown;
     try {
       dataVersion = this.#dataVersion.get();
     } catch {
-      // Counts as a change: the read that follows waits for the lock, or says what is wrong.
+      // Counts as a change: the following read waits for the lock or reports the error.
     }
     if (dataVersion === undefined || dataVersion !== this.#seenDataVersion) this.#revision += 1;
     this.#seenDataVersion = dataVersion;
     return this.#revision;
   }
 
-  /** Runs one statement outside any transaction, after those that came before it. */
+  /** Runs one statement outside a transaction, in queue order. */
   async alone<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
     refuseInsideTransaction();
     const { rows } = await this.patiently(() => this.execute<R>(sql, parameters), false);
@@ -220,14 +220,14 @@ export class SharedFile {
     if (writes) this.#revision += 1;
     if (columns !== null) return { rows: toRows<R>(columns, statement.all(...parameters) as unknown[][]) };
     const { changes, lastInsertRowid } = statement.run(...parameters);
-    // What `*` stands for, and what an index may be used for, can be another thing from now on.
+    // A schema change can change the columns of `*` and the use of indexes.
     if (CHANGES_SCHEMA.test(sql)) this.#statements.clear();
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   }
 
   /**
-   * Takes the file, tries, and gives it back (on success with `keep` not). While another process holds the lock, the
-   * file is free between two tries, so that reads go on.
+   * Takes the file, tries, and releases it (unless it succeeds with `keep`). While another process holds the lock,
+   * the file is released between attempts, so reads go on.
    */
   async patiently<T>(attempt: () => T, keep: boolean): Promise<T> {
     let busySinceMs: number | null = null;

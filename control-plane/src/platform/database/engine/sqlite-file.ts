@@ -17,13 +17,16 @@ import { BUSY_WAIT_MS } from './sqlite-dialect.ts';
 
 const HEADER = 'SQLite format 3\0';
 const CHECK_LIMIT_MS = 1_000;
-/** Up to this size quick_check takes a small part of its second, so it runs here; larger files in a child that can be cut off. */
+/**
+ * Up to this size quick_check needs a small part of its second and runs here; larger files are checked in a child
+ * that can be killed.
+ */
 const CHECK_INSIDE_BYTES = 16 * 1024 * 1024;
 const RESERVE_BYTES = 8 * 1024 * 1024;
-/** Pages that SQLite keeps itself; the others lie in the system's cache of the file, a read away. The driver's own is 16 MB. */
+/** SQLite's page cache; other pages are in the system's file cache, one read away. The driver's default is 16 MB. */
 const CACHE_KIB = 4_096;
 
-/** The database file cannot be used; the message says what to do. Boot stops. */
+/** An unusable database file; the message says what to do. Stops the boot. */
 export class DamagedDatabase extends Error {
   constructor(file: string, why: string) {
     super(`${file} is damaged (${why}). Bring a backup back with: ./scripts/restore <backup file>`);
@@ -32,18 +35,17 @@ export class DamagedDatabase extends Error {
 }
 
 /**
- * Opens the file, making it and its folder (0700) where they are missing: WAL, synchronous FULL, foreign keys,
- * a small page cache.
- * An existing file has its header looked at and gets a quick_check that is cut off after one second (a check that did
- * not finish is not a bad answer).
- * @throws DamagedDatabase; or the file system's error where the path cannot be used
+ * Opens the file; creates it and its folder (0700) if missing. WAL, synchronous FULL, foreign keys, small page cache.
+ * An existing file gets a header check and a quick_check with a limit of one second; an unfinished check is no
+ * failure.
+ * @throws DamagedDatabase, or the file system's error
  */
 export function openSqliteFile(file: string): BetterSqlite3.Database {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const bytes = existsSync(file) ? statSync(file).size : 0;
   if (bytes > 0) checkHeader(file);
   if (bytes > CHECK_INSIDE_BYTES) checkInChild(file);
-  // Made by us, so that nobody else may read it even where its folder is open; the journal files take its mode.
+  // Created here with mode 0600, also in an open folder; the journal files inherit the mode.
   if (bytes === 0) closeSync(openSync(file, 'a', 0o600));
   const database = new BetterSqlite3(file, { timeout: BUSY_WAIT_MS });
   try {
@@ -51,7 +53,7 @@ export function openSqliteFile(file: string): BetterSqlite3.Database {
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
     database.pragma(`cache_size = -${CACHE_KIB}`);
-    // SQLite's own lower() knows ASCII only, and searches look at names in any script.
+    // SQLite's lower() covers ASCII only, but searches cover names in any script.
     database.function('lower', { deterministic: true }, (value) =>
       typeof value === 'string' ? value.toLowerCase() : value,
     );
@@ -81,7 +83,7 @@ function checkHeader(file: string): void {
     throw new DamagedDatabase(file, 'it does not begin as a SQLite file');
 }
 
-/** quick_check cannot be interrupted from JavaScript, so a large file is read by a process that can be killed. */
+/** quick_check cannot be interrupted from JavaScript, so a child process that can be killed checks large files. */
 function checkInChild(file: string): void {
   const script = `
     const Database = require(process.argv[1]);
@@ -100,8 +102,8 @@ function checkInChild(file: string): void {
 }
 
 /**
- * Space kept back beside the database, given up when the disk is full so that what frees resources can still be
- * written, and taken again when there is room.
+ * Reserved disk space. It is freed when the disk is full, so that writes that free resources succeed, and reserved
+ * again when there is space.
  */
 export class DiskReserve {
   readonly #file: string;
@@ -112,12 +114,12 @@ export class DiskReserve {
     this.hold();
   }
 
-  /** False from the moment it was given up until there is room again. */
+  /** False from its release until there is space again. */
   get held(): boolean {
     return this.#held;
   }
 
-  /** Takes the space where at least four times as much is free. Never throws. */
+  /** Reserves the space if at least four times as much is free. Never throws. */
   hold(): void {
     if (this.#held) return;
     try {
@@ -132,7 +134,7 @@ export class DiskReserve {
     }
   }
 
-  /** True when there was something to give up. */
+  /** Whether space was released. */
   release(): boolean {
     const gave = this.#held;
     this.#held = false;

@@ -1,13 +1,13 @@
 import { type Clock, delay, SECOND_MS } from '@footlight/platform';
 import { isContended } from '../engine/failures.ts';
 
-/** Runs of work that Postgres ends because of others: the first, and one after each of these waits. */
+/** Waits before the retries of a transaction that Postgres aborted. */
 const WAITS_MS: readonly number[] = [20, 100, SECOND_MS / 4, SECOND_MS, 2 * SECOND_MS];
 
 /**
- * Runs work again that ended in a deadlock or a serialization failure, a bounded number of times.
- * @param work changes nothing when it fails
- * @throws what `work` throws: any other error at once, these after the last run
+ * Retries work that ended in a deadlock or serialization failure, a bounded number of times.
+ * @param work has no effect when it fails
+ * @throws other errors at once, these after the last retry
  */
 export async function retryContended<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   for (const waitMs of WAITS_MS) {

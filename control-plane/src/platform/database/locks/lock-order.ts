@@ -1,10 +1,10 @@
 /**
- * The order in which a transaction locks rows, and a guard that refuses statements out of it. Two transactions that
- * lock the same rows in different orders wait for each other until Postgres ends one of them (a deadlock).
- * docs/database.md has the rules with their reasons.
+ * The lock order of tables, and a guard that refuses statements out of order. Two transactions that lock the same
+ * rows in different orders deadlock.
+ * docs/database.md has the rules with reasons.
  */
 
-/** Tables in the order in which they are locked; rows of one table by id, ascending. */
+/** Tables in lock order; rows of one table by id, ascending. */
 export const LOCK_ORDER = [
   'leases',
   'users',
@@ -23,7 +23,7 @@ export const LOCK_ORDER = [
 
 const RANKS: ReadonlyMap<string, number> = new Map(LOCK_ORDER.map((table, rank) => [table, rank]));
 
-/** Tables where one statement may change several rows: the transaction locks these rows by id first. */
+/** Tables where one statement may change several rows; the transaction locks these rows by id first. */
 const BY_ID: ReadonlySet<string> = new Set([
   'users',
   'apps',
@@ -40,7 +40,7 @@ const ONE_ROW = /where \(?(?:"\w+"\.)?"id" (?:= \$|in \(\$\d+\))/;
 const SKIPS_LOCKED = / skip locked\b/;
 const ORDERED = / order by "?(?:\w+"?\."?)?id"? for /;
 
-/** A statement that may end in a deadlock. */
+/** A statement that may deadlock. */
 class OutOfLockOrder extends Error {
   constructor(why: string, text: string) {
     super(`${why} (docs/database.md, "Lock order"): ${text.slice(0, 300)}`);
@@ -48,7 +48,7 @@ class OutOfLockOrder extends Error {
   }
 }
 
-/** What one connection has locked in its transaction. A statement outside one holds nothing afterwards. */
+/** Locks of one connection's transaction. A statement outside a transaction holds nothing afterwards. */
 export class LockOrderGuard {
   #inTransaction = false;
   #highest = -1;
@@ -70,7 +70,7 @@ export class LockOrderGuard {
     const table = (write ?? LOCKING_READ.exec(text))?.[1];
     const rank = table === undefined ? undefined : RANKS.get(table);
     if (table === undefined || rank === undefined) return;
-    // It waits for nobody.
+    // `skip locked` never waits, so it is allowed anywhere.
     if (!SKIPS_LOCKED.test(text)) {
       if (rank < this.#highest && !this.#locked.has(table))
         throw new OutOfLockOrder(`${table} is locked after ${LOCK_ORDER[this.#highest]}`, text);

@@ -1,30 +1,31 @@
 import type { SelectQueryBuilder } from 'kysely';
 
 /**
- * How a query locks the rows that it reads until the transaction ends. SQLite adds nothing: its transaction holds the
- * only write lock. docs/database.md has the order in which tables are locked.
+ * Row locks of queries, held until the transaction ends. SQLite needs none: its transaction holds the only write
+ * lock. docs/database.md has the lock order.
  */
 export interface Locks {
   /**
-   * Adds `for no key update` on Postgres: others neither change nor delete these rows, but may insert rows that refer
-   * to them. The usual lock: `for update` would also stop each insert and many updates of referring rows, whose foreign
-   * keys take `for key share` on the row that they refer to, in any order of tables.
+   * Adds `for no key update` on Postgres: other transactions cannot change or delete these rows, but can insert rows
+   * that refer to them. The usual lock. `for update` would also block inserts and many updates of referring rows,
+   * because their foreign keys take `for key share`.
    */
   forNoKeyUpdate<DB, TB extends keyof DB, O>(
     query: SelectQueryBuilder<DB, TB, O>,
   ): SelectQueryBuilder<DB, TB, O>;
   /**
-   * Adds `for update` on Postgres: nobody begins to refer to these rows either. Before a check whether anybody does,
-   * and a delete. Lock the rows that refer to them first.
+   * Adds `for update` on Postgres: no new row can refer to these rows either. Use it before a check for references
+   * and a delete. Lock the referring rows first.
    */
   forRemoval<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
-  /** Adds `for no key update skip locked` on Postgres: waits for nobody, so it may come in any order. */
+  /** Adds `for no key update skip locked` on Postgres: never waits, so it may appear anywhere in the order. */
   skipLocked<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
   /**
-   * Adds `for share` on Postgres: the rows stay as they are until the transaction ends, and others may hold them too.
+   * Adds `for share` on Postgres: the rows cannot change until the transaction ends; several transactions can hold
+   * this lock.
    */
   forShare<DB, TB extends keyof DB, O>(query: SelectQueryBuilder<DB, TB, O>): SelectQueryBuilder<DB, TB, O>;
-  /** Adds `for key share` on Postgres: the rows are not deleted until the transaction ends. */
+  /** Adds `for key share` on Postgres: the rows cannot be deleted until the transaction ends. */
   forKeyShare<DB, TB extends keyof DB, O>(
     query: SelectQueryBuilder<DB, TB, O>,
   ): SelectQueryBuilder<DB, TB, O>;

@@ -3,13 +3,13 @@ import { PostgresAdapter, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { statement } from '../query/statements.ts';
 
-/** Rows by their ids, and all GPUs or all sessions that have not ended of hosts. */
+/** Rows by id, and all GPUs or all live sessions of hosts. */
 export interface RowsToLock {
   hosts?: readonly string[];
   gpus?: readonly string[];
   gpusOfHosts?: readonly string[];
   sessions?: readonly string[];
-  /** Lock the GPUs of these hosts too: a launch holds one, so no session is added until the transaction ends. */
+  /** Also locks the GPUs of these hosts: a launch locks a GPU, so no session is added until the transaction ends. */
   sessionsOfHosts?: readonly string[];
 }
 
@@ -46,13 +46,12 @@ const gpuLocks = statement((db, { ids, hosts }: IdsOrHosts, _values: NoValues, {
   ),
 );
 
-/** A statement takes no empty list. No row has this id. */
+/** SQL allows no empty list. No row has this id. */
 const orNone = (ids: readonly string[]): readonly string[] => (ids.length === 0 ? [''] : ids);
 
 /**
- * Locks the rows that a transaction is about to change, in the order that all transactions keep: two transactions that
- * change the same rows in different orders would end in a deadlock. Call before the first write. One round trip.
- * SQLite needs nothing: its transaction holds the only write lock.
+ * Locks the rows that a transaction will change, in the common order, because different orders deadlock. Call before
+ * the first write. One round trip. SQLite needs no locks: its transaction holds the only write lock.
  */
 export async function lockRows(tx: Tx, rows: RowsToLock): Promise<void> {
   if (!(tx.getExecutor().adapter instanceof PostgresAdapter)) return;
@@ -66,7 +65,7 @@ export async function lockRows(tx: Tx, rows: RowsToLock): Promise<void> {
   await Promise.all(locked);
 }
 
-/** All rows that any of them asks for, each once. */
+/** The union of the rows. */
 export function joinRows(all: readonly RowsToLock[]): RowsToLock {
   const of = (key: keyof RowsToLock): string[] => [...new Set(all.flatMap((rows) => rows[key] ?? []))];
   return {
@@ -79,8 +78,8 @@ export function joinRows(all: readonly RowsToLock[]): RowsToLock {
 }
 
 /**
- * Tables with rows that go or change with a row that is deleted, by the schema's cascades or by hand, in the order in
- * which they are locked, each with its key and the columns that refer to the row.
+ * Tables whose rows are deleted or changed with a deleted row, by cascades or by code, in lock order, with key and
+ * referring columns.
  */
 const REFERRING = {
   users: [
@@ -109,9 +108,9 @@ const REFERRING = {
 } as const;
 
 /**
- * Locks rows that are about to be deleted, after everything that refers to them: a cascade takes its rows in any order,
- * and who holds one of them may be waiting for the row that goes. From here on nobody begins to refer to the rows, so
- * check after it whether they may go.
+ * Locks rows before their deletion, after all rows that refer to them: a cascade locks rows in any order, which can
+ * deadlock with a holder that waits for the deleted row. After this call no new reference is possible, so check
+ * afterwards whether the rows may be deleted.
  */
 export async function lockForRemoval(
   tx: Tx,
@@ -128,7 +127,7 @@ export async function lockForRemoval(
     await sql`select 1 from ${sql.table(referring)} where ${sql.join(refers, sql` or `)} order by ${order}
       for no key update`.execute(tx);
   }
-  // Removing an account also removes the notes of changes to its list, which writers of the catalog delete too.
+  // Deleting an account also deletes the notes of changes to its app list, which catalog writers delete too.
   if (table === 'users')
     await sql`select id from ${sql.table('catalog_version')} for no key update`.execute(tx);
   await sql`${rows} for update`.execute(tx);

@@ -1,6 +1,6 @@
 import type { SchemaStep } from '../schema-step.ts';
 
-/** Leases of background work, and the activity log. */
+/** Leases of leader tasks, and the activity log. */
 export const platformMigration: SchemaStep = {
   name: '0000-platform',
   async up(db, dialect) {
@@ -13,7 +13,7 @@ export const platformMigration: SchemaStep = {
       .execute();
 
     const activity = db.schema.createTable('activity');
-    // A number is never given twice, or a page's cursor could skip a row.
+    // Numbers are never reused, otherwise a page's cursor could skip a row.
     const numbered =
       dialect === 'sqlite'
         ? activity.addColumn('id', 'integer', (c) => c.primaryKey().autoIncrement())

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** Apps, entitlements, favourites, and the records that an app may refer to. */
+/** Apps, entitlements, favourites, and records that apps refer to. */
 export const catalogMigration: SchemaStep = {
   name: '0002-catalog',
   async up(db) {
@@ -65,7 +65,7 @@ export const catalogMigration: SchemaStep = {
       .addColumn('entitle_first_admin', 'integer', (c) => c.notNull().defaultTo(0))
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addColumn('updated_at', 'bigint', (c) => c.notNull())
-      // A tile takes everything it runs with from its parent, so it has nothing of its own.
+      // A tile runs with its parent's values, so it must have none of its own.
       .addCheckConstraint(
         'apps_tile_shape',
         sql`parent_app_id is null or (external_source <> '' and external_id <> '' and managed_home = 0
@@ -123,7 +123,7 @@ export const catalogMigration: SchemaStep = {
       .column('app_id')
       .where(sql.ref('subject_id'), 'is', null)
       .execute();
-    // The membership test of the app list starts here: what one user holds.
+    // For the membership test of the app list: the entitlements of one user.
     await db.schema
       .createIndex('entitlements_user')
       .unique()

@@ -62,10 +62,10 @@ export const fleetMigration: SchemaStep = {
       .addColumn('vram_sampled_at', 'bigint')
       .addColumn('created_at', 'bigint', (c) => c.notNull())
       .addUniqueConstraint('gpus_host_index', ['host_id', 'gpu_index'])
-      // The last guard against overbooking: admission decides, this stops a mistake of admission.
+      // The last guard against overbooking: admission decides, this constraint stops a bug of admission.
       .addCheckConstraint('gpus_slots_bounded', sql`slots_used >= 0 and slots_used <= slots_guard`)
       .execute();
-    // Placement asks for the free slots of every GPU; with this it reads them instead of summing sessions.
+    // Placement reads the free slots of every GPU from this index instead of summing sessions.
     await db.schema
       .createIndex('gpus_by_free_slots')
       .on('gpus')

@@ -60,7 +60,7 @@ export const sessionsMigration: SchemaStep = {
       .execute();
     await db.schema.createIndex('sessions_app').on('sessions').columns(['app_id', 'state']).execute();
     await db.schema.createIndex('sessions_host').on('sessions').columns(['host_id', 'state']).execute();
-    // The ended rows are nearly all of them, and none of the questions about what runs may scan them.
+    // Partial, because nearly all rows have ended, and queries about live sessions must not scan them.
     await db.schema
       .createIndex('sessions_live_gpu')
       .on('sessions')

@@ -1,6 +1,6 @@
 import type { SchemaStep } from '../schema-step.ts';
 
-/** What people set for themselves, and which device a session was launched from. */
+/** Preferences of people, and the device of a session's launch. */
 export const preferencesMigration: SchemaStep = {
   name: '0005-preferences',
   async up(db) {
@@ -10,7 +10,7 @@ export const preferencesMigration: SchemaStep = {
       .addColumn('ui_preferences', 'text', (c) => c.notNull().defaultTo('{}'))
       .execute();
 
-    // Sessions of earlier releases were launched from no known device.
+    // null for sessions of earlier releases.
     await db.schema
       .alterTable('sessions')
       .addColumn('device_id', 'text', (c) => c.references('devices.id').onDelete('set null'))

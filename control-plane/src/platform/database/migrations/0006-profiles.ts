@@ -38,8 +38,8 @@ export const profilesMigration: SchemaStep = {
       .addColumn('updated_at', 'bigint', (c) => c.notNull())
       .execute();
 
-    // Changed column by column: apps refer to this table, and where SQLite drops a table it deletes its rows first,
-    // with all that the cascades of others make of that.
+    // Changed column by column: apps refer to this table, and SQLite deletes the rows of a dropped table first, with
+    // all cascades.
     await sql`alter table launch_profiles add column audience text not null default 'user'
       check (audience in ('user', 'debug', 'internal'))`.execute(db);
     await sql`update launch_profiles set audience = 'internal' where visibility = 'admin'`.execute(db);
@@ -112,7 +112,7 @@ export const profilesMigration: SchemaStep = {
       ])
       .execute();
 
-    // The delete of a rung and the list of rungs ask which sessions recorded one.
+    // For the deletion of a rung and the list of rungs: sessions that recorded it.
     await db.schema
       .createIndex('sessions_by_rung')
       .on('sessions')

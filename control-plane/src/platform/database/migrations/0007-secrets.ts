@@ -3,7 +3,7 @@ import type { Dialect } from '../database.ts';
 import type { Schema } from '../schema.ts';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** Secrets at rest, and what the filters of the activity log are answered from. */
+/** Secrets at rest, and indexes for the filters of the activity log. */
 export const secretsMigration: SchemaStep = {
   name: '0007-secrets',
   async up(db, dialect) {
@@ -28,7 +28,7 @@ async function indexActivity(db: Kysely<Schema>, dialect: Dialect): Promise<void
     .columns(['target_type', 'id'])
     .execute();
   await db.schema.createIndex('activity_by_time').on('activity').column('created_at').execute();
-  // A prefix is a range of bytes. SQLite compares text by bytes anyway, so its index of actions serves as it is.
+  // A prefix is a range of bytes. SQLite compares text by bytes anyway, so its existing index works.
   if (dialect === 'postgres') {
     await sql`create index activity_by_action_bytes on activity (action collate "C", id)`.execute(db);
   }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** Artwork records: one for each app that somebody has looked or chosen pictures for. */
+/** Artwork records: one for each app with looked-up or chosen pictures. */
 export const artworkMigration: SchemaStep = {
   name: '0008-artwork',
   async up(db) {
@@ -18,7 +18,7 @@ export const artworkMigration: SchemaStep = {
       .addColumn('locked', 'integer', (c) => c.notNull())
       .addColumn('updated_at', 'bigint', (c) => c.notNull())
       .execute();
-    // Who refers to a blob is asked before it is removed.
+    // For the removal of a blob: records that refer to it.
     await db.schema.createIndex('artwork_records_by_tile').on('artwork_records').column('tile_url').execute();
     await db.schema.createIndex('artwork_records_by_hero').on('artwork_records').column('hero_url').execute();
   },

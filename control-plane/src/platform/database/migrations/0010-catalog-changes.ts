@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** What each version of the catalog changed, so that lists that are kept are made again only where it concerns them. */
+/** Scope of each catalog version, so that only affected cached lists are rebuilt. */
 export const catalogChangesMigration: SchemaStep = {
   name: '0010-catalog-changes',
   async up(db) {
     await db.schema
       .createTable('catalog_changes')
       .addColumn('version', 'bigint', (c) => c.primaryKey())
-      // No reference: that an app is gone has to be told.
+      // Without a foreign key, because the deletion of an app must be noted.
       .addColumn('app_id', 'text')
-      // Nobody asks for the list of an account that is gone; the gap it leaves makes others read everything once.
+      // The list of a deleted account is never read; the gap in the versions makes others rebuild once.
       .addColumn('user_id', 'text', (c) => c.references('users.id').onDelete('cascade'))
       .execute();
     await db.schema

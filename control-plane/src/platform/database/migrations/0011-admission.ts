@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** What encoders were measured to manage, how each session was placed, and how many sessions each GPU carries. */
+/** Encoder certifications, explanations of placements, and the number of sessions of each GPU. */
 export const admissionMigration: SchemaStep = {
   name: '0011-admission',
   async up(db) {
@@ -14,7 +14,7 @@ export const admissionMigration: SchemaStep = {
         c.notNull().check(sql`encoder in ('va', 'nvenc', 'openh264', 'vulkan')`),
       )
       .addColumn('profile_id', 'text', (c) => c.notNull())
-      // Measurements of a rung go with it.
+      // Deleted with the rung.
       .addColumn('stream_profile_id', 'text', (c) =>
         c.notNull().references('stream_profiles.id').onDelete('cascade'),
       )
@@ -41,7 +41,7 @@ export const admissionMigration: SchemaStep = {
         'bitrate_kbps',
       ])
       .execute();
-    // Asked when a rung is deleted.
+    // For the deletion of a rung.
     await db.schema
       .createIndex('encoder_certifications_by_rung')
       .on('encoder_certifications')
@@ -54,7 +54,7 @@ export const admissionMigration: SchemaStep = {
       .addColumn('explanation', 'text', (c) => c.notNull())
       .execute();
 
-    // Placement prefers the GPU with fewer sessions, and counting them for every GPU at every launch is dear.
+    // Placement prefers the GPU with fewer sessions; counting them at every launch is expensive.
     await db.schema
       .alterTable('gpus')
       .addColumn('sessions_active', 'integer', (c) => c.notNull().defaultTo(0))

@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** The change of app inside a running session, which outlives a restart of this service. */
+/** The pending swap of a session, which survives a restart of the service. */
 export const sessionLifeMigration: SchemaStep = {
   name: '0013-session-life',
   async up(db) {
-    // One column for each statement: SQLite adds no more at a time.
+    // SQLite adds only one column per statement.
     await db.schema
       .alterTable('sessions')
       .addColumn('swap_app_id', 'text', (c) => c.references('apps.id').onDelete('set null'))
       .execute();
     await db.schema.alterTable('sessions').addColumn('swap_home_app_id', 'text').execute();
     await db.schema.alterTable('sessions').addColumn('swap_state', 'text').execute();
-    // Asked when an app is deleted; nearly no session changes its app at the moment.
+    // For the deletion of an app. Partial: few sessions have a pending swap.
     await db.schema
       .createIndex('sessions_by_swap_app')
       .on('sessions')

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** Where the picture of a session goes: to viewers, to a display beside its host, or to both. */
+/** Target of a session's picture: viewers, the console, or both. */
 export const sessionTopologyMigration: SchemaStep = {
   name: '0014-session-topology',
   async up(db) {
@@ -9,7 +9,7 @@ export const sessionTopologyMigration: SchemaStep = {
       .alterTable('sessions')
       .addColumn('video_topology', 'text', (c) => c.notNull().defaultTo('stream_only'))
       .execute();
-    // Asked at each report of a host with a display: its newest session there. Nearly no session is one.
+    // For each report of a host with a console: its newest console session. Partial: few sessions are one.
     await db.schema
       .createIndex('sessions_beside_host')
       .on('sessions')

@@ -1,6 +1,6 @@
 import type { SchemaStep } from '../schema-step.ts';
 
-/** The floor of a session's rate: the settings of a host that it follows from may be changed while the session runs. */
+/** Floor of a session's bitrate at its launch, because the host's settings may change while the session runs. */
 export const sessionFloorMigration: SchemaStep = {
   name: '0015-session-floor',
   async up(db) {

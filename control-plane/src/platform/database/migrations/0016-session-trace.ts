@@ -1,8 +1,8 @@
 import type { SchemaStep } from '../schema-step.ts';
 
 /**
- * Events of the reliable lane. No column references a session or a host: the foreign key's lock would join the order
- * in which transactions lock sessions, and the sweep removes what belongs to no session any more.
+ * Events of the reliable lane. Without foreign keys to sessions and hosts, whose locks would join the lock order of
+ * sessions; the sweep deletes events of deleted sessions.
  */
 export const sessionTraceMigration: SchemaStep = {
   name: '0016-session-trace',
@@ -20,13 +20,13 @@ export const sessionTraceMigration: SchemaStep = {
       .addColumn('received_at', 'bigint', (c) => c.notNull())
       .addPrimaryKeyConstraint('session_trace_events_by_number', ['host_id', 'boot_id', 'seq'])
       .execute();
-    // Asked when events of a session come, and when it is read.
+    // For new events of a session, and for reading its trace.
     await db.schema
       .createIndex('session_trace_events_by_session')
       .on('session_trace_events')
       .columns(['session_id', 'is_capture', 'received_at'])
       .execute();
-    // Asked by the sweep.
+    // For the retention sweep.
     await db.schema
       .createIndex('session_trace_events_by_age')
       .on('session_trace_events')

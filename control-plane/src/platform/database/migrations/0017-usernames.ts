@@ -2,8 +2,8 @@ import { foldUsername } from '../query/username-fold.ts';
 import type { SchemaStep } from '../schema-step.ts';
 
 /**
- * No second username that looks equal. Accounts that share one already keep their names: the first of them is twin 0,
- * as every new account would be, so a new one is refused.
+ * Makes folded usernames unique. Accounts that already share one keep their names: the first is twin 0 like every new
+ * account, so a new one is refused.
  */
 export const usernamesMigration: SchemaStep = {
   name: '0017-usernames',

@@ -2,16 +2,16 @@ import { type Clock, delay, SECOND_MS } from '@footlight/platform';
 import type { Database, Tx } from '../database.ts';
 import { isDown, isUnanswered } from '../engine/failures.ts';
 
-/** How long a database that was lost over a COMMIT is waited for, and how often it is asked. */
+/** Time limit and interval of the look-up after a lost answer to COMMIT. */
 const LOOK_UP_LIMIT_MS = 5 * SECOND_MS;
 const LOOK_UP_EVERY_MS = SECOND_MS / 4;
 
 /**
- * Runs a transaction on which something outside the database depends. Where the answer to its COMMIT is lost, what
- * became of it is looked up: a caller told to retry would do it twice, and what follows it would never begin.
- * @param isStored whether what `work` returned is there. It waits for a row that `work` holds: the transaction may
- * still be under way
- * @throws as `transaction` does; the database's error as well where it stays away, and then all of it may be stored
+ * Runs a transaction with effects outside the database. If the answer to its COMMIT is lost, the result is looked up:
+ * a retry would repeat the effect, and without the look-up the later steps would never start.
+ * @param isStored whether the result of `work` is stored. It must wait for a row that `work` locks, because the
+ *   transaction may still be running
+ * @throws as `transaction`; also the database's error if it stays down, and then everything may be stored
  */
 export async function transactionLookedUp<T>(
   { database, clock }: { database: Database; clock: Clock },

@@ -2,17 +2,17 @@ import type { Compilable, Kysely } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Schema } from '../schema.ts';
 
-/** What a prepared query binds, by name. */
+/** Named values of a prepared query. */
 export type Values = Readonly<Record<string, string | number | null>>;
 
-/** SQL that was made once, and how values come into it. */
+/** Prepared SQL with its parameters. */
 export interface PreparedSql<Bound extends Values> {
   readonly sql: string;
   /** Parameters in the order of the SQL. */
   bind(values: Bound): unknown[];
 }
 
-/** Stands for a value while its query is made. */
+/** Placeholder of a value while the query is built. */
 class StandIn {
   readonly name: string;
 
@@ -22,9 +22,8 @@ class StandIn {
 }
 
 /**
- * Makes the SQL of a query whose values come later. Building a query and turning it into SQL takes several times as
- * long as a look-up by key.
- * @param build must not decide anything by a value: it sees stand-ins
+ * Prepares the SQL of a query. Building and compiling a query takes several times as long as a look-up by key.
+ * @param build sees placeholders, so it must not branch on a value
  */
 export function prepareSql<Bound extends Values>(
   db: Kysely<Schema>,
@@ -39,10 +38,7 @@ export function prepareSql<Bound extends Values>(
   };
 }
 
-/**
- * Makes a query that looks several keys up, in any number. It is prepared for few sizes only, and what is left over
- * asks for the last key again.
- */
+/** Prepares a query for any number of keys. Only a few sizes are prepared; spare places repeat the last key. */
 export function prepareForKeys<Bound extends Values, Row>(
   database: Pick<Database, 'prepare'>,
   build: (db: Kysely<Schema>, keys: readonly string[], values: Bound) => Compilable<Row>,
@@ -68,5 +64,5 @@ export function prepareForKeys<Bound extends Values, Row>(
   };
 }
 
-/** No value of a query's own has such a name. */
+/** No value of a query has such a name. */
 const keyName = (n: number): string => `key ${n}`;

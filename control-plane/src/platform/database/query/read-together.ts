@@ -2,7 +2,7 @@ import { systemClock } from '@footlight/platform';
 
 /** Most keys of one query. */
 const MAX_KEYS = 256;
-/** So long look-ups gather behind the query that is under way; one that takes longer is not waited for. */
+/** Look-ups collect this long behind a running query; a slower query is not waited for. */
 const PATIENCE_MS = 5;
 
 interface Waiter<Value> {
@@ -11,11 +11,10 @@ interface Waiter<Value> {
 }
 
 /**
- * Answers look-ups by key that come together by one query: under load a query for each would cost more than
- * everything else that a request needs. A read begins only after all of its callers asked, so it sees everything that was
- * committed before.
- * @param load what the keys name; keys of nothing are missing
- * @param soon calls back when everybody who asks now has asked; left out: once all sockets of this turn were read
+ * Batches concurrent look-ups by key into one query: under load a query for each would cost more than the rest of a
+ * request. A read starts after all its callers asked, so it sees everything committed before.
+ * @param load values by key; unknown keys are missing
+ * @param soon calls back when the current callers have asked; missing: after all readable sockets of this turn
  */
 export function readTogether<Key, Value>(
   load: (keys: readonly Key[]) => Promise<ReadonlyMap<Key, Value>>,
@@ -71,7 +70,7 @@ export function readTogether<Key, Value>(
     });
 }
 
-/** Same for a read without a key, among those whose turn has come at the same time. */
+/** The same for a read without a key. */
 export function readOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
   const read = readTogether(
     async (keys: readonly null[]) => {

@@ -5,12 +5,12 @@ interface Scope {
 }
 
 /**
- * Null in the built program: following the scope through every promise of the process takes a tenth of the time of a
- * short request. The tests run from the sources, and there each query is guarded.
+ * Null in the built program: tracking the scope through every promise costs a tenth of a short request. Tests run
+ * from the sources, where each query is checked.
  */
 const current = process.env.NODE_ENV === 'production' ? null : new AsyncLocalStorage<Scope>();
 
-/** Runs `work` so that `refuseInsideTransaction` throws in everything it calls until it is done. */
+/** Runs `work`; `refuseInsideTransaction` throws in everything that `work` calls. */
 export async function insideTransaction<T>(work: () => Promise<T>): Promise<T> {
   if (current === null) return work();
   const scope: Scope = { open: true };
@@ -22,8 +22,8 @@ export async function insideTransaction<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Guards the way to a second connection. On SQLite there is none, and the query would wait for its own transaction
- * for ever; on Postgres it would read past the transaction's own writes.
+ * Prevents a second connection inside a transaction. On SQLite the query would wait for its own transaction forever;
+ * on Postgres it would miss the transaction's writes.
  */
 export function refuseInsideTransaction(): void {
   if (current?.getStore()?.open) {

@@ -1,11 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
-/** A `like` pattern, with `\` as its escape, for what contains the text; `%`, `_` and `\` in it mean themselves. */
+/** A `like` pattern with escape `\` for texts that contain the given one; `%`, `_` and `\` are literal. */
 export const patternOf = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`;
 
 /**
- * Whether one of the columns contains the text, whatever its case; `%`, `_` and `\` in it mean themselves.
- * @param columns names with their tables: `users.email`
+ * Whether one of the columns contains the text, in upper or lower case; `%`, `_` and `\` are literal.
+ * @param columns names with tables: `users.email`
  */
 export function containsText(columns: readonly string[], text: string): RawBuilder<SqlBool> {
   const pattern = patternOf(text.toLowerCase());

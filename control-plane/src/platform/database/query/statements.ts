@@ -12,12 +12,12 @@ import { type Locks, POSTGRES_LOCKS, SQLITE_LOCKS } from '../locks/locks.ts';
 import type { Schema } from '../schema.ts';
 import type { Values } from './prepared.ts';
 
-/** Values of which a statement takes any number, by name. None of them is empty. */
+/** Named lists of any length above zero. */
 type Lists = Readonly<Record<string, readonly (string | number | null)[]>>;
 
-/** Stands for a value while its statement is made. */
+/** Placeholder of a value while the statement is built. */
 class StandIn {
-  /** @param at place in the list of that name; null: no list */
+  /** @param at index in the list of that name; null: no list */
   constructor(
     readonly name: string,
     readonly at: number | null,
@@ -26,17 +26,17 @@ class StandIn {
 
 interface Line {
   readonly connection: DatabaseConnection;
-  /** The last error that was no echo of another; undefined: none. */
+  /** The last original error of the connection; undefined: none. */
   failure: unknown;
 }
 
-/** What Postgres says of every statement after the one that failed. */
+/** Postgres answers every statement after a failed one with this code. */
 const TRANSACTION_ABORTED = '25P02';
 
-/** The connections of open transactions, and of others who have one for themselves. */
+/** Connections of open transactions and of batched reads. */
 const lines = new WeakMap<Executor, Line>();
 
-/** Lets the statements made here reach the one connection of `db` past kysely's queue of one. */
+/** Lets prepared statements reach the one connection of `db`, past kysely's queue of one. */
 export async function onOneConnection<T>(db: Executor, work: () => Promise<T>): Promise<T> {
   const connection = await db.getExecutor().provideConnection(async (held) => held);
   lines.set(db, { connection, failure: undefined });
@@ -47,25 +47,24 @@ export async function onOneConnection<T>(db: Executor, work: () => Promise<T>): 
   }
 }
 
-/** Names of the statements of which Postgres keeps the plan, by their texts. */
+/** Statement names by text; Postgres keeps the plan of a named statement. */
 const names = new Map<string, string>();
 
-/** Names hold for a connection, so the same text must have the same one. */
+/** The same text must always have the same name on a connection. */
 export function nameStatement(text: string): string {
   const name = `footlight_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
   names.set(text, name);
   return name;
 }
 
-/** @returns undefined: the text was made for one use */
+/** @returns undefined: a one-time text */
 export const statementName = (text: string): string | undefined => names.get(text);
 
 /**
- * Makes a statement for store functions, which run inside a transaction or outside one: its SQL is made once for a
- * database and a size of its lists. Of sizes there are few; what is left over of a list says its last value again.
- * Those of one transaction may be given together. They run one after the other as they were given, and Postgres is
- * not waited for between them.
- * @param build must not decide anything by a value: it sees stand-ins
+ * Prepares a statement for store functions, inside or outside a transaction: its SQL is made once for each database
+ * and list size. There are few sizes; spare places of a list repeat its last value. Statements of one transaction may
+ * be sent together; they run in order, and Postgres is not waited for in between.
+ * @param build sees placeholders, so it must not branch on a value
  */
 export function statement<Of extends Lists, Bound extends Values, Row>(
   build: (db: Kysely<Schema>, lists: Of, values: Bound, locks: Locks) => Compilable<Row>,
@@ -88,7 +87,7 @@ export function statement<Of extends Lists, Bound extends Values, Row>(
     }),
   );
   return (db, lists, values) => {
-    // A plugin is there to see each query.
+    // Plugins must see each query.
     if (db.getExecutor().plugins.length > 0) return run(db, build(db, lists, values, locksOf(db)).compile());
     const sizes: Record<string, number> = {};
     for (const name in lists) sizes[name] = 2 ** Math.ceil(Math.log2(lists[name]!.length));
@@ -108,8 +107,8 @@ export function statement<Of extends Lists, Bound extends Values, Row>(
 }
 
 /**
- * Makes an insert of any number of rows: of few statements, since each is made for a power of two. All rows of one
- * call name the same columns.
+ * Prepares an insert of any number of rows, as statements for powers of two. All rows of one call have the same
+ * columns.
  */
 export function insertStatement<Table extends keyof Schema & string>(
   table: Table,
@@ -149,14 +148,14 @@ async function run<Row>(db: Executor, query: CompiledQuery<Row>): Promise<Row[]>
   try {
     return (await line.connection.executeQuery<Row>(query)).rows;
   } catch (error) {
-    // Of statements that were given together, whichever is heard first has to say what was wrong.
+    // Of statements sent together, an echo may be read first; report the original error.
     if ((error as { code?: unknown }).code === TRANSACTION_ABORTED) throw line.failure ?? error;
     line.failure = error;
     throw error;
   }
 }
 
-/** Keeps something for each database, whose transactions share it. */
+/** Caches a value for each database; its transactions share it. */
 function perDatabase<T>(make: (db: Executor) => T): (db: Executor) => T {
   const made = new WeakMap<object, T>();
   return (db) => {

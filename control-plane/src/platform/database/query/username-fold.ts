@@ -1,9 +1,9 @@
-/** The only lowercase letter whose uppercase form is that of another letter, which case folding keeps apart. */
+/** The only lowercase letter whose uppercase form belongs to another letter, which case folding keeps apart. */
 const DOTLESS_I = '\u0131';
 
 /**
- * What two usernames have in common that look equal: NFKC and full case folding. Pure.
- * JavaScript has no case folding; for every other letter lower, upper and lower again come to the same.
+ * Folded form that look-alike usernames share: NFKC and full case folding. Pure. JavaScript has no case folding; for
+ * every other letter the sequence lower, upper, lower gives the same result.
  * Source: The Unicode Standard, section 3.13, D146.
  */
 export function foldUsername(username: string): string {

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
-/** People, their devices and tokens, and what the instance as a whole remembers. */
+/** People, their devices and tokens, and instance-wide values. */
 export interface AccountsTables {
   users: UsersTable;
   devices: DevicesTable;
@@ -16,18 +16,18 @@ export interface UsersTable {
   email: string;
   /** Trimmed; unique, case-sensitive. */
   username: string;
-  /** The username as its look-alikes have it too; unique together with `username_twin`. */
+  /** Folded username, shared by look-alikes; unique together with `username_twin`. */
   username_folded: string | null;
-  /** 0; above that for accounts of earlier releases, which let look-alikes be made. */
+  /** 0; higher for look-alikes that earlier releases allowed. */
   username_twin: Generated<number>;
   /** argon2id PHC string. */
   password_hash: string;
   role: 'user' | 'admin';
   disabled_at: number | null;
   max_concurrent_sessions: number;
-  /** Set for identities that expire by themselves. */
+  /** Expiry of temporary identities. */
   ephemeral_expires_at: number | null;
-  /** 1: cannot log in and is never shown. */
+  /** 1: cannot sign in and is never shown. */
   internal: Flag;
   created_at: number;
   updated_at: number;
@@ -36,7 +36,7 @@ export interface UsersTable {
 export interface DevicesTable {
   id: string;
   user_id: string;
-  /** Made by the client; unique per user. */
+  /** Chosen by the client; unique per user. */
   device_key: string;
   name: string | null;
   trusted: Flag;
@@ -50,9 +50,9 @@ export interface DevicesTable {
 export interface AuthTokensTable {
   id: string;
   user_id: string;
-  /** SHA-256 hex of the plaintext; the look-up key. */
+  /** SHA-256 hex of the token; the look-up key. */
   token_hash: string;
-  /** SHA-256 hex of the page cookie that belongs to this token. */
+  /** SHA-256 hex of the token's page cookie. */
   page_hash: string;
   device_id: string | null;
   user_agent: string | null;
@@ -76,7 +76,7 @@ export interface InvitesTable {
   created_at: number;
 }
 
-/** One row, id 1, made by the migration that makes the table. */
+/** One row with id 1, inserted by the migration. */
 export interface InstanceSettingsTable {
   id: number;
   registration_mode: 'closed' | 'invite_only' | 'open';
@@ -87,13 +87,13 @@ export interface InstanceSettingsTable {
   mic_capture_enabled: Flag;
   image_update_policy: 'manual' | 'notify' | 'auto';
   flight_recorder_enabled: Flag;
-  /** JSON array of normalised origins. */
+  /** JSON array of normalized origins. */
   allowed_origins: string;
   updated_by: string | null;
   updated_at: number;
-  /** 0 until a boot has written the values that the environment seeds. */
+  /** 0 until a boot has stored the environment's seeds. */
   seeded: Flag;
   setup_completed_at: number | null;
-  /** SHA-256 hex of the setup token in force; null once an admin existed at boot. */
+  /** SHA-256 hex of the valid setup token; null if an admin existed at boot. */
   setup_token_digest: string | null;
 }

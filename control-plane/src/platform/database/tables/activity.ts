@@ -1,13 +1,13 @@
 import type { Generated } from 'kysely';
 
-/** What administrators and the service did. */
+/** Actions of administrators and of the service. */
 export interface ActivityTables {
   activity: ActivityTable;
 }
 
 export interface ActivityTable {
   id: Generated<number>;
-  /** null for what happens without a caller: boot, agents, expiry. */
+  /** null for actions without a caller: boot, agents, expiry. */
   actor_user_id: string | null;
   action: string;
   target_type: string;

@@ -4,19 +4,19 @@ export interface ArtworkTables {
   artwork_records: ArtworkRecordsTable;
 }
 
-/** Where an app's pictures come from. No row: nobody has looked yet. */
+/** Source of an app's pictures. No row: no look-up so far. */
 export interface ArtworkRecordsTable {
   app_id: string;
-  /** none: looked for and not found. */
+  /** none: looked up without a result. */
   source: 'provider' | 'manual' | 'none';
   provider: '' | 'steamgriddb';
   provider_ref: string;
   matched_name: string;
-  /** Paths /v1/artwork/<asset>; null: there is no such picture. */
+  /** Paths /v1/artwork/<asset>; null: no picture. */
   tile_url: string | null;
   hero_url: string | null;
   attribution: string;
-  /** 1: chosen by an administrator; no automatic match replaces it. */
+  /** 1: chosen by an administrator; automatic matches do not replace it. */
   locked: Flag;
   updated_at: number;
 }

@@ -1,6 +1,6 @@
 import type { Flag } from '../codec.ts';
 
-/** Apps, who may use them, and what they refer to. */
+/** Apps, entitlements, and records that apps refer to. */
 export interface CatalogTables {
   apps: AppsTable;
   entitlements: EntitlementsTable;
@@ -26,7 +26,7 @@ export interface AppsTable {
   default_fps: number;
   default_bitrate_kbps: number;
   default_vram_mb: number;
-  /** What a session of this app takes from a GPU's encode slots. */
+  /** Encode slots that a session of this app books. */
   default_encode_slots: number;
   /** JSON object as sent. */
   runtime_spec: string;
@@ -38,7 +38,7 @@ export interface AppsTable {
   origin: 'manual' | 'discovered';
   library_provider: '' | 'steam';
   library_discovery_suspended: Flag;
-  /** 1: a row for the first admin is added when that account comes to be. Never on the wire. */
+  /** 1: the first admin gets an entitlement at creation. Never on the wire. */
   entitle_first_admin: Flag;
   created_at: number;
   updated_at: number;
@@ -81,17 +81,17 @@ export interface RuntimePresetsTable {
   updated_at: number;
 }
 
-/** One row, id 1. Every write that can change what somebody's app list shows adds one to `version`. */
+/** One row with id 1. Every write that can change a person's app list increments `version`. */
 export interface CatalogVersionTable {
   id: number;
   version: number;
 }
 
-/** What the newest versions of the catalog changed. Both null: anything. */
+/** Scope of the newest catalog versions. Both null: everything. */
 export interface CatalogChangesTable {
   version: number;
-  /** The app that lists show otherwise, or no more. */
+  /** The changed or deleted app. */
   app_id: string | null;
-  /** The user whose list it is. */
+  /** The user whose list changed. */
   user_id: string | null;
 }

@@ -1,7 +1,7 @@
 import type { EncoderFamily } from '@footlight/protocol';
 import type { Flag } from '../codec.ts';
 
-/** What encoders were measured to manage. */
+/** Measured encoders. */
 export interface CertificationTables {
   encoder_certifications: EncoderCertificationsTable;
 }
@@ -12,22 +12,22 @@ export interface EncoderCertificationsTable {
   host_id: string;
   gpu_index: number;
   encoder: EncoderFamily;
-  /** The launch profile that it was measured for; not part of the key. */
+  /** The launch profile of the measurement; not part of the key. */
   profile_id: string;
   stream_profile_id: string;
   width: number;
   height: number;
   fps: number;
   bitrate_kbps: number;
-  /** capped: only just fast enough. */
+  /** capped: barely fast enough. */
   verdict: 'ok' | 'capped' | 'unsafe';
   encode_ms_p50: number;
   encode_ms_p95: number;
   encode_ms_max: number;
   output_fps: number;
-  /** Frames dropped for each sample; may exceed 1. */
+  /** Dropped frames per sample; may exceed 1. */
   drop_rate: number;
-  /** 0: the bitrate could not be changed while it ran. */
+  /** 0: the bitrate could not be changed while running. */
   live_write_stable: Flag;
   sample_window_ms: number;
   sample_count: number;

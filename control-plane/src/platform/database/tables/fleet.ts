@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Flag } from '../codec.ts';
 
-/** Hosts, their GPUs, and the tokens with which new hosts enroll. */
+/** Hosts, GPUs and enrollment tokens. */
 export interface FleetTables {
   hosts: HostsTable;
   gpus: GpusTable & GpuLoad;
@@ -10,10 +10,10 @@ export interface FleetTables {
 
 export interface HostsTable {
   id: string;
-  /** The name the agent registers with; unique. */
+  /** Registered name of the agent; unique. */
   node_name: string;
   status: 'online' | 'offline' | 'draining';
-  /** 1: an administrator drained the host; survives reconnects. */
+  /** 1: drained by an administrator; survives reconnects. */
   drain_intent: Flag;
   agent_version: string | null;
   /** JSON array of feature names of the newest register. */
@@ -30,34 +30,34 @@ export interface HostsTable {
   readiness: string | null;
   /** When the stored readiness last changed. */
   readiness_reported_at: number | null;
-  /** JSON array of the codecs that the effective encoder makes; null: never reported. */
+  /** JSON array of the codecs of the encoder in effect; null: never reported. */
   codecs: string | null;
   /** JSON object codec → {max_pixel_rate_mpix_s}; null: never reported. */
   codec_throughput: string | null;
   /** JSON array of encoder rows; null: never reported. */
   encoders: string | null;
-  /** JSON object of the knobs in use, stringified; null: never reported. */
+  /** JSON object of the settings in effect, as texts; null: never reported. */
   effective_settings: string | null;
-  /** JSON object of what a local console could use; null: never reported. */
+  /** JSON object of the console's capabilities; null: never reported. */
   console_capabilities: string | null;
-  /** JSON object, the sparse overrides an administrator made. */
+  /** JSON object, an administrator's overrides only. */
   settings_overrides: string;
   /** JSON object, complete; null: console off. */
   console_config: string | null;
   pending_restart: Flag;
-  /** SHA-256 hex of the node secret in force. */
+  /** SHA-256 hex of the valid node secret. */
   secret_hash: string;
-  /** SHA-256 hex of a secret handed out by a later enrollment and not used yet; its first use replaces secret_hash. */
+  /** SHA-256 hex of a newer, unused secret; its first use replaces secret_hash. */
   next_secret_hash: string | null;
-  /** The one-use token behind a secret that was never used; the first use marks the token as used. */
+  /** The one-use token of an unused secret; the first use marks the token as used. */
   enrollment_token_id: string | null;
-  /** When the agent first got as far as `capacity`; null: the record may have no agent that knows its secret. */
+  /** First `capacity` of the agent; null: possibly no agent knows the record's secret. */
   first_capacity_at: number | null;
-  /** Of the newest agent process that registered. */
+  /** Id of the newest registered agent process. */
   boot_id: string | null;
-  /** Highest reliable report of boot_id that was handled; null: none. */
+  /** Highest handled report number of boot_id; null: none. */
   last_seq: number | null;
-  /** Names the connection that last registered, so that the late close of an older one changes nothing. */
+  /** The last registered connection, so that a late close of an older one changes nothing. */
   connection_id: string | null;
   last_registered_at: number | null;
   last_heartbeat_at: number | null;
@@ -72,11 +72,11 @@ export interface GpusTable {
   vendor: string;
   model: string;
   vram_mb_total: number;
-  /** Encode slots as reported. */
+  /** Reported encode slots. */
   slots_total: number;
-  /** Encode slots held by reserving sessions; kept by admission, rebuilt from the sessions. */
+  /** Booked encode slots; maintained by admission, recomputed from the sessions. */
   slots_used: number;
-  /** What slots_used may never exceed: slots_total, or what was held already when a report lowered it. */
+  /** Upper bound of slots_used: slots_total, or the slots that were booked when a report lowered it. */
   slots_guard: number;
   render_node: string | null;
   /** 0: not in the newest good report; hidden from lists, capacity and placement. */
@@ -89,9 +89,9 @@ export interface GpusTable {
   created_at: number;
 }
 
-/** What admission alone keeps of a GPU. */
+/** GPU columns that only admission writes. */
 interface GpuLoad {
-  /** Reserving sessions on it; kept and rebuilt like slots_used. */
+  /** Reserving sessions; maintained and recomputed like slots_used. */
   sessions_active: Generated<number>;
 }
 
@@ -100,13 +100,13 @@ export interface EnrollmentTokensTable {
   /** SHA-256 hex of the token. */
   token_hash: string;
   note: string;
-  /** The only name it enrolls; null: any name without a record that counts. */
+  /** The only name that it enrolls; null: any name without a record that counts. */
   node_name: string | null;
-  /** The pair that presented it first; nobody else may use it from then on. */
+  /** The host name of the agent that presented it first; other agents may not use it. */
   bound_node_name: string | null;
-  /** What the agent sent to be recognised by; null while unbound, or when it sent nothing. */
+  /** The agent's enroll id; null while unbound, or when it sent none. */
   bound_enroll_id: string | null;
-  /** The record it made or took over. */
+  /** The record that it created or took over. */
   host_id: string | null;
   created_by: string | null;
   created_at: number;

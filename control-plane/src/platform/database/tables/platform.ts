@@ -1,9 +1,9 @@
-/** Tables that no feature owns. */
+/** Tables without an owning feature. */
 export interface PlatformTables {
   leases: LeasesTable;
 }
 
-/** Who does a work that must be done once. The fencing number grows with every change of holder and never goes back. */
+/** The holder of leader work. The fencing number grows with every change of holder. */
 export interface LeasesTable {
   name: string;
   holder: string;

@@ -1,4 +1,4 @@
-/** What people set for themselves. */
+/** Preferences of people. */
 export interface PreferencesTables {
   user_preferences: UserPreferencesTable;
 }
@@ -6,6 +6,6 @@ export interface PreferencesTables {
 /** At most one row per user; none until the first change. */
 export interface UserPreferencesTable {
   user_id: string;
-  /** JSON object, the document of the web client's settings. */
+  /** JSON object, the web app's settings document. */
   ui_preferences: string;
 }

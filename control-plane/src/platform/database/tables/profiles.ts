@@ -1,7 +1,7 @@
 import type { H264Profile } from '@footlight/protocol';
 import type { Flag } from '../codec.ts';
 
-/** Rungs, the chains that people choose from, what applies without a choice, and what clients could not play. */
+/** Rungs, launch profiles, defaults, and failures of clients. */
 export interface ProfilesTables {
   stream_profiles: StreamProfilesTable;
   launch_profiles: LaunchProfilesTable;
@@ -12,7 +12,7 @@ export interface ProfilesTables {
   client_failures: ClientFailuresTable;
 }
 
-/** One encoding that a session can stream: a rung. */
+/** A rung: one encoding of a stream. */
 export interface StreamProfilesTable {
   id: string;
   display_name: string;
@@ -38,7 +38,7 @@ export interface StreamProfilesTable {
   updated_at: number;
 }
 
-/** A named chain of rungs; an app may prefer, force or be limited to some. */
+/** A named chain of rungs; an app may prefer, force or be restricted to some. */
 export interface LaunchProfilesTable {
   id: string;
   display_name: string;
@@ -51,42 +51,42 @@ export interface LaunchProfilesTable {
 
 export interface LaunchProfileRungsTable {
   launch_profile_id: string;
-  /** From 1, without a gap. */
+  /** From 1, without gaps. */
   position: number;
   stream_profile_id: string;
 }
 
-/** The launch profiles that an app is limited to; none: no limit. */
+/** Permitted launch profiles of an app; no rows: all. */
 export interface AppLaunchProfilesTable {
   app_id: string;
   launch_profile_id: string;
 }
 
-/** One row, id 1, made by the migration that makes the table. */
+/** One row with id 1, inserted by the migration. */
 export interface ProfilePolicyTable {
   id: number;
-  /** What applies where neither app nor user choose; null: each app's own numbers. */
+  /** The profile without a choice of app or user; null: each app's own numbers. */
   global_default_profile_id: string | null;
   user_overrides_allowed: Flag;
-  /** When the shipped catalog was put in, which happens once; null: not yet. */
+  /** When the shipped catalog was stored, once; null: not yet. */
   shipped_catalog_at: number | null;
 }
 
-/** A row exists only while the user has a default of their own. */
+/** A row exists only while the user has a default. */
 export interface ProfilePreferencesTable {
   user_id: string;
   default_profile_id: string;
   updated_at: number;
 }
 
-/** What a device failed to play. It outlives the profiles it names, since it speaks of the device. */
+/** Profiles that a device failed to play. Rows outlive the profiles they name. */
 export interface ClientFailuresTable {
   device_id: string;
-  /** "": none was in force. */
+  /** "": no launch profile was in force. */
   launch_profile_id: string;
-  /** "": none was in force. */
+  /** "": no rung was in force. */
   stream_profile_id: string;
-  /** As the catalog spells it; "": of no codec in particular. */
+  /** Catalog spelling; "": no particular codec. */
   codec: '' | 'h264' | 'hevc' | 'av1';
   outcome: 'fail';
   recorded_at: number;

@@ -4,13 +4,13 @@ export interface SecretsTables {
 }
 
 export interface SecretsTable {
-  /** One of the names that the service declares. */
+  /** One of the known secret names. */
   name: string;
-  /** AES-256-GCM, base64: the encrypted value and behind it the 16 bytes of its tag. */
+  /** AES-256-GCM, base64: the encrypted value followed by its 16-byte tag. */
   ciphertext: string;
-  /** Base64 of 12 bytes, new with every write. */
+  /** Base64 of 12 bytes, new for every write. */
   nonce: string;
-  /** Version of the master key that encrypted the value. */
+  /** Version of the encrypting master key. */
   key_version: number;
   /** Last four characters of the value; "" for short ones. */
   hint: string;

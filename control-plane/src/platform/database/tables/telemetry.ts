@@ -1,11 +1,11 @@
 import type { Flag } from '../codec.ts';
 
-/** What hosts observed of sessions. */
+/** Events that hosts observed of sessions. */
 export interface TelemetryTables {
   session_trace_events: SessionTraceEventsTable;
 }
 
-/** An event of the reliable lane. Its host, the agent process and its number name it: the same one may come twice. */
+/** An event of the reliable lane, identified by host, agent process and number, because events may be repeated. */
 export interface SessionTraceEventsTable {
   host_id: string;
   boot_id: string;
@@ -16,8 +16,8 @@ export interface SessionTraceEventsTable {
   type: string;
   /** JSON object. */
   payload: string;
-  /** 1 for the result of a capture (diag.*), which stays as long as its session. */
+  /** 1 for the result of a capture (diag.*), which is kept as long as its session. */
   is_capture: Flag;
-  /** This service's clock; retention counts from here. */
+  /** This service's clock; start of the retention. */
   received_at: number;
 }

@@ -1,17 +1,17 @@
 /**
- * Closes connections that make one turn of the event loop long. What one read of a socket brings is parsed in one
- * turn: 64 KiB hold 2,000 requests without bodies, or 10,000 chunks of one byte, and both keep everybody else waiting.
+ * Closes connections that make one turn of the event loop long. One read of a socket is parsed in one turn: 64 KiB
+ * hold 2,000 requests without bodies, or 10,000 chunks of one byte, and both delay all other requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that wait for their answers. Browsers and agents send one after the other. */
+/** Pipelined requests of one connection. Browsers and agents wait for each answer. */
 const MAX_PIPELINED = 16;
-/** A body of fewer chunks is short, whatever their size. */
+/** A body with fewer chunks passes, whatever their size. */
 const CHUNKS_UNJUDGED = 1_000;
-/** Mean size of the chunks of a longer body. Clients and proxies send buffers, not bytes. */
+/** Least mean chunk size of a longer body. Clients and proxies send buffers, not bytes. */
 const MIN_MEAN_CHUNK_BYTES = 64;
-/** Of a body that nothing reads; more is not worth the wait for the next request on its connection. */
+/** Discarded bytes of an unread body; beyond, closing is cheaper than keeping the connection. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -19,11 +19,11 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 const UNANSWERED = Symbol('unanswered requests');
 type CountedSocket = Socket & { [UNANSWERED]?: number };
 
-/** Puts the guard in front of the handler of all requests. */
+/** Wraps the handler of all requests. */
 export function guardConnections(handler: Handler): Handler {
   return (request, response) => {
     const socket = request.socket as CountedSocket;
-    // The parser goes on through what it has read, though the connection is closed.
+    // The parser continues with data that was read before the connection was closed.
     if (socket.destroyed) return;
     const unanswered = (socket[UNANSWERED] ?? 0) + 1;
     if (unanswered > MAX_PIPELINED) {
@@ -46,7 +46,7 @@ export class ChunkCount {
     return this.#bytes;
   }
 
-  /** @returns false: the body comes in chunks that cost more than they bring */
+  /** @returns false: the chunks of the body are too small */
   add(chunk: Buffer): boolean {
     this.#chunks += 1;
     this.#bytes += chunk.length;
@@ -59,7 +59,7 @@ function answered(this: ServerResponse): void {
   socket[UNANSWERED] = (socket[UNANSWERED] ?? 1) - 1;
 }
 
-/** Node would throw away what is left of the body without a bound. */
+/** Node would discard the rest of the body without a bound. */
 function readTheRest(this: ServerResponse): void {
   const { req: request } = this;
   if (request.complete) return;

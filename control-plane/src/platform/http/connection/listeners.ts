@@ -10,19 +10,19 @@ import { BARE_SECURITY_HEADERS } from '../message/security-headers.ts';
 import { createClientAddresses } from '../origin/client-address.ts';
 import { guardConnections } from './connection-guard.ts';
 
-/** How long clients may take, and how many there may be. */
+/** Time limits of clients and the number of connections. */
 export interface ListenerLimits {
-  /** Request line and headers. */
+  /** Time limit of request line and headers. */
   headersMs: number;
-  /** The whole request, body included. */
+  /** Time limit of the whole request, body included. */
   requestMs: number;
-  /** Doing nothing, a reader that takes nothing off its socket among it. */
+  /** Time limit without traffic; also ends a reader that reads nothing. */
   idleMs: number;
   keepAliveMs: number;
   handshakeMs: number;
-  /** How often slow clients are looked for. */
+  /** Interval of the check for slow clients. */
   checkEveryMs: number;
-  /** Room for ten thousand agents and as many viewers; beyond it new connections are closed at once. */
+  /** Room for ten thousand agents and as many viewers; further connections are closed at once. */
   connections: number;
 }
 
@@ -36,12 +36,12 @@ const LIMITS: ListenerLimits = {
   connections: 20_000,
 };
 
-/** For answers that are written to a socket by hand. */
+/** For answers that are written directly to a socket. */
 const RAW_SECURITY_HEADERS = Object.entries(BARE_SECURITY_HEADERS)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('');
 
-/** How long answers and goodbyes under way may take once the service stops. */
+/** Time for pending answers and close frames at shutdown. */
 const CLOSE_LIMIT_MS = 2 * SECOND_MS;
 
 export interface Addresses {
@@ -54,16 +54,16 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** The plain and the TLS listener; both serve the same routes. */
 export interface Listeners {
-  /** Makes both servers around one handler; returns the plain one. */
+  /** Creates both servers with one handler; returns the plain one. */
   attach(handler: Handler): http.Server;
-  /** @throws with a sentence that names the variable when an address cannot be bound; nothing stays bound then */
+  /** @throws with the variable's name when an address cannot be bound; nothing stays bound */
   listen(): Promise<Addresses>;
-  /** Answers what is no HTTP, or came too slowly, and closes the connection. */
+  /** Answers malformed or slow requests and closes the connection. */
   refuseBroken(error: Error, socket: Duplex): void;
   close(): Promise<void>;
 }
 
-/** Open connections of one address key. The object is shared by all of them. */
+/** Open connections of one address key. All of them share the object. */
 interface AddressCount {
   readonly key: string;
   open: number;
@@ -72,8 +72,8 @@ interface AddressCount {
 interface Bound {
   server: http.Server | https.Server;
   /**
-   * Every connection there is, with the count of its address: the server itself loses sight of handshakes and of what
-   * was upgraded. null: its address has no cap.
+   * Every connection with the count of its address, because the server itself does not track handshakes and upgraded
+   * sockets. null: the address has no cap.
    */
   sockets: Map<Socket, AddressCount | null>;
   listen: { host: string | null; port: number };
@@ -85,7 +85,7 @@ export function createListeners(options: {
   config: Config;
   logger: Logger;
   certificate: { cert: string; key: string } | null;
-  /** Left out: what strangers meet. Tests shorten them. */
+  /** Defaults to the production limits. Tests shorten them. */
   limits?: Partial<ListenerLimits>;
 }): Listeners {
   const { config, logger } = options;
@@ -93,10 +93,10 @@ export function createListeners(options: {
   const bound: Bound[] = [];
   const perAddress = config.http.connectionsPerAddress;
   const addresses = createClientAddresses(config.http.trustedProxies);
-  /** Of both listeners. An entry lives as long as a connection of its address. */
+  /** Counts of both listeners. An entry lives as long as a connection of its address. */
   const counts = new Map<string, AddressCount>();
 
-  /** Counts a new connection. @returns null: it is not counted; 'over': its address has as many as it may have */
+  /** Counts a new connection. @returns null: not counted; 'over': the address has reached its cap */
   function admit(remoteAddress: string | undefined): AddressCount | null | 'over' {
     const peer = perAddress === 0 ? null : addresses.peer(remoteAddress);
     if (peer === null || peer.trustedProxy) return null;
@@ -121,7 +121,7 @@ export function createListeners(options: {
         requestTimeout: limits.requestMs,
         keepAliveTimeout: limits.keepAliveMs,
         connectionsCheckingInterval: limits.checkEveryMs,
-        // Judged with the other checks, so that the refusal is an answer like every other.
+        // Checked later with the other checks, so that the refusal has the usual form.
         requireHostHeader: false,
       };
       const plain = http.createServer(timeouts, handler);
@@ -145,7 +145,7 @@ export function createListeners(options: {
           },
           handler,
         );
-        // One place takes upgrades, whichever listener they came in on.
+        // Upgrades of both listeners are handled in one place.
         secure.on('upgrade', (request, socket, head) => plain.emit('upgrade', request, socket, head));
         secure.on('tlsClientError', (_error, socket) => socket.destroy());
         bound.push({
@@ -157,7 +157,7 @@ export function createListeners(options: {
         });
       }
       for (const { server, sockets } of bound) {
-        // One function for all sockets: ten thousand of them would keep as many.
+        // One shared function, because ten thousand sockets would otherwise keep a closure each.
         const forget = function (this: Socket): void {
           release(sockets.get(this) ?? null);
           sockets.delete(this);
@@ -165,7 +165,7 @@ export function createListeners(options: {
         server.on('connection', (socket: Socket) => {
           const count = admit(socket.remoteAddress);
           if (count === 'over') {
-            // In the turn in which it came: not one byte of it was read.
+            // Destroyed in the same turn: no byte is read.
             socket.destroy();
             return;
           }
@@ -176,7 +176,7 @@ export function createListeners(options: {
         server.maxConnections = limits.connections;
         server.setTimeout(limits.idleMs);
         server.on('clientError', listeners.refuseBroken);
-        // Out of descriptors, a connection cannot be accepted: open ones go on, and the process does too.
+        // Without free descriptors a connection cannot be accepted; open connections and the process go on.
         server.on('error', (error: NodeJS.ErrnoException) => {
           if (error.syscall === 'accept') logger.warn({ code: error.code }, 'http.accept_failed');
         });
@@ -250,7 +250,7 @@ function urlOf(server: NetServer, host: string | null, scheme: string): string {
   return `${scheme}://${name}:${port}`;
 }
 
-/** Waits on the machine's own clock: this is about real sockets, whatever time the service lives in. */
+/** Waits on the real clock, because the sockets are real. */
 function closeServer({ server, sockets }: Bound): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {

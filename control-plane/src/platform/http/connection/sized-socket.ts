@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 
-/** Message limits of sockets that are being upgraded. */
+/** Message limits of sockets during their upgrade. */
 const limits = new WeakMap<Duplex, number>();
 
 interface SocketOptions {
@@ -10,10 +10,10 @@ interface SocketOptions {
 
 type SetSocket = (this: WebSocket, socket: Duplex, head: Buffer, options: SocketOptions) => void;
 
-// Part of how the ws server hands a connection over, absent from its type declarations.
+// Used by the ws server to hand over a connection; missing in its type declarations.
 const { setSocket } = WebSocket.prototype as unknown as { setSocket: SetSocket };
 
-/** Sets the longest message that the socket will take once it is upgraded, in bytes. */
+/** Sets the longest message of a socket after its upgrade, in bytes. */
 export function limitPayload(socket: Duplex | undefined, maxBytes: number): void {
   if (socket) limits.set(socket, maxBytes);
 }
@@ -22,10 +22,10 @@ type Send = (this: WebSocket, ...words: unknown[]) => void;
 const send = WebSocket.prototype.send as Send;
 
 /**
- * A server-side WebSocket whose message limit depends on the operation that it serves; longer ones close with 1009.
+ * A server-side WebSocket whose message limit depends on its operation; longer messages close it with 1009.
  *
- * What is said in one turn of the event loop leaves in one write: messages to one socket come in bunches (what follows
- * a registration, the candidates of a negotiation), and each write of its own would cost more than the message.
+ * Messages of one turn of the event loop are written together: they come in bursts (after a registration, candidates
+ * of a negotiation), and a write of its own would cost more than the message.
  */
 export class SizedWebSocket extends WebSocket {
   #connection: Duplex | null = null;

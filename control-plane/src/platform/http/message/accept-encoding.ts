@@ -1,6 +1,6 @@
 /**
- * Whether a client takes gzip.
- * @param header Accept-Encoding as it came; absent or empty: only the plain form
+ * Whether a client accepts gzip.
+ * @param header Accept-Encoding as sent; missing or empty: no compression
  * Source: RFC 9110, section 12.5.3.
  */
 export function acceptsGzip(header: string | string[] | undefined): boolean {
@@ -9,7 +9,7 @@ export function acceptsGzip(header: string | string[] | undefined): boolean {
   for (const entry of String(header).toLowerCase().split(',')) {
     const [coding = '', ...parameters] = entry.split(';').map((part) => part.trim());
     const accepted = !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-    // What is said about gzip itself counts before what is said about the rest.
+    // An entry for gzip overrides the entry for all others.
     if (coding === 'gzip' || coding === 'x-gzip') return accepted;
     if (coding === '*') any = accepted;
   }

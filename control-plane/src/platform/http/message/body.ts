@@ -9,15 +9,15 @@ import { ApiError, invalid } from '../../errors.ts';
 import { ChunkCount } from '../connection/connection-guard.ts';
 import type { BodyClaim } from './body-memory.ts';
 
-/** What is read and thrown away beyond the cap, so that a client still sending can hear the answer. */
+/** Discarded bytes beyond the cap, so that a client that is still sending can read the answer. */
 const DISCARD_BYTES = 16 * 1024 * 1024;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Reads one JSON value. The content type has no say; bytes are UTF-8.
- * @returns the value as JSON.parse made it (`__proto__` is an ordinary key); {} for an empty optional body
- * @throws ApiError 400 for an empty, oversized, cut off or malformed body
+ * Reads one JSON value, regardless of its content type; UTF-8.
+ * @returns the value of JSON.parse (`__proto__` is an ordinary key); {} for an empty optional body
+ * @throws ApiError 400 for an empty, oversized, truncated or malformed body
  */
 export async function readBody(
   request: IncomingMessage,
@@ -36,17 +36,17 @@ export async function readBody(
   }
 }
 
-/** A body that is one file. */
+/** A body of one file. */
 export interface Upload {
   bytes: Buffer;
-  /** What the client says that it is, lower-case and without parameters; what it is, only the bytes can tell. */
+  /** Declared media type, lower case, without parameters; not verified here. */
   mediaType: string;
 }
 
 /**
  * Reads an upload.
- * @param contentType the header as the client sent it
- * @throws ApiError 400 for another Content-Type or a body that was cut off, 413 for one over the cap
+ * @param contentType the client's header
+ * @throws ApiError 400 for another Content-Type or a truncated body, 413 for one over the cap
  */
 export async function readUpload(
   request: IncomingMessage,
@@ -56,7 +56,7 @@ export async function readUpload(
   claim: BodyClaim,
 ): Promise<Upload> {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  // The range without its star: what every type of the kind begins with.
+  // The declared range without its star.
   if (!mediaType.startsWith(declared.mediaType.slice(0, -1))) {
     throw invalid(`Content-Type: expected ${declared.mediaType}`);
   }

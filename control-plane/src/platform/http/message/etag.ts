@@ -1,5 +1,5 @@
 /**
- * Whether an If-None-Match header names the tag of what would be sent; both may be weak.
+ * Whether an If-None-Match header contains the answer's tag; both may be weak.
  * Source: RFC 9110, section 13.1.2.
  */
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {

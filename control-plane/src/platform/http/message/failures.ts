@@ -4,8 +4,8 @@ import { ApiError, unavailable } from '../../errors.ts';
 import type { LineBudget } from '../line-budget.ts';
 
 /**
- * Turns whatever was thrown into a refusal: our own pass through, a database that is busy or away is 503, what the
- * framework refuses about the request is 400, and the rest is 500 without a word about why.
+ * Converts an exception into a refusal: ApiErrors pass, an unavailable database is 503, refusals of the framework are
+ * 400, and others are 500 without details.
  */
 export function refusalOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -25,8 +25,8 @@ const isClientStatus = (status: unknown): boolean =>
   typeof status === 'number' && status >= 400 && status < 500;
 
 /**
- * Writes the error envelope. Server failures are logged with their cause, which the client never sees.
- * @param lines bounds what is logged
+ * Writes the error envelope. Server errors are logged with their cause, which the client never sees.
+ * @param lines limit of log lines
  */
 export function answerError(
   error: unknown,
@@ -45,7 +45,7 @@ export function answerError(
     reply.header('retry-after', String(Math.max(1, Math.ceil(refusal.extras.retryAfterSecs))));
   }
   if (refusal.extras.headers) reply.headers(refusal.extras.headers);
-  // A refused upgrade leaves a socket that speaks HTTP no longer.
+  // After a refused upgrade the socket no longer speaks HTTP.
   if (request.raw.headers.upgrade !== undefined) reply.header('connection', 'close');
   reply
     .code(refusal.status)

@@ -3,12 +3,12 @@ import { gzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
 import { acceptsGzip } from './accept-encoding.ts';
 
-/** Shorter answers gain nothing by being compressed. */
+/** Shorter answers do not shrink by compression. */
 export const COMPRESS_FROM_BYTES = 1024;
 
 const compress = promisify(gzip);
 
-/** The body of an answer that is sent many times: its bytes, and the same compressed once somebody takes them so. */
+/** A cached body: its bytes, compressed on first demand. */
 export class KeptBody {
   readonly plain: Buffer;
   #compressed: Promise<Buffer> | null = null;
@@ -22,13 +22,13 @@ export class KeptBody {
     return this.#compressed;
   }
 
-  /** Bytes that it may come to hold: text never grows by being compressed. */
+  /** Upper bound of its bytes; compressed text never grows. */
   get maxBytes(): number {
     return 2 * this.plain.length;
   }
 }
 
-/** Sends it as the client takes it, on a route that compresses nothing by itself. */
+/** Sends the body plain or compressed. For routes without automatic compression. */
 export function sendKept(body: KeptBody, reply: FastifyReply): FastifyReply | Promise<FastifyReply> {
   if (body.plain.length < COMPRESS_FROM_BYTES) return reply.send(body.plain);
   reply.header('vary', 'accept-encoding');

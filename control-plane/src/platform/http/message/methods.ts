@@ -1,4 +1,4 @@
-/** Which methods each declared path answers, for the difference between "no such path" and "not with this method". */
+/** Methods of each declared path, to tell an unknown path from a wrong method. */
 export class MethodTable {
   readonly #paths = new Map<string, { pattern: RegExp; methods: Set<string> }>();
 
@@ -14,7 +14,7 @@ export class MethodTable {
     if (method === 'GET') entry.methods.add('HEAD');
   }
 
-  /** Methods that some declared path matching `path` answers, sorted; [] for an unknown path. */
+  /** Methods of declared paths that match `path`, sorted; [] for an unknown path. */
   allowed(path: string): string[] {
     const methods = new Set<string>();
     for (const entry of this.#paths.values()) {

@@ -8,7 +8,7 @@ const MESSAGE_LENGTH = 200;
 
 /**
  * Parses one part of a request by its declared schema.
- * @throws ApiError 400 with the first problem: where it is and what was expected, never the value
+ * @throws ApiError 400 with position and expectation of the first fault, never the value
  */
 export function parsePart(schema: z.ZodType, value: unknown): unknown {
   const result = schema.safeParse(value);
@@ -22,8 +22,8 @@ export function parsePart(schema: z.ZodType, value: unknown): unknown {
 }
 
 /**
- * The token of an Authorization header; null when there is none.
- * The scheme's case does not matter, and a token of spaces only is none (RFC 9110, section 11).
+ * Token of an Authorization header; null without one. The scheme is case-insensitive, and a token of spaces counts as
+ * missing (RFC 9110, section 11).
  */
 export function bearerToken(header: string | undefined): string | null {
   const match = /^bearer (.*)$/i.exec(header ?? '');
@@ -31,13 +31,14 @@ export function bearerToken(header: string | undefined): string | null {
   return token === '' ? null : token;
 }
 
-/** Whether the request came over this server's own TLS; no header has a say. */
+/** Whether the request used this server's own TLS, independent of headers. */
 export function isOverTls(request: IncomingMessage): boolean {
   return (request.socket as Partial<TLSSocket> | undefined)?.encrypted === true;
 }
 
 /**
- * Whether a request names one Host: of several, proxies and servers may read different ones. HTTP/1.0 needs none.
+ * Whether a request has exactly one Host: proxies and servers may read different ones of several. HTTP/1.0 needs
+ * none.
  * Source: RFC 9112, section 3.2.
  */
 export function hasOneHost({ httpVersionMinor, rawHeaders }: IncomingMessage): boolean {
@@ -49,14 +50,14 @@ export function hasOneHost({ httpVersionMinor, rawHeaders }: IncomingMessage): b
   return hosts === 1 || (hosts === 0 && httpVersionMinor === 0);
 }
 
-/** Path of a request without its query, which may hold a token. */
+/** Path of a request without the query, which may contain a token. */
 export function pathOf(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const query = url.indexOf('?');
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** Path of a request as the router reads it; as it was sent where a part of it cannot be decoded. */
+/** Decoded path of a request as the router reads it; the raw path if a part cannot be decoded. */
 export function decodedPathOf(request: IncomingMessage): string {
   const parts = pathOf(request).split('/');
   return parts.map(decodedOrAsIs).join('/');
@@ -70,7 +71,7 @@ function decodedOrAsIs(part: string): string {
   }
 }
 
-/** Takes an answer away from the framework, with the headers that every answer carries already on it. */
+/** Takes an answer over from the framework, with the common headers already set. */
 export function takeOver(reply: FastifyReply): ServerResponse {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {

@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
 
-/** Hosts as a Host header may carry them; anything else is not repeated into a header of ours. */
+/** Plain host names; other Host values are not repeated in a header. */
 const PLAIN_HOST = /^(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:[0-9]{1,5})?$/;
 
-/** Names that one instance is reached by are few; a client that makes names up pushes out its own. */
+/** Cached host names. An instance has few; invented names of a client evict each other. */
 const HOSTS_KEPT = 64;
 
 export type Headers = Readonly<Record<string, string>>;
 
 /**
- * Headers that keep other pages from framing, opening or reading ours, and our pages from loading or running
- * anything that did not come from this server. They stand on every answer, refusals and redirects included.
+ * Headers that keep other pages from framing, opening or reading ours, and our pages from loading anything that is
+ * not from this server. Set on every answer, refusals and redirects included.
  *
- * Scripts and styles come from files only, so there is nothing that would need a nonce. HSTS is left to the operator who puts
- * a name and a trusted certificate in front: with a certificate signed by itself it would lock people out.
+ * Scripts and styles are files, so no nonce is needed. HSTS is left to operators with a trusted certificate: with a
+ * self-signed certificate it would lock people out.
  *
  * Sources: W3C Content Security Policy level 3; OWASP secure headers.
  */
@@ -30,13 +30,13 @@ const CONSTANT: Headers = {
   'x-permitted-cross-domain-policies': 'none',
 };
 
-/** For answers that no page of ours is behind: nothing may be loaded, nothing framed. */
+/** For answers without a page: nothing may be loaded or framed. */
 export const BARE_SECURITY_HEADERS: Headers = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   ...CONSTANT,
 };
 
-/** @param sockets origins of this server's own sockets: not every browser counts them as 'self' */
+/** @param sockets origins of this server's sockets, because not every browser counts them as 'self' */
 const policy = (sockets: string): string =>
   [
     "default-src 'none'",
@@ -59,7 +59,7 @@ const headersFor = (sockets: string): Headers => ({
   ...CONSTANT,
 });
 
-/** Sets them on whatever is answered. They are worked out once for each name that the server is reached by. */
+/** Sets the headers on every answer. They are computed once per host name. */
 export function registerSecurityHeaders(fastify: FastifyInstance): void {
   const nameless = headersFor("'self'");
   const byHost = new LRUCache<string, Headers>({ max: HOSTS_KEPT });

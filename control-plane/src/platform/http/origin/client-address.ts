@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
-/** Who a request comes from, as far as the network can tell. */
+/** The client of a request. */
 export interface ClientAddress {
   /** Canonical text; an IPv4-mapped IPv6 address is its IPv4 address. */
   address: string;
-  /** What limits are kept by: the address itself, for IPv6 its /64, since a household has at least that many. */
+  /** Key for limits: the address, for IPv6 its /64, the smallest network of a household. */
   addressKey: string;
-  /** The peer, where it sent X-Forwarded-For and is no trusted proxy: the header was not read. */
+  /** An untrusted peer that sent X-Forwarded-For; the header was ignored. */
   untrustedForwarder: string | null;
 }
 
-/** Who is at the other end of a connection, whatever requests on it will say. */
+/** The far end of a connection, independent of its requests. */
 export interface Peer {
   addressKey: string;
   trustedProxy: boolean;
@@ -19,33 +19,33 @@ export interface Peer {
 
 export interface ClientAddresses {
   of(request: IncomingMessage): ClientAddress;
-  /** @param remoteAddress of the socket. @returns null where it has none any more */
+  /** @param remoteAddress of the socket @returns null for a closed socket */
   peer(remoteAddress: string | undefined): Peer | null;
 }
 
-/** More hops than any real chain of proxies has; a longer header is not walked. */
+/** Real proxy chains are shorter; a longer header is not read. */
 const MAX_HOPS = 32;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Block = [Address, number];
 
 /**
- * Makes the reader of client addresses.
+ * Creates the reader of client addresses.
  *
- * The direct peer is the client, unless it is a trusted proxy: then X-Forwarded-For is walked from the right, and the
- * first hop that is no trusted proxy is the client. Anything odd on the way (an empty or unreadable hop, only trusted
- * hops, more than 32 of them) gives the peer, so a forged header can at worst name the proxy. What stands left of the
- * answer was written by the client and is never looked at.
+ * The direct peer is the client, unless it is a trusted proxy: then X-Forwarded-For is read from the right, and the
+ * first hop that is no trusted proxy is the client. An empty or unreadable hop, only trusted hops, or more than 32
+ * hops give the peer, so a forged header can at worst name the proxy. Hops further left were written by the client
+ * and are ignored.
  *
- * @param trustedProxies CIDR blocks or bare addresses
- * @throws when one of them is malformed
+ * @param trustedProxies CIDR blocks or addresses
+ * @throws for a malformed entry
  */
 export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const trusted = trustedProxies.map(parseBlock);
   return {
     of(request) {
       const peer = parseAddress(request.socket.remoteAddress ?? '');
-      // A connection that is already gone has no peer; it is limited together with others of its kind.
+      // A closed connection has no peer; all of them share one limit.
       if (peer === null) return { address: 'unknown', addressKey: 'unknown', untrustedForwarder: null };
       const header = request.headers['x-forwarded-for'];
       const believed = header !== undefined && isTrusted(peer, trusted);
@@ -65,19 +65,19 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
   };
 }
 
-/** The line of the environment with which a peer is trusted next to those that are trusted already. */
+/** The environment line that trusts a peer in addition to the trusted ones. */
 export function trustLine(trustedProxies: readonly string[], peer: string): string {
   return `SERVICE_TRUSTED_PROXIES=${[...trustedProxies, peer].join(',')}`;
 }
 
 /**
- * Reads a CIDR block; a bare address is a block of one.
- * @throws when it is neither
+ * Parses a CIDR block; an address is a block of one.
+ * @throws for other texts
  */
 export function parseBlock(text: string): Block {
   const cidr = text.includes('/') ? text : `${text}/${text.includes(':') ? 128 : 32}`;
   const [address, bits] = ipaddr.parseCIDR(cidr);
-  // A mapped block means its IPv4 addresses, for those are what peers are compared as.
+  // A mapped block means its IPv4 addresses, because peers are compared as IPv4.
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
     return [address.toIPv4Address(), bits - 96];
   }
@@ -103,7 +103,7 @@ function isTrusted(address: Address, trusted: readonly Block[]): boolean {
   );
 }
 
-/** Reads an address in its common notations; null for anything else, such as octal or shortened IPv4. */
+/** Parses an address in its common notations; null for others, such as octal or shortened IPv4. */
 function parseAddress(text: string): Address | null {
   const bare = text.replace(/%.*$/, '');
   if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return ipaddr.IPv4.parse(bare);

@@ -1,7 +1,7 @@
 /**
- * How a request reached the proxy in front, as that says: the first value of X-Forwarded-Proto, else `proto` of
- * Forwarded (RFC 7239). Pure.
- * @returns lowercased; undefined when neither header says, which means that no proxy spoke
+ * Scheme of the request to the outer proxy: the first value of X-Forwarded-Proto, else `proto` of Forwarded (RFC
+ * 7239). Pure.
+ * @returns lowercased; undefined without either header, that is without a proxy
  */
 export function forwardedProtoOf(
   forwardedProtoHeader: string | undefined,

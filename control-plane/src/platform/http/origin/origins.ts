@@ -1,24 +1,24 @@
 import ipaddr from 'ipaddr.js';
 
-/** Longer texts are no origin. Characters. */
+/** Longest origin (characters). */
 const MAX_ORIGIN_LENGTH = 512;
-/** Entries of the list, after duplicates collapsed. */
+/** Most entries of the list, after removing duplicates. */
 export const MAX_ORIGINS = 64;
 
 /** An ASCII host or bracketed IPv6 address with an optional port; no path, query, fragment or credentials. */
 const ORIGIN = /^(https?):\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i;
 
 /**
- * The one form in which origins are compared: lower case, default port dropped, IP literals canonical.
- * @returns null for anything that is no http(s) origin
- * Source: RFC 6454, section 6.2; IP literals as the WHATWG URL standard serialises them.
+ * Canonical form of an origin: lower case, without default port, canonical IP literals.
+ * @returns null for a text that is no http(s) origin
+ * Source: RFC 6454, section 6.2; IP literals as serialized by the WHATWG URL standard.
  */
 export function normaliseOrigin(text: string): string | null {
   if (text.length > MAX_ORIGIN_LENGTH) return null;
   const match = ORIGIN.exec(text);
   if (match === null) return null;
   if (match[3] !== undefined && (Number(match[3]) < 1 || Number(match[3]) > 65535)) return null;
-  // The URL parser refuses hosts that look like an address and are none, and writes addresses canonically.
+  // The URL parser refuses malformed addresses and canonicalizes valid ones.
   return URL.canParse(text) ? new URL(text).origin : null;
 }
 
@@ -27,8 +27,8 @@ export type OriginList =
   | { kind: 'refused'; position: number; why: 'no_origin' | 'too_many' };
 
 /**
- * Reads a list of origins that people wrote. Blanks are dropped, duplicates collapse.
- * @returns refused with the 1-based position of the first entry that is no origin; 65 of them are one too many
+ * Parses a list of origins. Blanks and duplicates are dropped.
+ * @returns refused with the 1-based position of the first invalid entry, or of the 65th entry
  */
 export function parseOriginList(entries: readonly string[]): OriginList {
   const origins = new Set<string>();
@@ -45,20 +45,20 @@ export function parseOriginList(entries: readonly string[]): OriginList {
 
 export interface OriginVerdict {
   allowed: boolean;
-  /** The list names it. */
+  /** The list contains it. */
   listed: boolean;
-  /** Its authority is the one the request was sent to. */
+  /** Its authority equals the request's Host. */
   sameOrigin: boolean;
-  /** null: no Origin header, or one that cannot be read (which is refused). */
+  /** null: no Origin header, or an unreadable one (which is refused). */
   normalised: string | null;
 }
 
 /**
- * Whether a page of this origin may use the signaling socket. Browsers always send Origin with a handshake, so its
- * absence means no browser and hence no page that could act behind somebody's back.
- * @param origin the Origin header; undefined when absent
+ * Whether a page of this origin may open the signaling socket. Browsers always send Origin with a handshake, so a
+ * request without one comes from no page.
+ * @param origin the Origin header; undefined if missing
  * @param host the Host header
- * @param allowed normalised list in force
+ * @param allowed normalized list in force
  */
 export function judgeOrigin(facts: {
   origin: string | undefined;
@@ -75,7 +75,7 @@ export function judgeOrigin(facts: {
   return { allowed: listed || sameOrigin, listed, sameOrigin, normalised };
 }
 
-/** Whether a host name, as a URL carries it, can only mean this very machine. */
+/** Whether a host name of a URL always means this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   if (host === 'localhost' || host.endsWith('.localhost')) return true;

@@ -11,9 +11,9 @@ const HTTPS_PORT = 443;
 const HOST = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?$/;
 
 /**
- * Sends browsers to HTTPS and lets agents, health checks and what a TLS proxy forwards through.
- * Pure. The redirect keeps method and body (308), path and query; the port is left out when it is 443.
- * @param request url as on the request line
+ * Redirects browsers to HTTPS; agents, health checks and requests of a TLS proxy pass. Pure. The redirect keeps
+ * method and body (308), path and query; port 443 is omitted.
+ * @param request url as in the request line
  */
 export function decidePlainRequest(
   request: { url: string; headers: IncomingHttpHeaders; isUpgrade: boolean },
@@ -26,7 +26,7 @@ export function decidePlainRequest(
     return { kind: 'refuse', error: new ApiError('https_required', { headers: { connection: 'close' } }) };
   }
   const host = HOST.exec(request.headers.host ?? '')?.[1];
-  // The absolute form of a request line names another server than Host may; nobody but a proxy is sent one.
+  // The absolute form of a request line may name another server than Host; only proxies receive it.
   if (host === undefined || !request.url.startsWith('/')) {
     return { kind: 'refuse', error: invalid('The Host header does not name a host.') };
   }
