@@ -29,7 +29,7 @@ import { createSignaling, createSignalingTokens, registerSignalingRoutes } from 
 import { registerStorageRoutes } from './storage/index.ts';
 import { createTelemetry } from './telemetry/index.ts';
 
-/** What tests put in place of the machine's own, and limits that they raise. */
+/** Replacements of tests for the machine's dependencies, and raised limits. */
 export interface Overrides {
   clock?: Clock;
   random?: Random;
@@ -41,7 +41,7 @@ export interface Overrides {
   artwork?: Omit<ArtworkDeps, 'secrets'>;
 }
 
-/** The whole control plane, put together and ready to listen. */
+/** The composed control plane, ready to listen. */
 export interface ControlPlane {
   readonly platform: Platform;
   readonly server: Server;
@@ -51,22 +51,25 @@ export interface ControlPlane {
   readonly sessions: Sessions;
   /** @throws with a sentence when an address cannot be bound */
   listen(): Promise<Addresses>;
-  /** Sends a request through everything but the network. */
+  /** Injects a request without the network. */
   readonly inject: Server['fastify']['inject'];
-  /** Tells sockets to come back (1012), finishes requests and background work, closes the database. Idempotent. */
+  /**
+   * Closes sockets with 1012 (try again later), finishes requests and background work, closes the database.
+   * Idempotent.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Builds the service: opens and migrates the database, seeds, makes sure that somebody can become administrator.
- * Nothing listens yet.
- * @throws with a sentence for the person who starts it; everything that was opened is closed again then
+ * Builds the service: opens and migrates the database, seeds, and ensures a way to an administrator. It does not
+ * listen yet.
+ * @throws with a sentence for the operator; everything opened is closed again
  */
 export async function buildControlPlane(config: Config, overrides: Overrides = {}): Promise<ControlPlane> {
   const clock = overrides.clock ?? systemClock;
   const random = overrides.random ?? systemRandom;
   const logger = overrides.logger ?? createLogger(config.logLevel);
-  // Owners in the order in which they were opened; closed the other way round.
+  // Opened resources; closed in reverse order.
   const opened: (() => Promise<void> | void)[] = [];
   let closing: Promise<void> | null = null;
   const close = () => {
@@ -104,7 +107,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       settings,
       grantFirstAdminApps: catalog.grantFirstAdminApps,
       listEntitlementsOfUser: catalog.entitlements.listOfUser,
-      // Sessions are built on what follows.
+      // Sessions are created later in this function.
       stopSessions: (ids, reason) => sessions.stopAll(ids, reason),
       certificate: () => certificate,
       ...(overrides.accountLimits && { limits: overrides.accountLimits }),
@@ -149,7 +152,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
       throw new Error(`declared operations without a handler: ${unhandled.join(', ')}`);
 
     await settings.seed();
-    // Before the apps of the seed file, which may name them.
+    // Before the seed file's apps, which may refer to profiles.
     await profiles.plantShipped();
     await catalog.plantSeed();
     await accounts.boot();
@@ -180,7 +183,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
   }
 }
 
-/** One owner that cannot close must not keep the others open. */
+/** A failed close must not keep other resources open. */
 async function closeAll(opened: readonly (() => Promise<void> | void)[], logger: Logger): Promise<void> {
   for (const closeOwner of [...opened].reverse()) {
     try {

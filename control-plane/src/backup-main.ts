@@ -1,6 +1,4 @@
-/**
- * scripts/backup and scripts/restore: saves the database that the environment names into one file, and brings it back.
- */
+/** scripts/backup and scripts/restore: saves the configured database into one file, and restores it. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { errorText } from '@footlight/platform';
@@ -9,13 +7,13 @@ import { BackupRefused } from './platform/database/engine/backup-refused.ts';
 import { backupPostgres, restorePostgres } from './platform/database/engine/postgres-backup.ts';
 import { backupSqlite, restoreSqlite } from './platform/database/engine/sqlite-backup.ts';
 
-/** @returns the sentence for the person who asked @throws BackupRefused, ConfigRefused */
+/** @returns the sentence for the operator @throws BackupRefused, ConfigRefused */
 async function main(): Promise<string> {
   const [act, file, ...rest] = process.argv.slice(2);
   if ((act !== 'backup' && act !== 'restore') || file === undefined || rest.length > 0) {
     throw new BackupRefused(`Usage: scripts/${act === 'restore' ? 'restore' : 'backup'} <file>`);
   }
-  // A backup holds the hashes of passwords and tokens.
+  // A backup contains hashes of passwords and tokens.
   process.umask(0o077);
   const { database } = loadConfig(process.env);
   const backup = path.resolve(file);

@@ -1,6 +1,6 @@
 import { fileTypeFromBuffer } from 'file-type';
 
-/** Kinds of picture that are taken, by the extension of their asset. */
+/** Accepted picture types by asset extension. */
 const MEDIA_TYPES = { jpg: 'image/jpeg', png: 'image/png', webp: 'image/webp' } as const;
 type Extension = keyof typeof MEDIA_TYPES;
 export type PictureType = (typeof MEDIA_TYPES)[Extension];
@@ -8,21 +8,21 @@ export type PictureType = (typeof MEDIA_TYPES)[Extension];
 const ASSET_NAME = /^[0-9a-f]{64}\.(jpg|png|webp)$/;
 const ASSET_PATH = '/v1/artwork/';
 
-/** Name of a stored picture: SHA-256 of its bytes in hex, a dot, and the extension of what they are. */
+/** Name of a stored picture: SHA-256 of its bytes in hex, a dot, and the extension of the sniffed type. */
 export type Asset = string;
 
 export const isAsset = (name: string): boolean => ASSET_NAME.test(name);
 
-/** Where browsers find the asset. */
+/** URL path of an asset. */
 export const pathOfAsset = (asset: Asset): string => ASSET_PATH + asset;
 
-/** The asset that a path names; null for any other address. */
+/** The asset of a URL path; null for other texts. */
 export function assetOfPath(path: string | null): Asset | null {
   const name = path?.startsWith(ASSET_PATH) ? path.slice(ASSET_PATH.length) : '';
   return isAsset(name) ? name : null;
 }
 
-/** Media type of an asset, by its name. */
+/** Media type of an asset, from its name. */
 export const typeOfAsset = (asset: Asset): PictureType => MEDIA_TYPES[asset.slice(65) as Extension];
 
 export interface Sniffed {
@@ -31,11 +31,11 @@ export interface Sniffed {
 }
 
 /**
- * What the bytes are, by their own signature; no header and no name has a say. No decoder runs here.
- * @returns null for anything but a JPEG, a PNG or a WebP; an animated PNG is none
+ * The picture type from the bytes' signature, independent of header and name. No decoder runs here.
+ * @returns null for other types than JPEG, PNG, WebP; an animated PNG is refused
  */
 export async function sniffPicture(bytes: Uint8Array): Promise<Sniffed | null> {
-  // A file that lies about its inner lengths makes the parser stop; it is none then.
+  // A file with wrong inner lengths stops the parser and counts as no picture.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   const extension = Object.entries(MEDIA_TYPES).find(([, type]) => type === found?.mime)?.[0];
   return extension === undefined
@@ -43,7 +43,7 @@ export async function sniffPicture(bytes: Uint8Array): Promise<Sniffed | null> {
     : { extension: extension as Extension, type: MEDIA_TYPES[extension as Extension] };
 }
 
-/** Whether a declared media type says the same as the bytes. `image/jpg` is what many call a JPEG. */
+/** Whether a declared media type matches the bytes. `image/jpg` is a common name of image/jpeg. */
 export function agrees(declared: string, sniffed: Sniffed): boolean {
   return declared === sniffed.type || (declared === 'image/jpg' && sniffed.type === 'image/jpeg');
 }

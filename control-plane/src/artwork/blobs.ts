@@ -8,53 +8,53 @@ import { unavailable } from '../platform/errors.ts';
 import { createTally } from '../platform/tally.ts';
 import { type Asset, isAsset, type Sniffed } from './asset.ts';
 
-/** A blob that is kept until its writer has said where it is referred to. */
+/** A blob that is protected until its writer has stored the reference. */
 export interface PinnedBlob {
   asset: Asset;
-  /** Call once the record is committed or given up; from then on the blob lives by its references alone. */
+  /** Call after the record is committed or abandoned; afterwards only references protect the blob. */
   release(): void;
 }
 
-/** The bytes of a file, on the way to somebody. */
+/** An open file for an answer. */
 export interface OpenedBlob {
   file: FileHandle;
   sizeBytes: number;
 }
 
 /**
- * Pictures in a folder, each under the hash of its bytes and exactly as it came.
+ * Pictures in a folder, each named by the hash of its original bytes.
  *
- *     <folder>/3f/3f…9a.jpg            the picture
- *     <folder>/sizes/3f/3f…9a.jpg.300  the same 300 pixels wide, WebP; empty: it cannot be made
- *     <folder>/partial/…               files that are being written
+ * <folder>/3f/3f…9a.jpg            the picture
+ * <folder>/sizes/3f/3f…9a.jpg.300  WebP of 300 pixels width; empty: cannot be made
+ * <folder>/partial/…               incomplete files
  *
- * A file is written under another name, flushed and renamed, so it is whole or not there. Reads and removals may meet:
- * a reader that has a file open reads it to its end. Removal and a new writer of the same blob cannot miss each other: the
- * writer pins before it looks, and the removal looks for pins in the same turn in which it starts to unlink.
+ * A file is written under another name, flushed and renamed, so it is complete or missing. A reader with an open file
+ * can read it to the end during a removal. A removal and a new writer of the same blob cannot race: the writer pins
+ * before it looks, and the removal checks for pins in the turn in which it starts to unlink.
  *
- * What the file system refuses is 503 for the caller; the reason is in the log.
+ * A file system error is 503 for the caller; the reason is logged.
  */
 export interface BlobStore {
-  /** @throws ApiError 503 when the folder cannot be written */
+  /** @throws ApiError 503 when the folder is not writable */
   ensureUsable(): Promise<void>;
   put(bytes: Uint8Array, sniffed: Sniffed): Promise<PinnedBlob>;
   has(asset: Asset): Promise<boolean>;
-  /** null: there is no such blob. */
+  /** null: no such blob. */
   open(asset: Asset): Promise<OpenedBlob | null>;
-  /** null: there is no such blob. */
+  /** null: no such blob. */
   read(asset: Asset): Promise<Buffer | null>;
-  /** null: this size was not made yet. sizeBytes 0: it cannot be made. */
+  /** null: not made yet. sizeBytes 0: cannot be made. */
   openSize(asset: Asset, width: ArtworkWidth): Promise<OpenedBlob | null>;
-  /** @param bytes null: remember that it cannot be made */
+  /** @param bytes null: stores that the size cannot be made */
   putSize(asset: Asset, width: ArtworkWidth, bytes: Uint8Array | null): Promise<void>;
-  /** Assets that are stored, one shard of the folder at a time. */
+  /** Stored assets, one shard of the folder at a time. */
   list(): AsyncGenerator<Asset[]>;
   /**
-   * Removes a blob and its sizes, unless somebody is about to refer to it or `isReferenced` says that somebody does.
+   * Removes a blob and its sizes, unless it is pinned or `isReferenced` says yes.
    * @returns whether it was removed
    */
   removeOrphan(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean>;
-  /** Removes what a crash left: files half written, and sizes of blobs that are gone. */
+  /** Removes leftovers of a crash: incomplete files, and sizes of missing blobs. */
   tidy(): Promise<void>;
 }
 
@@ -62,7 +62,7 @@ const SHARD = /^[0-9a-f]{2}$/;
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
-/** @param folder absolute path; made when it is not there */
+/** @param folder absolute path; created if missing */
 export function createBlobStore(folder: string, deps: { random: Random; logger: Logger }): BlobStore {
   const { random, logger } = deps;
   const partialFolder = path.join(folder, 'partial');
@@ -73,7 +73,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
 
   const pins = createTally();
   const removals = new Map<Asset, Promise<boolean>>();
-  /** Names below `partial` that this process writes now. */
+  /** Files below `partial` that this process is writing. */
   const writing = new Set<string>();
 
   async function orUnavailable<T>(work: Promise<T>): Promise<T> {
@@ -140,7 +140,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
 
   async function remove(asset: Asset, isReferenced: () => Promise<boolean>): Promise<boolean> {
     if (pins.of(asset) > 0 || (await isReferenced())) return false;
-    // Nothing may be awaited between this look and the unlinking: a pin from now on waits for its end.
+    // No await between this check and the unlink: a later pin waits for the removal.
     if (pins.of(asset) > 0) return false;
     await rm(fileOf(asset), { force: true });
     const sizes = path.join(sizesFolder, asset.slice(0, 2));
@@ -213,7 +213,7 @@ async function exists(file: string): Promise<boolean> {
   }
 }
 
-/** null: it is not there. */
+/** null: missing file. */
 async function readWhole(file: string): Promise<Buffer | null> {
   try {
     return await readFile(file);
@@ -223,7 +223,7 @@ async function readWhole(file: string): Promise<Buffer | null> {
   }
 }
 
-/** Names in a folder; none when it is not there. */
+/** Names in a folder; empty if missing. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
@@ -233,7 +233,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Makes a rename last through a power cut. */
+/** Makes a rename survive a power failure. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -1,21 +1,21 @@
 import pLimit from 'p-limit';
 import type Sharp from 'sharp';
 
-/** An 8K picture and a little more. What claims to be larger is not decoded: a few bytes may claim anything. */
+/** Slightly above 8K. A picture that claims more pixels is not decoded, because a few bytes can claim any size. */
 export const MAX_PIXELS = 8192 * 4608;
-/** A picture thinner than this would grow past what WebP holds. */
+/** A taller picture would exceed the limits of WebP. */
 const MAX_HEIGHT_PER_WIDTH = 4;
-/** For one picture. Honest ones take a tenth of a second. */
+/** Time limit for one picture. Ordinary ones take a tenth of a second. */
 const TIMEOUT_SECS = 10;
-/** Pictures at a time. Decoding shares its threads with password hashing and name look-ups, which need some. */
+/** Concurrent pictures. Decoding shares its threads with password hashing and name look-ups. */
 const MAX_AT_ONCE = 2;
 
-/** Only these run on bytes of strangers, and only from memory. */
+/** The only loaders that run on untrusted bytes, and only from memory. */
 const LOADERS = ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'];
 
 let library: Promise<typeof Sharp> | null = null;
 
-/** Loaded when the first picture is needed: it is 20 MB of native code that many starts do without. */
+/** Loaded with the first picture: 20 MB of native code that many starts do not need. */
 function loadSharp(): Promise<typeof Sharp> {
   library ??= import('sharp').then(({ default: sharp }) => {
     sharp.block({ operation: ['VipsForeignLoad'] });
@@ -27,18 +27,18 @@ function loadSharp(): Promise<typeof Sharp> {
   return library;
 }
 
-/** Makes small pictures of sniffed ones. */
+/** Makes sizes of sniffed pictures. */
 export interface Decoder {
-  /** Whether the picture's header claims more pixels than are decoded. Reads the header alone, and decodes nothing. */
+  /** Whether the picture's header claims too many pixels. Reads only the header. */
   isTooLarge(bytes: Uint8Array): Promise<boolean>;
   /**
-   * @returns a WebP of exactly this width (pixels), upright and without metadata; null when the bytes cannot be decoded,
-   * claim too many pixels, or are far too tall
+   * @returns a WebP of exactly this width (pixels), upright and without metadata; null when the bytes cannot be
+   * decoded, claim too many pixels, or are too tall
    */
   toWebp(bytes: Uint8Array, width: number, quality: number): Promise<Buffer | null>;
 }
 
-/** What the first chunk of a PNG claims; null for anything else. Source: PNG, section 11.2.1. */
+/** Pixels in a PNG's first chunk; null for other types. Source: PNG, section 11.2.1. */
 function pixelsOfPng(bytes: Uint8Array): number | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.byteLength < 24 || view.getUint32(0) !== 0x89504e47 || view.getUint32(12) !== 0x49484452) {
@@ -68,7 +68,7 @@ export function createDecoder(): Decoder {
   }
 
   async function isTooLarge(bytes: Uint8Array): Promise<boolean> {
-    // The library refuses to read the headers of the largest ones.
+    // The library refuses to read the headers of the largest pictures.
     const claimed = pixelsOfPng(bytes);
     if (claimed !== null) return claimed > MAX_PIXELS;
     const sharp = await loadSharp();
@@ -76,7 +76,7 @@ export function createDecoder(): Decoder {
       const { width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata();
       return width * height * pages > MAX_PIXELS;
     } catch {
-      // A header that cannot be read claims nothing, and such a picture is never decoded.
+      // An unreadable header claims nothing, and its picture is never decoded.
       return false;
     }
   }

@@ -6,10 +6,10 @@ import { type Asset, assetOfPath, pathOfAsset } from './asset.ts';
 import { ATTRIBUTION, PROVIDER_NAME, type Title } from './fetch/steamgriddb.ts';
 
 export type RecordRow = Selectable<ArtworkRecordsTable>;
-/** A record without what the moment of its writing adds. */
+/** A record without app and time. */
 export type RecordFields = Omit<RecordRow, 'app_id' | 'updated_at'>;
 
-/** Stored pictures by the crop that they are for; a crop that is left out has none. */
+/** Stored pictures by crop; a missing crop has none. */
 export type Pictures = { [Crop in ArtworkCrop]?: Asset | undefined };
 
 const ofTitle = ({ ref, name }: Title) =>
@@ -23,7 +23,7 @@ const ofNobody = { provider: '', provider_ref: '', matched_name: '', attribution
 
 const pathOrNull = (asset: Asset | undefined) => (asset === undefined ? null : pathOfAsset(asset));
 
-/** What a match that nobody asked for gives. @param match null: looked for and not found */
+/** Record of an automatic match. @param match null: looked up without a result */
 export function matchedRecord(match: { title: Title; pictures: Pictures } | null): RecordFields {
   if (match === null) return { source: 'none', ...ofNobody, tile_url: null, hero_url: null, locked: 0 };
   const { tile, hero } = match.pictures;
@@ -36,7 +36,7 @@ export function matchedRecord(match: { title: Title; pictures: Pictures } | null
   };
 }
 
-/** What an administrator's pick among the provider's titles gives: both crops are that title's. */
+/** Record of a title that an administrator picked: both crops come from it. */
 export function pickedRecord(title: Title, { tile, hero }: Pictures): RecordFields {
   return {
     source: 'manual',
@@ -47,7 +47,7 @@ export function pickedRecord(title: Title, { tile, hero }: Pictures): RecordFiel
   };
 }
 
-/** What pictures of an administrator's own give: a crop that is not among them stays as it was. */
+/** Record with an administrator's own pictures; other crops stay. */
 export function ownRecord(former: RecordRow | null, { tile, hero }: Pictures): RecordFields {
   return {
     source: 'manual',
@@ -59,8 +59,8 @@ export function ownRecord(former: RecordRow | null, { tile, hero }: Pictures): R
 }
 
 /**
- * The app's cover under a record. Where the record has no tile, an address that an administrator typed stays, and
- * a picture of a former record goes.
+ * The app's cover with a record. Without a tile, an address that an administrator entered stays, and a picture of a
+ * former record is removed.
  */
 export function coverUnder(record: RecordFields, formerCover: string | null): string | null {
   return record.tile_url ?? (assetOfPath(formerCover) === null ? formerCover : null);

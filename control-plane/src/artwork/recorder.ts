@@ -8,20 +8,20 @@ import type { FetchedPicture } from './fetch/fetch-picture.ts';
 import { coverUnder, type Pictures, type RecordFields, type RecordRow } from './record.ts';
 import * as store from './store.ts';
 
-/** Pictures on their way into a record. */
+/** New pictures of a record. */
 export interface NewPictures {
   tile?: FetchedPicture | null;
   hero?: FetchedPicture | null;
 }
 
-/** The one place where records are written: blobs first, then record and app in one transaction. */
+/** The only writer of records: blobs first, then record and app in one transaction. */
 export interface Recorder {
   /**
-   * @param decide runs in the transaction, under the lock of the app: what the record shall be, given the former one
-   * and the assets of the new pictures; null leaves all as it is. May throw a refusal.
+   * @param decide runs in the transaction with the app locked: the new record from the former one and the new
+   *   pictures' assets; null changes nothing. May throw a refusal.
    * @param first first step of the transaction
-   * @returns the record; null where `decide` gave none
-   * @throws ApiError not_found when the app is gone
+   * @returns the record; null if `decide` returned null
+   * @throws ApiError not_found when the app was deleted
    */
   write(
     appId: string,
@@ -29,7 +29,7 @@ export interface Recorder {
     decide: (former: RecordRow | null, assets: Pictures) => RecordFields | null,
     first?: (tx: Tx) => Promise<void>,
   ): Promise<RecordRow | null>;
-  /** Takes the record and the pictures from the app; its blobs stay until they are swept. @throws ApiError not_found */
+  /** Removes record and pictures from the app; a sweep removes the blobs. @throws ApiError not_found */
   clear(appId: string): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
 
   return {
     async write(appId, pictures, decide, first) {
-      // Held until the commit, or the sweep might take what no record names yet.
+      // Held until the commit, otherwise the sweep could remove blobs without a reference.
       const pinned: PinnedBlob[] = [];
       const keep = async (picture: FetchedPicture | null | undefined): Promise<Asset | undefined> => {
         if (!picture) return undefined;

@@ -1,7 +1,7 @@
 import type { Server } from '../platform/http/server.ts';
 import type { Artwork } from './service.ts';
 
-/** Pictures of apps over HTTP. */
+/** Registers the routes of artwork. */
 export function registerArtworkRoutes(server: Server, artwork: Artwork, maxBytes: number): void {
   const early = () => artwork.ensureUsable();
   server.handle(

@@ -22,27 +22,27 @@ import { createSizes } from './sizes.ts';
 import * as store from './store.ts';
 import { registerSweeps } from './sweeps.ts';
 
-/** Titles that a search shows; each costs a call for its small picture. */
+/** Titles of a search; each costs a call for its thumbnail. */
 const MAX_CANDIDATES = 8;
 const THUMB_WIDTH = 160;
 const THUMB_QUALITY = 60;
 const MAX_THUMB_SOURCE_BYTES = 1024 * 1024;
-/** Of the data URL. */
+/** Longest data URL (characters). */
 const MAX_THUMB_CHARACTERS = 32 * 1024;
 const THUMB_DEADLINE_MS = 10 * SECOND_MS;
 const THUMBS_AT_ONCE = 4;
 
-/** What tests put in place of the world. */
+/** Replacements of tests for the network. */
 export interface ArtworkDeps {
   secrets: Secrets;
   policy?: FetchPolicy;
-  /** A key that needs no stored secret; its origin is `static`. */
+  /** A key without a stored secret; its origin is `static`. */
   providerKey?: string;
 }
 
 type SetBody = Body<'artwork.set'>;
 
-/** The pictures of apps. Every method but `close` throws 503 while the folder of the pictures cannot be used. */
+/** Artwork of apps. Every method except `close` throws 503 while the folder is unusable. */
 export interface Artwork {
   readonly serving: Serving;
   /** @throws ApiError 503 */
@@ -59,9 +59,9 @@ export interface Artwork {
   upload(actor: Caller, appId: string, crop: ArtworkCrop, upload: Upload): Promise<ArtworkEnvelope>;
   /** @throws ApiError conflict */
   reresolve(actor: Caller, force: boolean): Promise<Success<'artwork.reresolve'>>;
-  /** Sweeps once what nobody refers to. Never rejects. */
+  /** Sweeps orphans once. Never rejects. */
   start(): Promise<void>;
-  /** Ends calls to the world and what waits for them. */
+  /** Aborts provider calls and their waiters. */
   close(): void;
 }
 
@@ -144,7 +144,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
     return recorder.write(app.id, { tile, hero }, ownRecord);
   }
 
-  /** null: it could not be had, or not as small as it has to be. */
+  /** null: the thumbnail could not be fetched, or is too large. */
   async function thumbData(thumb: string): Promise<string | null> {
     const { bytes } = await fetchPicture(fetcher, thumb, MAX_THUMB_SOURCE_BYTES, THUMB_DEADLINE_MS);
     const small = await decoder.toWebp(bytes, THUMB_WIDTH, THUMB_QUALITY);
@@ -152,7 +152,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
     return data !== null && data.length <= MAX_THUMB_CHARACTERS ? data : null;
   }
 
-  /** Never rejects: a candidate without a picture is still one. */
+  /** Never rejects: a candidate without a thumbnail is still listed. */
   const thumbDataOrNull = (picture: RemotePicture | undefined): Promise<string | null> =>
     picture === undefined ? Promise.resolve(null) : thumbs(thumbData, picture.thumb).catch(() => null);
 
@@ -203,7 +203,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
           const withThumbs = [];
           for (const { ref, name } of titles.slice(0, MAX_CANDIDATES)) {
             const picture = (await provider.listTiles(ref))[0];
-            // Small pictures come in while the next title is asked for; the provider's own pace is kept above.
+            // Thumbnails are fetched while the next title is requested; the provider's pauses apply above.
             withThumbs.push({ ref, name, picture, data: thumbDataOrNull(picture) });
           }
           return Promise.all(
@@ -266,7 +266,7 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
 
 const picturesOf = (found: FoundArt | null) => ({ tile: found?.tile ?? null, hero: found?.hero ?? null });
 
-/** @throws ApiError provider_unavailable in place of what the provider's client throws */
+/** @throws ApiError provider_unavailable in place of the provider's errors */
 async function refusingProvider<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

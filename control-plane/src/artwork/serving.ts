@@ -6,18 +6,18 @@ import { isAsset, typeOfAsset } from './asset.ts';
 import type { BlobStore } from './blobs.ts';
 import type { Sizes } from './sizes.ts';
 
-/** An asset as it goes out; null bytes: the browser has it already. */
+/** An asset of an answer; null bytes: not modified. */
 export interface ServedAsset {
   bytes: Readable | null;
   headers: Record<string, string>;
 }
 
-/** Hands stored pictures to anybody. */
+/** Serves stored pictures without authentication. */
 export interface Serving {
   /**
-   * @param width left out: the bytes as they were stored
+   * @param width missing: the original bytes
    * @param ifNoneMatch the header of that name
-   * @throws ApiError not_found for any other name and for what is not stored, 503 while too many sizes wait
+   * @throws ApiError not_found for a malformed or unknown name, 503 while too many sizes wait
    */
   serve(
     asset: string,
@@ -27,8 +27,8 @@ export interface Serving {
 }
 
 /**
- * The name is the hash of the bytes, so an answer is right for ever. The bytes may be anybody's: opened as a page they
- * run nothing and load nothing, and no browser takes them for another type.
+ * The name is the hash of the bytes, so an answer never expires. The bytes are untrusted: opened as a page they can
+ * run and load nothing, and browsers do not sniff another type.
  */
 const HEADERS = {
   'cache-control': 'public, max-age=31536000, immutable',
@@ -44,7 +44,7 @@ export function createServing(blobs: BlobStore, sizes: Sizes): Serving {
       const headers = { ...HEADERS, etag };
       if (matchesEtag(ifNoneMatch, etag)) return { bytes: null, headers };
       const size = width === undefined ? null : await sizes.open(asset, width);
-      // Opened last, so that nobody who waits for a size holds a descriptor.
+      // Opened last, so that a request that waits for a size holds no descriptor.
       const found = size ?? (await blobs.open(asset));
       if (found === null) throw new ApiError('not_found');
       return {

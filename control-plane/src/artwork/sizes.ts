@@ -6,15 +6,15 @@ import type { BlobStore, OpenedBlob } from './blobs.ts';
 import type { Decoder } from './decoder.ts';
 
 const QUALITY = 80;
-/** Sizes that are being made at a time; each holds the bytes of its picture. */
+/** Concurrent sizes; each holds the bytes of its picture. */
 const MAX_AT_ONCE = 2;
-/** Sizes that may wait, each a few bytes: a library of 300 apps seen for the first time in every width. */
+/** Waiting sizes, a few bytes each: 300 apps seen for the first time in every width. */
 const MAX_WAITING = 1_000;
 
-/** The widths in which an asset can be had, each made once, when first asked for. */
+/** Widths of an asset, each made once on first demand. */
 export interface Sizes {
   /**
-   * @returns null when the picture cannot be decoded or is gone: then the asset itself stands for it
+   * @returns null when the picture cannot be decoded or is missing; then serve the original
    * @throws ApiError 503 when too many wait
    */
   open(asset: Asset, width: ArtworkWidth): Promise<OpenedBlob | null>;
@@ -22,7 +22,7 @@ export interface Sizes {
 
 export function createSizes(blobs: BlobStore, decoder: Decoder): Sizes {
   const limit = pLimit(MAX_AT_ONCE);
-  /** By asset and width. A request for one under way waits for it, so that no picture is decoded twice. */
+  /** By asset and width. Concurrent requests for one size are coalesced. */
   const underWay = new Map<string, Promise<void>>();
 
   async function make(asset: Asset, width: ArtworkWidth): Promise<void> {

@@ -3,7 +3,7 @@ import type { Database, Executor, Tx } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import type { RecordRow } from './record.ts';
 
-/** What the lookup has to know of an app. */
+/** App columns for the look-up. */
 const APP_COLUMNS = ['id', 'name', 'kind', 'external_source', 'external_id', 'cover_url'] as const;
 export type ArtworkApp = Pick<Selectable<AppsTable>, (typeof APP_COLUMNS)[number]>;
 
@@ -12,7 +12,7 @@ export async function findApp(db: Executor, appId: string): Promise<ArtworkApp |
   return row ?? null;
 }
 
-/** Holds the app's row, and with it the right to write its record, until the transaction ends. */
+/** Locks the app's row until the transaction ends; required for writing its record. */
 export async function lockApp(database: Database, tx: Tx, appId: string): Promise<ArtworkApp | null> {
   const query = tx.selectFrom('apps').select(APP_COLUMNS).where('id', '=', appId);
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
@@ -27,7 +27,7 @@ export async function findRecord(db: Executor, appId: string): Promise<RecordRow
   return row ?? null;
 }
 
-/** Puts the record in place of a former one. */
+/** Inserts or replaces the record. */
 export async function putRecord(tx: Tx, row: RecordRow): Promise<void> {
   await deleteRecord(tx, row.app_id);
   await tx.insertInto('artwork_records').values(row).execute();
@@ -45,7 +45,7 @@ export async function setAppPictures(
   await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
 }
 
-/** Apps that nobody has looked for yet, newest first. @param except left out; a few hundred at most */
+/** Apps without a record, newest first. @param except excluded ids; a few hundred at most */
 export function listAppsWithoutRecord(
   db: Executor,
   limit: number,
@@ -78,7 +78,7 @@ export function listApps(db: Executor): Promise<ArtworkApp[]> {
     .execute();
 }
 
-/** Whether a record names the path as its tile or its hero. */
+/** Whether a record refers to the path. */
 export async function isReferenced(db: Executor, path: string): Promise<boolean> {
   const row = await db
     .selectFrom('artwork_records')
@@ -89,7 +89,7 @@ export async function isReferenced(db: Executor, path: string): Promise<boolean>
   return row !== undefined;
 }
 
-/** Those of the paths that a record names. @param paths a few hundred at most */
+/** Which of the paths a record refers to. @param paths a few hundred at most */
 export async function findReferenced(db: Executor, paths: readonly string[]): Promise<Set<string>> {
   if (paths.length === 0) return new Set();
   const rows = await db

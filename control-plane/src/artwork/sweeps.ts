@@ -7,10 +7,10 @@ import type { Availability } from './fetch/availability.ts';
 import type { Resolver } from './fetch/resolver.ts';
 import { findReferenced, isReferenced } from './store.ts';
 
-/** Paths that one query asks about. */
+/** Paths of one query. */
 const BATCH = 200;
 
-/** The two jobs of the area: look for pictures, and throw away those that nobody refers to. */
+/** Registers the two jobs: look up pictures, and remove orphans. */
 export function registerSweeps(
   platform: Platform,
   deps: {

@@ -12,21 +12,21 @@ import { entitledAppsReader, grantsReader, listedAppReader, listedAppsReader, ty
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const MAX_READERS = 10_000;
-/** A catalog up to this many enabled apps is kept for everybody; of a larger one each page is read by itself. */
+/** Enabled apps up to which the catalog is cached; of a larger one each page is read on its own. */
 const MAX_APPS = 10_000;
-/** How often one request begins again because everything changed under it. */
+/** Restarts of one request because everything changed in the meantime. */
 const MAX_STARTS = 4;
 
-/** The list of apps that people see, kept until something changed it. */
+/** The cached list of apps. */
 export interface AppList {
-  /** JSON of one page of the user's apps. @throws ApiError 400 for a cursor that was not made here */
+  /** JSON of one page of the user's apps. @throws ApiError 400 for a foreign cursor */
   body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
 }
 
 /**
- * Keeps finished pages by user, and what they are made of for everybody. What changed is asked for with each request and
- * before anything else: what is kept may be newer than a request, never older.
- * @param maxApps so many enabled apps are kept; left out: as many as a process can hold with ease
+ * Caches finished pages by user, and the catalog for all users. Each request first reads the changes, so a cached
+ * page may be newer than the request, never older.
+ * @param maxApps cached enabled apps
  */
 export function createAppList(
   database: Database,
@@ -55,13 +55,13 @@ export function createAppList(
       deps.loadDisplayStreams(database.db),
     ]);
     const catalog = new ListedCatalog(version, apps, displayStreams, maxApps);
-    // Whose list changed is not told for what came before.
+    // Former changes do not say whose list changed.
     readers.clear();
     kept = catalog;
     return catalog;
   });
 
-  /** The catalog with every change that was committed before this was asked. */
+  /** The catalog with every change committed before this call. */
   async function current(): Promise<ListedCatalog> {
     for (let starts = 0; kept !== null && starts < MAX_STARTS; starts++) {
       const catalog: ListedCatalog = kept;
@@ -79,12 +79,12 @@ export function createAppList(
     const { version } = catalog;
     const [grants, favourites] = await Promise.all([loadGrants(userId), loadFavourites(userId)]);
     const reader = { grants, favourites };
-    // A change in between may have been of this user's.
+    // A change in between may concern this user.
     if (catalog === kept && catalog.version === version) readers.set(userId, reader);
     return reader;
   }
 
-  /** Reads again what changed of apps. */
+  /** Reads changed apps again. */
   async function refresh(catalog: ListedCatalog): Promise<void> {
     if (catalog.outdated.size === 0) return;
     await Promise.all(
@@ -129,10 +129,10 @@ export function createAppList(
   };
 }
 
-/** A finished page, and what it was made of; it holds as long as that does. */
+/** A finished page with its sources; valid while they are. */
 interface KeptPage {
   readonly catalog: ListedCatalog;
-  /** Of the catalog, before the page was read. */
+  /** Version of the catalog before the page was read. */
   readonly version: number;
   readonly reader: Reader;
   readonly body: KeptBody;

@@ -4,14 +4,14 @@ import { refuseMounts } from './mount-policy.ts';
 
 export const DEFAULT_HOME_PATH = '/home/service';
 
-/** Who a new app is for: everybody, nobody yet, or the first administrator once there is one (seed file only). */
+/** Entitlement of a new app: everybody, no account, or the first administrator (seed file only). */
 export interface NewAppAudience {
   entitle: 'all' | 'none' | 'first_admin';
-  /** null: nobody was signed in. */
+  /** null: no caller. */
   grantedBy: string | null;
 }
 
-/** An app as it is decided about: the product's own types, before they become columns. */
+/** An app in product types, before they become columns. */
 export interface AppFields {
   name: string;
   description: string;
@@ -59,12 +59,12 @@ export const NEW_APP: Omit<AppFields, 'name'> = {
   library_provider: '',
 };
 
-/** What create, change and the seed file have in common. */
+/** Common fields of create, update and seed file. */
 export type AppPatch = Body<'apps.update'>;
 
 /**
- * The app with the fields that the request names put over it. Absent keys change nothing; "" stands for the default of
- * home_container_path and profile_policy and for no cover.
+ * The app with the request's fields applied. Missing keys change nothing; "" means the default of home_container_path
+ * and profile_policy, and no cover.
  */
 export function applyPatch(base: AppFields, patch: AppPatch): AppFields {
   const next = { ...base };
@@ -77,7 +77,7 @@ export function applyPatch(base: AppFields, patch: AppPatch): AppFields {
   return next;
 }
 
-/** A new tile takes its parent's profile choice where it makes none of its own; later changes of the parent pass it by. */
+/** A new tile without a profile choice copies its parent's; later changes of the parent have no effect. */
 export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: AppFields | null): AppFields {
   if (!parent) return fields;
   return {
@@ -87,7 +87,7 @@ export function inheritFromParent(fields: AppFields, patch: AppPatch, parent: Ap
   };
 }
 
-/** What is wrong with an app whatever else is stored; null when nothing is. The text names the field. */
+/** Fault of an app's own fields; null: none. The text names the field. */
 export function refuseFields(fields: AppFields): string | null {
   const refusedMount = refuseMounts('runtime_spec.mounts', fields.runtime_spec.mounts);
   if (refusedMount !== null) return refusedMount;
@@ -103,8 +103,8 @@ export function refuseFields(fields: AppFields): string | null {
 
 /**
  * The allow-list after a write.
- * @param requested as sent, duplicates and all; undefined: the request does not speak of it
- * @returns 'keep' for the stored one; or why it is refused
+ * @param requested as sent, duplicates included; undefined: not in the request
+ * @returns 'keep' for the stored list; or the refusal
  */
 export function decideAllowList(
   policy: AppsTable['profile_policy'],
@@ -119,8 +119,8 @@ export function decideAllowList(
 }
 
 /**
- * Whether a write would put an enabled library app in place while nothing may discover its titles.
- * @param patch null: the app is being created, which sets everything
+ * Whether a write would create an enabled library app while discovery is off.
+ * @param patch null: creation, which sets all fields
  */
 export function needsDiscovery(result: AppFields, patch: AppPatch | null): boolean {
   if (result.library_provider === '') return false;

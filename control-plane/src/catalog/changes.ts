@@ -1,23 +1,22 @@
 import { type Database, readOnce, type Tx } from '../platform/database/index.ts';
 
-/** Whose lists a write may change: of all who see one app, of one user, or any. */
+/** Scope of a write: lists with one app, the list of one user, or all lists. */
 export type CatalogChange = { appId: string } | { userId: string } | 'everything';
 
-/** A change as those read it who keep lists. */
+/** A change as cache owners read it. */
 export interface NotedChange {
   readonly version: number;
   readonly change: CatalogChange;
 }
 
-/** Changes that stay readable; who has missed more starts again. */
+/** Readable changes; a process that missed more rebuilds everything. */
 export const CHANGES_KEPT = 256;
-/** Old ones go in batches: a delete with each write would cost as much as the write. */
+/** Old changes are deleted in batches: a delete with each write would double its cost. */
 const PRUNE_EVERY = 64;
 
 /**
- * Notes a change of what somebody's app list shows, under the next version of the catalog. Call in the transaction of
- * the write: the row of the version is held until it ends, so that versions are committed in their order and without
- * gaps, and no reader sees the one without the other.
+ * Notes a change of app lists under the next catalog version. Call in the writing transaction: it locks the version's
+ * row until its end, so versions commit in order without gaps, and readers see write and version together.
  */
 export async function noteCatalogChange(tx: Tx, change: CatalogChange): Promise<void> {
   const { version } = await tx
@@ -41,7 +40,7 @@ export async function noteCatalogChange(tx: Tx, change: CatalogChange): Promise<
     .execute();
 }
 
-/** The version that the catalog has now. */
+/** The current catalog version. */
 export function versionReader(database: Database): () => Promise<number> {
   const load = database.prepare((db) =>
     db.selectFrom('catalog_version').select('version').where('id', '=', 1),
@@ -50,10 +49,9 @@ export function versionReader(database: Database): () => Promise<number> {
 }
 
 /**
- * Reads what came after a version; those who ask in the same turn share the query, so each of them passes over what it
- * knows.
- * @param since asked when the query begins
- * @returns in order; null when so much came that some of it may be gone
+ * Reads the changes after a version. Callers of one turn share the query, so each must skip known changes.
+ * @param since called when the query begins
+ * @returns in order; null when older changes may be deleted
  */
 export function changesReader(
   database: Database,
@@ -67,7 +65,7 @@ export function changesReader(
       .orderBy('version')
       .limit(values.limit),
   );
-  /** Nothing came after the version as long as the database stands here. */
+  /** No change after the version while the database has this revision. */
   let quiet: { version: number; revision: number | null } | null = null;
   return readOnce(async () => {
     const known = since();

@@ -4,14 +4,14 @@ import type { DisplayStreams } from './deps.ts';
 import { type ListRow, toListItem } from './record.ts';
 import type { ListingFacts, Page } from './store.ts';
 
-/** What one user's list has of that user's own. */
+/** A user's own part of a list. */
 export interface Reader {
-  /** Apps that the user may launch beyond those of everybody. */
+  /** Apps of the user's own entitlements. */
   readonly grants: ReadonlySet<string>;
   readonly favourites: ReadonlySet<string>;
 }
 
-/** An app as it stands in lists. */
+/** An app in lists. */
 class ListedApp {
   readonly id: string;
   readonly facts: ListingFacts;
@@ -25,7 +25,7 @@ class ListedApp {
     this.#item = toListItem(row, { favourite: false, displayStream: displayStreams(row) });
   }
 
-  /** JSON of the item, and a comma. */
+  /** JSON of the item with a comma. */
   bytes(favourite: boolean): Buffer {
     if (favourite) {
       this.#marked ??= bytesOf({ ...this.#item, favourite });
@@ -41,29 +41,29 @@ class ListedApp {
   }
 }
 
-/** JSON of an item, and a comma. */
+/** JSON of an item with a comma. */
 export const bytesOf = (item: AppListItem): Buffer => Buffer.from(`${JSON.stringify(item)},`);
 
 type FoundApp = { row: ListRow; facts: ListingFacts };
 
 /**
- * The enabled apps as of a version, brought forward by the changes that come after it. It reads nothing itself: an app
- * that changed is outdated until somebody brings what is stored of it.
+ * The enabled apps at a version, advanced by later changes. Pure: a changed app is outdated until the caller brings
+ * its stored values.
  */
 export class ListedCatalog {
   readonly displayStreams: DisplayStreams;
-  /** Whether there are too many apps to keep them; then only versions are followed. */
+  /** Too many apps to cache; then only versions are tracked. */
   readonly large: boolean;
   readonly #maxApps: number;
   readonly #newestFirst: ListedApp[];
   readonly #byId: Map<string, ListedApp>;
-  /** Apps that changed since they were read, and with which version. */
+  /** Changed apps that were not read again, with the version of the change. */
   readonly #outdated = new Map<string, number>();
   #version: number;
   #appsChangedAt: number;
 
   /**
-   * @param version read before the rest was
+   * @param version read before the other values
    * @param apps null: more than `maxApps`
    */
   constructor(
@@ -87,7 +87,7 @@ export class ListedCatalog {
     return this.#version;
   }
 
-  /** The version since which only lists of single users have changed. */
+  /** Version since which only lists of single users have changed. */
   get appsChangedAt(): number {
     return this.#appsChangedAt;
   }
@@ -97,9 +97,9 @@ export class ListedCatalog {
   }
 
   /**
-   * Takes changes in; those that it has already are passed over.
-   * @param onUser told whose list it is, where it is one user's
-   * @returns false when it cannot go on from here and has to be read again
+   * Applies changes; known ones are skipped.
+   * @param onUser called with the user of a single-user change
+   * @returns false when the catalog must be read again
    */
   advance(changes: readonly NotedChange[], onUser: (userId: string) => void): boolean {
     for (const { version, change } of changes) {
@@ -117,14 +117,14 @@ export class ListedCatalog {
   }
 
   /**
-   * Puts an app where it belongs now, unless somebody has brought it since.
-   * @param seen the version of the change that it was read after
-   * @param found undefined: it is gone, or disabled
+   * Puts an app at its current place, unless it was updated in the meantime.
+   * @param seen version of the change after which it was read
+   * @param found undefined: deleted or disabled
    */
   bring(appId: string, seen: number, found: FoundApp | undefined): void {
     const changedAt = this.#outdated.get(appId);
     if (changedAt === undefined) return;
-    // One that changed again meanwhile stays outdated.
+    // An app that changed again stays outdated.
     if (changedAt === seen) this.#outdated.delete(appId);
     const former = this.#byId.get(appId);
     if (former !== undefined) this.#newestFirst.splice(this.#newestFirst.indexOf(former), 1);
@@ -135,7 +135,7 @@ export class ListedCatalog {
     this.#byId.set(appId, app);
   }
 
-  /** Where an app belongs, by halving: to look at each of thousands takes longer than to make a page again. */
+  /** Place of an app by binary search: a scan of thousands takes longer than rebuilding a page. */
   #placeOf(app: ListedApp): number {
     let from = 0;
     let to = this.#newestFirst.length;
@@ -147,7 +147,7 @@ export class ListedCatalog {
     return from;
   }
 
-  /** JSON of the page's items, each with a comma, and of one more where there is a next page. */
+  /** JSON of the page's items, each with a comma, plus one more if a next page exists. */
   page(reader: Reader, { offset, limit }: Page): Buffer[] {
     const found: Buffer[] = [];
     let skipped = 0;

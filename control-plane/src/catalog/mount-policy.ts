@@ -1,4 +1,4 @@
-/** What an app may never be given, itself or anything below it: the host's own system, state and users. */
+/** Refused folders with everything below: the host's system, state and users. */
 const REFUSED_TREES = [
   '/proc',
   '/sys',
@@ -20,7 +20,7 @@ const REFUSED_TREES = [
   '/home',
 ];
 
-/** An app that reaches one of these commands the host; a folder above one is as good as the socket. */
+/** Access to one of these sockets controls the host; a folder above one has the same effect. */
 const RUNTIME_SOCKETS = [
   'docker.sock',
   'containerd/containerd.sock',
@@ -29,10 +29,10 @@ const RUNTIME_SOCKETS = [
 ].flatMap((socket) => [`/run/${socket}`, `/var/run/${socket}`]);
 
 /**
- * The early part of the mount policy: refuses what no host would allow. The agent decides about the rest, with links
- * resolved, against the roots that its own host allows.
+ * First check of a mount: refuses what no host would allow. The agent checks the rest with links resolved, against
+ * its host's roots.
  * @param entry `src:dst` or `src:dst:opts`
- * @returns why it is refused, in words for the administrator; null when it passes
+ * @returns the reason for administrators; null when it passes
  */
 export function refuseMount(entry: string): string | null {
   if (/[\0\n]/.test(entry)) return 'must not contain NUL or a newline';
@@ -52,7 +52,7 @@ export function refuseMount(entry: string): string | null {
   return null;
 }
 
-/** The first refused mount of a list, named with the field it stands in; null when all pass. */
+/** The first refused mount of a list, with its field; null when all pass. */
 export function refuseMounts(field: string, mounts: readonly string[] = []): string | null {
   for (const mount of mounts) {
     const why = refuseMount(mount);
@@ -63,7 +63,7 @@ export function refuseMounts(field: string, mounts: readonly string[] = []): str
 
 const isAtOrBelow = (path: string, root: string): boolean => path === root || path.startsWith(`${root}/`);
 
-/** Without duplicate or trailing slashes and without `.` parts. */
+/** Removes duplicate and trailing slashes and `.` parts. */
 function normalise(path: string): string {
   return `/${path
     .split('/')

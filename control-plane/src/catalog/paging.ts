@@ -1,10 +1,10 @@
 import { invalid } from '../platform/errors.ts';
 import type { Page } from './store.ts';
 
-/** Beyond any catalog; keeps the number inside what both databases take as an offset. */
+/** Larger than any catalog, and within the offsets of both databases. */
 const MAX_OFFSET = 1_000_000_000;
 
-/** @throws ApiError 400 for a cursor that was not made here */
+/** @throws ApiError 400 for a foreign cursor */
 export function readCursor(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   const offset = /^\d{1,10}$/.test(cursor) ? Number(cursor) : MAX_OFFSET + 1;
@@ -12,6 +12,6 @@ export function readCursor(cursor: string | undefined): number {
   return offset;
 }
 
-/** @param found rows read, where one more than the limit was asked for */
+/** @param found rows read, of limit + 1 */
 export const nextCursor = (page: Page, found: number): string | null =>
   found > page.limit ? String(page.offset + page.limit) : null;

@@ -6,7 +6,7 @@ import type { AppFields } from './app-rules.ts';
 
 export type AppRow = Selectable<AppsTable>;
 
-/** The columns that a write of these fields sets. */
+/** Columns of these fields. */
 export function toColumns(fields: AppFields) {
   return {
     ...fields,
@@ -42,14 +42,14 @@ export function toFields(row: AppRow): AppFields {
   };
 }
 
-/** What a view of an app adds from other tables. */
+/** Values of an app's view from other tables. */
 export interface ListExtras {
   favourite: boolean;
-  /** What a launch without any choice would stream; null: the app's own numbers. */
+  /** Stream of a launch without a choice; null: the app's own numbers. */
   displayStream: AppListItem['display_stream'] | null;
 }
 
-/** The columns that people see, and no others: what an app runs with may be long. */
+/** Columns of a person's list; runtime_spec is excluded because it may be long. */
 export const LIST_COLUMNS = [
   'id',
   'name',
@@ -71,7 +71,7 @@ export const LIST_COLUMNS = [
 
 export type ListRow = Pick<AppRow, (typeof LIST_COLUMNS)[number]>;
 
-/** What an app streams where no launch profile applies. */
+/** The app's stream without a launch profile. */
 export function ownStream(row: ListRow): AppListItem['display_stream'] {
   return {
     width: row.default_width,
@@ -81,7 +81,7 @@ export function ownStream(row: ListRow): AppListItem['display_stream'] {
   };
 }
 
-/** An app as people see it. */
+/** An app's record for people. */
 export function toListItem(row: ListRow, { favourite, displayStream }: ListExtras): AppListItem {
   return {
     id: row.id,
@@ -105,7 +105,7 @@ export function toListItem(row: ListRow, { favourite, displayStream }: ListExtra
   };
 }
 
-/** What an administrator's view adds from other tables. */
+/** Values of an administrator's view from other tables. */
 export interface AdminExtras extends ListExtras {
   launchableProfileIds: readonly string[];
   sessions30d: number;

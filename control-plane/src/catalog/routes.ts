@@ -1,7 +1,7 @@
 import type { Server } from '../platform/http/server.ts';
 import type { Catalog } from './service.ts';
 
-/** Apps, entitlements, runtime presets, favourites and highlights over HTTP. */
+/** Registers the routes of apps, entitlements, runtime presets, favourites and highlights. */
 export function registerCatalogRoutes(server: Server, catalog: Catalog): void {
   server.handle(
     'apps.list',

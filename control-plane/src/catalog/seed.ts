@@ -6,7 +6,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { NewAppAudience } from './app-rules.ts';
 import * as store from './store.ts';
 
-/** The seed file cannot be used; the message names the entry. Boot stops. */
+/** An unusable seed file; the message names the entry. Stops the boot. */
 export class SeedRefused extends Error {
   constructor(file: string, why: string, cause?: unknown) {
     super(`SERVICE_SEED_FILE ${file}: ${why}`, { cause });
@@ -17,9 +17,9 @@ export class SeedRefused extends Error {
 type Insert = (tx: Tx, body: Body<'apps.create'>, audience: NewAppAudience) => Promise<string>;
 
 /**
- * Fills an empty catalog while nobody owns the instance, all entries or none. Once there is an app or an administrator
- * the file is not even opened.
- * @param file null: none is configured
+ * Fills an empty catalog of an unclaimed instance, all entries or none. With an app or administrator the file is not
+ * opened.
+ * @param file null: not configured
  * @throws SeedRefused
  */
 export async function plantSeedFile(platform: Platform, file: string | null, insert: Insert): Promise<void> {

@@ -33,7 +33,7 @@ import { plantSeedFile } from './seed.ts';
 import * as store from './store.ts';
 
 const SESSIONS_WINDOW_MS = 30 * DAY_MS;
-/** Tiles that a refused delete names. */
+/** Tiles named by a refused delete. */
 const MAX_LISTED_TILES = 200;
 
 type CreateBody = Body<'apps.create'>;
@@ -43,9 +43,9 @@ export interface Catalog {
   presets: Presets;
   favourites: Favourites;
   highlights: Highlights;
-  /** JSON of one page of the caller's apps, kept per user until something changed it. @throws 400 cursor */
+  /** JSON of one page of the caller's apps, cached per user. @throws 400 cursor */
   listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
-  /** @throws 404 for a person when absent, disabled or not entitled; for an administrator when absent */
+  /** @throws 404 for a person when unknown, disabled or not entitled; for an administrator when unknown */
   read(caller: Caller, appId: string): Promise<AdminApp | AppListItem>;
   listAll(
     adminId: string,
@@ -54,11 +54,11 @@ export interface Catalog {
   create(actor: Caller, body: CreateBody): Promise<AdminApp>;
   update(actor: Caller, appId: string, patch: AppPatch): Promise<AdminApp>;
   remove(actor: Caller, appId: string, deleteDerived: boolean): Promise<void>;
-  /** Gives the new first administrator the seeded apps that wait for one, in the transaction that makes the account. */
+  /** Adds the first administrator's entitlements from the seed file, in the transaction that creates the account. */
   grantFirstAdminApps(tx: Tx, userId: string): Promise<void>;
   /**
-   * Fills an empty catalog from the seed file while nobody owns the instance.
-   * @throws when the file is needed and cannot be used, naming the entry; nothing is written then
+   * Fills an empty catalog of an unclaimed instance from the seed file.
+   * @throws when the file is needed and unusable, naming the entry; nothing was written
    */
   plantSeed(): Promise<void>;
 }
@@ -90,9 +90,9 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
   }
 
   /**
-   * References to apps and presets, which only the database can judge.
-   * @param base what was stored before; null for a new app
-   * @returns the parent where it is a new one
+   * Checks references to apps and presets, which needs the database.
+   * @param base the stored app; null for a new one
+   * @returns a new parent
    */
   async function checkReferences(
     tx: Tx,
@@ -118,7 +118,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     return parent;
   }
 
-  /** Launch profiles that a request names, which people must be able to choose. */
+  /** Checks that people may choose the request's launch profiles. */
   async function checkProfiles(
     tx: Tx,
     sentDefault: string | null | undefined,
@@ -251,7 +251,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
           if (keys.length === 0) return;
           await store.updateApp(tx, appId, {
             ...toColumns(fields),
-            // A write of `enabled` takes the decision back from discovery.
+            // A write of `enabled` overrides the decision of discovery.
             ...(patch.enabled !== undefined && { library_discovery_suspended: 0 as const }),
             updated_at: clock.nowMs(),
           });
@@ -282,7 +282,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
             derived_tiles: tiles,
           });
         }
-        // A launch of the app or of a tile that is about to commit is waited for, and then seen.
+        // Waits for a committing launch of the app or a tile, and then sees its session.
         await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(database, tx, appId))]);
         if (await store.hasLiveSession(tx, appId)) {
           throw new ApiError('conflict', {

@@ -18,9 +18,9 @@ export interface Page {
 }
 
 /**
- * Whether the user may see the app. Both sets are read once, from their indexes, and apps are held against them in the
- * order of the list, so that a page ends when it is full. As one set of both, Postgres would compare every app with
- * every member of it; by the bare column, SQLite would look all members up and sort them.
+ * Whether the user may see the app. Both sets are read once, from their indexes, and apps are checked in list order,
+ * so that a full page ends the query. With the union as one set, Postgres would compare every app with every member;
+ * with the bare column, SQLite would look up and sort all members.
  */
 export function holdsApp(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
   const granted = eb.selectFrom('entitlements').select('app_id');
@@ -31,7 +31,7 @@ export function holdsApp(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) 
   ]);
 }
 
-/** Whether the user may see the app, by everybody's row or a personal one; administrators have no other way. */
+/** Whether the user may see the app, by the row for everybody or an own row; administrators need one too. */
 export async function isEntitled(db: Executor, userId: string, appId: string): Promise<boolean> {
   const row = await db
     .selectFrom('entitlements')
@@ -42,7 +42,7 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
   return row !== undefined;
 }
 
-/** One page of the apps that a user may launch, newest first; one more than the limit when there is a next page. */
+/** One page of the user's apps, newest first. One extra row shows that another page exists. */
 export function entitledAppsReader(database: Database): (userId: string, page: Page) => Promise<ListRow[]> {
   const load = database.prepare((db, values: { userId: string; limit: number; offset: number }) =>
     db
@@ -58,14 +58,14 @@ export function entitledAppsReader(database: Database): (userId: string, page: P
   return (userId, { offset, limit }) => load({ userId, limit: limit + 1, offset });
 }
 
-/** What decides where an app stands in lists, and in whose. */
+/** Facts that decide an app's place in lists. */
 export interface ListingFacts {
   createdAtMs: number;
-  /** Whether everybody may launch it. */
+  /** Whether the row for everybody exists. */
   everybodys: boolean;
 }
 
-/** Every enabled app, newest first; null where there are more than `max`. */
+/** All enabled apps, newest first; null for more than `max`. */
 export function listedAppsReader(
   database: Database,
 ): (max: number) => Promise<{ row: ListRow; facts: ListingFacts }[] | null> {
@@ -93,7 +93,7 @@ export function listedAppsReader(
   };
 }
 
-/** Those of the apps that are there and enabled. */
+/** Which of the apps exist and are enabled. */
 export function listedAppReader(
   database: Database,
 ): (ids: readonly string[]) => Promise<Map<string, { row: ListRow; facts: ListingFacts }>> {
@@ -124,7 +124,7 @@ export function listedAppReader(
   };
 }
 
-/** Apps that the user may launch beyond those of everybody. */
+/** Apps of the user's own entitlements. */
 export function grantsReader(database: Database): (userId: string) => Promise<Set<string>> {
   const load = database.prepare((db, values: { userId: string }) =>
     db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
@@ -132,7 +132,7 @@ export function grantsReader(database: Database): (userId: string) => Promise<Se
   return async (userId) => new Set((await load({ userId })).map((row) => row.app_id));
 }
 
-/** The app when it is enabled and the user is entitled to it. */
+/** The app if it is enabled and the user is entitled. */
 export async function findEntitledApp(db: Executor, userId: string, appId: string): Promise<AppRow | null> {
   const row = await db
     .selectFrom('apps')
@@ -144,7 +144,7 @@ export async function findEntitledApp(db: Executor, userId: string, appId: strin
   return row ?? null;
 }
 
-/** @param search literal text to look for in the name, whatever its case; null: no filter */
+/** @param search literal part of the name, in upper or lower case; null: no filter */
 export function listAllApps(db: Executor, search: string | null, page: Page): Promise<AppRow[]> {
   let query = db.selectFrom('apps').selectAll();
   if (search !== null) query = query.where(containsText(['apps.name'], search));
@@ -160,7 +160,7 @@ export async function findApp(db: Executor, appId: string): Promise<AppRow | nul
   return (await db.selectFrom('apps').selectAll().where('id', '=', appId).executeTakeFirst()) ?? null;
 }
 
-/** Holds the app's row until the transaction ends, against launches and changes. */
+/** Locks the app's row until the transaction ends, against launches and changes. */
 export async function lockApp(database: Database, tx: Tx, appId: string): Promise<AppRow | null> {
   const query = tx.selectFrom('apps').selectAll().where('id', '=', appId);
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
@@ -174,7 +174,7 @@ export async function updateApp(tx: Tx, appId: string, columns: Updateable<AppsT
   await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
 }
 
-/** Everything that names the app goes with it by the schema's cascades. */
+/** Cascades delete all rows that refer to the app. */
 export async function deleteApp(tx: Tx, appId: string): Promise<void> {
   await tx.deleteFrom('apps').where('id', '=', appId).execute();
 }
@@ -199,13 +199,13 @@ export function listTiles(tx: Tx, appId: string, limit: number): Promise<{ id: s
     .execute();
 }
 
-/** Holds the tiles of the app until the transaction ends. @returns their ids */
+/** Locks the app's tiles until the transaction ends. @returns their ids */
 export async function lockTiles(database: Database, tx: Tx, appId: string): Promise<string[]> {
   const query = tx.selectFrom('apps').select('id').where('parent_app_id', '=', appId).orderBy('id');
   return (await database.forNoKeyUpdate(query).execute()).map(({ id }) => id);
 }
 
-/** Whether a session that has not ended runs the app or one of its tiles. */
+/** Whether a live session runs the app or one of its tiles. */
 export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('sessions')
@@ -224,8 +224,8 @@ export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
 }
 
 /**
- * Gives the homes of the app up, and those that a tile of it may have from before it became one; their files stay until
- * their host collects them.
+ * Marks the homes of the app for collection, and homes of its tiles from before they became tiles. Their hosts delete
+ * the files.
  */
 export async function releaseHomes(tx: Tx, appId: string, nowMs: number): Promise<void> {
   await tx
@@ -240,7 +240,7 @@ export async function releaseHomes(tx: Tx, appId: string, nowMs: number): Promis
     .execute();
 }
 
-/** Sessions of any state created since, for each of the apps that has some. */
+/** Sessions of any state created since, per app. */
 export async function countSessionsSince(
   db: Executor,
   appIds: readonly string[],
@@ -261,7 +261,7 @@ const allowLists = statement((db, { appIds }: { appIds: readonly string[] }) =>
   db.selectFrom('app_launch_profiles').select(['app_id', 'launch_profile_id']).where('app_id', 'in', appIds),
 );
 
-/** Allow-lists of the apps that have one. */
+/** Allow-lists of apps that have one. */
 export async function loadAllowLists(
   db: Executor,
   appIds: readonly string[],
@@ -285,7 +285,7 @@ export async function replaceAllowList(tx: Tx, appId: string, profileIds: readon
     .execute();
 }
 
-/** Whether the app's pictures are kept by an artwork record. */
+/** Whether an artwork record owns the app's pictures. */
 export async function hasArtwork(tx: Tx, appId: string): Promise<boolean> {
   const row = await tx
     .selectFrom('artwork_records')
@@ -314,7 +314,7 @@ export async function adminExists(tx: Tx): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Apps of the seed file that wait for the first administrator, held until the transaction ends. */
+/** Seeded apps for the first administrator, locked until the transaction ends. */
 export async function lockFirstAdminApps(database: Database, tx: Tx): Promise<string[]> {
   const query = tx.selectFrom('apps').select('id').where('entitle_first_admin', '=', 1).orderBy('id');
   return (await database.forNoKeyUpdate(query).execute()).map((row) => row.id);

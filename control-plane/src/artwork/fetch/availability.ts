@@ -3,19 +3,19 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Secrets } from '../../settings/index.ts';
 import { PROVIDER_NAME, type Provider } from './steamgriddb.ts';
 
-/** What every answer of the area says about the provider. */
+/** Provider facts in every answer of the area. */
 export type ProviderFacts = Omit<ArtworkEnvelope, 'artwork'>;
 
-/** Whether there is a provider right now. */
+/** The provider's current availability. */
 export interface Availability {
   facts: ProviderFacts;
-  /** null: none is configured. */
+  /** null: not configured. */
   provider: Provider | null;
 }
 
 /**
- * Asked again for each request, so that a key counts from the moment it is stored.
- * @param deps.staticKey a key of tests, in place of every other
+ * Evaluated for each request, so that a stored key applies at once.
+ * @param deps.staticKey a key of tests that replaces all others
  */
 export function createAvailability(deps: {
   choice: 'steamgriddb' | 'none';
@@ -50,7 +50,7 @@ export function createAvailability(deps: {
   };
 }
 
-/** @throws ApiError conflict where no provider is configured */
+/** @throws ApiError conflict when no provider is configured */
 export function requireProvider({ facts, provider }: Availability): Provider {
   if (provider) return provider;
   throw new ApiError('conflict', {

@@ -8,7 +8,7 @@ export interface FetchedPicture {
 
 /**
  * Fetches a picture.
- * @throws FetchRefused when it cannot be fetched, is no JPEG, PNG or WebP, or its server says that it is something else
+ * @throws FetchRefused when it cannot be fetched, is no JPEG, PNG or WebP, or has another declared type
  */
 export async function fetchPicture(
   fetcher: Fetcher,

@@ -5,15 +5,15 @@ import { Agent, buildConnector, type Dispatcher } from 'undici';
 import { isPublicAddress } from './public-address.ts';
 
 /**
- * Whom this service calls at somebody's word. There is one policy for strangers' addresses, and no variable loosens
- * it; tests pass their own, since their servers are on loopback.
+ * Policy for outgoing requests to given addresses. No variable loosens it; tests pass their own policy, because their
+ * servers are on loopback.
  */
 export interface FetchPolicy {
-  /** Judges each address before it is dialled. */
+  /** Checks each address before it is dialled. */
   isAllowed(address: string): boolean;
-  /** How names become addresses. */
+  /** Resolver of names. */
   lookup: LookupFunction;
-  /** Where the provider's API is, without a slash at the end. */
+  /** URL of the provider's API, without a trailing slash. */
   providerUrl: string;
 }
 
@@ -23,12 +23,12 @@ export const PUBLIC_INTERNET: FetchPolicy = {
   providerUrl: 'https://www.steamgriddb.com/api/v2',
 };
 
-/** For everything from the first look-up to the last byte, redirects included. */
+/** Time limit from the first look-up to the last byte, redirects included. */
 const DEADLINE_MS = 30 * SECOND_MS;
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The address cannot be fetched; the message is for the administrator who named it. */
+/** An address that cannot be fetched; the message is for the administrator who gave it. */
 export class FetchRefused extends Error {
   constructor(message: string) {
     super(message);
@@ -38,32 +38,32 @@ export class FetchRefused extends Error {
 
 export interface Fetched {
   status: number;
-  /** Content-Type, lower-case and without parameters; "" when there was none. */
+  /** Content-Type, lower case, without parameters; "" if missing. */
   mediaType: string;
   bytes: Buffer;
 }
 
 export interface FetchOptions {
-  /** Bytes of the body; one more is a refusal. */
+  /** Largest body in bytes; a larger one is refused. */
   maxBytes: number;
-  /** 0: an answer that leads elsewhere is given back as it is. Left out: three. */
+  /** 0: a redirect is returned as the answer. Default: three. */
   maxRedirects?: number;
   headers?: Record<string, string>;
-  /** Milliseconds for everything. Left out: 30 s. */
+  /** Time limit in milliseconds. Default: 30 s. */
   deadlineMs?: number;
 }
 
-/** Fetches addresses that people or providers name, from public servers only. */
+/** Fetches given addresses from public servers only. */
 export interface Fetcher {
-  /** @throws FetchRefused for whatever is wrong with the address, the way or the answer */
+  /** @throws FetchRefused for any fault of address, connection or answer */
   get(address: string, options: FetchOptions): Promise<Fetched>;
 }
 
-/** @param deps.stopping ends what is under way, with its reason; nothing is fetched afterwards */
+/** @param deps.stopping aborts running fetches with its reason; later ones are refused */
 export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stopping: AbortSignal }): Fetcher {
   const { clock, policy, stopping } = deps;
 
-  /** Every address of the name must be allowed, for which one is dialled is not ours to say. */
+  /** Every address of the name must be allowed, because the connector chooses which one is dialled. */
   const judgedLookup: LookupFunction = (hostname, options, done) => {
     policy.lookup(hostname, { ...options, all: true }, (error, found) => {
       const addresses = Array.isArray(found) ? found : [];
@@ -81,7 +81,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
   };
   const connect = buildConnector({ lookup: judgedLookup });
 
-  /** The only way out. A host that is an address is not looked up, so it is judged here. */
+  /** The only connector. A host that is an address is not looked up, so it is checked here. */
   const judgedConnect: buildConnector.connector = (options, done) => {
     if (isIP(options.hostname) !== 0 && !policy.isAllowed(options.hostname)) {
       done(notPublic(), null);
@@ -90,7 +90,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
     connect(options, done);
   };
 
-  /** @returns where to go on, or the answer. */
+  /** @returns the redirect target, or the answer */
   async function hop(
     agent: Agent,
     url: URL,
@@ -104,7 +104,7 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
       headers: { accept: '*/*', 'user-agent': 'Footlight', ...options.headers },
       signal,
     });
-    // A body that is left unread fails when its connection ends, which concerns nobody and must not end the process.
+    // An unread body fails when its connection ends, which must not end the process.
     answer.body.on('error', () => undefined);
     const location = headerOf(answer, 'location');
     if (REDIRECTS.has(answer.statusCode) && location !== '') {
@@ -137,17 +137,17 @@ export function createFetcher(deps: { clock: Clock; policy: FetchPolicy; stoppin
         () => deadline.abort(new FetchRefused('it took too long')),
         options.deadlineMs ?? DEADLINE_MS,
       );
-      // One for each fetch: every hop dials again, so no kept connection outlives the judgement of its address.
+      // One agent per fetch: every hop dials again, so no kept connection skips the check of its address.
       const agent = new Agent({ connect: judgedConnect, pipelining: 0 });
       const signal = AbortSignal.any([deadline.signal, stopping]);
       try {
-        // The client notices an abort only once it is connected, which a silent resolver can put off.
+        // The client notices an abort only after connecting, which a silent resolver can delay.
         return await Promise.race([follow(agent, address, options, signal), whenAborted(signal)]);
       } catch (error) {
         throw refusalOf(error);
       } finally {
         timer.cancel();
-        // Not waited for: a connection that is still being made ends when it is made.
+        // Not awaited: a connection in progress ends after it is made.
         agent.destroy().catch(() => undefined);
       }
     },
@@ -162,7 +162,7 @@ function whenAborted(signal: AbortSignal): Promise<never> {
 
 const notPublic = () => new FetchRefused('it does not lead to a public address');
 
-/** The URL parser turns every spelling of an IPv4 address into the plain one. */
+/** The URL parser converts every spelling of an IPv4 address into the plain one. */
 function readAddress(address: string, base?: URL): URL {
   if (!URL.canParse(address, base?.href)) throw new FetchRefused('it is no http or https address');
   const url = new URL(address, base);
@@ -176,7 +176,7 @@ function headerOf({ headers }: Dispatcher.ResponseData, name: string): string {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** Counts what arrives; no header has a say. */
+/** Counts received bytes, independent of headers. */
 async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let total = 0;
@@ -188,7 +188,7 @@ async function readCapped({ body }: Dispatcher.ResponseData, maxBytes: number): 
   return Buffer.concat(chunks);
 }
 
-/** Ours may be wrapped by the client; what else it says may name inner addresses and is left out. */
+/** The client may wrap our error; other error texts may contain internal addresses and are dropped. */
 function refusalOf(error: unknown): FetchRefused {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof FetchRefused) return cause;

@@ -4,15 +4,15 @@ import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
 import { type Provider, ProviderUnavailable, type RemotePicture, type Title } from './steamgriddb.ts';
 import { isSameTitle } from './titles.ts';
 
-/** Pictures of a title that are tried before the provider counts as unable to give one. */
+/** Pictures of a title that are tried before the provider counts as failed. */
 const MAX_TRIED = 3;
 
-/** How an app's title is looked up. nothing: it has no art anywhere. */
+/** How an app's title is looked up. nothing: the app has no artwork. */
 export type Lookup = { by: 'nothing' } | { by: 'steam'; steamId: string } | { by: 'name'; name: string };
 
 /**
- * An app of a shop is looked up by the shop's number alone: its name may be anybody's. Desktops and launchers are no
- * games. Pure.
+ * A shop's app is looked up only by the shop's number, because names are ambiguous. Desktops and launchers are not
+ * looked up. Pure.
  */
 export function decideLookup(
   app: Pick<ArtworkApp, 'name' | 'kind' | 'external_source' | 'external_id'>,
@@ -24,18 +24,18 @@ export function decideLookup(
   return { by: 'name', name: app.name };
 }
 
-/** A title with the pictures that were fetched for it; at least one. */
+/** A title with its fetched pictures; at least one. */
 export interface FoundArt {
   title: Title;
   tile: FetchedPicture | null;
   hero: FetchedPicture | null;
 }
 
-/** Finds and fetches what the provider has for an app. Nothing is stored here. */
+/** Finds and fetches the provider's pictures of an app. Stores nothing. */
 export interface Matcher {
-  /** null: the provider has nothing for it. @throws ProviderUnavailable */
+  /** null: no match. @throws ProviderUnavailable */
   match(provider: Provider, app: ArtworkApp): Promise<FoundArt | null>;
-  /** null: there are no pictures of this title. @throws ProviderUnavailable */
+  /** null: no pictures of this title. @throws ProviderUnavailable */
   fetchArt(provider: Provider, title: Title): Promise<FoundArt | null>;
 }
 
@@ -50,7 +50,7 @@ export function createMatcher(deps: { fetcher: Fetcher; maxBytes: number }): Mat
     return titles.find((title) => isSameTitle(title.name, lookup.name)) ?? null;
   }
 
-  /** null: there is none. A picture that cannot be fetched gives way to the next. */
+  /** null: none. A picture that cannot be fetched is skipped. */
   async function fetchFirst(offered: readonly RemotePicture[]): Promise<FetchedPicture | null> {
     for (const { url } of offered.slice(0, MAX_TRIED)) {
       try {

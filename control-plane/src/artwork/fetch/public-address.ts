@@ -4,7 +4,7 @@ type Block = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 const blocks = (...list: string[]): readonly Block[] => list.map((text) => ipaddr.parseCIDR(text));
 
-/** IPv4 that no stranger's server has. Source: the IANA registry of special-purpose addresses, multicast, class E. */
+/** IPv4 ranges without public servers. Source: the IANA registry of special-purpose addresses, multicast, class E. */
 const SPECIAL_V4 = blocks(
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -23,23 +23,23 @@ const SPECIAL_V4 = blocks(
   '240.0.0.0/4',
 );
 
-/** The only IPv6 that is given out to the world; what lies outside is loopback, local, multicast or reserved. */
+/** The global IPv6 range; addresses outside are loopback, local, multicast or reserved. */
 const GLOBAL_V6 = blocks('2000::/3');
-/** Parts of it that are protocols' own (Teredo, ORCHID), documentation, or wrap an IPv4 address (6to4). */
+/** Parts of it for protocols (Teredo, ORCHID), documentation, or embedded IPv4 addresses (6to4). */
 const SPECIAL_V6 = blocks('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
-/** Forms of IPv6 whose last 32 bits are the IPv4 address that is reached in the end. */
+/** IPv6 ranges whose last 32 bits are the IPv4 address that is reached. */
 const EMBEDDED_V4 = blocks('::ffff:0:0/96', '64:ff9b::/96');
 
 const isIn = (address: ipaddr.IPv4 | ipaddr.IPv6, list: readonly Block[]): boolean =>
   list.some((block) => block[0].kind() === address.kind() && address.match(block as [ipaddr.IPv6, number]));
 
 /**
- * Whether an address belongs to a server somewhere in the world, and not to this machine or a network that it can see.
- * @param text an IP address as a resolver or a socket gives it; anything else is not public
+ * Whether an address belongs to a public server, not to this machine or its networks.
+ * @param text an IP address of a resolver or socket; other texts are not public
  */
 export function isPublicAddress(text: string): boolean {
-  // A zone makes an address one of a local link.
+  // A zone marks a link-local address.
   if (text.includes('%') || !ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
   if (address instanceof ipaddr.IPv4) return !isIn(address, SPECIAL_V4);

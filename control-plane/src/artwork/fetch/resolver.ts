@@ -9,12 +9,12 @@ import { type Provider, ProviderUnavailable } from './steamgriddb.ts';
 
 /** Apps of one pass. */
 const MAX_APPS = 25;
-/** After so many in a row the provider is away, and the rest is not tried. */
+/** Consecutive failures after which the provider counts as down and the pass ends. */
 const MAX_FAILED_IN_A_ROW = 3;
-/** Apps remembered as failed; more are forgotten again. */
+/** Apps remembered as failed; older ones are evicted. */
 const MAX_REMEMBERED = 500;
 
-/** What a lookup left behind. left: somebody chose meanwhile, or the app went. */
+/** Result of a look-up. left: a record was chosen, or the app deleted, in the meantime. */
 export type Outcome = 'resolved' | 'no_match' | 'failed' | 'left';
 
 export interface ReresolveCounts {
@@ -24,11 +24,11 @@ export interface ReresolveCounts {
   failed: number;
 }
 
-/** Finds pictures for apps that nobody chose any for. */
+/** Finds pictures for apps without a record. */
 export interface Resolver {
   /**
-   * One pass over apps without a record, newest first. What fails gets no record and is tried again in the next pass,
-   * after those that were not tried yet.
+   * One pass over apps without a record, newest first. Failed apps get no record and are retried in the next pass,
+   * after untried ones.
    * @param check first statement of each transaction
    */
   pass(
@@ -36,18 +36,18 @@ export interface Resolver {
     check: (tx: Tx) => Promise<void>,
     stopping: AbortSignal,
   ): Promise<Record<Outcome, number>>;
-  /** Looks again for every app. @throws ApiError conflict while such a run is under way */
+  /** Repeats the look-up of every app. @throws ApiError conflict while another run is active */
   reresolve(provider: Provider, force: boolean): Promise<ReresolveCounts>;
 }
 
 export function createResolver(platform: Platform, deps: { matcher: Matcher; recorder: Recorder }): Resolver {
   const { database, logger } = platform;
   const { matcher, recorder } = deps;
-  /** Apps whose last lookup failed, so that a few bad ones do not keep all others waiting. */
+  /** Apps whose last look-up failed, so that they do not delay others. */
   const failed = new Set<string>();
   let reresolving = false;
 
-  /** @param mayReplace judged under the lock of the app, by its record as it is then */
+  /** @param mayReplace decided from the current record, with the app locked */
   async function resolve(
     provider: Provider,
     app: store.ArtworkApp,
@@ -73,7 +73,7 @@ export function createResolver(platform: Platform, deps: { matcher: Matcher; rec
     }
   }
 
-  /** Fresh ones first; what is left of the pass goes to those that failed before. */
+  /** Untried apps first, then failed ones. */
   async function listDue(): Promise<store.ArtworkApp[]> {
     const fresh = await store.listAppsWithoutRecord(database.db, MAX_APPS, [...failed]);
     if (fresh.length === MAX_APPS || failed.size === 0) return fresh;

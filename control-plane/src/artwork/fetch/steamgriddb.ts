@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
 
-/** What people ask of those who give pictures away. */
+/** Pause between calls, as the provider asks of its users. */
 const BETWEEN_CALLS_MS = 500;
 const CALL_DEADLINE_MS = 10 * SECOND_MS;
 const MAX_ANSWER_BYTES = 1024 * 1024;
@@ -12,13 +12,13 @@ const MAX_NAME_BYTES = 512;
 
 const GRID_SIZES = '600x900,660x930,342x482';
 const HERO_SIZES = '1920x620,3840x1240,1600x650';
-/** Still pictures that may stand in front of anybody. */
+/** Still pictures without adult content and humor. */
 const DECENT = 'types=static&nsfw=false&humor=false&mimes=image/png,image/jpeg,image/webp';
 
 export const PROVIDER_NAME = 'steamgriddb';
 export const ATTRIBUTION = 'Artwork via SteamGridDB';
 
-/** The provider did not answer, or not as it should. The message is for administrators and never holds a key. */
+/** The provider failed. The message is for administrators and never contains a key. */
 export class ProviderUnavailable extends Error {
   constructor(message: string) {
     super(message);
@@ -26,25 +26,25 @@ export class ProviderUnavailable extends Error {
   }
 }
 
-/** A game as the provider knows it. */
+/** A title of the provider. */
 export interface Title {
   ref: string;
   name: string;
 }
 
-/** A picture at the provider: the whole one and a small one. */
+/** A picture of the provider: full size and thumbnail. */
 export interface RemotePicture {
   url: string;
   thumb: string;
 }
 
-/** One key's way to the provider. Every method throws ProviderUnavailable. */
+/** The provider's API with one key. Every method throws ProviderUnavailable. */
 export interface Provider {
   /** Best match first. */
   search(term: string): Promise<Title[]>;
-  /** null: the provider does not know the title. */
+  /** null: unknown title. */
   findBySteamId(steamId: string): Promise<Title | null>;
-  /** null: there is no title of that id. */
+  /** null: unknown id. */
   findByRef(ref: string): Promise<Title | null>;
   /** Portrait pictures of a title, best first. */
   listTiles(ref: string): Promise<RemotePicture[]>;
@@ -59,17 +59,17 @@ const title = z
   );
 const pictures = z.array(z.object({ url: z.string().max(2048), thumb: z.string().max(2048) }));
 
-/** Whether a text can be an id of the provider at all; it becomes a part of an address. */
+/** Whether a text has the form of a provider id; it becomes part of a URL. */
 const isRef = (ref: string): boolean => /^[1-9][0-9]{0,15}$/.test(ref);
 
 /**
- * The HTTP API of SteamGridDB, version 2. Calls go one after another, with a pause in between, for all callers together.
- * @returns what gives a key its way to the provider
+ * The HTTP API of SteamGridDB, version 2. Calls of all callers are serialized with a pause in between.
+ * @returns a factory of providers by key
  */
 export function createSteamGridDb(deps: {
   clock: Clock;
   fetcher: Fetcher;
-  /** Base address of the API. */
+  /** Base URL of the API. */
   url: string;
   stopping: AbortSignal;
 }): (key: string) => Provider {
@@ -94,14 +94,15 @@ export function createSteamGridDb(deps: {
       headers: { authorization: `Bearer ${key}` },
       maxBytes: MAX_ANSWER_BYTES,
       deadlineMs: CALL_DEADLINE_MS,
-      // The key goes to the provider and to nobody whom it names.
+      // The key goes to the provider only, so redirects are not followed.
       maxRedirects: 0,
     });
     if (status === 404) return null;
     if (status === 401 || status === 403) throw new ProviderUnavailable('SteamGridDB refused the API key.');
     if (status !== 200) throw new ProviderUnavailable(`SteamGridDB answered ${status}.`);
     const answer = parse(bytes, z.object({ success: z.literal(true), data: schema }));
-    // What repeats the key would carry it into records, answers and logs; also where JSON spells it in another way.
+    // An answer that contains the key would copy it into records, answers and logs; the parsed values are checked
+    // too, because JSON has other spellings.
     if (answer === undefined || bytes.includes(key) || repeats(answer.data, key)) {
       throw new ProviderUnavailable('SteamGridDB answered something that makes no sense.');
     }
@@ -121,7 +122,7 @@ export function createSteamGridDb(deps: {
     return {
       async search(term) {
         const wellFormed = Buffer.from(term.trim()).toString();
-        // Dots alone would be another path.
+        // A term of dots would be another path.
         if (/^\.*$/.test(wellFormed)) return [];
         return (await call(`/search/autocomplete/${encodeURIComponent(wellFormed)}`, z.array(title))) ?? [];
       },
@@ -133,11 +134,11 @@ export function createSteamGridDb(deps: {
   };
 }
 
-/** Whether a text within the value holds the key. */
+/** Whether a text within the value contains the key. */
 const repeats = (value: unknown, key: string): boolean =>
   JSON.stringify(value).includes(JSON.stringify(key).slice(1, -1));
 
-/** undefined: it is no JSON, or not of this form. */
+/** undefined: no JSON, or not of this form. */
 function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
   try {
     return schema.safeParse(JSON.parse(bytes.toString('utf8'))).data;
@@ -146,7 +147,7 @@ function parse<T>(bytes: Buffer, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-/** @throws ProviderUnavailable when the service stops meanwhile */
+/** @throws ProviderUnavailable when the service stops */
 function pause(clock: Clock, forMs: number, stopping: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {

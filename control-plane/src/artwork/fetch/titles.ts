@@ -1,4 +1,4 @@
-/** What a shop adds to a title without its being another game. Longer ones first, so that none is cut in half. */
+/** Edition suffixes that do not make another game. Longer ones first, so that none is cut in half. */
 const EDITIONS = [
   'game of the year edition',
   'remastered edition',
@@ -12,12 +12,12 @@ const EDITIONS = [
 ].map((edition) => ` ${edition}`);
 
 /**
- * A title as it is compared: lower-case words of letters and digits, one space between them, without one edition at
- * the end. Letters of every script count, or two titles in Japanese would both be nothing and so the same.
+ * Normalized title: lower-case words of letters and digits with single spaces, without one edition suffix. Letters of
+ * every script count, otherwise all Japanese titles would be equal.
  */
 export function normaliseTitle(title: string): string {
   const words = title
-    // Signs such as ™ go first: the normal form would make letters of them.
+    // Remove symbols such as ™ first; the normal form would turn them into letters.
     .replace(/\p{So}/gu, ' ')
     .normalize('NFKC')
     .toLowerCase()
@@ -27,7 +27,7 @@ export function normaliseTitle(title: string): string {
   return edition === undefined ? words : words.slice(0, -edition.length);
 }
 
-/** Whether two titles name the same game. A title without a letter or digit names none. */
+/** Whether two titles are equal after normalization. A title without letters and digits equals none. */
 export function isSameTitle(one: string, other: string): boolean {
   const normalised = normaliseTitle(one);
   return normalised !== '' && normalised === normaliseTitle(other);

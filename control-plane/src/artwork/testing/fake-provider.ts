@@ -6,7 +6,7 @@ import { png } from './pictures.ts';
 
 export const KEY = 'canary-0123456789abcdef0123456789abcdef';
 
-/** A game of the fake provider; a crop that is left out it has no picture of. */
+/** A game of the fake provider; a missing crop has no picture. */
 export interface FakeGame {
   id: number;
   name: string;
@@ -17,25 +17,25 @@ export interface FakeGame {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A provider on loopback that answers as the real one does, with its pictures on the same server. */
+/** A fake provider on loopback, with pictures on the same server. */
 export interface FakeProvider {
-  /** Its address; strangers' pictures are below it too. */
+  /** Its URL, also of other pictures. */
   readonly origin: string;
   readonly games: FakeGame[];
-  /** Other paths and what they answer. */
+  /** Answers of other paths. */
   readonly files: Map<string, Answer>;
-  /** Calls of the API, path and query, in their order, and when they came (ms of the given clock). */
+  /** API calls (path and query) in order, with times (ms of the given clock). */
   readonly calls: { path: string; atMs: number }[];
-  /** Requests of any path, those of pictures too. */
+  /** Requests of all paths, pictures included. */
   readonly requests: string[];
-  /** While set, every call of the API is answered by this. */
+  /** While set, the answer of every API call. */
   broken: Answer | null;
-  /** Fetches may go to this server and to the world, nowhere else. */
+  /** Allows fetches to this server and to public servers. */
   readonly policy: FetchPolicy;
   close(): Promise<void>;
 }
 
-/** @param nowMs what `calls` are timed by */
+/** @param nowMs clock of `calls` */
 export async function startFakeProvider(nowMs: () => number = () => 0): Promise<FakeProvider> {
   const server = createServer((request, response) => handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -64,7 +64,7 @@ export async function startFakeProvider(nowMs: () => number = () => 0): Promise<
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? '/', origin);
     provider.requests.push(url.pathname);
-    // A client that hangs up is what many tests are about.
+    // Many tests disconnect clients.
     response.on('error', () => undefined);
     if (!url.pathname.startsWith('/api/v2/')) {
       const answer = provider.files.get(url.pathname) ?? servePicture(url.pathname);

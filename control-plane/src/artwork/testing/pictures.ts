@@ -1,8 +1,8 @@
 import { crc32, deflateSync } from 'node:zlib';
 
 /**
- * Pictures without any library, since the server's forbids itself to read most of what a test would start from.
- * Colours differ by their seed, and so do hashes.
+ * Pictures built without a library, because the server's loaders refuse most inputs that a test would start from. The
+ * seed changes colour and hash.
  */
 
 function chunk(type: string, data: Buffer): Buffer {
@@ -14,12 +14,12 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** A whole PNG of one colour. Rows are packed to almost nothing, so even a huge one is small. */
+/** A complete PNG of one colour. Rows compress to almost nothing, so a huge one is small. */
 export function png(width: number, height: number, seed = 0): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
-  // Eight bits of one palette index.
+  // 8-bit palette.
   header.set([8, 3, 0, 0, 0], 8);
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
@@ -30,7 +30,7 @@ export function png(width: number, height: number, seed = 0): Buffer {
   ]);
 }
 
-/** A PNG whose header claims more pixels than there are bytes anywhere. */
+/** A PNG whose header claims too many pixels. */
 export function claimingPng(width: number, height: number): Buffer {
   const honest = png(4, 4);
   const header = Buffer.alloc(13);
@@ -55,5 +55,5 @@ export const SVG = Buffer.from(
 );
 export const HTML = Buffer.from('<!doctype html><script>alert(1)</script>');
 
-/** A real picture that a browser would also take for a page. */
+/** A real picture that a browser could also read as a page. */
 export const POLYGLOT = Buffer.concat([JPEG, HTML]);

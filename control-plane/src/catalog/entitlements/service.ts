@@ -8,24 +8,20 @@ import { findApp, lockApp } from '../store.ts';
 import { toEntitlement } from './record.ts';
 import * as store from './store.ts';
 
-/** Who may see and launch an app: everybody by one row, or one account by its own. */
+/** Entitlements: a row for everybody, or rows of accounts. */
 export interface Entitlements {
   /** @throws 404 unknown app */
   list(appId: string): Promise<Entitlement[]>;
-  /**
-   * Rows of the account itself, by app name; what it may use as everybody does is not among them. None for an unknown
-   * account.
-   */
+  /** The account's own rows, by app name, without the rows for everybody. Empty for an unknown account. */
   listOfUser(userId: string): Promise<Entitlement[]>;
   /** @throws 404 unknown app or account, 409 already held */
   grant(actor: Caller, appId: string, body: Body<'entitlements.grant'>): Promise<Entitlement>;
-  /** @throws 404 unknown, or a row of another app */
+  /** @throws 404 for an unknown row, or a row of another app */
   revoke(actor: Caller, appId: string, entitlementId: string): Promise<void>;
   /**
-   * Replaces every row of the oldest app with this provider, by whomever granted: by one for everybody, by one for the
-   * actor, or by none.
+   * Replaces all rows of the provider's oldest app by one for everybody, one for the actor, or none.
    * @param provider lower-case
-   * @throws 404 when no app has it
+   * @throws 404 when no app has the provider
    */
   setMode(actor: Caller, provider: string, mode: EntitlementMode['mode']): Promise<EntitlementMode>;
 }

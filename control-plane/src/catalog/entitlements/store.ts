@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Database, Executor, Tx } from '../../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../../platform/database/tables/catalog.ts';
 
-/** A row with the names it is shown with. */
+/** A row with display names. */
 export type EntitlementRow = Selectable<EntitlementsTable> & {
   subject_username: string | null;
   app_name: string;
@@ -27,7 +27,7 @@ export async function listEntitlements(db: Executor, appId: string): Promise<Ent
     .execute();
 }
 
-/** What the account holds by rows of its own, by app name. */
+/** The account's own rows, by app name. */
 export async function listEntitlementsOfUser(db: Executor, userId: string): Promise<EntitlementRow[]> {
   return entitlementQuery(db)
     .where('entitlements.subject_id', '=', userId)
@@ -41,7 +41,7 @@ export async function findEntitlement(db: Executor, id: string): Promise<Entitle
   return (await entitlementQuery(db).where('entitlements.id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** @throws when there is none */
+/** @throws when missing */
 export function loadEntitlement(tx: Tx, id: string): Promise<EntitlementRow> {
   return entitlementQuery(tx).where('entitlements.id', '=', id).executeTakeFirstOrThrow();
 }
@@ -57,7 +57,7 @@ export async function holdsEntitlement(tx: Tx, appId: string, userId: string | n
   return row !== undefined;
 }
 
-/** @param subjectId null: everybody. @param grantedBy null: nobody was signed in */
+/** @param subjectId null: everybody. @param grantedBy null: no caller */
 export async function insertAdminEntitlement(
   tx: Tx,
   row: { id: string; appId: string; subjectId: string | null; grantedBy: string | null; nowMs: number },
@@ -77,13 +77,13 @@ export async function insertAdminEntitlement(
     .execute();
 }
 
-/** Locks the entitlements of an app in the order in which launches hold them. */
+/** Locks an app's entitlements in the lock order of launches. */
 export async function lockEntitlements(database: Database, tx: Tx, appId: string): Promise<void> {
   const query = tx.selectFrom('entitlements').select('id').where('app_id', '=', appId).orderBy('id');
   await database.forNoKeyUpdate(query).execute();
 }
 
-/** @returns false when it was gone already */
+/** @returns false when already deleted */
 export async function deleteEntitlement(tx: Tx, id: string): Promise<boolean> {
   const { numDeletedRows } = await tx.deleteFrom('entitlements').where('id', '=', id).executeTakeFirst();
   return numDeletedRows > 0n;
@@ -94,13 +94,13 @@ export async function deleteEntitlementsOf(database: Database, tx: Tx, appId: st
   await tx.deleteFrom('entitlements').where('app_id', '=', appId).execute();
 }
 
-/** Whether there is the account, which then is not deleted until the transaction ends. */
+/** Whether the account exists; it cannot be deleted until the transaction ends. */
 export async function holdUser(database: Database, tx: Tx, userId: string): Promise<boolean> {
   const query = tx.selectFrom('users').select('id').where('id', '=', userId);
   return (await database.forKeyShare(query).executeTakeFirst()) !== undefined;
 }
 
-/** The oldest app with the provider, held until the transaction ends. */
+/** The provider's oldest app, locked until the transaction ends. */
 export async function lockProviderApp(
   database: Database,
   tx: Tx,

@@ -5,11 +5,11 @@ import { noteCatalogChange } from '../changes.ts';
 import { isEntitled, lockApp } from '../store.ts';
 import { deleteFavourite, insertFavourite } from './store.ts';
 
-/** Apps that a person has marked. Reads of apps show the mark. */
+/** Favourite apps of a person. Reads of apps show the mark. */
 export interface Favourites {
   /** @throws ApiError not_found, forbidden; in this order. A repeat changes nothing. */
   add(caller: Caller, appId: string): Promise<void>;
-  /** Never refuses: what is not marked, disabled or gone is as it should be. */
+  /** Never refuses, also for unmarked, disabled or deleted apps. */
   remove(caller: Caller, appId: string): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
   return {
     add: (caller, appId) =>
       database.transaction(async (tx) => {
-        // Held, so that the app is still there when the mark is written.
+        // Locked, so that the app exists when the mark is written.
         const app = await lockApp(database, tx, appId);
         if (app === null || (app.enabled === 0 && caller.role !== 'admin')) throw new ApiError('not_found');
         if (!(await isEntitled(tx, caller.userId, appId))) {

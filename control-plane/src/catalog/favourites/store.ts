@@ -8,7 +8,7 @@ export async function loadFavourites(db: Executor, userId: string): Promise<Set<
   return new Set(rows.map((row) => row.app_id));
 }
 
-/** Same, for those who ask often. */
+/** Prepared form of `loadFavourites`. */
 export function favouritesReader(database: Database): (userId: string) => Promise<Set<string>> {
   const load = database.prepare((db, values: { userId: string }) =>
     db.selectFrom('favourites').select('app_id').where('user_id', '=', values.userId),

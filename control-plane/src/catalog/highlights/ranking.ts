@@ -1,5 +1,5 @@
 /**
- * Which apps a person probably looks for, and in which order. Pure.
+ * Ranks the apps that a person probably looks for. Pure.
  * Source: docs/devices.md, "Highlights".
  */
 
@@ -7,9 +7,9 @@ import { DAY_MS, SECOND_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
 import { instantOrNull } from '../../platform/database/index.ts';
 
-/** Cards of the rail. */
+/** Most highlights. */
 export const MAX_HIGHLIGHTS = 5;
-/** One session counts for no more, so that one left open does not outweigh everything. */
+/** Cap of one session's play time, so that a forgotten open session does not outweigh others. */
 const MAX_SESSION_PLAY_MS = DAY_MS;
 
 /** An enabled app that the person is entitled to. Times are epoch milliseconds. */
@@ -23,7 +23,7 @@ export interface LiveSession {
   id: string;
   app_id: string;
   created_at: number;
-  /** null: not started yet. */
+  /** null: not started. */
   started_at: number | null;
 }
 
@@ -31,16 +31,16 @@ export interface LiveSession {
 export interface PlayedSession {
   app_id: string;
   started_at: number;
-  /** null: it goes on. */
+  /** null: still running. */
   ended_at: number | null;
 }
 
-/** What all sessions of one app that did not fail say together. */
+/** Summary of an app's sessions that did not fail. */
 export interface PlayHistory {
   app_id: string;
-  /** Latest moment of a session that is stopping or stopped; null where there is none. */
+  /** Latest time of a stopping or stopped session; null: none. */
   resumable_at: number | null;
-  /** Greatest end of a session; null where none has ended. */
+  /** Latest end of a session; null: none. */
   last_played_at: number | null;
 }
 
@@ -52,9 +52,9 @@ export interface HighlightFacts {
 }
 
 /**
- * Ranks the candidates: live sessions, then the one app played most, then those to resume, then the newest. Each app
- * stands once, for its first reason. Sessions of other apps than the candidates do not count.
- * @returns at most five; none when all of them would merely be new
+ * Ranks the candidates: live sessions, the most played app, apps to resume, then the newest. Each app appears once,
+ * for its first reason. Sessions of other apps are ignored.
+ * @returns at most five; none when all would only be new
  */
 export function rankHighlights(facts: HighlightFacts, nowMs: number): Highlight[] {
   const playMs = sumPlay(facts.played, nowMs);

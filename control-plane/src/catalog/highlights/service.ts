@@ -4,9 +4,9 @@ import type { Platform } from '../../platform/platform.ts';
 import { rankHighlights } from './ranking.ts';
 import { loadCandidates, loadLiveSessions, loadPlayedSessions, loadPlayHistory } from './store.ts';
 
-/** The rail above a person's library. */
+/** Highlights above a person's library. */
 export interface Highlights {
-  /** @param windowDays days back from now within which playing counts */
+  /** @param windowDays days of play that count */
   list(userId: string, windowDays: number): Promise<Highlight[]>;
 }
 

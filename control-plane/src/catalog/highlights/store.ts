@@ -11,8 +11,8 @@ import {
 } from './ranking.ts';
 
 /**
- * Enabled apps that the user is entitled to and that can be among the highlights: those with sessions of the user, and the
- * newest. More of the new ones are never needed, since every other card comes before them.
+ * Enabled and entitled apps that can be highlights: those with sessions of the user, and the newest. More new apps
+ * are not needed, because all other highlights come first.
  */
 export async function loadCandidates(db: Executor, userId: string): Promise<CandidateApp[]> {
   const entitled = db
@@ -46,7 +46,7 @@ export function loadLiveSessions(db: Executor, userId: string): Promise<LiveSess
     .execute();
 }
 
-/** @param sinceMs begin of the window, epoch milliseconds */
+/** @param sinceMs start of the window, epoch milliseconds */
 export async function loadPlayedSessions(
   db: Executor,
   userId: string,

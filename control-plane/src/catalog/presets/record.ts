@@ -6,7 +6,7 @@ import { DEFAULT_HOME_PATH } from '../app-rules.ts';
 
 export type PresetRow = Selectable<RuntimePresetsTable>;
 
-/** What an administrator decides about a preset. */
+/** Fields of a preset that administrators set. */
 export type PresetFields = Pick<
   RuntimePreset,
   | 'name'
@@ -31,7 +31,7 @@ export const NEW_PRESET: Omit<PresetFields, 'name'> = {
   network: '',
 };
 
-/** The preset with the fields that the request names put over it; absent keys change nothing. */
+/** The preset with the request's fields applied; missing keys change nothing. */
 export function applyPresetPatch(base: PresetFields, patch: Body<'runtimePresets.update'>): PresetFields {
   const next = { ...base };
   for (const key of Object.keys(base) as (keyof PresetFields)[]) {
@@ -40,7 +40,7 @@ export function applyPresetPatch(base: PresetFields, patch: Body<'runtimePresets
   return next;
 }
 
-/** The columns that a write of these fields sets. */
+/** Columns of these fields. */
 export function toPresetColumns(fields: PresetFields) {
   return {
     ...fields,

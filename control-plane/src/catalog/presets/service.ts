@@ -16,17 +16,17 @@ import {
 } from './record.ts';
 import * as store from './store.ts';
 
-/** Apps that the refusal of a delete names. */
+/** Apps named by the refusal of a delete. */
 const MAX_NAMED_APPS = 5;
 
-/** What several apps start with. Every launch reads the preset again, so a change needs no change of its apps. */
+/** Shared start settings of apps. Every launch reads the preset again. */
 export interface Presets {
   list(): Promise<RuntimePreset[]>;
   /** @throws 404 */
   read(presetId: string): Promise<RuntimePreset>;
   /** @throws 400 mount, 409 name */
   create(actor: Caller, body: Body<'runtimePresets.create'>): Promise<RuntimePreset>;
-  /** @throws 400 mount, 404, 409 name, 422 for an image that a managed preset may not have */
+  /** @throws 400 mount, 404, 409 name, 422 for an image that a managed preset may not use */
   update(actor: Caller, presetId: string, patch: Body<'runtimePresets.update'>): Promise<RuntimePreset>;
   /** @throws 404, 409 while an app refers to it */
   remove(actor: Caller, presetId: string): Promise<void>;

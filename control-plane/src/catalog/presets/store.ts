@@ -12,13 +12,13 @@ export async function findPreset(db: Executor, id: string): Promise<PresetRow | 
   return (await db.selectFrom('runtime_presets').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** Holds the preset until the transaction ends, against changes and against apps that begin to use it. */
+/** Locks the preset until the transaction ends, against changes and new references. */
 export async function lockPreset(database: Database, tx: Tx, id: string): Promise<PresetRow | null> {
   const query = tx.selectFrom('runtime_presets').selectAll().where('id', '=', id);
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
-/** Whether there is the preset, which then stays until the transaction ends. */
+/** Whether the preset exists; it cannot be deleted until the transaction ends. */
 export async function holdPreset(database: Database, tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('runtime_presets').select('id').where('id', '=', id);
   return (await database.forShare(query).executeTakeFirst()) !== undefined;
@@ -29,7 +29,7 @@ export async function findPresetByName(tx: Tx, name: string): Promise<string | n
   return row?.id ?? null;
 }
 
-/** Apps that refer to presets, by name. @param presetId null: to any */
+/** Apps with presets, by name. @param presetId null: any */
 export function listPresetUsers(
   db: Executor,
   presetId: string | null,
