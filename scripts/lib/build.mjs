@@ -56,6 +56,7 @@ const bundles = [
       'runtime/enter-session.sh',
       'runtime/guard-session.sh',
       'runtime/network/hold-network.sh',
+      'runtime/confine.pl',
       'runtime/run-app.pl',
     ],
     external: OUTSIDE,

@@ -1,12 +1,18 @@
 import type { Clock, Random } from '@footlight/platform';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 
+/**
+ * Words that run a helper in a network namespace with nothing in it: display, sound and window manager talk over socket
+ * files alone. They need root. Each helper has one of its own, so that none can bind an abstract name for another.
+ */
+export const WITHOUT_NETWORK = ['unshare', '--net', '--'] as const;
+
 /** What every helper process of a session's display and sound is started with. */
 export interface HelperOptions {
   sessionId: string;
   user: SessionUser | null;
   dirs: SessionDirs;
-  /** Words before a command line that run it in the session's IPC namespace; none = the session has the agent's. */
+  /** Words before a command line that run it in the namespaces of the session's helpers; none = they have the agent's. */
   enter: readonly string[];
   /** Fires when the session ends: a start that is under way is cut short. */
   ended: AbortSignal;

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { systemClock, systemRandom } from '@footlight/platform';
@@ -7,8 +9,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import x11, { type XEvent } from 'x11';
 import { startTestDisplay, type TestDisplay } from '../media/testing/display.ts';
 import { KEY_PRESS } from '../media/testing/test-host.ts';
+import { startChild } from '../runtime/child.ts';
 import type { SessionDirs } from '../runtime/runtime.ts';
-import type { HelperOptions } from './helper.ts';
+import { type HelperOptions, WITHOUT_NETWORK } from './helper.ts';
 import { startWindowManager, type WindowManager } from './window-manager.ts';
 import { XConnection } from './x11/x-connection.ts';
 import { XInput } from './x11/x-input.ts';
@@ -88,6 +91,53 @@ test('a window that was there before it fills the screen as well', async () => {
   const late = await startWindowManager({ ...options(), display: other.name }, DEPS);
   onTestFinished(() => late.close());
   await expect.poll(() => widths).toContain(640);
+});
+
+/** What an exploited window manager would try, in the process that it is: one line for each way that was open. */
+const EXPLOIT = `
+import os, socket, sys
+def tried(what, attempt):
+  try: attempt(); print('did', what, flush=True)
+  except OSError: pass
+tried('reach the loopback of the host', lambda: socket.create_connection(('127.0.0.1', int(sys.argv[1])), 2))
+tried('reach an abstract socket of the host', lambda: socket.socket(socket.AF_UNIX).connect(chr(0) + sys.argv[2]))
+def namespace():
+  import ctypes
+  libc = ctypes.CDLL(None, use_errno=True)
+  if libc.unshare(0x10000000) != 0: raise OSError(ctypes.get_errno())
+tried('make a user namespace', namespace)
+print('tried', flush=True)
+`;
+
+test.runIf(process.getuid?.() === 0)('one that an app took over reaches nothing of the host', async () => {
+  const servers = [createServer(), createServer()] as const;
+  const abstract = `window-manager-test-${process.pid}`;
+  servers[0].listen(0, '127.0.0.1');
+  servers[1].listen(`\0${abstract}`);
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  onTestFinished(() => void servers.map((server) => server.close()));
+  const { port } = servers[0].address() as AddressInfo;
+  let said = '';
+  const user = { uid: 71_082, gid: 71_082, groups: [] };
+  const taken = await startWindowManager(
+    { ...options(), user, enter: [...WITHOUT_NETWORK], display: display.name },
+    DEPS,
+    (argv, start) =>
+      startChild(
+        [
+          ...argv.slice(0, argv.indexOf('matchbox-window-manager')),
+          'python3',
+          '-c',
+          EXPLOIT,
+          String(port),
+          abstract,
+        ],
+        { ...start, onOutput: (chunk) => (said += chunk) },
+      ),
+  );
+  onTestFinished(() => taken.close());
+  await expect.poll(() => said).toContain('tried');
+  expect(said.split('\n').filter((line) => line.startsWith('did'))).toEqual([]);
 });
 
 // It runs outside the isolation of the app: a command that it starts has the host's network and no limits.

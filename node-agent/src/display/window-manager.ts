@@ -1,8 +1,10 @@
 import { delay } from '@footlight/platform';
 import { type Child, startChild } from '../runtime/child.ts';
-import { asSessionUser, helperEnvironment } from '../runtime/launch-line.ts';
+import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
+/** Apps give it names and icons of any size. */
+const WINDOW_MANAGER_BYTES = 256 * 1024 * 1024;
 const RESTARTS = 3;
 /** One that could not be started is tried again after this, which counts as a restart. */
 const RETRY_MS = 1_000;
@@ -27,13 +29,16 @@ export async function startWindowManager(
   let child: Child;
   const start = async (): Promise<void> => {
     child = await run(
-      asSessionUser(options, [
-        'matchbox-window-manager',
-        ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
-        // No shortcuts: those of Debian start programs such as xterm, and an app can write others into its home. What
-        // the window manager starts is outside the app's namespaces and limits.
-        ...['-kbdconfig', '/dev/null'],
-      ]),
+      asSessionUser(
+        options,
+        withMemoryLimit(WINDOW_MANAGER_BYTES, [
+          'matchbox-window-manager',
+          ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
+          // No shortcuts: those of Debian start programs such as xterm, and an app can write others into its home. What
+          // the window manager starts is outside the app's namespaces and limits.
+          ...['-kbdconfig', '/dev/null'],
+        ]),
+      ),
       {
         env: { ...helperEnvironment(deps.env, options.sessionId, dirs), DISPLAY: display },
         cwd: '/',

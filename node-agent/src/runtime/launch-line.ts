@@ -5,7 +5,8 @@ import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
 import { appFilter } from './seccomp.ts';
 
 /**
- * Command line for a helper of a session: it takes the session's user and dies with this agent.
+ * Command line for a helper of a session: it takes the session's user, behind a seccomp filter, and dies with this agent.
+ * Without a user of its own it keeps what the agent may.
  * @param enter words that take it into the session's namespaces; they need the agent's user
  *
  * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one setpriv does both: it sets
@@ -15,7 +16,14 @@ export function asSessionUser(
   { user, enter }: { user: SessionUser | null; enter: readonly string[] },
   argv: readonly string[],
 ): string[] {
-  return [...enter, 'setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...argv];
+  const command = user === null ? argv : confined(argv);
+  return [...enter, 'setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...command];
+}
+
+/** A helper behind the filter of apps: what an app sends it may be meant to take it over. */
+function confined(argv: readonly string[]): string[] {
+  const script = `${confineScript()}confine(shift @ARGV); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\\n";`;
+  return ['perl', '-e', script, '--', FILTERS.no_user_namespaces, ...argv];
 }
 
 /**
@@ -65,7 +73,7 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
  * @param bus path of dbus-daemon; "" = without a bus
  */
 export function appLine(bus: string, confinement: Confinement, argv: readonly string[]): string[] {
-  runApp ??= readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
+  runApp ??= confineScript() + readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
   return ['perl', '-e', runApp, '--', bus, FILTERS[confinement], ...argv];
 }
 
@@ -78,6 +86,12 @@ const FILTERS: Readonly<Record<Confinement, string>> = {
   no_user_namespaces: appFilter(false).toString('hex'),
 };
 let runApp: string | null = null;
+let confine: string | null = null;
+
+function confineScript(): string {
+  confine ??= readFileSync(new URL('confine.pl', import.meta.url), 'utf8');
+  return confine;
+}
 
 /**
  * Where one of the host's own programs is, for a command line that is run with an app's PATH; the name alone where it

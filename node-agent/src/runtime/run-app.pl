@@ -1,6 +1,6 @@
 # Runs an app and its session bus as the session's user: the last program between the agent and an app.
 #
-# usage: perl -e THIS_TEXT -- DBUS_DAEMON|"" SECCOMP_FILTER|"" COMMAND...
+# usage: perl -e CONFINE_PL_AND_THIS_TEXT -- DBUS_DAEMON|"" SECCOMP_FILTER|"" COMMAND...
 #
 # The app's environment comes from stdin, NAME=value with a NUL behind each. It stands where nothing is root any more:
 # variables such as PATH and LD_PRELOAD make every program that is started with them run other people's code, and in
@@ -26,19 +26,13 @@ open STDIN, '<', '/dev/null';
 $^F = 1023;
 
 my $bus = shift @ARGV;
-my $filter = pack 'H*', shift @ARGV;
+my $filter = shift @ARGV;
 open my $report, '>&=', 3;
 # SIGTERM goes to all processes of an app at once; these two wait for the others.
 my $ignore = sub { };
 
 # prctl(PR_SET_CHILD_SUBREAPER) on x86-64.
 sub adopt_orphans { syscall 157, 36, 1, 0, 0, 0 }
-
-# prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, struct sock_fprog) on x86-64; it takes no_new_privs, which setpriv has set.
-sub confine {
-  my $program = pack 'S x![P] P', length($filter) / 8, $filter;
-  syscall(157, 22, 2, $program, 0, 0) == 0 or die "seccomp: $!\n";
-}
 
 sub status_of { my $wait = shift; return $wait & 127 ? 128 + ($wait & 127) : $wait >> 8 }
 
@@ -88,7 +82,7 @@ sub keep_app {
   exit((grep { $last == 128 + $_ } 4, 6, 7, 8, 11, 31) ? $last : $first);
 }
 
-confine() if $filter ne '';
+confine($filter) if $filter ne '';
 adopt_orphans();
 start_bus() if $bus ne '';
 my $keeper = fork // exit 127;

@@ -22,7 +22,7 @@ const X32_BIT = 0x4000_0000;
 interface Abi {
   /** AUDIT_ARCH_* of linux/audit.h. */
   audit: number;
-  /** add_key, request_key and keyctl; bpf, perf_event_open and userfaultfd. */
+  /** add_key, request_key and keyctl; bpf, perf_event_open and userfaultfd; io_setup. */
   unneeded: readonly number[];
   unshare: number;
   clone: number;
@@ -32,11 +32,11 @@ interface Abi {
 /** What a program of an x86-64 machine can make calls of. */
 const X86_64: Abi = {
   ...{ audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308 },
-  unneeded: [248, 249, 250, 321, 298, 323],
+  unneeded: [248, 249, 250, 321, 298, 323, 206],
 };
 const I386: Abi = {
   ...{ audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346 },
-  unneeded: [286, 287, 288, 357, 336, 374],
+  unneeded: [286, 287, 288, 357, 336, 374, 245],
 };
 /** The same on both. */
 const CLONE3 = 435;
@@ -47,8 +47,8 @@ const IO_URING = [425, 426, 427];
  * A seccomp filter for the apps of sessions. For x86-64, which hosts are.
  *
  * ENOSYS, as on a kernel without them, for what apps do well without: keyrings, whose keys would pass to the next session
- * with the same uid and to those with the agent's session keyring, and the parts of the kernel that attacks on it most
- * often begin with.
+ * with the same uid and to those with the agent's session keyring; asynchronous I/O of the old kind, since one program can
+ * take all that the host has of it (fs.aio-max-nr); and the parts of the kernel that attacks on it most often begin with.
  *
  * @param userNamespaces false: it refuses user namespaces, in which a process would have every capability again: unshare
  * and clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read

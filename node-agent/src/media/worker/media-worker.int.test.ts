@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -195,6 +195,13 @@ describe('the end', () => {
     expect(status).toMatch(/^Gid:\s+70250\s+70250\s+70250\s+70250$/m);
     expect(status).toMatch(/^Groups:\s+70250\s*$/m);
     expect(status).toMatch(/^CapEff:\s+0+$/m);
+    // Each thread has rights and filters of its own.
+    const threads = readdirSync(`/proc/${session.worker.pid}/task`).map((thread) =>
+      readFileSync(`/proc/${session.worker.pid}/task/${thread}/status`, 'utf8'),
+    );
+    expect(threads.length).toBeGreaterThan(10);
+    expect(threads.filter((thread) => !/^Seccomp:\s+2$/m.test(thread))).toEqual([]);
+    expect(threads.filter((thread) => !/^NoNewPrivs:\s+1$/m.test(thread))).toEqual([]);
     rmSync(own, { recursive: true, force: true });
   });
 

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
-import { dieWithParent, exitNow, initialise } from '@footlight/gst';
+import { confineProcess, dieWithParent, exitNow, initialise } from '@footlight/gst';
 import { errorText } from '@footlight/platform';
 import { MAX_PADS } from '@footlight/protocol/input';
 import * as datachannel from 'node-datachannel';
 import { openDeviceFiles } from '../../input/device-file.ts';
+import { appFilter } from '../../runtime/seccomp.ts';
 import { warmUp } from '../encode/warm-up.ts';
 import { systemMediaClock } from '../session/media-clock.ts';
 import { MediaFailure, MediaSession } from '../session/media-session.ts';
@@ -101,6 +102,8 @@ function takeIdentity({ uid, gid, xauthority, scratch_dir, encoder }: PrepareMes
   process.setgroups?.(groups);
   process.setgid?.(gid);
   process.setuid?.(uid);
+  // Viewers and apps may take this process over; it has no more use for the parts of the kernel than they have.
+  confineProcess(appFilter(false));
   followParent();
 }
 
