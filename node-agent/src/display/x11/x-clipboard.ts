@@ -1,8 +1,12 @@
+import { TokenBucket } from '@footlight/platform';
 import type { XEvent, XFixes, XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
 /** Longer texts are not passed on, bytes of UTF-8. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
+
+/** Apps that paste are answered so often; an app could have the answers pile up here, each 2,700 times its question. */
+const ANSWERS_PER_SECOND = 50;
 
 const SET_OWNER_MASK = 1;
 const SELECTION_CLEAR = 29;
@@ -31,7 +35,10 @@ export class XClipboard {
   readonly #window: number;
   readonly #onText: (text: string) => void;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
+  readonly #answers = new TokenBucket(ANSWERS_PER_SECOND, ANSWERS_PER_SECOND, performance.now());
   #offered: Buffer | null = null;
+  #reading = false;
+  #readAgain = false;
 
   private constructor(x: XConnection, fixes: XFixes, atoms: Atoms, onText: (text: string) => void) {
     this.#x = x;
@@ -69,11 +76,29 @@ export class XClipboard {
 
   #handle(event: XEvent): void {
     if (event.type === this.#fixes.firstEvent) this.#onOwner(event);
-    else if (event.type === SELECTION_REQUEST && event.owner === this.#window) this.#answer(event);
-    else if (event.type === SELECTION_CLEAR && event.owner === this.#window) this.#offered = null;
+    else if (event.type === SELECTION_REQUEST && event.owner === this.#window) {
+      if (this.#answers.take(performance.now())) this.#answer(event);
+    } else if (event.type === SELECTION_CLEAR && event.owner === this.#window) this.#offered = null;
     else if (event.type === SELECTION_NOTIFY && event.requestor === this.#window && event.property) {
-      this.#read().catch(() => undefined);
+      this.#readLatest();
     }
+  }
+
+  /** One read at a time: an app may announce texts quicker than they are read. */
+  #readLatest(): void {
+    if (this.#reading) {
+      this.#readAgain = true;
+      return;
+    }
+    this.#reading = true;
+    this.#read()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#reading = false;
+        if (!this.#readAgain) return;
+        this.#readAgain = false;
+        this.#readLatest();
+      });
   }
 
   #onOwner(event: XEvent): void {

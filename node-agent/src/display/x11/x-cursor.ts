@@ -32,7 +32,11 @@ export class XCursor {
   readonly #onEvent = (event: XEvent) => {
     if (event.type === this.#fixes.firstEvent + CURSOR_NOTIFY) this.#schedule();
   };
+  /** From a change until its shape is read: shapes can be large, and one is read at a time. */
   #timer: NodeJS.Timeout | null = null;
+  /** It changed again since. */
+  #changed = false;
+  #closed = false;
   #shape: CursorShape | null = null;
 
   private constructor(x: XConnection, fixes: XFixes, onShape: (shape: CursorShape | null) => void) {
@@ -57,16 +61,23 @@ export class XCursor {
   }
 
   close(): void {
+    this.#closed = true;
     if (this.#timer) clearTimeout(this.#timer);
     this.#x.client.removeListener('event', this.#onEvent);
   }
 
   #schedule(): void {
     this.#timer ??= setTimeout(() => {
-      this.#timer = null;
       // The display went away, which its connection reports.
-      this.#read().catch(() => undefined);
+      this.#read()
+        .catch(() => undefined)
+        .finally(() => {
+          this.#timer = null;
+          if (this.#changed && !this.#closed) this.#schedule();
+        });
+      this.#changed = false;
     }, READ_INTERVAL_MS);
+    this.#changed = true;
   }
 
   async #read(): Promise<void> {

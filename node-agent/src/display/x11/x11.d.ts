@@ -190,6 +190,8 @@ declare module 'x11' {
       callback: Reply<XProperty>,
     ): void;
     SetSelectionOwner(owner: number, selection: number, time?: number): void;
+    GrabServer(): void;
+    UngrabServer(): void;
     ConvertSelection(
       requestor: number,
       selection: number,

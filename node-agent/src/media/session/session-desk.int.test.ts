@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { XClipboard } from '../../display/x11/x-clipboard.ts';
 import { TestHost } from '../testing/test-host.ts';
@@ -43,3 +44,38 @@ test('an app’s first drawing is told, and its clipboard goes both ways', async
   expect(alice.control.filter(({ type }) => type === 'clipboard')).toHaveLength(texts);
   other.close();
 });
+
+test('an app that pastes without end does not have the worker keep the answers', async () => {
+  const session = await host.startSession();
+  const alice = await session.watch();
+  const copied: string[] = [];
+  const own = await XClipboard.open(host.desktop, (text) => copied.push(text));
+  alice.send('control', JSON.stringify({ type: 'clipboard', text: 'x'.repeat(65_536) }));
+  await alice.until('the text', () => copied.length > 0);
+  const before = peakMib(session.worker.pid);
+  const { client, root } = host.desktop;
+  const window = client.AllocID();
+  client.CreateWindow(window, root, 0, 0, 1, 1, 0, 0, 1, 0, {});
+  const [clipboard = 0, utf8 = 0, property = 0] = await Promise.all(
+    ['CLIPBOARD', 'UTF8_STRING', 'PASTED'].map((name) => host.desktop.atom(name)),
+  );
+  // While one client has the server for itself, nothing that others send is read.
+  client.GrabServer();
+  for (let count = 0; count < 10_000; count++) client.ConvertSelection(window, clipboard, utf8, property, 0);
+  await host.desktop.settle();
+  client.UngrabServer();
+  await host.desktop.settle();
+  // The worker has taken all questions when it says something that came after them.
+  own.set('after it');
+  await alice.until('the next text', () =>
+    alice.control.some((message) => message.type === 'clipboard' && message.text === 'after it'),
+  );
+  expect(peakMib(session.worker.pid) - before).toBeLessThan(100);
+  own.close();
+  client.DestroyWindow(window);
+});
+
+/** Most memory that a process has had. */
+function peakMib(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+}

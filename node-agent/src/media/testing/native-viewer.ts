@@ -108,6 +108,21 @@ export class NativeViewer {
     else open?.sendMessageBinary(Buffer.from(data));
   }
 
+  /** Opens a channel that nobody agreed on. @returns whether the other side has closed it */
+  openChannel(label: string): { readonly isClosed: boolean } {
+    let isClosed = false;
+    const channel = this.#connection?.createDataChannel(label);
+    channel?.onClosed(() => {
+      isClosed = true;
+    });
+    return {
+      get isClosed() {
+        // Kept, since what nobody refers to is closed.
+        return channel !== undefined && isClosed;
+      },
+    };
+  }
+
   /** Sends RTCP to the sender of the picture. */
   sendRtcp(packet: Buffer): void {
     this.#tracks.find((track) => track.mid() === 'video')?.sendMessageBinary(packet);

@@ -228,6 +228,16 @@ describe('a hostile viewer', () => {
     expect(session.heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
   });
 
+  test('opens channels of its own: each is closed, since nobody reads what comes over it', async () => {
+    const session = await host.startSession();
+    const mallory = await session.watch(MALLORY);
+    const open = Array.from({ length: 10 }, (_, index) => mallory.openChannel(`more ${index}`));
+    await mallory.until('they are closed', () => open.every(({ isClosed }) => isClosed));
+    const shown = mallory.markers;
+    await mallory.until('the picture goes on', () => mallory.markers > shown + 10);
+    expect(session.heard('failure')).toEqual([]);
+  });
+
   test('sends a candidate that the library throws out, which takes none of those after it along', async () => {
     const session = await host.startSession();
     const alice = session.viewer();

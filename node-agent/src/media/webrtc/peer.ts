@@ -257,6 +257,8 @@ export class Peer {
       if (this.#unsent) this.#unsent.push({ candidate, mid });
       else this.#tellCandidate(candidate, mid);
     });
+    // The channels are agreed on beforehand. The library would keep all that comes over another one until it is read.
+    connection.onDataChannel((channel) => channel.close());
     connection.onStateChange((state) => this.#onConnectionState(state));
     connection.onIceStateChange((state) => {
       if (this.#state === 'closed') return;
