@@ -26,6 +26,7 @@ import { Quarantine } from './sessions/resources/quarantine.ts';
 import { STATE_DIR_BYTES } from './sessions/resources/record.ts';
 import { takeTenancy } from './sessions/resources/tenancy.ts';
 import { UidPool } from './sessions/resources/uid-pool.ts';
+import { UidSweep } from './sessions/resources/uid-sweep.ts';
 import { type LaunchContext, Supervisor, unknownCommand } from './sessions/supervisor.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -62,6 +63,7 @@ export class Agent {
   readonly #workers: MediaWorkerPool;
   readonly #networks: NetworkPool | null;
   readonly #quarantine: Quarantine;
+  readonly #sweep: UidSweep;
   readonly #supervisor: Supervisor;
   readonly #link: ControlLink;
   #health: HealthServer | null = null;
@@ -85,14 +87,16 @@ export class Agent {
       homes: HomeLocks;
       uids: UidPool | null;
       quarantine: Quarantine;
+      sweep: UidSweep;
     },
   ) {
-    const { isolated, networks, workers, settings, screens, homes, uids, quarantine } = found;
+    const { isolated, networks, workers, settings, screens, homes, uids, quarantine, sweep } = found;
     this.#config = config;
     this.#deps = deps;
     this.#workers = workers;
     this.#networks = networks;
     this.#quarantine = quarantine;
+    this.#sweep = sweep;
     this.#settings = settings;
     this.#inventory = new Inventory(config, { ...deps, isolated, networks: networks !== null, settings });
     this.restartAsked = new Promise((resolve) => {
@@ -122,7 +126,9 @@ export class Agent {
         ),
         homes,
         uids,
+        helpersWithoutNetwork: networks !== null,
         quarantine,
+        sweep,
         stateDir: config.stateDir,
       },
     );
@@ -154,11 +160,13 @@ export class Agent {
     const uids = process.getuid?.() === 0 ? range : null;
     const homes = new HomeLocks(deps.clock);
     const quarantine = new Quarantine(deps);
+    const sweep = new UidSweep(deps);
     const screens = deps.screens ?? westonScreens();
     await removeLeftovers(config.stateDir, {
       ...deps,
       quarantine,
-      ownsUid: (uid) => range.contains(uid),
+      sweep,
+      uids: range,
       take: (tenant) => takeTenancy(tenant, uids, homes),
       reclaimConsole: () => screens.reclaim(),
     });
@@ -172,7 +180,7 @@ export class Agent {
     const networks = hasNetworks ? new NetworkPool({ ...deps, keep: config.processRuntime }) : null;
     const agent = new Agent(config, deps, {
       ...{ isolated, networks, workers, settings, screens },
-      ...{ homes, uids, quarantine },
+      ...{ homes, uids, quarantine, sweep },
     });
     try {
       agent.#health = await serveHealth(config.healthHost, config.healthPort, () => ({
@@ -241,6 +249,7 @@ export class Agent {
   async #release(): Promise<void> {
     this.#displays.close();
     this.#quarantine.close();
+    this.#sweep.close();
     await Promise.all([
       this.#workers.close(),
       this.#networks?.close(),
@@ -332,6 +341,7 @@ export class Agent {
       processRuntime: this.#config.processRuntime,
       containerEngine: false,
       homeRoot: inventory.homeRoot,
+      ownsHomeRoot: inventory.ownsHomeRoot,
       encoderFamily: inventory.encoderFamily,
       encoders: inventory.encoders,
       gpus: inventory.gpus.map(({ index }) => index),

@@ -11,6 +11,8 @@ import { holdAbstractName } from '../platform/unix-names.ts';
 import { removeLeftovers } from '../sessions/resources/leftovers.ts';
 import { Quarantine } from '../sessions/resources/quarantine.ts';
 import { makeSessionDirs, sessionDirs, writeRecord } from '../sessions/resources/record.ts';
+import { UidPool } from '../sessions/resources/uid-pool.ts';
+import { UidSweep } from '../sessions/resources/uid-sweep.ts';
 import { processesOf } from '../testing/traces.ts';
 import { type Canvas, westonScreens } from './weston.ts';
 
@@ -102,8 +104,9 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     await removeLeftovers(stateDir, {
       ...deps,
       quarantine: new Quarantine(deps),
+      sweep: new UidSweep(deps),
+      uids: new UidPool([FORMER_UID, FORMER_UID]),
       take: () => () => undefined,
-      ownsUid: () => true,
       reclaimConsole: () => screens.reclaim(),
     });
     expect([processesOf(SESSION), existsSync(display.socket), existsSync(dirs.root)]).toEqual([

@@ -6,6 +6,7 @@ import type { Capacity, Gpu, Heartbeat, KnobValue, Readiness } from '@footlight/
 import type { AgentConfig } from '../config/environment.ts';
 import { homeRootOf } from '../config/environment.ts';
 import type { HostSettings } from '../config/host-settings.ts';
+import { knobBaseline } from '../config/knobs.ts';
 import { UINPUT_PATH } from '../input/device-file.ts';
 import type { ClockPair } from '../link/clock-pairs.ts';
 import { type EncoderProbeResult, probeEncoders } from '../media/encode/encoder-probe.ts';
@@ -98,6 +99,11 @@ export class Inventory {
 
   get homeRoot(): string {
     return homeRootOf(this.#config, this.#settings.values);
+  }
+
+  /** Whether it is the one that the environment of this host names. */
+  get ownsHomeRoot(): boolean {
+    return this.homeRoot === homeRootOf(this.#config, knobBaseline(this.#config.knobs));
   }
 
   /** Settings for a session that is launched now. */

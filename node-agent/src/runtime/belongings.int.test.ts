@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chownSync,
   existsSync,
@@ -15,6 +15,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ownedIds, removeBelongings, removeTree } from './belongings.ts';
 
 const UID = 71_060;
+const LIMIT_SECS = 10;
 const RACES = process.env.FOOTLIGHT_LONG === '1' ? 1_000 : 20;
 const root = process.getuid?.() === 0;
 
@@ -25,6 +26,16 @@ libc = ctypes.CDLL(None)
 a, b = (name.encode() for name in sys.argv[1:3])
 print("swapping", flush=True)
 while libc.renameat2(-100, a, -100, b, 2) == 0: pass
+`;
+
+/** Makes empty files with names that begin so: how many, and whose. */
+const MANY = `
+import os, sys
+place, count, uid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+for index in range(count):
+  path = place + str(index)
+  os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+  os.chown(path, uid, uid)
 `;
 
 let dir: string;
@@ -81,7 +92,7 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
     spawnSync('setpriv', [...asUser, 'ipcmk', '-M', '4096', '-S', '1', '-Q']);
     try {
       expect(objectsOf(UID)).toBe(3);
-      await removeBelongings(UID, [home]);
+      await removeBelongings(UID, [home], [], LIMIT_SECS);
       expect(left.filter((path) => existsSync(path))).toEqual([]);
       expect(objectsOf(UID)).toBe(0);
       expect(existsSync(join(home, 'deep'))).toBe(true);
@@ -89,6 +100,30 @@ describe.runIf(root)('what a session leaves outside its directories', () => {
     } finally {
       for (const path of [...left, home, others]) rmSync(path, { recursive: true, force: true });
     }
+  });
+});
+
+describe.runIf(root)('an app that leaves many files', () => {
+  const FILES = 20_000;
+  /** Of the agent's own health answer. */
+  const SILENCE_MS = 1_000;
+
+  test('where all may: they go with its user, while this process goes on', async () => {
+    const place = `/var/tmp/footlight-many-${process.pid}-`;
+    execFileSync('python3', ['-c', MANY, place, String(FILES), String(UID)]);
+    let silenceMs = 0;
+    let heardAtMs = performance.now();
+    const pulse = setInterval(() => {
+      silenceMs = Math.max(silenceMs, performance.now() - heardAtMs);
+      heardAtMs = performance.now();
+    }, 5);
+    try {
+      expect(await removeBelongings(UID, [], [], LIMIT_SECS)).toBe(true);
+    } finally {
+      clearInterval(pulse);
+      execFileSync('find', ['/var/tmp', '-maxdepth', '1', '-path', `${place}*`, '-delete']);
+    }
+    expect(silenceMs).toBeLessThan(SILENCE_MS);
   });
 });
 
@@ -113,7 +148,7 @@ describe.runIf(root)('what a session leaves in open directories of others', () =
         writeFileSync(join(inside(place), 'not its own'), '');
       }
       make(join(home, 'files'), UID);
-      const isClean = await removeBelongings(UID, [home], [scratch]);
+      const isClean = await removeBelongings(UID, [home], [scratch], LIMIT_SECS);
       for (const place of [open, scratch]) expect(readdirSync(inside(place))).toEqual(['not its own']);
       expect(readdirSync(home)).toEqual(['files']);
       expect(isClean).toBe(true);

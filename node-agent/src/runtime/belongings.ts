@@ -1,12 +1,9 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readFileSync } from 'node:fs';
 import { startChild } from './child.ts';
 import { baseEnvironment } from './launch-line.ts';
 
 /** Directories of a Linux host in which any user may leave files. */
-const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/tmp/.X11-unix', '/var/tmp', '/run/lock'];
-/** How long the search for files in directories of others may take. */
-const SEARCH_LIMIT_SECS = 10;
+const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
 /** rm(1) gives a directory up that becomes a link under its hands; an attacker who swaps them all the time wins some rounds, not all. */
 const REMOVAL_ATTEMPTS = 25;
 
@@ -23,49 +20,35 @@ const SYSTEM_V = [
  * Removes what a session's user left outside the session's directories: System V objects, and files where anybody
  * may put some, or where another session's user opened a directory. Otherwise the next session with this uid could read
  * them. Call it when the user has no process any more.
+ *
+ * find(1) and rm(1) walk by descriptors, so no directory that is swapped for a link leads them elsewhere; and an app that
+ * left millions of files keeps them busy, not this process.
  * @param keep paths that stay whatever they lie in: the session's homes
  * @param others directories of other sessions
- * @returns whether everything was searched: after 10 s the search ends, and the uid must not be given out again
+ * @param limitSecs when the search is given up
+ * @returns whether everything was searched; otherwise the uid must not be given out again
  */
 export async function removeBelongings(
   uid: number,
   keep: readonly string[],
-  others: readonly string[] = [],
+  others: readonly string[],
+  limitSecs: number,
 ): Promise<boolean> {
   const ids = SYSTEM_V.flatMap(({ table, idColumn, option }) =>
     ownedIds(uid, readFileSync(`/proc/sysvipc/${table}`, 'utf8'), idColumn).flatMap((id) => [option, id]),
   );
   if (ids.length > 0) await run(['ipcrm', ...ids]);
-  const files = OPEN_TO_ALL.flatMap((directory) =>
-    names(directory)
-      .map((name) => join(directory, name))
-      .filter(
-        (path) => isOwnedBy(path, uid) && !keep.some((kept) => kept === path || kept.startsWith(`${path}/`)),
-      ),
-  );
-  for (const file of files) await removeTree(file);
-  return removeFromOthers(uid, keep, [...OPEN_TO_ALL, ...others]);
-}
-
-/**
- * Removes what a uid left anywhere below these directories. find(1) and rm(1) walk by descriptors, so no directory
- * that is swapped for a link leads them elsewhere.
- */
-async function removeFromOthers(
-  uid: number,
-  keep: readonly string[],
-  places: readonly string[],
-): Promise<boolean> {
+  const places = [...OPEN_TO_ALL, ...others];
   const there = places.filter((place) => lstatSync(place, { throwIfNoEntry: false })?.isDirectory());
   if (there.length === 0) return true;
   const kept = keep.flatMap((path) => ['-path', literal(path), '-prune', '-o']);
   const code = await run([
-    ...['timeout', '--kill-after=1', String(SEARCH_LIMIT_SECS), 'nice', '-n', '10'],
-    ...['find', ...there, '-xdev', ...kept, '-uid', String(uid), '-prune'],
+    ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
+    // What goes meanwhile is no failure.
+    ...['find', ...there, '-ignore_readdir_race', '-xdev', ...kept, '-uid', String(uid), '-prune'],
     ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+'],
   ]);
-  // 124 and 137: out of time. A directory that went meanwhile makes it 1.
-  return code !== 124 && code !== 137;
+  return code === 0;
 }
 
 /** A path as a pattern of find(1) that matches nothing else. */
@@ -105,20 +88,4 @@ export function ownedIds(uid: number, table: string, idColumnName: string): stri
 async function run(argv: readonly string[]): Promise<number | null> {
   const child = await startChild(argv, { env: baseEnvironment(process.env), cwd: '/' });
   return (await child.exited).code;
-}
-
-function names(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
-function isOwnedBy(path: string, uid: number): boolean {
-  try {
-    return lstatSync(path).uid === uid;
-  } catch {
-    return false;
-  }
 }

@@ -22,6 +22,8 @@ import { NameHolders } from './resources/name-holders.ts';
 export interface LaunchContext extends Omit<HostFacts, 'console'> {
   settings: Record<string, unknown>;
   media: SessionPlan['media'];
+  /** This host chose the home root, not the control plane. */
+  ownsHomeRoot: boolean;
   /** Device file of a GPU; null for software. */
   renderNode(gpuIndex: number): string | null;
   /** Groups that may open it. */
@@ -220,6 +222,7 @@ export class Supervisor {
         uid,
         groups: assign.app.gpu ? context.gpuGroups(assign.gpu_index) : [],
         homeRoot: context.homeRoot,
+        ownsHomeRoot: context.ownsHomeRoot,
         encoder: {
           family: family as SessionPlan['encoder']['family'],
           gpu_index: assign.gpu_index,

@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@footlight/platform/testing';
@@ -7,9 +18,10 @@ import type { ControlSignaling, SessionAssign } from '@footlight/protocol/agent'
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ParentMessage } from '../../media/worker/worker-messages.ts';
+import type { SessionUser } from '../../runtime/runtime.ts';
 import { assignment } from '../../testing/assignments.ts';
 import { decideAssign, type HostFacts } from '../policy.ts';
-import { HomeError, isBelow, lastOwner, openHome } from '../resources/home.ts';
+import { closeHome, HomeError, isBelow, lastOwner, openHome } from '../resources/home.ts';
 import { HomeLocks } from '../resources/home-locks.ts';
 import { UidPool } from '../resources/uid-pool.ts';
 import { Relay } from '../worker/relay.ts';
@@ -47,6 +59,72 @@ describe('homes', () => {
       await expect(openHome(join(root, 'homes'), join(root, 'homes/alice/game'), null)).rejects.toThrow(
         HomeError,
       );
+    },
+  );
+
+  // Who owns the outer one could put a link in the place of the inner one while the agent changes its owner.
+  test.runIf(process.getuid?.() === 0)('one inside the home of a session is refused', async () => {
+    const [homes, user] = [join(root, 'homes'), { uid: 71_320, gid: 71_320, groups: [] }];
+    await openHome(homes, join(homes, 'alice'), user);
+    await expect(openHome(homes, join(homes, 'alice/game'), user)).rejects.toThrow(HomeError);
+    expect(readdirSync(join(homes, 'alice'))).toEqual([]);
+  });
+
+  describe.runIf(process.getuid?.() === 0)('below a root that the control plane chose', () => {
+    const user = { uid: 71_320, gid: 71_320, groups: [] };
+    const stateDir = () => join(root, 'state');
+    const open = (homes: string, ref: string) =>
+      openHome(homes, ref, user, { isSessionsGroup: (gid) => gid === 71_319, stateDir: stateDir() });
+    // Not below /tmp, which is no place for them either.
+    beforeEach(() => {
+      rmSync(root, { recursive: true });
+      root = mkdtempSync('/srv/footlight-homes-');
+      mkdirSync(stateDir());
+    });
+
+    test.each(['/etc', '/usr/local/bin', '/tmp/.X11-unix', '/etc/systemd/system.control'])(
+      'nothing in %s becomes a home',
+      async (place) => {
+        const ref = join(place, `footlight-of-a-test-${process.pid}`);
+        for (const homes of ['/', place]) await expect(open(homes, ref)).rejects.toThrow(HomeError);
+        expect(lstatSync(ref, { throwIfNoEntry: false })).toBeUndefined();
+      },
+    );
+
+    test('what is there already is given to a session only where it is one of their homes', async () => {
+      const [program, home] = [join(root, 'program'), join(root, 'home')];
+      for (const path of [program, home]) {
+        mkdirSync(path);
+        writeFileSync(join(path, 'file'), '');
+      }
+      chownSync(home, 0, 71_319);
+      symlinkSync('/etc', join(root, 'link'));
+      await expect(open(root, program)).rejects.toThrow('no home of a session');
+      await expect(open(root, join(stateDir(), 'sessions'))).rejects.toThrow(HomeError);
+      await expect(open(join(root, 'link'), join(root, 'link/of-a-test'))).rejects.toThrow('/etc');
+      await open(root, home);
+      await open(root, join(root, 'alice/game'));
+      expect([program, home].map((path) => lstatSync(path).uid)).toEqual([0, user.uid]);
+    });
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    'the next user gets its files, and no file of others that it names',
+    async () => {
+      const home = join(root, 'homes/alice');
+      const user = (uid: number): SessionUser => ({ uid, gid: uid, groups: [] });
+      const [former, next] = [user(71_320), user(71_321)];
+      await openHome(join(root, 'homes'), home, former);
+      const [own, twice, theirs] = [join(home, 'own'), join(home, 'twice'), join(home, 'theirs')];
+      for (const path of [own, twice]) writeFileSync(path, '');
+      for (const path of [own, twice]) chownSync(path, former.uid, former.gid);
+      linkSync(twice, join(home, 'again'));
+      // Where fs.protected_hardlinks is 0, an app can make this one.
+      writeFileSync(join(root, 'shadow'), '');
+      linkSync(join(root, 'shadow'), theirs);
+      await closeHome(home, former);
+      await openHome(join(root, 'homes'), home, next);
+      expect([own, twice, theirs].map((path) => lstatSync(path).uid)).toEqual([next.uid, next.uid, 0]);
     },
   );
 
@@ -105,6 +183,17 @@ describe('one holder per home', () => {
     if (typeof release === 'function') release();
     await third;
     expect(order).toEqual(['second', 'third']);
+  });
+
+  test('a home inside one that is held, or around it, is found', () => {
+    const locks = new HomeLocks(new ManualClock());
+    const release = locks.tryTake('/homes/alice/games');
+    for (const nested of ['/homes/alice', '/homes/alice/games/one'])
+      expect(locks.nestedWith(nested)).toBe('/homes/alice/games');
+    for (const apart of ['/homes/alice/games', '/homes/alice/games2', '/homes/bob'])
+      expect(locks.nestedWith(apart)).toBeNull();
+    release?.();
+    expect(locks.nestedWith('/homes/alice')).toBeNull();
   });
 
   test('the wait ends after its limit, or when the session does', async () => {

@@ -12,12 +12,12 @@ import type {
   SessionTune,
 } from '@footlight/protocol/agent';
 import type { DisplayRecord } from '../../display/display-number.ts';
+import { WITHOUT_NETWORK } from '../../display/helper.ts';
 import { type Display, makeCookie, type StartDisplay } from '../../display/xvfb.ts';
 import { GRANT_AGAIN_MS, grantDevice } from '../../input/device-access.ts';
 import type { Verdict } from '../../link/ack-store.ts';
 import type { EncoderChoice } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker, MediaWorkerPool, WorkerExit } from '../../media/worker/worker-pool.ts';
-import { removeBelongings } from '../../runtime/belongings.ts';
 import { removeSessionCgroups } from '../../runtime/cgroups.ts';
 import type { HeldNamespace } from '../../runtime/held-namespace.ts';
 import type { Runtime, SessionDirs } from '../../runtime/runtime.ts';
@@ -35,6 +35,7 @@ import {
 } from '../resources/record.ts';
 import { Tenancy } from '../resources/tenancy.ts';
 import type { UidPool } from '../resources/uid-pool.ts';
+import type { UidSweep } from '../resources/uid-sweep.ts';
 import { Relay } from '../worker/relay.ts';
 import { WorkerReports } from '../worker/worker-reports.ts';
 import { IdleTimer } from './idle-timer.ts';
@@ -69,6 +70,9 @@ export interface SessionDeps {
   runtime: Runtime;
   homes: HomeLocks;
   quarantine: Quarantine;
+  sweep: UidSweep;
+  /** Display, sound and window manager get network namespaces with nothing in them. */
+  helpersWithoutNetwork: boolean;
   /** null: the agent is not root, and sessions share its user. */
   uids: UidPool | null;
   stateDir: string;
@@ -85,6 +89,8 @@ export interface SessionPlan {
   /** Groups that the session's user needs for its GPU. */
   groups: number[];
   homeRoot: string;
+  /** This host chose the home root, not the control plane. */
+  ownsHomeRoot: boolean;
   encoder: EncoderChoice;
   /** Host settings in force at this launch. */
   settings: Record<string, unknown>;
@@ -137,7 +143,11 @@ export class Session {
     this.#machine = newMachine(assign.video_topology !== 'local_only');
     this.#plan = plan;
     this.#deps = deps;
-    this.#tenancy = new Tenancy({ ...plan, home: assign.app.home }, deps.homes, deps.uids);
+    this.#tenancy = new Tenancy(
+      { ...plan, home: assign.app.home, stateDir: deps.stateDir },
+      deps.homes,
+      deps.uids,
+    );
     this.#logger = deps.logger.child({ session_id: assign.session_id });
     this.#dirs = sessionDirs(deps.stateDir, assign.session_id);
     this.#relay = new Relay((message) => this.#worker?.send(message));
@@ -410,7 +420,7 @@ export class Session {
       sessionId: this.id,
       user: this.#tenancy.user,
       dirs: this.#dirs,
-      enter: this.#ipc?.enter ?? [],
+      enter: [...(this.#ipc?.enter ?? []), ...(this.#deps.helpersWithoutNetwork ? WITHOUT_NETWORK : [])],
       ended: this.#abort.signal,
       startDisplay: this.#plan.startDisplay,
       cookie,
@@ -591,9 +601,9 @@ export class Session {
     let isClean = uid === null;
     try {
       if (uid !== null) {
-        const others = [sessionsDir(this.#deps.stateDir), ...this.#deps.homes.taken];
-        isClean = await removeBelongings(uid, homes, others);
-        if (!isClean) this.#logger.error({ uid }, 'session.uid_kept');
+        const { stateDir, homes: locks, sweep, uids } = this.#deps;
+        const places = () => ({ keep: homes, others: [sessionsDir(stateDir), ...locks.taken] });
+        isClean = await sweep.sweep(uid, places, () => uids?.release(uid));
       }
       removeSessionCgroups(this.id);
       await removeSessionDirs(this.#dirs);

@@ -25,6 +25,11 @@ export class HomeLocks {
     return [...this.#waiting.keys()];
   }
 
+  /** A held home that this one lies in, or that lies in this one; null = there is none. */
+  nestedWith(ref: string): string | null {
+    return this.taken.find((held) => held.startsWith(`${ref}/`) || ref.startsWith(`${held}/`)) ?? null;
+  }
+
   /** @returns the release function, or null when somebody holds it */
   tryTake(ref: string): (() => void) | null {
     if (this.#waiting.has(ref)) return null;

@@ -1,4 +1,4 @@
-import { chmod, chown, lstat, mkdir, realpath } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, readdir, realpath } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { type Clock, within } from '@footlight/platform';
 import { startChild } from '../../runtime/child.ts';
@@ -18,24 +18,72 @@ export function isBelow(root: string, path: string): boolean {
 }
 
 /**
+ * The host's own system, state and users. Of what the control plane names, none of these becomes a home: with one it could
+ * have root's files given to an app.
+ */
+const OF_THE_HOST = [
+  ...['/proc', '/sys', '/dev', '/boot', '/etc', '/root', '/run', '/tmp', '/home', '/usr', '/bin', '/sbin'],
+  ...[
+    '/lib',
+    '/lib32',
+    '/lib64',
+    '/libx32',
+    '/var/run',
+    '/var/lib',
+    '/var/log',
+    '/var/spool',
+    '/var/tmp',
+    '/var/cache',
+  ],
+];
+
+function refuseOfTheHost(path: string, stateDir: string): void {
+  const tree = [...OF_THE_HOST, stateDir].find((own) => path === own || path.startsWith(`${own}/`));
+  if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);
+}
+
+/** What decides about homes below a root that the control plane chose. */
+export interface ForeignHomes {
+  /** Tells homes from other directories. */
+  isSessionsGroup(gid: number): boolean;
+  /** The agent's own directory. */
+  stateDir: string;
+}
+
+/**
  * Opens a home: makes what is missing below the root and gives the directory to the session's user, mode 0700.
  *
  * Every directory on the way must be a real one. Only the agent can write above the home itself, so a link there
  * is a trick or a mistake, and either is refused. The way is mode 0711: a session's user may pass and see nothing.
+ * @param foreign where the control plane chose the root: directories of the host, and those that are no homes, are not given
+ * away then; null: this host chose it
  * @throws HomeError for a path that leaves the root or is no directory
  */
-export async function openHome(root: string, ref: string, user: SessionUser | null): Promise<void> {
+export async function openHome(
+  root: string,
+  ref: string,
+  user: SessionUser | null,
+  foreign: ForeignHomes | null = null,
+): Promise<void> {
   if (!isBelow(root, ref)) throw new HomeError(`${ref} is not below the home root ${root}`);
+  // Of an agent that is not root nothing is given away.
+  const limits = user === null ? null : foreign;
+  if (limits) refuseOfTheHost(ref, limits.stateDir);
   await mkdir(root, { recursive: true, mode: 0o711 });
   const realRoot = await realpath(root);
+  if (limits) refuseOfTheHost(join(realRoot, relative(root, ref)), await realpath(limits.stateDir));
   const parts = relative(root, ref).split(sep);
   let path = realRoot;
   for (const [index, part] of parts.entries()) {
     path = join(path, part);
     const isHome = index === parts.length - 1;
     await makeDirectory(path, isHome ? 0o700 : 0o711);
+    if (user && !isHome && (await lstat(path)).uid !== process.getuid?.())
+      throw new HomeError(`${path} on the way to a home belongs to another user`);
   }
   if ((await realpath(path)) !== path) throw new HomeError(`${ref} leads out of the home root`);
+  if (limits && !limits.isSessionsGroup((await lstat(path)).gid) && (await readdir(path)).length > 0)
+    throw new HomeError(`${ref} is there already, and no home of a session`);
   if (user) await giveHome(path, user);
   else await chmod(path, 0o700);
 }
@@ -79,11 +127,13 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
 async function giveHome(path: string, user: SessionUser): Promise<void> {
   const info = await lstat(path);
   if (info.gid !== user.gid) {
-    // Somebody else's files of the past: -h changes links themselves and never what they point to.
-    const child = await startChild(['chown', '-hR', `${user.uid}:${user.gid}`, '--', path], {
-      env: baseEnvironment(process.env),
-      cwd: '/',
-    });
+    // Files of a former user, or of an administrator. A file with further names may be one of the host that an app has
+    // linked here; it changes its owner only where that was the former user.
+    const isOwn = ['(', '-type', 'd', '-o', '-links', '1', '-o', '-uid', String(info.gid), ')'];
+    const child = await startChild(
+      ['find', path, '-xdev', ...isOwn, '-exec', 'chown', '-h', `${user.uid}:${user.gid}`, '--', '{}', '+'],
+      { env: baseEnvironment(process.env), cwd: '/' },
+    );
     const { code } = await child.exited;
     if (code !== 0) throw new HomeError(`${path} could not be given to the session's user`);
   }

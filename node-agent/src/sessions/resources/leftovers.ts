@@ -1,61 +1,93 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock, Logger } from '@footlight/platform';
-import { errorText } from '@footlight/platform';
+import { errorText, within } from '@footlight/platform';
 import { removeDisplayFiles } from '../../display/display-number.ts';
-import { removeBelongings } from '../../runtime/belongings.ts';
 import { removeSessionCgroups } from '../../runtime/cgroups.ts';
 import { closeHome } from './home.ts';
 import { endProcesses, type Quarantine, type Tenant } from './quarantine.ts';
-import { homesOf, leftSessions, removeSessionDirs, sessionDirs } from './record.ts';
+import {
+  homesOf,
+  leftSessions,
+  removeSessionDirs,
+  type SessionRecord,
+  sessionDirs,
+  sessionsDir,
+} from './record.ts';
+import type { UidPool } from './uid-pool.ts';
+import type { UidSweep } from './uid-sweep.ts';
+
+/** How long an agent that starts waits for it: an app may have left millions of files. */
+export const LEFTOVERS_WAIT_MS = 5_000;
+
+interface LeftoversDeps {
+  clock: Clock;
+  logger: Logger;
+  quarantine: Quarantine;
+  sweep: UidSweep;
+  /** The range of this agent. */
+  uids: UidPool;
+  /** Takes user and homes of a session as its own, so that nobody gets them before this is over; returns what gives them back. */
+  take: (tenant: Tenant) => (keepUid: boolean) => void;
+  /** Gives back what draws on the display beside the host. */
+  reclaimConsole: () => void;
+}
 
 /**
  * Takes away what an earlier agent process left when it was killed: processes, displays, control groups,
- * directories. Runs before the first dial, so no session of this process can be among them.
- * @param deps.take takes user and homes of a session as its own, so that nobody gets them while a process is left;
- * returns what gives them back
- * @param deps.reclaimConsole gives back what draws on the display beside the host
+ * directories. Runs before the first dial, so no session of this process can be among them. What takes longer than 5 s goes
+ * on behind it.
  */
-export async function removeLeftovers(
-  stateDir: string,
-  deps: {
-    clock: Clock;
-    logger: Logger;
-    quarantine: Quarantine;
-    ownsUid: (uid: number) => boolean;
-    take: (tenant: Tenant) => () => void;
-    reclaimConsole: () => void;
-  },
-): Promise<void> {
-  const { clock, logger, quarantine } = deps;
-  for (const { sessionId, record } of await leftSessions(stateDir)) {
-    logger.warn({ session_id: sessionId }, 'leftovers.found');
-    const dirs = sessionDirs(stateDir, sessionId);
+export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Promise<void> {
+  const left = (await leftSessions(stateDir)).map(({ sessionId, record }) => {
+    deps.logger.warn({ session_id: sessionId }, 'leftovers.found');
     const uid = record?.uid ?? null;
     const homes = record === null ? [] : homesOf(record);
     // A uid outside our range is somebody else's: the range was changed meanwhile.
-    const ownUid = uid !== null && deps.ownsUid(uid) ? uid : null;
+    const ownUid = uid !== null && deps.uids.contains(uid) ? uid : null;
     const tenant: Tenant = { sessionId, uid: ownUid, homes };
-    const giveBack = deps.take(tenant);
-    const free = async () => {
-      if (existsSync(dirs.console)) {
-        // What draws there has the agent's user, not the session's.
-        await endProcesses({ sessionId, uid: null, homes: [] }, clock);
-        deps.reclaimConsole();
-      }
-      if (ownUid !== null) await removeBelongings(ownUid, homes, [join(stateDir, 'sessions')]);
-      if (record?.display) await removeDisplayFiles(record.display);
-      if (uid !== null) {
-        for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);
-      }
-      removeSessionCgroups(sessionId);
-      await removeSessionDirs(dirs);
-    };
-    try {
-      await quarantine.release(tenant, () => free().finally(giveBack));
-    } catch (error) {
-      logger.error({ session_id: sessionId, error: errorText(error) }, 'leftovers.not_removed');
-    }
-  }
+    return { tenant, record, giveBack: deps.take(tenant) };
+  });
+  const removal = (async () => {
+    for (const { tenant, record, giveBack } of left)
+      await removeSession(stateDir, tenant, record, giveBack, deps);
+  })();
+  await within(deps.clock, LEFTOVERS_WAIT_MS, removal, undefined);
   rmSync(join(stateDir, 'node.json.tmp'), { force: true });
+}
+
+/** Never throws. */
+async function removeSession(
+  stateDir: string,
+  tenant: Tenant,
+  record: SessionRecord | null,
+  giveBack: (keepUid: boolean) => void,
+  { clock, logger, quarantine, sweep, uids, reclaimConsole }: LeftoversDeps,
+): Promise<void> {
+  const { sessionId, uid: ownUid, homes } = tenant;
+  const dirs = sessionDirs(stateDir, sessionId);
+  const uid = record?.uid ?? null;
+  let isClean = ownUid === null;
+  const free = async () => {
+    if (existsSync(dirs.console)) {
+      // What draws there has the agent's user, not the session's.
+      await endProcesses({ sessionId, uid: null, homes: [] }, clock);
+      reclaimConsole();
+    }
+    if (ownUid !== null) {
+      const places = () => ({ keep: homes, others: [sessionsDir(stateDir)] });
+      isClean = await sweep.sweep(ownUid, places, () => uids.release(ownUid));
+    }
+    if (record?.display) await removeDisplayFiles(record.display);
+    if (uid !== null) {
+      for (const home of homes) await closeHome(home, { uid, gid: uid, groups: [] }).catch(() => undefined);
+    }
+    removeSessionCgroups(sessionId);
+    await removeSessionDirs(dirs);
+  };
+  try {
+    await quarantine.release(tenant, () => free().finally(() => giveBack(!isClean)));
+  } catch (error) {
+    logger.error({ session_id: sessionId, error: errorText(error) }, 'leftovers.not_removed');
+  }
 }

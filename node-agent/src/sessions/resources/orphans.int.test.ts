@@ -46,6 +46,7 @@ async function host(orphanSecs: number, graceSecs: number, uids: UidPool | null 
         processRuntime: true,
         containerEngine: false,
         homeRoot: join(stateDir, 'homes'),
+        ownsHomeRoot: true,
         encoderFamily: 'openh264',
         encoders: [
           {

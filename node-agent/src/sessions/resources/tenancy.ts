@@ -14,6 +14,9 @@ export interface TenancyOptions {
   /** undefined = the app has an empty home in the session's scratch directory. */
   home: HomeSpec | undefined;
   homeRoot: string;
+  /** This host chose the home root, not the control plane. */
+  ownsHomeRoot: boolean;
+  stateDir: string;
   /** null = sessions share the agent's user. */
   uid: number | null;
   groups: number[];
@@ -68,11 +71,12 @@ export class Tenancy {
    * Waits until no other session uses the home.
    * @param onBusy called when it has to wait
    * @returns false when `ended` fired first
-   * @throws HomeError when it was not released within 30 s
+   * @throws HomeError when it was not released within 30 s, or lies in that of another session
    */
   async take(ended: AbortSignal, onBusy: () => void): Promise<boolean> {
     const ref = this.#options.home?.ref;
     if (ref === undefined) return true;
+    this.#refuseNested(ref);
     const free = this.#homes.tryTake(ref);
     if (free) {
       this.#current = { ref, release: free, open: false };
@@ -98,6 +102,7 @@ export class Tenancy {
    * @throws HomeError when another session keeps it for 10 s, when it cannot be opened, or when the session ends
    */
   async takeNext(ref: string, ended: AbortSignal, opening: () => Promise<void>): Promise<void> {
+    this.#refuseNested(ref);
     const release = await this.#homes.take(ref, SWAP_HOME_WAIT_MS, ended);
     if (!release) throw new HomeError('another session did not release the home of the app within 10 s');
     this.#next = { ref, release, open: false };
@@ -128,7 +133,7 @@ export class Tenancy {
 
   /**
    * Call it when no process of the session is left: the next holder starts at once.
-   * @param keepUid files of the uid may be left in directories of others: nobody gets it while this process lives
+   * @param keepUid files of the uid may be left in directories of others: it is given back when they are gone
    */
   async giveBack(keepUid = false): Promise<void> {
     const held = [this.#current, this.#next];
@@ -143,8 +148,16 @@ export class Tenancy {
     }
   }
 
+  /** An app could put links in the place of what this process opens and gives away inside its home. */
+  #refuseNested(ref: string): void {
+    const other = this.#homes.nestedWith(ref);
+    if (other !== null) throw new HomeError(`${ref} and ${other}, which is in use, lie in one another`);
+  }
+
   async #open(home: HeldHome): Promise<void> {
-    await openHome(this.#options.homeRoot, home.ref, this.user);
+    const { homeRoot, ownsHomeRoot, stateDir } = this.#options;
+    const isSessionsGroup = (gid: number) => this.#uids?.contains(gid) ?? false;
+    await openHome(homeRoot, home.ref, this.user, ownsHomeRoot ? null : { isSessionsGroup, stateDir });
     home.open = true;
   }
 
@@ -168,16 +181,19 @@ export class Tenancy {
   }
 }
 
-/** Takes the user and the homes of a session of an earlier agent process. @returns what gives them back */
+/**
+ * Takes the user and the homes of a session of an earlier agent process.
+ * @returns what gives them back: the user too, or the homes alone
+ */
 export function takeTenancy(
   { uid, homes }: Pick<Tenant, 'uid' | 'homes'>,
   uids: UidPool | null,
   locks: HomeLocks,
-): () => void {
+): (keepUid?: boolean) => void {
   const taken = uid === null ? null : (uids?.take(uid) ?? null);
   const releases = homes.map((ref) => locks.tryTake(ref));
-  return () => {
-    if (taken !== null) uids?.release(taken);
+  return (keepUid = false) => {
+    if (taken !== null && !keepUid) uids?.release(taken);
     for (const release of releases) release?.();
   };
 }

@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Agent } from '../../agent.ts';
+import { sessionProcesses } from '../../runtime/proc-table.ts';
+import { assignment } from '../../testing/assignments.ts';
+import { ControlStandIn } from '../../testing/control-stand-in.ts';
+import { startTestAgent } from '../../testing/test-agent.ts';
+import { commandOf } from '../../testing/traces.ts';
+
+const UIDS: [number, number] = [71_310, 71_310];
+
+let control: ControlStandIn;
+let agent: Agent;
+let stateDir: string;
+
+beforeAll(async () => {
+  stateDir = await mkdtemp(join(tmpdir(), 'footlight-confined-'));
+  await chmod(stateDir, 0o711);
+  control = await ControlStandIn.listen();
+  agent = await startTestAgent({ control, stateDir: join(stateDir, 'state'), uids: UIDS });
+  await control.wait('heartbeat');
+});
+
+afterAll(async () => {
+  await agent?.stop();
+  await control?.close();
+  await rm(stateDir, { recursive: true, force: true });
+});
+
+test.runIf(process.getuid?.() === 0)(
+  'nothing of a session runs without a filter, no helper without a limit on its memory, and only its media worker in the network of the host',
+  async () => {
+    const body = assignment(['xterm']);
+    await control.command(body);
+    await control.command({ type: 'session_start', session_id: body.session_id });
+    await control.wait('session_state', ({ detail }) => detail === 'app presented');
+    const processes = sessionProcesses(body.session_id, UIDS[0]).map(({ pid }) => ({
+      command: commandOf(pid).replace(/^(\S*\/)?([\w-]+).*/s, '$2'),
+      hasLimit: /^Max data size +\d/m.test(readFileSync(`/proc/${pid}/limits`, 'utf8')),
+      network: readlinkSync(`/proc/${pid}/ns/net`),
+      threads: readdirSync(`/proc/${pid}/task`).map((thread) => statusOf(pid, thread)),
+    }));
+    const helpers = processes.filter(({ command }) => HELPERS.includes(command));
+    expect(helpers.map(({ command }) => command).sort()).toEqual(HELPERS);
+    const open = processes.flatMap(({ command, threads }) =>
+      threads.filter((status) => !CONFINED.every((line) => line.test(status))).map(() => command),
+    );
+    expect(open).toEqual([]);
+    expect(processes.filter(({ hasLimit }) => !hasLimit).map(({ command }) => command)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(node|Xvfb|matchbox-window-manager|pulseaudio)$/)]),
+    );
+    const host = readlinkSync('/proc/self/ns/net');
+    expect(processes.filter(({ network }) => network === host).map(({ command }) => command)).toEqual([
+      'node',
+    ]);
+    expect(new Set(helpers.map(({ network }) => network)).size).toBe(HELPERS.length);
+  },
+);
+
+const HELPERS = ['Xvfb', 'matchbox-window-manager', 'pulseaudio'];
+const CONFINED = [/^Seccomp:\s+2$/m, /^NoNewPrivs:\s+1$/m];
+
+function statusOf(pid: number, thread: string): string {
+  return readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8');
+}
