@@ -1,9 +1,12 @@
+import { systemClock, within } from '@footlight/platform';
 import type { Page } from 'playwright-core';
 import type { Browser } from '../src/browser/chromium.ts';
 import { signIn } from '../src/browser/sign-in.ts';
 import { eventually } from '../src/stack/program.ts';
 import type { Stack } from '../src/stack/stack.ts';
 import { installProbe } from './page-probe.ts';
+
+const PICTURE_LIMIT_MS = 20_000;
 
 export interface LiveSession {
   readonly page: Page;
@@ -41,7 +44,9 @@ export async function launchByClick(
   await page.goto(`${stack.httpsUrl}/app`);
   const tile = page.getByRole('button', { name: new RegExp(name) }).first();
   await tile.waitFor();
-  // Warm: who clicks has looked at the library for two seconds, and it has loaded what it loads ahead.
+  // Warm: the person has looked at the library for two seconds with the pointer on the tile, and the page has loaded
+  // what it loads ahead.
+  await tile.hover();
   await page.waitForTimeout(2_000);
   await tile.click();
   await page.waitForURL('**/app/session/*', { waitUntil: 'commit' });
@@ -64,10 +69,9 @@ function liveSession(page: Page, stack: Stack, token: string, id: string): LiveS
 
 /** Waits for the first picture that is not of one colour. @returns the page's own record of it */
 export async function firstPicture(page: Page): Promise<{ sinceLaunchMs: number; sinceOfferMs: number }> {
-  await page.waitForFunction(() => window.footlightProbe.firstPictureAt !== null, undefined, {
-    timeout: 20_000,
-    polling: 20,
-  });
+  const pictured = page.evaluate(() => window.footlightProbe.pictured.then(() => true));
+  if (!(await within(systemClock, PICTURE_LIMIT_MS, pictured, false)))
+    throw new Error(`No picture came within ${PICTURE_LIMIT_MS} ms`);
   return page.evaluate(() => ({
     // NaN where this page did not send the launch itself.
     sinceLaunchMs:

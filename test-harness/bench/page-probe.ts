@@ -13,6 +13,8 @@ export interface Probe {
   /** Unix milliseconds of the first picture that was not of one colour. */
   firstPictureAt: number | null;
   firstPictureSinceOfferMs: number | null;
+  /** Settles with the first picture; a page that asks again and again would take the cores that a launch needs. */
+  pictured: Promise<void>;
   changes: Change[];
   /** Unix milliseconds of every pointer press that reached the page. */
   presses: number[];
@@ -34,7 +36,11 @@ export async function installProbe(page: Page): Promise<void> {
   // The loader that runs these files wraps named functions in a call that only exists in Node.
   await page.addInitScript('globalThis.__name = (fn) => fn');
   await page.addInitScript(() => {
+    let tellPictured: () => void = () => undefined;
     const probe: Probe = {
+      pictured: new Promise((resolve) => {
+        tellPictured = resolve;
+      }),
       offerAt: null,
       firstPictureAt: null,
       firstPictureSinceOfferMs: null,
@@ -57,34 +63,43 @@ export async function installProbe(page: Page): Promise<void> {
     };
     window.addEventListener('pointerdown', () => probe.presses.push(now()), { capture: true });
 
-    const canvas = document.createElement('canvas');
-    canvas.width = 3;
-    canvas.height = 1;
-    const context = canvas.getContext('2d', { willReadFrequently: true });
+    // Reads the decoder's own planes: a canvas converts each whole picture to RGB first, 10 ms of the main thread.
+    const colourOf = async (frame: VideoFrame, x: number, y: number): Promise<[number, number, number]> => {
+      // Chroma is sampled by two, so a place begins at an even pixel.
+      const rect = { x: Math.floor(x / 2) * 2, y: Math.floor(y / 2) * 2, width: 2, height: 2 };
+      const bytes = new Uint8Array(frame.allocationSize({ rect }));
+      const [luma, chroma, second] = await frame.copyTo(bytes, { rect });
+      const at = (offset: number) => bytes[offset] ?? 0;
+      const blue = chroma?.offset ?? 0;
+      // BT.709, limited range.
+      const l = 1.164 * (at(luma?.offset ?? 0) - 16);
+      const u = at(blue) - 128;
+      const v = at(second?.offset ?? blue + 1) - 128;
+      return [l + 1.793 * v, l - 0.213 * u - 0.533 * v, l + 2.112 * u];
+    };
     let last: { key: string; button: string } | null = null;
-    // Three single pixels: left field, right field, and one of the bars, which tells a picture from a dark screen.
-    const watch = (video: HTMLVideoElement) => {
-      if (context === null) return;
-      const { videoWidth: w, videoHeight: h } = video;
-      const points = [
-        [w * 0.1, h * 0.9],
-        [w * 0.95, h * 0.95],
-        [w * 0.06, h * 0.1],
-      ] as const;
-      for (const [i, [x, y]] of points.entries()) context.drawImage(video, x, y, 1, 1, i, 0, 1, 1);
-      const data = context.getImageData(0, 0, 3, 1).data;
-      const colour = (i: number) =>
-        `${(data[i * 4] ?? 0) >> 6},${(data[i * 4 + 1] ?? 0) >> 6},${(data[i * 4 + 2] ?? 0) >> 6}`;
+    // Three places: left field, right field, and one of the bars, which tells a picture from a dark screen.
+    const watch = async (video: HTMLVideoElement) => {
+      const frame = new VideoFrame(video);
+      const { width: w, height: h } = frame.visibleRect ?? { width: 0, height: 0 };
+      const [key, button, bar] = await Promise.all([
+        colourOf(frame, w * 0.1, h * 0.9),
+        colourOf(frame, w * 0.95, h * 0.95),
+        colourOf(frame, w * 0.06, h * 0.1),
+      ]);
+      frame.close();
+      const named = (colour: number[]) => colour.map((part) => Math.max(0, Math.min(255, part)) >> 6).join();
       const at = now();
-      if (probe.firstPictureAt === null && (data[8] ?? 0) > 200 && (data[9] ?? 0) > 200) {
+      if (probe.firstPictureAt === null && bar[0] > 200 && bar[1] > 200) {
         probe.firstPictureAt = at;
         probe.firstPictureSinceOfferMs = performance.now() - (probe.offerAt ?? performance.now());
+        tellPictured();
       }
-      const seen = { key: colour(0), button: colour(1) };
+      const seen = { key: named(key), button: named(button) };
       if (last !== null && seen.key !== last.key) probe.changes.push({ at, field: 'key' });
       if (last !== null && seen.button !== last.button) probe.changes.push({ at, field: 'button' });
       last = seen;
-      video.requestVideoFrameCallback(() => watch(video));
+      video.requestVideoFrameCallback(() => void watch(video));
     };
     const watched = new WeakSet<HTMLVideoElement>();
     // Not by animation frames: each would make the page run a whole frame, on the cores that the launch needs.
@@ -92,7 +107,7 @@ export async function installProbe(page: Page): Promise<void> {
       for (const video of document.querySelectorAll('video')) {
         if (watched.has(video)) continue;
         watched.add(video);
-        video.requestVideoFrameCallback(() => watch(video));
+        video.requestVideoFrameCallback(() => void watch(video));
       }
     }).observe(document, { childList: true, subtree: true });
   });

@@ -473,15 +473,18 @@ export class BrowserStreamClient implements StreamClient {
     const { width, height } = this.#size ?? { width: 0, height: 0 };
     this.#emitter.emit('first_frame', { width, height });
     if (document.activeElement === document.body || document.activeElement === null) this.focus();
-    const createdAtMs = this.#options.session_created_at_ms ?? null;
     const facts = {
       width,
       height,
-      flat: this.#picture.isFlat() ?? false,
+      atUnixMs: this.#environment.nowUnixMs(),
+      atMs: this.#environment.monotonicMs(),
       offeredAtMs: current.offeredAtMs,
-      createdAtMs,
+      createdAtMs: this.#options.session_created_at_ms ?? null,
     };
-    this.#firstFrame.shown(facts, this.#clock.record);
+    void this.#picture.isFlat().then((flat) => {
+      if (this.#current !== null)
+        this.#firstFrame.shown({ ...facts, flat: flat ?? false }, this.#clock.record);
+    });
   }
 
   #onStats(stats: StreamStats): void {

@@ -8,6 +8,9 @@ export interface FirstFrameFacts {
   width: number;
   height: number;
   flat: boolean;
+  /** when the frame was shown, in Unix ms and monotonic ms of this browser */
+  atUnixMs: number;
+  atMs: number;
   /** monotonic ms at which the offer came */
   offeredAtMs: number;
   /** session's created_at in Unix ms of the service; null = unknown */
@@ -17,7 +20,7 @@ export interface FirstFrameFacts {
 export class FirstFrameReport {
   #environment: Environment;
   #onTrace: (event: TraceEvent) => void;
-  #waiting: { facts: FirstFrameFacts; atUnixMs: number; atMs: number; timer: Timer } | null = null;
+  #waiting: { facts: FirstFrameFacts; timer: Timer } | null = null;
 
   constructor(environment: Environment, onTrace: (event: TraceEvent) => void) {
     this.#environment = environment;
@@ -27,8 +30,7 @@ export class FirstFrameReport {
   shown(facts: FirstFrameFacts, clock: ClockRecord | null): void {
     this.#waiting?.timer.cancel();
     const timer = this.#environment.setTimeout(() => this.#tell(null), CLOCK_WAIT_MS);
-    const atUnixMs = this.#environment.nowUnixMs();
-    this.#waiting = { facts, atUnixMs, atMs: this.#environment.monotonicMs(), timer };
+    this.#waiting = { facts, timer };
     if (clock !== null || facts.createdAtMs === null) this.#tell(clock);
   }
 
@@ -46,7 +48,8 @@ export class FirstFrameReport {
     if (waiting === null) return;
     waiting.timer.cancel();
     this.#waiting = null;
-    const { facts, atUnixMs, atMs } = waiting;
+    const { facts } = waiting;
+    const { atUnixMs, atMs } = facts;
     const payload: TraceEvent['payload'] = {
       since_load_ms: Math.round(atMs),
       since_offer_ms: Math.round(atMs - facts.offeredAtMs),
