@@ -4,13 +4,16 @@ import {
   type StreamClient,
   type StreamState,
   type StreamStats,
+  type TraceEvent,
 } from '@footlight/stream-client';
 
 export interface PlayerWindow {
   client: StreamClient;
   states: StreamState[];
   allStats: StreamStats[];
-  traces: string[];
+  traces: TraceEvent[];
+  /** where a menu was asked for */
+  menus: string[];
 }
 
 const video = document.querySelector('video') as HTMLVideoElement;
@@ -19,6 +22,7 @@ const player = window as unknown as PlayerWindow;
 player.states = [];
 player.allStats = [];
 player.traces = [];
+player.menus = [];
 player.client = createStreamClient({
   video,
   surface,
@@ -28,6 +32,6 @@ player.client = createStreamClient({
   }),
   onState: (state) => player.states.push(state),
   onStats: (stats) => player.allStats.push(stats),
-  onTrace: (event) => player.traces.push(event.type),
+  onTrace: (event) => player.traces.push(event),
 });
 player.client.connect();
