@@ -24,9 +24,9 @@ export interface OpenedBlob {
 /**
  * Pictures in a folder, each named by the hash of its original bytes.
  *
- * <folder>/3f/3f…9a.jpg            the picture
- * <folder>/sizes/3f/3f…9a.jpg.300  WebP of 300 pixels width; empty: cannot be made
- * <folder>/partial/…               incomplete files
+ *     <folder>/3f/3f…9a.jpg            the picture
+ *     <folder>/sizes/3f/3f…9a.jpg.300  WebP of 300 pixels width; empty: cannot be made
+ *     <folder>/partial/…               incomplete files
  *
  * A file is written under another name, flushed and renamed, so it is complete or missing. A reader with an open file
  * can read it to the end during a removal. A removal and a new writer of the same blob cannot race: the writer pins

@@ -6,7 +6,7 @@ import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import * as store from './store.ts';
 
-/** What applies without a choice at launch: the policy of the instance, and each person's own default. */
+/** Defaults of a launch without a choice: the instance's policy, and each person's preference. */
 export interface Defaults {
   readPolicy(): Promise<InstanceProfilePolicy>;
   /** @throws 400 for a profile that people may not choose */
@@ -19,7 +19,7 @@ export interface Defaults {
 export function createDefaults(platform: Platform): Defaults {
   const { database, clock, activity } = platform;
 
-  /** @throws 400 naming the field */
+  /** @throws 400 with the field's name */
   async function checkChoice(tx: Tx, field: string, id: string): Promise<void> {
     const found = await store.lockUserProfiles(database, tx, [id]);
     if (!found.has(id)) throw invalid(`${field}: there is no such launch profile that people may choose`);

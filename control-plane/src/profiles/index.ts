@@ -1,4 +1,4 @@
-// Pure rules that admission decides by.
+// Pure rules for admission.
 export { type AppChoice, permits, profileWithoutChoice } from './offer/app-choice.ts';
 export {
   type ClientFacts,
@@ -14,7 +14,7 @@ export { registerProfilesRoutes } from './routes.ts';
 export { chooseRung, floorOf } from './rungs/chain.ts';
 export { toCatalogCodec, toSessionCodec } from './rungs/codec-spelling.ts';
 export { createProfiles } from './service.ts';
-// What admission reads in its own transaction.
+// Reads of admission's transaction.
 export {
   findLaunchProfile,
   holdRungs,

@@ -12,7 +12,7 @@ import * as store from './store.ts';
 type CreateBody = Body<'launchProfiles.create'>;
 type UpdateBody = Body<'launchProfiles.update'>;
 
-/** The launch profiles that administrators keep. */
+/** Administrators' operations on launch profiles. */
 export interface LaunchProfileAdmin {
   /** By sort_order, then id, of every visibility. */
   list(): Promise<LaunchProfile[]>;
@@ -22,7 +22,7 @@ export interface LaunchProfileAdmin {
   create(actor: Caller, body: CreateBody): Promise<LaunchProfile>;
   /** @throws 404; 400 for the chain */
   update(actor: Caller, id: string, patch: UpdateBody): Promise<LaunchProfile>;
-  /** @throws 404; 409 while it is somebody's default */
+  /** @throws 404; 409 while it is a default of an app, the instance or a person */
   remove(actor: Caller, id: string): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
   };
 }
 
-/** @throws 400 for a rung that does not exist, or a chain without H.264 */
+/** @throws 400 for an unknown rung, or a chain without H.264 */
 async function checkChain(tx: Tx, rungIds: readonly string[]): Promise<void> {
   const known = new Map((await store.listRungs(tx)).map((rung) => [rung.id, rung]));
   const chain: StreamProfile[] = [];
@@ -121,7 +121,7 @@ async function checkChain(tx: Tx, rungIds: readonly string[]): Promise<void> {
   if (!hasFloor(chain)) throw invalid('rungs: at least one must be of codec h264, which every client plays');
 }
 
-/** Reads once what refers to launch profiles. */
+/** Reads the references to launch profiles once. */
 async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUses> {
   const apps = await store.listAppsByDefault(db);
   const preferences = await store.countPreferences(db);
@@ -133,7 +133,7 @@ async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUs
   });
 }
 
-/** What stands in the way of a delete, for people; null: nothing. */
+/** References that prevent a delete, as a sentence; null: none. */
 function describeUses(uses: LaunchProfileUses): string | null {
   const parts: string[] = [];
   if (uses.apps.length > 0) parts.push(`the default of ${nameSome(uses.apps.map(({ name }) => name))}`);

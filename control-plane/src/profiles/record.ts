@@ -33,19 +33,19 @@ export function toRung(row: RungRow): StreamProfile {
   };
 }
 
-/** The columns that hold a rung. */
+/** Columns of a rung. */
 export const toRungColumns = (rung: StreamProfile) => ({
   ...rung,
   hardware_encoder_required: flag(rung.hardware_encoder_required),
 });
 
-/** The rung with the fields that a request names put over it. */
+/** The rung with the request's fields applied. */
 export function changeRung(rung: StreamProfile, patch: RungPatch): StreamProfile {
   const named = Object.entries(patch).filter(([, value]) => value !== undefined);
   return { ...rung, ...Object.fromEntries(named) };
 }
 
-/** By the text of the ids, in one order on every database. */
+/** Compares ids as text, with the same order on every database. */
 export const byId = (a: { id: string }, b: { id: string }): number =>
   a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 
@@ -55,7 +55,7 @@ export interface ProfileWithRungs {
   rungs: readonly StreamProfile[];
 }
 
-/** What refers to a launch profile and so keeps it from being deleted. */
+/** References to a launch profile that prevent its deletion. */
 export type LaunchProfileUses = LaunchProfile['used_by'];
 
 export function toLaunchProfile(

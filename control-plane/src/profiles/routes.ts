@@ -1,7 +1,7 @@
 import type { Server } from '../platform/http/server.ts';
 import type { Profiles } from './service.ts';
 
-/** Stream profiles, launch profiles and their policy over HTTP. */
+/** Registers the routes of stream profiles, launch profiles and their policy. */
 export function registerProfilesRoutes(server: Server, profiles: Profiles): void {
   const { rungs, launchProfiles } = profiles;
   server.handle('streamProfiles.list', async () => ({ status: 200, body: { items: await rungs.list() } }));

@@ -4,7 +4,7 @@ import { toRungColumns } from './record.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 import * as store from './store.ts';
 
-/** Puts the shipped catalog in, at the first boot of the instance only: what is changed or deleted later stays so. */
+/** Stores the shipped catalog at the first boot only, so that later changes and deletions stay. */
 export async function plantShippedCatalog({ database, clock, logger }: Platform): Promise<void> {
   const now = clock.nowMs();
   const stamps = { created_at: now, updated_at: now };

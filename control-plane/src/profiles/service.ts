@@ -9,15 +9,15 @@ import { createRungAdmin, type RungAdmin } from './rungs/rung-admin.ts';
 import { plantShippedCatalog } from './seed.ts';
 import { lockUserProfiles } from './store.ts';
 
-/** Rungs, the launch profiles made of them, what applies without a choice, and what a person is offered. */
+/** Rungs, launch profiles, defaults and offers. */
 export interface Profiles extends Defaults, Offers {
   rungs: RungAdmin;
   launchProfiles: LaunchProfileAdmin;
-  /** Puts the shipped catalog in, at the first boot only. */
+  /** Stores the shipped catalog at the first boot. */
   plantShipped(): Promise<void>;
-  /** Those of the ids that name a launch profile which people may choose, held until the transaction ends. */
+  /** Which ids are launch profiles that people may choose; locked until the transaction ends. */
   lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>>;
-  /** Reads once what a launch of each app would stream where nobody chooses. */
+  /** Reads the stream of each app's launch without a choice, once. */
   loadDisplayStreams(db: Executor): Promise<DisplayStreams>;
 }
 

@@ -1,6 +1,6 @@
 import type { LaunchProfile, RungCodec, StreamProfile } from '@footlight/protocol/rest';
 
-/** A launch profile as it is shipped: its chain by the ids of the rungs. */
+/** A shipped launch profile, its chain as rung ids. */
 export interface ShippedLaunchProfile
   extends Pick<LaunchProfile, 'id' | 'display_name' | 'description' | 'visibility' | 'sort_order'> {
   rungs: readonly string[];
@@ -63,7 +63,7 @@ function rung(
     max_startup_rtt_ms: fast ? 40 : 0,
     min_decode_height: height,
     high_refresh_display: fast ? 'required' : 'none',
-    // OpenH264 manages these two in software.
+    // openh264 encodes these two in software.
     hardware_encoder_required: id !== '720p60-h264' && id !== '1080p60-h264',
     browser_client: browserClient(resolution, fps),
     playout0_ms: fast ? 40 : id === '720p60-h264' ? 75 : 50,
@@ -71,7 +71,7 @@ function rung(
   };
 }
 
-/** What still works on a poor line: asks nothing of the bandwidth. */
+/** The rung for slow lines: no minimum bandwidth. */
 const LOWEST_RUNG: Readonly<StreamProfile> = {
   id: '720p30-h264',
   display_name: 'H.264 · 720p · 30 FPS',
@@ -94,7 +94,7 @@ const LOWEST_RUNG: Readonly<StreamProfile> = {
   visibility: 'internal',
 };
 
-/** The rungs of a new instance. */
+/** Rungs of a new instance. */
 export const SHIPPED_RUNGS: readonly Readonly<StreamProfile>[] = [
   ...BITRATES.flatMap(([resolution, codec, rates]) =>
     RATES.map((fps) => rung(resolution, codec, fps, rates[fps])),
@@ -118,7 +118,7 @@ function launchProfiles(
   }));
 }
 
-/** The launch profiles of a new instance; each ends in an H.264 rung, which every client plays. */
+/** Launch profiles of a new instance; each ends with an H.264 rung, which every client plays. */
 export const SHIPPED_LAUNCH_PROFILES: readonly ShippedLaunchProfile[] = [
   ...launchProfiles('4k', { 120: 10, 90: 15, 60: 20 }, (fps) => [
     `4k${fps}-av1`,

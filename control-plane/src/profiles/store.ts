@@ -11,12 +11,11 @@ import { byId, type LaunchProfileRow, type ProfileWithRungs, toRung } from './re
 
 const POLICY_ROW = 1;
 
-/** Numbers of a rung as lists show them. */
+/** Numbers of a rung in lists. */
 type DisplayStream = AppListItem['display_stream'];
 
 /**
- * Rungs, launch profiles and the policy are written one after the other, since each rule looks at several of their
- * rows. Reads go on meanwhile.
+ * Serializes writes of rungs, launch profiles and policy, because each rule reads several of their rows. Reads go on.
  */
 export const lockProfiles = (database: Database, tx: Tx): Promise<void> =>
   database.advisoryLock(tx, 'profiles');
@@ -49,7 +48,7 @@ export async function deleteRung(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('stream_profiles').where('id', '=', id).execute();
 }
 
-/** Locks the rung against sessions that are about to record it. @returns whether it is there */
+/** Locks the rung against sessions that will record it. @returns whether it exists */
 export async function lockRung(database: Database, tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('stream_profiles').select('id').where('id', '=', id);
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
@@ -60,15 +59,16 @@ const heldRungs = statement((db, { ids }: { ids: readonly string[] }, _values, {
 );
 
 /**
- * Holds the rungs that sessions are about to record until the transaction ends: a deletion of one either sees the
- * session or was first. @returns those that are still there
+ * Locks rungs that new sessions will record until the transaction ends: a deletion either sees the session or was
+ * first.
+ * @returns the rungs that still exist
  */
 export async function holdRungs(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
   return new Set((await heldRungs(tx, { ids }, {})).map(({ id }) => id));
 }
 
-/** How many sessions, live and past, resolved to each rung; rungs of none are missing. */
+/** Number of sessions, live and ended, by rung; rungs without sessions are missing. */
 export async function countSessionsByRung(db: Executor): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('sessions')
@@ -89,7 +89,7 @@ export async function hasSessionOfRung(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Every launch profile with its chain, by sort_order, then id: the order of every list. */
+/** All launch profiles with chains, in list order (sort_order, then id). */
 export async function listLaunchProfiles(db: Executor): Promise<ProfileWithRungs[]> {
   const profiles = await db.selectFrom('launch_profiles').selectAll().execute();
   const chains = await loadChains(db, null);
@@ -104,7 +104,7 @@ export async function findLaunchProfile(db: Executor, id: string): Promise<Profi
   return { profile, rungs: (await loadChains(db, id)).get(id) ?? [] };
 }
 
-/** The launch profile's own row, locked until the transaction ends against new references to it. */
+/** Locks the launch profile's row until the transaction ends, against new references. */
 export async function lockLaunchProfile(
   database: Database,
   tx: Tx,
@@ -114,7 +114,7 @@ export async function lockLaunchProfile(
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) ?? null;
 }
 
-/** Chains by launch profile, best rung first. @param only null: of all */
+/** Chains by launch profile, best rung first. @param only null: all */
 async function loadChains(db: Executor, only: string | null): Promise<Map<string, StreamProfile[]>> {
   let query = db
     .selectFrom('launch_profile_rungs')
@@ -145,7 +145,7 @@ export async function updateLaunchProfile(
   await tx.updateTable('launch_profiles').set(columns).where('id', '=', id).execute();
 }
 
-/** Its chain and its places in allow-lists go with it by the schema's cascades. */
+/** Cascades delete its chain and its places in allow-lists. */
 export async function deleteLaunchProfile(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('launch_profiles').where('id', '=', id).execute();
 }
@@ -161,7 +161,7 @@ export async function replaceChain(tx: Tx, id: string, rungIds: readonly string[
   }
 }
 
-/** Apps by the launch profile that is their default, each list by name. */
+/** Apps by default launch profile, each list sorted by name. */
 export async function listAppsByDefault(db: Executor): Promise<Map<string, { id: string; name: string }[]>> {
   const rows = await db
     .selectFrom('apps')
@@ -180,7 +180,7 @@ export async function listAppsByDefault(db: Executor): Promise<Map<string, { id:
   return apps;
 }
 
-/** How many people made each launch profile their default; profiles of none are missing. */
+/** Number of people by default launch profile; profiles without people are missing. */
 export async function countPreferences(db: Executor): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom('profile_preferences')
@@ -190,7 +190,7 @@ export async function countPreferences(db: Executor): Promise<Map<string, number
   return new Map(rows.map((row) => [row.default_profile_id, row.count]));
 }
 
-/** Names of the apps whose allow-list holds this launch profile and no other, by name. */
+/** Names of apps whose allow-list has only this launch profile, sorted. */
 export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
   const rows = await tx
     .selectFrom('app_launch_profiles')
@@ -215,8 +215,8 @@ export async function listAppsLimitedTo(tx: Tx, id: string): Promise<string[]> {
 }
 
 /**
- * Those of the ids that name a launch profile which people may choose. Held until the transaction ends, so that none
- * is deleted before the caller has referred to it.
+ * Which ids are launch profiles that people may choose. Locked until the transaction ends, so that none is deleted
+ * before the caller refers to it.
  */
 export async function lockUserProfiles(
   database: Database,
@@ -224,7 +224,7 @@ export async function lockUserProfiles(
   ids: readonly string[],
 ): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
-  // Asked without the ids first: a request may name more of them than a statement can carry.
+  // Reads all visible ones, because a request may have more ids than a statement can carry.
   const visible = await tx
     .selectFrom('launch_profiles')
     .select('id')
@@ -242,7 +242,7 @@ export async function lockUserProfiles(
   return new Set((await database.forNoKeyUpdate(query).execute()).map((row) => row.id));
 }
 
-/** The first rung of every launch profile that has one. */
+/** The first rung of each launch profile that has one. */
 export async function loadFirstRungs(db: Executor): Promise<Map<string, DisplayStream>> {
   const rows = await db
     .selectFrom('launch_profile_rungs')
@@ -280,7 +280,7 @@ export async function updatePolicy(tx: Tx, columns: Updateable<ProfilePolicyTabl
   await tx.updateTable('profile_policy').set(columns).where('id', '=', POLICY_ROW).execute();
 }
 
-/** Remembers that the shipped catalog is in. @returns false when it was before: it is put in once */
+/** Marks the shipped catalog as stored. @returns false when it already was */
 export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('profile_policy')
@@ -291,7 +291,7 @@ export async function claimShippedCatalog(tx: Tx, nowMs: number): Promise<boolea
   return numUpdatedRows > 0n;
 }
 
-/** The launch profile that the user made the default; null: none. */
+/** The user's default launch profile; null: none. */
 export async function loadPreference(db: Executor, userId: string): Promise<string | null> {
   return (await loadPreferences(db, [userId])).get(userId) ?? null;
 }
@@ -303,7 +303,7 @@ const preferences = statement((db, { userIds }: { userIds: readonly string[] }) 
     .where('user_id', 'in', userIds),
 );
 
-/** The same of several people; those without one are missing. */
+/** Batched form of `loadPreference`; people without one are missing. */
 export async function loadPreferences(
   db: Executor,
   userIds: readonly string[],
@@ -331,7 +331,7 @@ export async function storePreference(
     .execute();
 }
 
-/** What the device failed to play since then. */
+/** Failures of the device since then. */
 export async function listClientFailures(
   db: Executor,
   deviceId: string,
@@ -340,7 +340,7 @@ export async function listClientFailures(
   return (await loadClientFailures(db, [deviceId], sinceMs)).get(deviceId) ?? [];
 }
 
-/** The same of several devices; those of which nothing is known are missing. */
+/** Batched form of `listClientFailures`; devices without failures are missing. */
 export async function loadClientFailures(
   db: Executor,
   deviceIds: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The contract as OpenAPI 3.1, made from the declarations of the protocol. Pure: the same declarations give the same
- * text, in the order in which they stand.
+ * The contract as OpenAPI 3.1, generated from the protocol's declarations. Pure: the same declarations give the same
+ * text in the same order.
  */
 import {
   areas,
@@ -21,7 +21,7 @@ type Json = { [key: string]: unknown };
 const EVENT_STREAM = 'text/event-stream';
 const CLIENT_VERSION = 'ClientVersion';
 const RETRY_AFTER = 'RetryAfter';
-/** What some codes say beside code and message. */
+/** Extra members of some error codes. */
 const ERROR_EXTRAS: { readonly [Code in ErrorCode]?: { inside?: Json; beside?: Json } } = {
   restart_required: { inside: { live_sessions: 2 } },
   home_in_use: { inside: { session_id: 'b4e1c7a0-5f2d-4c83-a6b9-0d7e31f8c254' } },
@@ -79,7 +79,7 @@ export function openApiDocument(): Json {
   };
 }
 
-/** The envelope of every refusal, with what each code means. */
+/** The error envelope, with the meaning of each code. */
 function describeError(components: Components): JsonSchema {
   const rows = Object.entries(ERRORS).map(
     ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
@@ -119,7 +119,7 @@ function describeOperation(operation: Operation, components: Components): Json {
     ...describeRequestBody(operation, components),
     responses: {
       ...describeRefusals(operation),
-      // A status that an operation answers by a schema of its own is none of its refusals.
+      // A status with its own schema is no refusal.
       ...Object.fromEntries(
         Object.entries(operation.responses).map(([status, schema]) => [
           status,
@@ -151,7 +151,7 @@ function describeParameters(operation: Operation, components: Components): Json[
   const bearer = operation.auth === 'user' || operation.auth === 'admin';
   return [
     ...from('path', operation.params),
-    // A proof in the query is told by its security scheme.
+    // A credential in the query is described by its security scheme.
     ...from('query', operation.query).filter(({ name }) => proof?.in !== 'query' || name !== proof.name),
     ...(bearer && operation.versionGated !== false
       ? [{ $ref: `#/components/parameters/${CLIENT_VERSION}` }]
@@ -159,7 +159,7 @@ function describeParameters(operation: Operation, components: Components): Json[
   ];
 }
 
-/** The example of a parameter, as the value that its text stands for. */
+/** Example of a parameter, converted from its text. */
 function exampleOf(text: string | undefined, schema: JsonSchema): Json {
   if (text === undefined) return {};
   const isText = schema.type !== 'integer' && schema.type !== 'boolean';
@@ -232,7 +232,7 @@ function describeContent(operation: Operation, answer: z.ZodType, components: Co
   return {
     [operation.contentType ?? 'application/json']: {
       schema,
-      // It belongs to one of the answers; another may look different.
+      // The example belongs to one of several answers.
       ...(answer.safeParse(example).success && { example }),
     },
   };
@@ -265,7 +265,7 @@ function describeRefusal(status: number, refusals: readonly Refusal[]): Json {
   };
 }
 
-/** One refusal of each code, as it travels. */
+/** One example for each error code. */
 function errorExamples(codes: Iterable<ErrorCode>): Json {
   return Object.fromEntries(
     [...codes].sort().map((code) => [
@@ -281,7 +281,7 @@ function errorExamples(codes: Iterable<ErrorCode>): Json {
   );
 }
 
-/** The document as it is published: pretty-printed, always in the same order. */
+/** The published text: pretty-printed, in stable order. */
 export function referenceText(): string {
   return `${JSON.stringify(openApiDocument(), null, 2)}\n`;
 }

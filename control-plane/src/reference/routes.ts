@@ -7,7 +7,7 @@ import { KeptBody, sendKept } from '../platform/http/message/kept-body.ts';
 import type { Server } from '../platform/http/server.ts';
 import { referenceText } from './document.ts';
 
-/** Everything that the page loads; nothing of it comes from another server. */
+/** Files of the page; none comes from another server. */
 const PAGE_FILES = [
   { name: 'page.css', folder: REFERENCE_PAGE },
   { name: 'page.js', folder: REFERENCE_PAGE },
@@ -19,17 +19,14 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
 };
 
-/**
- * A text that anybody may ask for as often as he likes. It is made, and compressed, when somebody asks for the first
- * time, and is the same for as long as this process runs.
- */
+/** A public text, made and compressed on first demand and unchanged while the process runs. */
 interface Published {
   body: KeptBody;
-  /** Programs and browsers ask again each time, and get the text again only where it has changed. */
+  /** Clients revalidate each time and get the text only if it changed. */
   headers: { etag: string; 'cache-control': 'no-cache' };
 }
 
-/** @param load called until it has once worked */
+/** @param load called until it succeeds once */
 function publish(load: () => Promise<string>): () => Promise<Published> {
   let published: Promise<Published> | null = null;
   return () => {
@@ -37,7 +34,7 @@ function publish(load: () => Promise<string>): () => Promise<Published> {
       (text) => ({
         body: new KeptBody(text),
         headers: {
-          // Weak, since the same text travels compressed and not.
+          // Weak, because the same text is sent compressed and plain.
           etag: `W/"${createHash('sha256').update(text).digest('base64url')}"`,
           'cache-control': 'no-cache',
         },
@@ -51,7 +48,7 @@ function publish(load: () => Promise<string>): () => Promise<Published> {
   };
 }
 
-/** Serves the contract: as a document for programs, and as a page for people. */
+/** Serves the contract as a document for programs and a page for people. */
 export async function registerReference(server: Server): Promise<void> {
   const document = publish(async () => referenceText());
   server.handle(

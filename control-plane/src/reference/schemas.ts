@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
-/** A JSON Schema of draft 2020-12, as OpenAPI 3.1 takes it. */
+/** A JSON Schema of draft 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = { [keyword: string]: unknown };
 
-/** Collects the schemas that have a name, so that each stands in the document once. */
+/** Collects named schemas, so that each appears once in the document. */
 export interface Components {
   /**
-   * The schema of what travels to the service (input) or back (output), referring to named ones.
-   * @throws when two different schemas go by one name
+   * The schema of data sent to the service (input) or back (output), with references to named schemas.
+   * @throws when two different schemas have one name
    */
   schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema;
-  /** Every named schema that was met so far, by name. */
+  /** All named schemas so far, by name. */
   all(): { [name: string]: JsonSchema };
 }
 
@@ -41,7 +41,7 @@ export function createComponents(): Components {
   };
 }
 
-/** Takes out what only says again what the format says, and what would forbid answers to grow. */
+/** Removes patterns that repeat a format, and limits that would forbid new members in answers. */
 function tidy(schema: JsonSchema, io: 'input' | 'output'): void {
   delete schema.id;
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties;

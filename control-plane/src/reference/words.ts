@@ -1,4 +1,4 @@
-/** What the published contract says beyond its declarations. */
+/** Texts of the published contract besides its declarations. */
 import {
   type AuthKind,
   DEFAULT_BODY_BYTES,
@@ -34,10 +34,10 @@ Every refusal has the body \`Error\`, with a \`code\` for programs and a \`messa
 
 Within a version the contract only grows: new operations, new optional fields in requests, new fields in answers, new error codes, and new values where a field says that it may grow. Clients ignore what they do not know. What is going to be taken away is marked \`deprecated\` for at least two minor versions first.`;
 
-/** Status of code `validation_failed` for a file over its cap. */
+/** Status of `validation_failed` for a file over its cap. */
 const UPLOAD_TOO_LONG_STATUS = 413;
 
-/** What a success status says. */
+/** Meaning of a success status. */
 export const SUCCESS: { readonly [status: number]: string } = {
   101: 'The connection is a WebSocket from here on.',
   200: 'Done.',
@@ -48,7 +48,7 @@ export const SUCCESS: { readonly [status: number]: string } = {
   304: 'What the client has is still right.',
 };
 
-/** How callers prove who they are. null: they need not. */
+/** Authentication schemes of callers; null: none needed. */
 export const SCHEMES: {
   readonly [Kind in AuthKind]: { name: string; refused: string; scheme: { [key: string]: string } } | null;
 } = {
@@ -113,15 +113,15 @@ function bearer() {
   };
 }
 
-/** A way in which an operation refuses. */
+/** A refusal of an operation. */
 export interface Refusal {
   code: ErrorCode;
   status: number;
-  /** The condition, in a sentence. */
+  /** The condition, as a sentence. */
   when: string;
 }
 
-/** Every refusal of an operation: what its kind of caller, parameters and body imply, then its own. */
+/** Refusals of an operation: those implied by caller, parameters and body, then its own. */
 export function refusalsOf(operation: Operation): Refusal[] {
   const refusals: Refusal[] = [];
   const add = (code: ErrorCode, when: string, status: number = ERRORS[code].status) =>
@@ -135,7 +135,7 @@ export function refusalsOf(operation: Operation): Refusal[] {
   add('validation_failed', malformed(operation));
   if (operation.upload)
     add('validation_failed', 'The file is longer than the service takes.', UPLOAD_TOO_LONG_STATUS);
-  // What an operation itself calls internal is something that is away for now.
+  // An operation's own `internal` means a dependency that is temporarily down.
   for (const [code, when] of Object.entries(operation.refusals ?? {}) as [ErrorCode, string][])
     add(code, when, code === 'internal' ? UNAVAILABLE_STATUS : undefined);
   add('internal', 'Something went wrong on the server; its log says what.');
@@ -153,7 +153,7 @@ function malformed(operation: Operation): string {
   return parts.length > 0 ? parts.join(' ') : 'The request is malformed.';
 }
 
-/** A cap on bytes, in words. */
+/** A byte limit in words. */
 export function inBytes(max: number): string {
   return max % (1024 * 1024) === 0 ? `${max / 1024 / 1024} MiB` : `${max / 1024} KiB`;
 }

@@ -11,7 +11,7 @@ export interface StoredVram {
 }
 
 const UNKNOWN: StoredVram = { used: null, free: null };
-/** Drivers round used and free separately, so their sum may exceed the total slightly. 5 %: chosen, not measured. */
+/** Drivers round used and free separately, so their sum may exceed the total slightly. */
 const SUM_TOLERANCE = 1.05;
 
 /**

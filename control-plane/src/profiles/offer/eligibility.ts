@@ -3,31 +3,31 @@ import type { Eligibility, Reason, RungCodec, StreamProfile } from '@footlight/p
 import type { ProbeFacts } from '../../accounts/index.ts';
 import { floorOf } from '../rungs/chain.ts';
 
-/** How long a failure of a client counts. */
+/** Time for which a client's failure counts. */
 export const FAILURE_COUNTS_MS = 30 * DAY_MS;
-/** A display counts as fast enough from this share of the rung's pictures per second on: 59.94 Hz shows 60. */
+/** A display passes from this share of the rung's frame rate on: a 59.94 Hz display shows 60. */
 const REFRESH_TOLERANCE = 0.98;
 
-/** What a client measured about itself; null: not measured. */
+/** Measurements of a client; null: not measured. */
 export type ClientProbe = Pick<
   ProbeFacts,
   'bandwidth_kbps' | 'rtt_ms' | 'max_decode_height' | 'codecs' | 'display_refresh_hz'
 >;
 
-/** Something that a device could not play; null: it names none. */
+/** A failure of a device to play; null: not specified. */
 export interface ClientFailure {
   launch_profile_id: string | null;
   stream_profile_id: string | null;
   codec: RungCodec | null;
 }
 
-/** What a rung is judged by. */
+/** Facts for the verdict on a rung. */
 export interface ClientFacts {
-  /** null: the device was never measured, or too long ago. */
+  /** null: never measured, or measurement too old. */
   probe: ClientProbe | null;
-  /** Failures of the device that still count. */
+  /** Failures that still count. */
   failures: readonly ClientFailure[];
-  /** Codecs that the host encodes; left out where no host is chosen yet, and then not judged. */
+  /** Codecs of the host; missing before a host is chosen, and then not checked. */
   hostCodecs?: readonly RungCodec[];
 }
 
@@ -52,7 +52,7 @@ type JudgedRung = Pick<
 const CODEC_NAMES: Readonly<Record<RungCodec, string>> = { h264: 'H.264', hevc: 'HEVC', av1: 'AV1' };
 
 /**
- * Whether a client can play a rung. What was not measured never speaks hard against it.
+ * Whether a client can play a rung. Unmeasured values give no hard reason.
  * @returns ineligible with every hard reason; else risky with every soft one; else eligible with none
  * Source: docs/profiles.md, "Who may use a rung".
  */
@@ -133,8 +133,8 @@ function softReasons(rung: JudgedRung, probe: ClientProbe | null): Reason[] {
 }
 
 /**
- * Whether a client can play a launch profile: by its first rung, except that a later one that works makes it risky. A
- * failure of the profile itself, or of the rung that it ends on, speaks against the whole of it.
+ * Whether a client can play a launch profile. The verdict is that of its first rung, but risky when only a later rung
+ * works. A failure of the profile itself, or of its floor, makes it ineligible.
  * @param chain best rung first, each with its verdict
  */
 export function judgeLaunchProfile(

@@ -10,12 +10,12 @@ import { permits } from './app-choice.ts';
 import { type ClientFacts, FAILURE_COUNTS_MS, judgeLaunchProfile, judgeRung } from './eligibility.ts';
 import { nominalOf, noteOn, numbersSetFor, recommend, type StreamLimits } from './recommendation.ts';
 
-/** What a person is offered at launch. */
+/** Launch profiles that a person is offered. */
 export interface Offers {
   /**
-   * Launch profiles for people as the caller's latest device can play them.
-   * @param appId only those that this app may be launched with; undefined: all
-   * @throws 404 for an app that is absent, disabled, or not for the caller, whatever the role
+   * Launch profiles for people, with verdicts for the caller's latest device.
+   * @param appId restricts them to those that this app permits; undefined: all
+   * @throws 404 for an unknown, disabled or not entitled app, for every role
    */
   offer(userId: string, appId: string | undefined): Promise<ProfileOffer>;
 }
@@ -25,7 +25,7 @@ export function createOffers(platform: Platform): Offers {
   const { db } = platform.database;
   const loadEncoderBudget = encoderBudgetReader(platform);
 
-  /** Which launch profiles the app admits, and its own numbers. @throws 404 */
+  /** The app's permitted launch profiles and its own numbers. @throws 404 */
   async function loadFilter(
     userId: string,
     appId: string,

@@ -1,10 +1,10 @@
 import type { Eligibility, ProfileOffer, RatedLaunchProfile, Reason } from '@footlight/protocol/rest';
 import { NEW_APP } from '../../catalog/index.ts';
 
-/** What is recommended to a client that was never measured: most can play it. */
+/** Recommendation for an unmeasured client, which most clients can play. */
 const CONSERVATIVE_ID = '1080p60';
 
-/** A launch profile as far as the recommendation looks at it. */
+/** A launch profile as the recommendation needs it. */
 export interface Candidate {
   id: string;
   eligibility: Eligibility;
@@ -12,11 +12,11 @@ export interface Candidate {
   nominal: RatedLaunchProfile['nominal'];
 }
 
-/** What a stream should stay within. */
+/** Limits of a recommended stream. */
 export interface StreamLimits {
-  /** What the best host encodes for one session, Mpixel/s; null: not known, which limits nothing. */
+  /** Throughput of the best host for one session, Mpixel/s; null: unknown, no limit. */
   encoderMpixelS: number | null;
-  /** The app's own numbers, each null where nobody set it; null: no app, or none of its numbers was set. */
+  /** The app's own numbers, each null if not set; null: no app, or none set. */
   app: AppNumbers | null;
 }
 
@@ -28,11 +28,11 @@ interface AppNumbers {
 type LimitCode = 'host_encoder_limited' | 'app_size_limited';
 
 /**
- * What to preselect out of the launch profiles that a caller is shown, best first. A profile beyond the limits gives
- * way to the best one within them, and where none is, to the one with the fewest pixels a second.
+ * Selects the recommended launch profile from the visible ones, best first. A profile beyond the limits is replaced
+ * by the best one within them, or by the one with the fewest pixels a second.
  * Pure.
- * @param measured whether there is a fresh measurement of the caller's device
- * @returns recommended_id is one of them, or "" when there is none; limitedBy says which limits changed it
+ * @param measured whether the caller's device has a fresh measurement
+ * @returns recommended_id, "" without profiles; limitedBy lists the limits that changed it
  * Source: docs/profiles.md, "The recommendation".
  */
 export function recommend(
@@ -50,7 +50,7 @@ export function recommend(
   const exceeded = limitsExceeded(unlimited, limits);
   if (exceeded.length === 0) return { recommended_id: unlimited.id, confidence, limitedBy: [] };
   const withVerdict = (wanted: Eligibility) => profiles.filter(({ eligibility }) => eligibility === wanted);
-  // Never an ineligible one: the launch would be refused. A risky one only where nothing else is sure either.
+  // Never an ineligible one, because its launch would be refused. A risky one only if the confidence is low anyway.
   const others = [...withVerdict('eligible'), ...(confidence === 'high' ? [] : withVerdict('risky'))];
   const chosen =
     others.find((profile) => limitsExceeded(profile, limits).length === 0) ??
@@ -75,9 +75,9 @@ const mpixelsOf = (size: { width: number; height: number; fps: number }): number
   (size.width * size.height * size.fps) / 1e6;
 
 /**
- * The numbers of an app that its administrator set. The record does not say who wrote a number, so a number counts as
- * set where it differs from the default of a new app.
- * @returns null: none was set
+ * The numbers that an administrator set for an app. The record does not say who set a number, so it counts if it
+ * differs from a new app's default.
+ * @returns null: none
  */
 export function numbersSetFor(
   app: Pick<typeof NEW_APP, 'default_width' | 'default_height' | 'default_fps' | 'default_bitrate_kbps'>,
@@ -93,7 +93,7 @@ export function numbersSetFor(
   };
 }
 
-/** The first rung's numbers of a chain: advertised, not promised. Zeros for a chain without rungs. */
+/** Numbers of a chain's first rung, advertised but not promised. Zeros for an empty chain. */
 export function nominalOf(
   chain: readonly { width: number; height: number; fps: number; nominal_bitrate_kbps: number }[],
 ): RatedLaunchProfile['nominal'] {

@@ -1,6 +1,6 @@
 import type { ChainWarning, RungCodec } from '@footlight/protocol/rest';
 
-/** What the rules of a chain look at in a rung. */
+/** A rung as the rules of chains need it. */
 export interface ChainRung {
   id: string;
   codec: RungCodec;
@@ -9,7 +9,7 @@ export interface ChainRung {
   hardware_encoder_required: boolean;
 }
 
-/** Whether some rung is H.264, which every client plays: without one a launch could end with nothing. */
+/** Whether a rung is H.264, which every client plays; without one a launch could find no rung. */
 export const hasFloor = (chain: readonly Pick<ChainRung, 'codec'>[]): boolean => floorOf(chain) !== null;
 
 /** The last H.264 rung of a chain, best rung first; null in a chain without one. */
@@ -18,9 +18,8 @@ export function floorOf<Rung extends Pick<ChainRung, 'codec'>>(chain: readonly R
 }
 
 /**
- * The rung that a launch takes: the first that passes every gate, in the order of the chain. When none does, the last
- * H.264 rung with every gate passed over, since a poor picture is better than none; the last rung where a chain has no
- * H.264.
+ * The rung of a launch: the first that passes every check, else the last H.264 rung without checks, because a poor
+ * picture is better than none; the last rung of a chain without H.264.
  * @returns null for a chain without rungs
  */
 export function chooseRung<Rung extends Pick<ChainRung, 'codec'>>(
@@ -34,8 +33,8 @@ export function chooseRung<Rung extends Pick<ChainRung, 'codec'>>(
 }
 
 /**
- * What is doubtful about a chain, best rung first. Its floor is what everybody ends on for whom nothing else works, so
- * it should come last and ask the least.
+ * Warnings about a chain, best rung first. Its floor serves when no rung passes, so the floor should come last and
+ * need the least.
  */
 export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
   const floor = floorOf(chain);
@@ -58,7 +57,7 @@ export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
   return warnings;
 }
 
-/** Whether the floor asks more than this rung in bandwidth, in decoding or of the host. */
+/** Whether the rung needs less than the floor: bandwidth, decoding, or host. */
 function asksLess(rung: ChainRung, floor: ChainRung): boolean {
   return (
     floor.min_offer_bandwidth_kbps > rung.min_offer_bandwidth_kbps ||

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/database/index.ts';
 import { profileWithoutChoice } from '../offer/app-choice.ts';
 import { loadFirstRungs, loadPolicy } from '../store.ts';
 
-/** Reads once what every app of a list is shown with. */
+/** Reads the streams that lists of apps show, once. */
 export async function loadDisplayStreams(db: Executor): Promise<DisplayStreams> {
   const [firstRungs, { globalDefaultProfileId }] = await Promise.all([loadFirstRungs(db), loadPolicy(db)]);
   return (app) => firstRungs.get(profileWithoutChoice(app, globalDefaultProfileId) ?? '') ?? null;

@@ -12,9 +12,9 @@ import { hasFloor, warnAbout } from './chain.ts';
 type CreateBody = Body<'streamProfiles.create'>;
 type UpdateBody = Body<'streamProfiles.update'>;
 
-/** The rungs that administrators keep. */
+/** Administrators' operations on rungs. */
 export interface RungAdmin {
-  /** By id, each with what uses it. */
+  /** By id, each with its references. */
   list(): Promise<ListedStreamProfile[]>;
   /** @throws 409 id taken */
   create(actor: Caller, body: CreateBody): Promise<StreamProfile>;
@@ -93,7 +93,7 @@ export function createRungAdmin(platform: Platform): RungAdmin {
     async remove(actor, id) {
       const name = await database.transaction(async (tx) => {
         await store.lockProfiles(database, tx);
-        // Before the question below: a launch that holds the rung is about to add a session that records it.
+        // Before the next query: a launch that holds the rung is adding a session that records it.
         await store.lockRung(database, tx, id);
         const rung = await store.findRung(tx, id);
         if (!rung) throw new ApiError('not_found');
@@ -118,9 +118,9 @@ export function createRungAdmin(platform: Platform): RungAdmin {
 }
 
 /**
- * What a rung with another codec means for the chains that list it.
- * @returns what becomes doubtful about them
- * @throws 409 naming the chains that would have no H.264 rung left
+ * Checks a rung's new codec against the chains that list it.
+ * @returns warnings about them
+ * @throws 409 with the chains that would lose their only H.264 rung
  */
 async function judgeNewCodec(tx: Tx, changed: StreamProfile): Promise<ChainWarning[]> {
   const chains = listing(await store.listLaunchProfiles(tx), changed.id).map(({ profile, rungs }) => ({

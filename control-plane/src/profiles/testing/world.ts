@@ -2,17 +2,17 @@ import type { LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
 import { expect } from 'vitest';
 import { type Answer, loggedActivity, type TestApp } from '../../testing/index.ts';
 
-/** What suites about profiles do again and again. */
+/** Common helpers of profile suites. */
 export interface ProfileWorld {
-  /** Calls as the administrator. */
+  /** Calls the API as the administrator. */
   ask(method: string, url: string, body?: unknown): Promise<Answer>;
-  /** A rung of its own id; h264 unless told otherwise. */
+  /** Creates a rung, h264 by default. */
   rung(id: string, fields?: Partial<StreamProfile>): Promise<StreamProfile>;
   profile(id: string, rungs: readonly string[], fields?: object): Promise<LaunchProfile>;
   app(fields: object): Promise<{ id: string; display_stream: object }>;
   /** The newest entry of the activity log with this action. */
   audited(action: string): Promise<object | undefined>;
-  /** What a list of apps is kept under. */
+  /** The catalog version under which lists are cached. */
   version(): Promise<number>;
 }
 
