@@ -4,14 +4,14 @@ import { AUDIO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { firstError } from './video-pipeline.ts';
 
 /**
- * Sound of one session: what its null sink plays → Opus → RTP packets of 10 ms.
+ * Sound of one session: its null sink → Opus → RTP packets of 10 ms.
  * Owner: the media session; start() once, dispose() once.
  */
 
 export interface AudioPacket {
   packet: Buffer;
   rtpTimestamp: number;
-  /** Monotonic milliseconds of the first sample. */
+  /** Capture time of the first sample, monotonic milliseconds. */
   capturedAtMs: number;
 }
 
@@ -38,7 +38,7 @@ export class AudioPipeline {
         'audioconvert',
         'audioresample',
         'audio/x-raw,format=S16LE,rate=48000,channels=2',
-        // fullband audio of a game, not speech: the generic model keeps music intact.
+        // Generic instead of voice: the sound of games contains music.
         'opusenc name=encoder bitrate=128000 frame-size=10 inband-fec=true packet-loss-percentage=5 audio-type=generic bitrate-type=cbr complexity=5',
         `rtpopuspay pt=${AUDIO_PAYLOAD_TYPE} timestamp-offset=0 seqnum-offset=0 mtu=1180`,
         'appsink name=packets sync=false async=false max-buffers=50 drop=true',
@@ -59,7 +59,7 @@ export class AudioPipeline {
     this.#loop = this.#pull();
   }
 
-  /** To be called a few times a second while it runs: tells of errors. */
+  /** Polls the bus, a few times a second while the pipeline runs. Reports errors. */
   look(): void {
     for (const message of this.#pipeline.pollBus()) {
       if (message.kind === 'error') this.#events.onError(message.source, message.message);

@@ -1,12 +1,12 @@
 import { RTP_HEADER_BYTES } from '../rtp/rtp-packet.ts';
 
 /**
- * AV1 temporal units into RTP packets; Debian's GStreamer has no payloader for AV1.
+ * Packs AV1 temporal units into RTP; Debian's GStreamer has no payloader for AV1.
  *
- * A packet is an aggregation header and OBU elements, each behind its length but for the last one. The header says
- * whether the first element goes on from the packet before (Z), whether the last one goes on in the next (Y), how
- * many there are (W; 0 = more than three, and all have a length), and whether a coded video sequence starts here (N).
- * Receivers tell keyframes by N.
+ * A packet has an aggregation header and OBU elements, each with a length except the last one. The header says
+ * whether the first element continues the previous packet (Z), whether the last one continues in the next (Y), the
+ * number of elements (W; 0 = more than three, and all have a length), and whether a coded video sequence starts (N).
+ * Receivers detect keyframes by N.
  *
  * Source: "RTP Payload Format For AV1" of the Alliance for Open Media, 4; AV1 bitstream specification, 5.3 and 5.9.2.
  */
@@ -14,7 +14,7 @@ import { RTP_HEADER_BYTES } from '../rtp/rtp-packet.ts';
 export const AV1_CONTINUES = 0x80;
 export const AV1_CONTINUED = 0x40;
 export const AV1_NEW_SEQUENCE = 0x08;
-/** Elements that W can count. */
+/** Largest W. */
 const MAX_COUNTED = 3;
 
 const OBU_SEQUENCE_HEADER = 1;
@@ -23,15 +23,15 @@ const OBU_FRAME_HEADER = 3;
 const OBU_FRAME = 6;
 const OBU_TILE_LIST = 8;
 const OBU_PADDING = 15;
-/** RTP carries none of these. */
+/** OBU types that RTP does not carry. */
 const LEFT_OUT: readonly number[] = [OBU_TEMPORAL_DELIMITER, OBU_TILE_LIST, OBU_PADDING];
 const HAS_EXTENSION = 0x04;
 const HAS_SIZE = 0x02;
 const SHOWS_EXISTING = 0x80;
-/** frame_type behind show_existing_frame; 0 is a keyframe. */
+/** Bits of frame_type after show_existing_frame; 0 is a keyframe. */
 const FRAME_TYPE = 0x60;
 
-/** Room below which an element is left for the next packet, instead of being cut into crumbs; bytes. */
+/** Remaining bytes below which an element starts in the next packet, to avoid tiny fragments. */
 const WORTH_STARTING = 16;
 const MARKER = 0x80;
 const VIDEO_CLOCK_KHZ = 90;
@@ -43,12 +43,12 @@ interface Fragment {
 }
 
 export class Av1Packetizer {
-  /** Bytes behind the aggregation header of one packet, and of the longest length field in there. */
+  /** Payload bytes after the aggregation header, and bytes of the longest length field. */
   readonly #capacity: number;
   readonly #lengthBytes: number;
   readonly #payloadType: number;
   #sequence = 0;
-  /** Newest sequence header, to stand before keyframes of encoders that send it once only. */
+  /** Newest sequence header, repeated before keyframes of encoders that send it once. */
   #sequenceHeader: Buffer | null = null;
 
   /** @param mtu largest packet with its RTP header, bytes */
@@ -61,7 +61,7 @@ export class Av1Packetizer {
   /**
    * @param unit one temporal unit in the low-overhead format (obu-stream, alignment tu)
    * @param ptsMs presentation time, milliseconds of running time
-   * @returns its packets, the marker on the last; none when nothing of it travels
+   * @returns its packets, the last with the marker; empty when the unit has no element for RTP
    */
   packets(unit: Buffer, ptsMs: number): Buffer[] {
     const obus = readObus(unit).filter((obu) => !LEFT_OUT.includes(obuType(obu)));
@@ -83,11 +83,11 @@ export class Av1Packetizer {
     });
   }
 
-  /** Shares the OBUs out to packets, each as full as it can be. */
+  /** Distributes the OBUs to packets, each as full as possible. */
   #fill(obus: readonly Buffer[]): Fragment[][] {
     const packets: Fragment[][] = [];
     let packet: Fragment[] = [];
-    /** Bytes of the packet's elements, each with the length that it needs when another one follows. */
+    /** Bytes of the packet's elements, each with its length field if another element follows. */
     let used = 0;
     const close = () => {
       if (packet.length > 0) packets.push(packet);
@@ -97,7 +97,7 @@ export class Av1Packetizer {
     for (const obu of obus) {
       for (let offset = 0; offset < obu.length; ) {
         const left = obu.length - offset;
-        // From the fourth on the last element has a length as well.
+        // With more than three elements the last one has a length too.
         const ownLength = packet.length < MAX_COUNTED ? 0 : this.#lengthBytes;
         const room = this.#capacity - used - ownLength;
         if (packet.length > 0 && room < Math.min(left, WORTH_STARTING)) {
@@ -133,7 +133,7 @@ function obuType(obu: Buffer): number {
   return ((obu[0] ?? 0) >> 3) & 0x0f;
 }
 
-/** Whether the first frame of these OBUs is a keyframe that is shown as it comes. */
+/** Whether the first frame is a keyframe that is shown at once. */
 function startsWithKeyframe(obus: readonly Buffer[]): boolean {
   const frame = obus.find((obu) => [OBU_FRAME_HEADER, OBU_FRAME].includes(obuType(obu)));
   if (!frame) return false;
@@ -142,8 +142,8 @@ function startsWithKeyframe(obus: readonly Buffer[]): boolean {
 }
 
 /**
- * The OBUs of a temporal unit, each without its size field, as RTP carries them.
- * A unit that breaks off in the middle of an OBU gives those before it.
+ * The OBUs of a temporal unit without size fields, as in RTP. A unit that ends inside an OBU gives the OBUs before
+ * it.
  */
 export function readObus(unit: Buffer): Buffer[] {
   const obus: Buffer[] = [];
@@ -169,7 +169,7 @@ export function readObus(unit: Buffer): Buffer[] {
   return obus;
 }
 
-/** Unsigned number in groups of seven bits, the lowest first. Source: AV1 bitstream specification, 4.10.5. */
+/** Reads a little-endian base-128 number. Source: AV1 bitstream specification, 4.10.5. */
 export function readLeb128(from: Buffer, offset: number): { value: number; bytes: number } | null {
   let value = 0;
   for (let index = 0; index < 8; index++) {

@@ -10,7 +10,7 @@ import {
 } from './encoders.ts';
 import { PAYLOADING } from './payloading.ts';
 
-/** A row's element as this host's GStreamer calls it. */
+/** A row's element under its name on this host. */
 export interface ChosenElement {
   element: EncoderElement;
   name: string;
@@ -19,8 +19,8 @@ export interface ChosenElement {
 type Gpu = Pick<EncodeTarget, 'renderNode' | 'settings'>;
 
 /**
- * Names of an element for one GPU, the one that names the GPU first: GStreamer calls the first GPU's element by the
- * plain name, whichever that is.
+ * Names of an element for one GPU, the GPU-specific name first: GStreamer gives the first GPU's element the plain
+ * name.
  */
 export function elementNames({ name, named }: EncoderElement, { renderNode, settings }: Gpu): string[] {
   if (named === null) return [name];
@@ -37,12 +37,12 @@ function nodeName(renderNode: string): string {
   try {
     path = realpathSync(renderNode);
   } catch {
-    // A node that is gone keeps its name; the element will not be there either.
+    // A missing node keeps its name; its element is missing too.
   }
   return path.split('/').at(-1) ?? path;
 }
 
-/** The first element of a row that this host has; null when it has none. */
+/** The first element of a row that this host has; null: none. */
 export function chooseElement({ elements }: EncoderRow, gpu: Gpu): ChosenElement | null {
   for (const element of elements) {
     const name = elementNames(element, gpu).find(hasElement);
@@ -52,8 +52,8 @@ export function chooseElement({ elements }: EncoderRow, gpu: Gpu): ChosenElement
 }
 
 /**
- * Encoder, parser and payloader of a row in gst-launch syntax, from raw video in the row's format to what
- * `packetMaker` takes. The encoder is named `encoder`.
+ * Encoder, parser and payloader of a row in gst-launch syntax: from raw video in the row's format to the input of
+ * `packetMaker`. The encoder is named `encoder`.
  */
 export function encodeBranch(row: EncoderRow, { name }: ChosenElement, target: EncodeTarget): string {
   return [
@@ -64,18 +64,18 @@ export function encodeBranch(row: EncoderRow, { name }: ChosenElement, target: E
   ].join(' ! ');
 }
 
-/** What an element did not take of its row. */
+/** Properties of a row that an element did not accept. */
 export interface Untaken {
-  /** Properties that this release does not have. */
+  /** Properties that this release lacks. */
   missing: string[];
-  /** "name=value" that it has and did not keep. */
+  /** "name=value" that the element did not keep. */
   refused: string[];
 }
 
 /**
- * Sets what the row asks for on the element called `encoder`. Properties that this version of the element lacks are
- * left out, since plugins differ from one GStreamer to the next; the probe has proved that the row works without.
- * @throws when the element cannot be told a bitrate, or belongs to another GPU
+ * Sets the row's properties on the element `encoder`. Properties that this release lacks are skipped, because plugins
+ * differ between releases; the probe has tested the row without them.
+ * @throws when the bitrate cannot be set, or the element belongs to another GPU
  */
 export function configureEncoder(
   pipeline: Pipeline,
@@ -104,7 +104,7 @@ export function configureEncoder(
   return untaken;
 }
 
-/** Writes a bitrate, kbit/s, and what follows it, to the element called `encoder`. */
+/** Sets a bitrate (kbit/s) and its dependent properties on the element `encoder`. */
 export function writeRate(
   pipeline: Pipeline,
   element: EncoderElement,

@@ -11,7 +11,7 @@ import {
 
 const PROBE_LIMIT_MS = 10_000;
 
-/** One GPU as the hardware probe found it. */
+/** A GPU of the hardware probe. */
 export interface ProbeGpu {
   index: number;
   vendor: 'amd' | 'intel' | 'nvidia' | 'software' | 'other';
@@ -19,11 +19,11 @@ export interface ProbeGpu {
 }
 
 export interface EncoderProbeResult {
-  /** One row per family, GPU and codec that could make sense on this host. */
+  /** One row per plausible family, GPU and codec. */
   encoders: EncoderInfo[];
   /**
-   * Megapixels per second of the proved encoders, measured one at a time on 90 frames of 1280×720; keyed by
-   * family. A missing codec is unknown.
+   * Megapixels per second of working encoders, measured one at a time on 90 frames of 1280×720, by family. A missing
+   * codec is unknown.
    */
   throughput: Partial<Record<EncoderFamily, Partial<Record<Codec, { max_pixel_rate_mpix_s: number }>>>>;
 }
@@ -31,18 +31,18 @@ export interface EncoderProbeResult {
 export interface EncoderProbeOptions {
   /** Host settings in force; missing ones take their defaults. */
   settings?: Record<string, unknown>;
-  /** Added to the environment of the probe processes, for example GST_REGISTRY. */
+  /** Additional environment of the probe processes, for example GST_REGISTRY. */
   env?: Record<string, string>;
-  /** Limit of each proof and each measurement, milliseconds; for encoders in software that no host offers. */
+  /** Time limit of each test and measurement, milliseconds; raised for slow software encoders that only tests use. */
   limitMs?: number;
 }
 
 /**
- * Proves by encoding 30 frames which encoders of this host work, and measures the ones that do.
+ * Tests by encoding 30 frames which encoders of this host work, and measures the working ones.
  *
- * Each proof and each measurement runs in a process of its own with a limit of 10 s, because a driver that
- * hangs or crashes must cost its own row and nothing else. Never rejects: a process that fails, crashes or
- * takes too long gives `available: false` and a reason.
+ * Each test and measurement runs in its own process with a limit of 10 s, because a driver that hangs or crashes must
+ * cost only its own row. Never rejects: a process that fails, crashes or takes too long gives `available: false` and
+ * a reason.
  */
 export async function probeEncoders(
   gpus: readonly ProbeGpu[],
@@ -50,7 +50,7 @@ export async function probeEncoders(
 ): Promise<EncoderProbeResult> {
   const encoders: EncoderInfo[] = [];
   const throughput: EncoderProbeResult['throughput'] = {};
-  // One after the other: two encoders at a time would measure one another.
+  // Sequential: concurrent encoders would distort each other's measurement.
   for (const gpu of gpus) {
     for (const row of ENCODERS) {
       if (!row.vendors.includes(gpu.vendor)) continue;
@@ -80,9 +80,9 @@ export async function probeEncoders(
 }
 
 /**
- * Looks which elements and properties of the table this host's GStreamer has, without encoding.
- * @param gpu whose element is meant; null = the first one's
- * @returns a row each, in the table's order; a look that failed is its reason
+ * Finds the elements and properties of the table in this host's GStreamer, without encoding.
+ * @param gpu GPU of the elements; null = the first
+ * @returns one row each, in table order; a failed look-up gives its reason
  */
 export async function inspectEncoders(
   gpu: ProbeGpu | null,

@@ -1,8 +1,8 @@
 /**
- * Watches that frames keep coming. Pure: instants go in, findings come out.
+ * Detects stalls of the encoder. Pure: times in, findings out.
  *
- * flowing → stalled (1 s without an encoded frame) → flowing again, or → dead (5 s). A stall with input points at
- * the encoder, one without at the capture, which is the display's.
+ * flowing → stalled (1 s without an encoded frame) → flowing, or → dead (5 s). A stall with input blames the encoder,
+ * one without input the capture, that is the display.
  */
 
 export type StallReason = 'no_output' | 'input_starved' | 'negotiation';
@@ -37,7 +37,7 @@ export class EncoderWatch {
     return stalled ? { kind: 'recovered', reason: stalled.reason, stalledMs: nowMs - stalled.sinceMs } : null;
   }
 
-  /** To be called a few times a second. */
+  /** Call a few times a second. */
   tick(nowMs: number): WatchFinding | null {
     const sinceMs = this.#lastOutputMs ?? this.#startedAtMs;
     const silentMs = nowMs - sinceMs;
@@ -58,9 +58,7 @@ export class EncoderWatch {
   }
 }
 
-/**
- * Counts frames that went into the encoder and did not come out in half a second. Pure.
- */
+/** Counts frames that entered the encoder and did not leave it within half a second. Pure. */
 export class DropWatch {
   static readonly AFTER_MS = 500;
   #waiting: { ptsMs: number; atMs: number }[] = [];
@@ -69,7 +67,7 @@ export class DropWatch {
     this.#waiting.push({ ptsMs, atMs: nowMs });
   }
 
-  /** Frames come out in order: whatever is older than this one never will. @returns frames lost (count) */
+  /** Frames leave in order, so all older ones are lost. @returns lost frames (count) */
   output(ptsMs: number): number {
     let lost = 0;
     while (this.#waiting[0] && this.#waiting[0].ptsMs <= ptsMs) {
@@ -78,7 +76,7 @@ export class DropWatch {
     return lost;
   }
 
-  /** @returns frames given up now (count) */
+  /** @returns frames lost now (count) */
   tick(nowMs: number): number {
     let lost = 0;
     while (this.#waiting[0] && nowMs - this.#waiting[0].atMs >= DropWatch.AFTER_MS) {

@@ -4,12 +4,11 @@ import type { Codec, EncoderFamily, H264Profile } from '@footlight/protocol';
 import type { MediaSettings } from '../session/media-settings.ts';
 
 /**
- * The encoders of the product as a table: family × codec → GStreamer elements, their properties with the unit of
- * each, how the bitrate changes live and what a host must have. A new encoder is a new row; nothing else branches
- * on a family.
+ * The table of encoders: family × codec → GStreamer elements, properties with units, how the bitrate changes while
+ * running, and requirements of the host. A new encoder is a new row; no other code branches on a family.
  *
- * Source: the elements' pages in the GStreamer documentation, versions 1.22 to 1.28 (plugins openh264, va, nvcodec,
- * vulkan). docs/media.md shows the table for people.
+ * Source: element pages of the GStreamer documentation, 1.22 to 1.28 (plugins openh264, va, nvcodec, vulkan).
+ * docs/media.md shows the table.
  */
 
 export type EncoderVendor = 'amd' | 'intel' | 'nvidia' | 'software' | 'other';
@@ -25,46 +24,46 @@ export interface EncodeTarget {
   settings: MediaSettings;
 }
 
-/** What a property takes from the session; each has the unit of the properties that use it. */
+/** A property value from the session, in the unit of the property. */
 export type Quantity =
-  /** Frames from one keyframe to the next. */
+  /** Frames between keyframes. */
   | 'gop'
-  /** Slices of one picture (count). */
+  /** Slices of a picture (count). */
   | 'slices'
-  /** Slices of one picture for an encoder that gives each a thread (count). */
+  /** Slices of a picture for an encoder with a thread per slice (count). */
   | 'slices_by_thread'
   /** Threads (count). */
   | 'threads'
   /** VA-API's scale: 1 best picture … 7 fastest. */
   | 'target_usage'
-  /** The same as NVENC's presets: p7 best … p1 fastest; before GStreamer 1.24 there were names instead. */
+  /** The same scale as NVENC's presets: p7 best … p1 fastest; before GStreamer 1.24 presets have names. */
   | 'nvenc_preset';
 
-/** A constant, or something of the session. */
+/** A constant, or a value from the session. */
 export type PropertySetting = PropertyValue | { of: Quantity };
 
 export interface RateControl {
-  /** Property that holds the target bitrate. */
+  /** Property of the target bitrate. */
   property: string;
   unit: 'bit/s' | 'kbit/s';
-  /** Whether it takes effect while playing. */
+  /** Whether it can change while playing. */
   live: boolean;
-  /** Property with the rate control's buffer, kbit; it follows the bitrate. null = there is none. */
+  /** Property of the rate control's buffer, kbit, set together with the bitrate. null = none. */
   buffer: string | null;
 }
 
-/** A GStreamer element that does a row's work. */
+/** A GStreamer element of a row. */
 export interface EncoderElement {
-  /** Its name on the first GPU. */
+  /** Name on the first GPU. */
   name: string;
   /**
-   * Its name on a GPU of one's choice: {node} is the render node's name, {device} CUDA's number of the GPU. null
-   * where there is one element for all.
+   * Name on a chosen GPU: {node} is the render node's name, {device} CUDA's GPU number. null for an element that
+   * serves all GPUs.
    */
   named: string | null;
-  /** Whether it makes a keyframe when the force-key-unit event asks for one; one that does not makes one a second. */
+  /** Whether the force-key-unit event makes a keyframe; otherwise the encoder makes one a second. */
   keyframesOnRequest: boolean;
-  /** First GStreamer release that has it; 1.22, Debian 12's, for the older ones too. */
+  /** First GStreamer release with the element; 1.22 (Debian 12) also for older ones. */
   since: string;
   properties: Readonly<Record<string, PropertySetting>>;
   rate: RateControl;
@@ -73,26 +72,26 @@ export interface EncoderElement {
 export interface EncoderRow {
   family: EncoderFamily;
   codec: Codec;
-  /** GPU vendors on which trying makes sense. */
+  /** GPU vendors to try. */
   vendors: readonly EncoderVendor[];
-  /** Elements that do it, best first; a host uses the first that it has. */
+  /** Elements, best first; a host uses the first that exists. */
   elements: readonly EncoderElement[];
-  /** Elements between raw system memory and the encoder, in gst-launch syntax; "" where none is needed. */
+  /** Elements between system memory and the encoder, in gst-launch syntax; "" for none. */
   upload: string;
-  /** Raw format that the encoder takes without converting again. */
+  /** Raw input format of the encoder. */
   format: 'I420' | 'NV12';
   /** Whether the size can change without a new pipeline. */
   liveResize: boolean;
-  /** Profiles of H.264 rows; empty for the others. */
+  /** H.264 profiles; empty for other codecs. */
   h264Profiles: readonly H264Profile[];
 }
 
-/** Where the elements of a family come from. */
+/** Source of a family's elements. */
 export interface FamilySource {
-  /** GStreamer plugin, and the Debian package that has it. */
+  /** GStreamer plugin and its Debian package. */
   plugin: string;
   package: string;
-  /** What else has to be there before the plugin offers its elements, with the Debian packages of it. */
+  /** Driver that the plugin needs, with its Debian packages; null: none. */
   driver: { what: string; packages: readonly string[] } | null;
 }
 
@@ -132,12 +131,12 @@ const OPENH264: EncoderElement = {
   since: '1.22',
   keyframesOnRequest: true,
   properties: {
-    // On moving pictures of 720p the screen model takes twice the time of the camera model.
+    // usage-type=screen takes twice the time of camera on moving pictures of 720p.
     'usage-type': 'camera',
     complexity: 'low',
     'rate-control': 'bitrate',
     'gop-size': { of: 'gop' },
-    // Skipping frames gives the frame rate away instead of the quality.
+    // Frame skipping would lower the frame rate instead of the quality.
     'enable-frame-skip': false,
     'scene-change-detection': false,
     'background-detection': false,
@@ -158,7 +157,7 @@ const VA_COMMON = {
 
 const VA_RATE: RateControl = { property: 'bitrate', unit: 'kbit/s', live: true, buffer: 'cpb-size' };
 
-/** Two elements a codec: some Intel GPUs have only the low-power encoder. */
+/** Two elements per codec, because some Intel GPUs have only the low-power encoder. */
 function vaElements(
   codec: Codec,
   since: string,
@@ -237,7 +236,7 @@ const VULKAN_ROW = {
   liveResize: false,
 } as const;
 
-/** Slices are H.264's and H.265's; AV1 has tiles, of which one is enough at these sizes. */
+/** H.264 and H.265 have slices. AV1 has tiles, and one tile is enough at these sizes. */
 const VA_SLICED = { 'b-frames': 0, 'num-slices': { of: 'slices' } } as const;
 /** A golden frame group without future references needs no reordering. */
 const VA_AV1 = { 'hierarchical-level': 1 } as const;
@@ -253,7 +252,7 @@ export const ENCODERS: EncoderRow[] = [
   { ...VULKAN_ROW, codec: 'h264', elements: [VULKAN_H264], h264Profiles: ALL_PROFILES },
 ];
 
-/** Why the table has no row for these. */
+/** Combinations without a row, with the reason. */
 export const WITHOUT_ENCODER: readonly { family: EncoderFamily; codec: Codec; why: string }[] = [
   { family: 'openh264', codec: 'h265', why: 'OpenH264 encodes H.264 only' },
   { family: 'openh264', codec: 'av1', why: 'OpenH264 encodes H.264 only' },
@@ -261,17 +260,17 @@ export const WITHOUT_ENCODER: readonly { family: EncoderFamily; codec: Codec; wh
   { family: 'vulkan', codec: 'av1', why: 'GStreamer has no Vulkan encoder for AV1 (up to 1.28)' },
 ];
 
-/** @returns undefined where the family has no such codec */
+/** @returns undefined when the family lacks the codec */
 export function encoderRow(family: EncoderFamily, codec: Codec): EncoderRow | undefined {
   return ENCODERS.find((row) => row.family === family && row.codec === codec);
 }
 
-/** A software encoder shares the host with the app: more threads than this only add switches at these sizes. */
+/** A software encoder shares the CPU with the app; more threads only add context switches at these sizes. */
 function threads(): number {
   return Math.min(4, availableParallelism());
 }
 
-/** @returns values in the order in which they are to be tried; more than one where releases differ */
+/** @returns values in the order of attempts; several where releases differ */
 function quantity(of: Quantity, element: EncoderElement, { settings, fps }: EncodeTarget): PropertyValue[] {
   switch (of) {
     case 'gop':
@@ -289,7 +288,7 @@ function quantity(of: Quantity, element: EncoderElement, { settings, fps }: Enco
   }
 }
 
-/** The properties of an element but for its rate, each with its values in the order in which they are to be tried. */
+/** Properties of an element except its bitrate, each with values in the order of attempts. */
 export function propertyValues(
   element: EncoderElement,
   target: EncodeTarget,
@@ -300,10 +299,10 @@ export function propertyValues(
   }));
 }
 
-/** Frames whose bits the rate control's buffer holds: more would let a keyframe queue behind the link. */
+/** Frames in the rate control's buffer. A larger buffer would let a keyframe queue on the link. */
 const BUFFERED_FRAMES = 2;
 
-/** The properties that hold a bitrate, in their own units; all of them are written when it changes. */
+/** Properties of a bitrate in their units; all are set when it changes. */
 export function rateProperties(
   { rate }: EncoderElement,
   bitrateKbps: number,
@@ -315,7 +314,7 @@ export function rateProperties(
   return values;
 }
 
-/** Caps behind the encoder: they choose the profile. */
+/** Caps after the encoder, which select the profile. */
 export function encodedCaps({ codec }: EncoderRow, profile: H264Profile): string {
   return codec === 'h264' ? `video/x-h264,profile=${profile}` : `video/x-${codec}`;
 }

@@ -3,15 +3,15 @@ import type { Codec } from '@footlight/protocol';
 import { VIDEO_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 import { Av1Packetizer } from './av1-packetizer.ts';
 
-/** Largest RTP packet that is made, bytes: leaves room for our header extensions and SRTP. */
+/** Largest RTP packet from the payloader, bytes; leaves space for header extensions and SRTP. */
 const PAYLOAD_MTU = 1180;
 
 export interface Payloading {
-  /** Elements behind the encoder, in gst-launch syntax; the payloader, where there is one, is called `payloader`. */
+  /** Elements after the encoder, in gst-launch syntax; a payloader is named `payloader`. */
   branch: string;
-  /** Names of those elements, with the Debian package of each. */
+  /** Names of these elements with their Debian packages. */
   elements: readonly { name: string; package: string }[];
-  /** null where packets are made outside of GStreamer, out of the temporal units that the branch gives. */
+  /** null where packets are made outside of GStreamer, from the branch's temporal units. */
   payloader: string | null;
 }
 
@@ -22,7 +22,7 @@ function withPayloader(codec: 'h264' | 'h265'): Payloading {
   const [parser, payloader] = [`${codec}parse`, `rtp${codec}pay`];
   return {
     branch: [
-      // Parameter sets in band with each keyframe.
+      // Repeats parameter sets with each keyframe.
       `${parser} config-interval=-1`,
       `${payloader} name=payloader aggregate-mode=zero-latency mtu=${PAYLOAD_MTU} pt=${VIDEO_PAYLOAD_TYPE} timestamp-offset=0 seqnum-offset=0`,
     ].join(' ! '),
@@ -34,7 +34,7 @@ function withPayloader(codec: 'h264' | 'h265'): Payloading {
   };
 }
 
-/** How the encoded stream of each codec becomes RTP packets. */
+/** How each codec's stream becomes RTP packets. */
 export const PAYLOADING: Readonly<Record<Codec, Payloading>> = {
   h264: withPayloader('h264'),
   h265: withPayloader('h265'),
@@ -46,12 +46,12 @@ export const PAYLOADING: Readonly<Record<Codec, Payloading>> = {
 };
 
 /**
- * Turns what comes out of a codec's branch into RTP packets, one buffer after the other; one of these for each
- * pipeline. The last packet of a frame has the marker.
+ * Creates a converter from a codec branch's buffers to RTP packets, one per pipeline. The last packet of a frame has
+ * the marker.
  */
 export function packetMaker(codec: Codec): (buffer: MediaBuffer) => Buffer[] {
   if (PAYLOADING[codec].payloader !== null) return ({ data }) => [data];
   const packetizer = new Av1Packetizer(PAYLOAD_MTU, VIDEO_PAYLOAD_TYPE);
-  // A unit without a time cannot be shown by anybody.
+  // A unit without a time cannot be shown.
   return ({ data, ptsMs }) => (ptsMs === null ? [] : packetizer.packets(data, ptsMs));
 }

@@ -16,24 +16,24 @@ import { PAYLOADING, packetMaker } from './payloading.ts';
 /**
  * Capture, conversion, encoding and payloading of one session's picture.
  *
- *   X display → ximagesrc → convert → tee ┬→ arrival → tap (when did a frame reach the encoder)
+ *   X display → ximagesrc → convert → tee ┬→ arrival → tap (time at which a frame reached the encoder)
  *                                         └→ queue → encoder → parser → payloader → packets
  *
- * AV1 has no payloader: the pipeline gives temporal units, and they are made into packets here.
+ * AV1 has no payloader: the pipeline gives temporal units, which are packed here.
  *
- * The queue lets capture and encoder run on different cores and drops the oldest frame when the encoder falls
- * behind. Packets wake the event loop, captured frames do not: they are looked at with the packets, and when the queue
- * is full because none come. Owner: the media session; start() once, dispose() once.
+ * The queue lets capture and encoder run on different cores, and drops the oldest frame when the encoder is too slow.
+ * Packets wake the event loop, captured frames do not: they are read together with the packets, or when the queue is
+ * full because no packets come. Owner: the media session; start() once, dispose() once.
  */
 
-/** One encoded frame as it left the payloader. */
+/** One encoded frame from the payloader. */
 export interface EncodedFrame {
   packets: Buffer[];
-  /** RTP timestamp of the payloader, 90 kHz from the start of the pipeline. */
+  /** RTP timestamp of the payloader, 90 kHz from the pipeline's start. */
   rtpTimestamp: number;
   /** Presentation time, milliseconds of running time; null when the payloader lost it. */
   ptsMs: number | null;
-  /** Monotonic milliseconds at which the picture was taken. */
+  /** Capture time, monotonic milliseconds. */
   capturedAtMs: number;
   /** Time from the encoder's input to its packets, milliseconds; null when the input was not seen. */
   encodeMs: number | null;
@@ -44,9 +44,9 @@ export interface EncodedFrame {
 export interface CapturedFrame {
   /** Presentation time, milliseconds of running time. */
   ptsMs: number;
-  /** Monotonic milliseconds at which it reached the encoder's queue. */
+  /** Arrival at the encoder's queue, monotonic milliseconds. */
   arrivedAtMs: number;
-  /** Frames waiting in that queue (count). */
+  /** Frames in that queue (count). */
   queueLevel: number;
 }
 
@@ -56,18 +56,18 @@ export interface VideoPipelineEvents {
   onError(source: string, message: string): void;
 }
 
-/** What of the picture changes while it runs. */
+/** Properties of the picture that can change while running. */
 export interface EncodedPicture {
   /** Pixels. */
   width: number;
   height: number;
   fps: number;
-  /** Steps of effort that the encoder gives up for speed. */
+  /** Steps of encoder effort given up for speed. */
   speedBias: number;
 }
 
 export interface VideoPipelineOptions {
-  /** X display such as ":42"; it becomes part of a pipeline description. */
+  /** X display such as ":42"; becomes part of a pipeline description. */
   display: string;
   row: EncoderRow;
   target: EncodeTarget;
@@ -75,13 +75,13 @@ export interface VideoPipelineOptions {
   events: VideoPipelineEvents;
 }
 
-/** Frames that an encoder may hold beside those in its queue (count); while it holds more, the oldest are not told of. */
+/** Frames that an encoder may hold in addition to its queue (count); beyond, the oldest are not reported. */
 const MAX_INSIDE = 4;
-/** Bound of the wait for a capture that was started again: without a frame the change goes on all the same. */
+/** Time limit of the wait for a restarted capture; without a frame the change continues. */
 const CAPTURE_AGAIN_LIMIT_MS = 500;
-/** Spacing of the looks for that frame. */
+/** Interval of the checks for that frame. */
 const CAPTURE_LOOK_MS = 5;
-/** Frames that may be inside the encoder and still be matched to their output (count). */
+/** Frames inside the encoder that can be matched to their output (count). */
 const MAX_PENDING = 240;
 
 export class VideoPipeline {
@@ -91,14 +91,14 @@ export class VideoPipeline {
   readonly #options: VideoPipelineOptions;
   readonly #sinceArrival: () => number;
   readonly #queueLevel: () => number;
-  /** Arrival at the encoder by presentation time, oldest first. */
+  /** Arrival time at the encoder by presentation time, oldest first. */
   readonly #pending = new Map<number, number>();
   #assembling: Buffer[] = [];
   #loop: Promise<void> = Promise.resolve();
   #sourceChange: Promise<void> = Promise.resolve();
-  /** Changes that are under way or wait (count). */
+  /** Running and waiting changes (count). */
   #sourceChanges = 0;
-  /** What the picture becomes after them; null: it stays. */
+  /** The picture after them; null: unchanged. */
   #nextPicture: EncodedPicture | null = null;
   #stopping = false;
 
@@ -127,7 +127,10 @@ export class VideoPipeline {
     this.#loop = this.#pullPackets();
   }
 
-  /** To be called a few times a second while it runs: tells of errors, and of frames that wait for an encoder. */
+  /**
+   * Polls the bus and the queue, a few times a second while the pipeline runs. Reports errors and the frames that
+   * wait for the encoder.
+   */
   look(): void {
     this.#takeCaptured();
     for (const message of this.#pipeline.pollBus()) {
@@ -141,16 +144,16 @@ export class VideoPipeline {
     return this.#encoder.name;
   }
 
-  /** New target of the encoder, kbit/s; takes effect with the next frame, where the encoder takes one at all. */
+  /** Sets the encoder's target, kbit/s; applies to the next frame, if the encoder can change its bitrate. */
   setBitrate(bitrateKbps: number): void {
     const { element } = this.#encoder;
     if (element.rate.live) writeRate(this.#pipeline, element, bitrateKbps, this.#options.target.fps);
   }
 
   /**
-   * Another size, frame rate and effort on the running encoder; a new size starts with a keyframe. While nothing is
-   * captured the picture stays as it is, and changes once the capture runs again: a size that is set while the source
-   * still settles its own would end the stream ("Internal data stream error").
+   * Sets size, frame rate and effort of the running encoder; a new size starts with a keyframe. While nothing is
+   * captured the change waits: a size that is set while the source negotiates its own would end the stream ("Internal
+   * data stream error").
    */
   setPicture(picture: EncodedPicture): void {
     if (this.#sourceChanges > 0) this.#nextPicture = picture;
@@ -173,9 +176,9 @@ export class VideoPipeline {
   }
 
   /**
-   * Does something to the display while nothing is captured from it: a capture that asks for more than the screen has
-   * ends the process. Encoder and timestamps go on, and what comes next may be of another size.
-   * @throws what `work` throws, with the capture on again
+   * Changes the display while its capture is stopped, because a capture larger than the screen ends the process.
+   * Encoder and timestamps go on, and the next frames may have another size.
+   * @throws what `work` throws, with the capture running again
    */
   async withoutCapture(work: () => Promise<void>): Promise<void> {
     this.#sourceChanges++;
@@ -206,7 +209,7 @@ export class VideoPipeline {
     if (!this.#stopping) this.#usePicture(picture);
   }
 
-  /** Waits until a frame has come from a source that was started again. */
+  /** Waits for a frame of the restarted source. */
   async #captureAgain(): Promise<void> {
     const { clock } = this.#options;
     const fromMs = clock.monotonicMs();
@@ -216,12 +219,14 @@ export class VideoPipeline {
     }
   }
 
-  /** Whether the pointer is part of the picture, for a viewer that does not draw it itself. */
+  /** Whether the picture contains the pointer, for a viewer that does not draw it. */
   setPointerShown(shown: boolean): void {
     this.#pipeline.element('source').setProperty('show-pointer', shown);
   }
 
-  /** Caps of the encoder's pads and of the payloader, as text; null before the first frame and without payloader. */
+  /**
+   * Caps of the encoder's pads and of the payloader, as text; null before the first frame and without a payloader.
+   */
   caps(): { encoderSink: string | null; encoderSrc: string | null; payloaderSrc: string | null } {
     return {
       encoderSink: this.#pipeline.element('encoder').padCaps('sink'),
@@ -240,7 +245,7 @@ export class VideoPipeline {
   async dispose(): Promise<void> {
     this.#stopping = true;
     await this.#sourceChange;
-    // Going to NULL ends the pull that is under way; the loop then sees that it is to stop.
+    // The state NULL ends the running pull; the loop then sees that it must stop.
     await this.#pipeline.setState('null').catch(() => undefined);
     await this.#loop.catch(() => undefined);
     await this.#pipeline.dispose();
@@ -252,7 +257,7 @@ export class VideoPipeline {
     while (!this.#stopping && !sink.ended) {
       let sample = await sink.pull();
       this.#takeCaptured();
-      // One wake-up takes everything that is there: a frame comes as several samples.
+      // One wake-up reads all samples, because a frame comes as several.
       while (sample) {
         const arrivedAtMs = this.#options.clock.monotonicMs();
         const buffers = sample.read();
@@ -264,7 +269,10 @@ export class VideoPipeline {
     }
   }
 
-  /** Tells of the frames that came since the last time. Of several the newest one's time is known, and their distances. */
+  /**
+   * Reports the frames captured since the last call. Only the newest has an arrival time; the others are dated back
+   * by their PTS distance.
+   */
   #takeCaptured(): void {
     if (this.#stopping) return;
     const tap = this.#pipeline.appSink('tap');
@@ -304,7 +312,7 @@ export class VideoPipeline {
     });
   }
 
-  /** Frames come out in order, so everything up to this one is through or was dropped. */
+  /** Frames leave in order, so all frames up to this one have left or were dropped. */
   #dropPendingThrough(ptsMs: number): void {
     for (const key of this.#pending.keys()) {
       if (key > ptsMs) break;
@@ -313,7 +321,7 @@ export class VideoPipeline {
   }
 }
 
-/** Reason of the first error among bus messages; null when there is none. */
+/** Reason of the first error among bus messages; null: none. */
 export function firstError(messages: readonly BusMessage[]): string | null {
   const error = messages.find((message) => message.kind === 'error');
   return error?.kind === 'error' ? `${error.source}: ${error.message}` : null;
@@ -324,22 +332,22 @@ function rateCaps(fps: number): string {
 }
 
 function sizeCaps(row: EncoderRow, { width, height }: { width: number; height: number }): string {
-  // Said at every size: below 720 lines GStreamer would take the matrix of standard definition, and browsers do not.
+  // Set at every size: below 720 lines GStreamer would use the matrix of standard definition, which browsers do not.
   return `video/x-raw,format=${row.format},colorimetry=bt709,width=${width},height=${height},pixel-aspect-ratio=1/1`;
 }
 
 function describe(display: string, row: EncoderRow, encoder: ChosenElement, target: EncodeTarget): string {
   const { fps, settings } = target;
   return [
-    // The browser draws the pointer. Reading the whole screen from shared memory costs 3 ms less at 720p than
-    // fetching damaged rectangles through the socket, and its time does not depend on what moves.
-    // The display stands in the description, because linking already asks the source for its caps.
+    // The browser draws the pointer. Reading the whole screen by shared memory is 3 ms faster at 720p than fetching
+    // damaged rectangles through the socket, and its time is constant. The display is part of the description,
+    // because linking already asks the source for its caps.
     `ximagesrc name=source display-name=${display} show-pointer=false use-damage=false`,
     `! capsfilter name=rate caps=${rateCaps(fps)}`,
     '! videoconvertscale name=convert',
     `! capsfilter name=size caps=${sizeCaps(row, target)}`,
     '! tee name=raw',
-    // async=false: a sink that waits for its first frame would hold the capture thread, and the other one its frame.
+    // async=false: a sink that waits for its first frame would block the capture thread.
     'raw. ! identity name=arrival signal-handoffs=true',
     `! appsink name=tap sync=false async=false max-buffers=${settings.queue_buffers + MAX_INSIDE} drop=true`,
     `raw. ! queue name=interpipe leaky=downstream max-size-buffers=${settings.queue_buffers} max-size-bytes=0 max-size-time=0`,

@@ -7,7 +7,7 @@ import { type EncodeTarget, encoderRow } from './encoders.ts';
 
 const FRAMES = 4;
 const PULL_MS = 500;
-/** Elements of a session's pipelines that the encoded frames do not pass. */
+/** Elements of a session's pipelines that the warm-up frames do not pass. */
 const OTHERS = ['ximagesrc', 'pulsesrc', 'audioconvert', 'audioresample', 'opusenc', 'rtpopuspay'];
 const TARGET: EncodeTarget = {
   width: 640,
@@ -20,10 +20,10 @@ const TARGET: EncodeTarget = {
 };
 
 /**
- * Does once, while nobody waits, what the first session of a process would otherwise wait for: plugins are loaded
- * when their first element is made, machine code is fetched from disk when it first runs, and the WebRTC library
- * starts its threads with its first connection. Touches no display, sound server or network.
- * @throws when GStreamer lacks something
+ * Warms up a media worker: plugins are loaded when their first element is created, machine code is read from disk
+ * when it first runs, and the WebRTC library starts its threads with its first connection. Uses no display, sound
+ * server or network.
+ * @throws when a GStreamer element is missing
  */
 export async function warmUp(): Promise<void> {
   new datachannel.PeerConnection('warm-up', { iceServers: [], disableAutoNegotiation: true }).close();
@@ -34,7 +34,7 @@ export async function warmUp(): Promise<void> {
   if (!row || !encoder) return;
   const pipeline = Pipeline.launch(
     [
-      // Without an end: this encoder complains of the empty frame by which one is told.
+      // Without EOS: this encoder reports an error for the empty frame that signals it.
       'videotestsrc',
       `video/x-raw,format=BGRx,width=${TARGET.width},height=${TARGET.height},framerate=${TARGET.fps}/1`,
       'videoconvertscale',

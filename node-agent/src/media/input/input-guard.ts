@@ -7,11 +7,9 @@ import {
   PING_MAX_PER_SECOND,
 } from '@footlight/protocol/input';
 
-/**
- * How much one viewer may send. Pure: instants go in, verdicts come out.
- */
+/** Limits the messages of one viewer. Pure: times in, verdicts out. */
 
-/** Counts in windows of a second. */
+/** Counts events in windows of one second. */
 export class RateWindow {
   readonly #limit: number;
   #startedAtMs = Number.NEGATIVE_INFINITY;
@@ -22,7 +20,7 @@ export class RateWindow {
     this.#limit = limit;
   }
 
-  /** @returns false when this one is over the limit */
+  /** @returns false when over the limit */
   take(nowMs: number): boolean {
     if (nowMs - this.#startedAtMs >= 1000) {
       this.#startedAtMs = nowMs;
@@ -38,7 +36,7 @@ export class InputGuard {
   readonly #pings = new RateWindow(PING_MAX_PER_SECOND);
   #second = Number.NEGATIVE_INFINITY;
   #secondCount = 0;
-  /** When the run of seconds over the rate began; null = the last full second was within it. */
+  /** Start of the seconds over the rate; null = the last full second was within it. */
   #floodSinceMs: number | null = null;
   #malformedAtMs: number[] = [];
 
@@ -51,14 +49,14 @@ export class InputGuard {
   }
 
   /**
-   * One message on the ordered channel. Nothing of it is dropped, since what is lost there stays lost; a sender
-   * that stays over the rate for 5 s is cut off.
-   * @returns true when the connection is to be closed
+   * Counts one message of the ordered channel. Messages are never dropped, because a lost one cannot be repeated; a
+   * sender over the rate for 5 s is disconnected.
+   * @returns true when the connection must be closed
    */
   input(nowMs: number): boolean {
     if (nowMs - this.#second >= 1000) {
       const wasOver = this.#secondCount > INPUT_RATE_PER_SECOND;
-      // A gap of a whole second ends the run as a quiet second does.
+      // A pause of a whole second ends the run.
       if (!wasOver || nowMs - this.#second >= 2000) this.#floodSinceMs = null;
       this.#second = nowMs;
       this.#secondCount = 0;
@@ -68,7 +66,7 @@ export class InputGuard {
     return this.#floodSinceMs !== null && nowMs - this.#floodSinceMs >= INPUT_FLOOD_MS;
   }
 
-  /** One message that could not be read. @returns true when the connection is to be closed */
+  /** Counts one unreadable message. @returns true when the connection must be closed */
   malformed(nowMs: number): boolean {
     this.#malformedAtMs.push(nowMs);
     const from = nowMs - INPUT_MALFORMED_WINDOW_MS;

@@ -11,12 +11,11 @@ import {
 import { isNeutral, NEUTRAL_PAD, type PadSnapshot } from '../../input/virtual-pad.ts';
 
 /**
- * What one viewer holds down, and what a message of theirs does to the display. Pure: messages and instants go
- * in, actions come out, in order. One instance a connection; release() when it ends or another one takes over.
+ * Held keys and buttons of one viewer, and the effect of its messages on the display. Pure: messages and times in,
+ * ordered actions out. One instance per connection; release() when it ends or is replaced.
  *
- * Rules that keep a display sane: down on a held key and up on a free one do nothing; motion that is older than
- * what was applied is dropped; a late move never comes after the click it preceded; and whatever is held is let
- * go when nothing has been heard for 3 s.
+ * Rules: down on a held key and up on a free one do nothing; motion older than the applied motion is dropped; a late
+ * move never follows the click it preceded; everything held is released after 3 s of silence.
  */
 
 export type InputAction =
@@ -26,7 +25,7 @@ export type InputAction =
   | { do: 'move_by'; dx: number; dy: number }
   | { do: 'wheel'; clicksX: number; clicksY: number }
   | { do: 'text'; text: string }
-  /** at null: lifted. Only where there is a touch screen. */
+  /** at null: lifted. Only with a touch screen. */
   | { do: 'contact'; contact: number; at: { x: number; y: number } | null }
   | { do: 'pad_on'; index: number }
   | { do: 'pad_off'; index: number }
@@ -36,9 +35,9 @@ export interface InputStateOptions {
   /** Size of the display in pixels. */
   width: number;
   height: number;
-  /** Gamepads that the session can have; announcements of others are ignored. */
+  /** Gamepads of the session; announcements beyond are ignored. */
   maxPads: number;
-  /** Contacts go to a touch screen; else the first of them drives the pointer. */
+  /** Whether contacts go to a touch screen; otherwise the first contact drives the pointer. */
   hasTouchScreen: boolean;
 }
 
@@ -59,7 +58,7 @@ export class InputState {
   readonly #buttons = new Set<number>();
   readonly #contacts = new Set<number>();
   readonly #pads = new Map<number, AnnouncedPad>();
-  /** Last applied sequence number of each kind of motion. */
+  /** Last applied sequence number of each motion kind. */
   readonly #motion = new Map<string, number>();
   /** t of the last applied BUTTON or TOUCH of the ordered channel. */
   #orderedT: number | null = null;
@@ -79,7 +78,7 @@ export class InputState {
     return isPadHeld || this.#keys.size + this.#buttons.size + this.#contacts.size > 0;
   }
 
-  /** Indexes of the pads that the viewer has announced. */
+  /** Announced pad indexes. */
   get pads(): ReadonlySet<number> {
     return new Set(this.#pads.keys());
   }
@@ -89,19 +88,19 @@ export class InputState {
     return this.#pads.get(index)?.rumble ?? false;
   }
 
-  /** Anything arrived on any channel. */
+  /** Notes that a message arrived on any channel. */
   heard(nowMs: number): void {
     this.#heardAtMs = nowMs;
   }
 
-  /** Whether held keys must be let go because the viewer fell silent. */
+  /** Whether held keys must be released because the viewer is silent. */
   isSilent(nowMs: number): boolean {
     return this.holdsAnything && nowMs - this.#heardAtMs >= RELEASE_ALL_AFTER_MS;
   }
 
   /**
-   * @param displayLocks lock bits that the display has now
-   * @returns null when the message is to be ignored; an empty list is applied without effect
+   * @param displayLocks current lock bits of the display
+   * @returns null when the message is ignored; an empty list is applied without effect
    */
   apply(message: InputMessage, displayLocks: number): InputAction[] | null {
     switch (message.kind) {
@@ -119,7 +118,7 @@ export class InputState {
         return this.#touch(message);
       case 'pointer_abs':
         if (!this.#isFresh('pointer', message.seq) || this.#isLate(message.t)) return null;
-        // Its totals are of no use after an absolute move.
+        // Relative totals are useless after an absolute move.
         this.#base = null;
         return [this.#moveTo(message.x, message.y)];
       case 'pointer_rel':
@@ -140,7 +139,7 @@ export class InputState {
     }
   }
 
-  /** Lets everything go; pads stay where they are, with nothing pressed. */
+  /** Releases everything; pads stay, with nothing pressed. */
   release(): InputAction[] {
     const actions: InputAction[] = [];
     for (const code of this.#keys) actions.push({ do: 'key', code, down: false });
@@ -162,7 +161,7 @@ export class InputState {
   #key(code: number, down: boolean, locks: number, displayLocks: number): InputAction[] | null {
     if (down === this.#keys.has(code)) return null;
     const actions: InputAction[] = [];
-    // A press of a lock key is itself the change; browsers differ in whether its bit is the old or the new one.
+    // The press of a lock key is the change itself; browsers differ in whether its bit is the old or the new one.
     const isLockKey = LOCK_CODES.some((lock) => lock.code === code);
     if (!isLockKey) {
       for (const lock of LOCK_CODES) {
@@ -179,7 +178,7 @@ export class InputState {
   #button(message: Extract<InputMessage, { kind: 'button' }>): InputAction[] | null {
     if (message.down === this.#buttons.has(message.button)) return null;
     this.#orderedT = message.t;
-    // A real button takes over from the contact that stood in for it.
+    // A real button replaces the contact that emulated it.
     if (message.button === 0) this.#pointerContact = null;
     if (message.down) this.#buttons.add(message.button);
     else this.#buttons.delete(message.button);
@@ -225,7 +224,7 @@ export class InputState {
     this.#pointerContact = null;
     this.#buttons.delete(0);
     const release: InputAction = { do: 'button', button: 0, down: false };
-    // A cancelled touch has no place of its own.
+    // A cancelled touch has no position.
     return action === 'cancel' ? [release] : [this.#moveTo(message.x, message.y), release];
   }
 

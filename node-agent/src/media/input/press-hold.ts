@@ -1,14 +1,14 @@
 import { LOCK_KEYS } from '../../display/x11/x-input.ts';
 import type { InputAction } from './input-state.ts';
 
-/** What a display takes; pads and contacts go elsewhere. */
+/** Actions for the display; pads and contacts have their own devices. */
 export type DisplayAction = Exclude<InputAction, { do: 'pad_on' | 'pad_off' | 'pad' | 'contact' }>;
 
-/** Frames of the stream that a key or button is down, and up, before it changes again (count). */
+/** Frames for which a key or button stays down, and up, before it changes again (count). */
 const HELD_FRAMES = 2;
-/** At the lowest frame rates a press is not made longer than this; people hold a key for about as long. */
+/** Longest hold at low frame rates; people hold a key for about as long. */
 const MAX_HOLD_MS = 100;
-/** After this nothing waits any more: input in time is worth more than presses that an app might miss. */
+/** Longest wait: input in time is worth more than presses that an app might miss. */
 export const MAX_WAIT_MS = 1_000;
 const MAX_WAITING = 1_000;
 
@@ -23,31 +23,30 @@ interface Waiting {
 }
 
 /**
- * Makes short presses long enough to be seen: a program that looks at the keyboard once a frame misses a key that went
- * down and up between two looks, and takes two quick presses for one. A key or button stays down, and up, for the hold
- * at least.
+ * Extends short presses: a program that reads the keyboard once a frame misses a key that went down and up between
+ * two reads, and merges two quick presses. A key or button stays down, and up, for at least the hold.
  *
- * What comes behind a press that waits for its end waits too, so the order of everything is kept; only moves of the
- * pointer pass keys, which they have no part in. Nothing waits longer than MAX_WAIT_MS. Pure: it is told the time.
+ * Later actions wait behind a held press in order; only pointer moves pass keys. Nothing waits longer than
+ * MAX_WAIT_MS. Pure: the time is passed in.
  */
 export class PressHold {
   readonly #holdMs: number;
   readonly #changedAtMs = new Map<string, number>();
   #waiting: Waiting[] = [];
 
-  /** @param holdMs 0: everything happens at once */
+  /** @param holdMs 0: no extension */
   constructor(holdMs: number) {
     this.#holdMs = holdMs;
   }
 
-  /** When `due` has something to do; null: nothing waits. */
+  /** Time of the next `due` action; null: nothing waits. */
   get nextAtMs(): number | null {
     const [first] = this.#waiting;
     if (!first) return null;
     return Math.min(this.#earliestMs(first.action), first.sinceMs + MAX_WAIT_MS);
   }
 
-  /** Bits of the lock keys that are to be pressed. */
+  /** Lock keys with a waiting press, as bits. */
   get waitingLocks(): number {
     return this.#waiting.reduce((locks, { action }) => {
       const lock =
@@ -56,7 +55,7 @@ export class PressHold {
     }, 0);
   }
 
-  /** @returns what is to be done now, in this order */
+  /** @returns actions to apply now, in order */
   add(action: DisplayAction, nowMs: number): DisplayAction[] {
     const done = this.due(nowMs);
     if (isMove(action) && !this.#waiting.some(({ action: { do: what } }) => what === 'button'))
@@ -65,7 +64,7 @@ export class PressHold {
     return [...done, ...this.due(nowMs)];
   }
 
-  /** @returns what is to be done now, in this order */
+  /** @returns actions to apply now, in order */
   due(nowMs: number): DisplayAction[] {
     const done: DisplayAction[] = [];
     const [oldest] = this.#waiting;
@@ -79,7 +78,7 @@ export class PressHold {
     return done;
   }
 
-  /** Text that waits is given up. */
+  /** Drops waiting text. */
   dropText(): void {
     this.#waiting = this.#waiting.filter(({ action }) => action.do !== 'text');
   }
@@ -90,7 +89,7 @@ export class PressHold {
     return changedAtMs === undefined ? Number.NEGATIVE_INFINITY : changedAtMs + this.#holdMs;
   }
 
-  /** Moves of the pointer that follow each other are one. */
+  /** Merges consecutive pointer moves. */
   #merge(action: DisplayAction): boolean {
     const last = this.#waiting.at(-1);
     if (action.do === 'move_to' && last?.action.do === 'move_to') {
@@ -109,7 +108,7 @@ function isMove(action: DisplayAction): boolean {
   return action.do === 'move_to' || action.do === 'move_by';
 }
 
-/** Names the key or button that changes; at most as many as there are keys and buttons. */
+/** Name of the key or button that changes; bounded by the number of keys and buttons. */
 function pressName(action: DisplayAction): string | null {
   if (action.do === 'key') return `key ${action.code}`;
   return action.do === 'button' ? `button ${action.button}` : null;

@@ -4,12 +4,12 @@ import type { TouchScreen } from '../../input/touch-screen.ts';
 import type { InputAction } from './input-state.ts';
 import { type DisplayAction, PressHold } from './press-hold.ts';
 
-/** Where the input of a session's viewers ends: its display, once that is open, its gamepads, and its touch screen. */
+/** Targets of a session's input: its display, once open, gamepads, and touch screen. */
 export class SessionInput {
   readonly size: { width: number; height: number };
-  /** Where a point of the picture, in pixels of the launch size, lies on the display. */
+  /** Maps a point of the picture (pixels of the launch size) to the display. */
   toDisplay: (x: number, y: number) => { x: number; y: number } = (x, y) => ({ x, y });
-  /** null = a session without any. */
+  /** null = a session without gamepads. */
   readonly #gamepads: Gamepads | null;
   #device: XInput | null = null;
   #touchScreen: TouchScreen | null = null;
@@ -17,14 +17,14 @@ export class SessionInput {
   readonly #presses: PressHold;
   #timer: NodeJS.Timeout | null = null;
 
-  /** @param holdMs how long a key or button is down, and up, at least */
+  /** @param holdMs least time that a key or button stays down, and up */
   constructor(size: { width: number; height: number }, gamepads: Gamepads | null, holdMs = 0) {
     this.size = size;
     this.#gamepads = gamepads;
     this.#presses = new PressHold(holdMs);
   }
 
-  /** Before the first viewer. @param touchScreen null: the display reads none */
+  /** Call before the first viewer. @param touchScreen null: the display reads none */
   connect(device: XInput, touchScreen: TouchScreen | null): void {
     this.#device = device;
     this.#touchScreen = touchScreen;
@@ -34,7 +34,7 @@ export class SessionInput {
     return this.#touchScreen !== null;
   }
 
-  /** Lock bits of the display, as they are once all that waits is done: 1 caps, 2 num, 4 scroll. */
+  /** Lock bits of the display after all waiting actions: 1 caps, 2 num, 4 scroll. */
   get locks(): number {
     return (this.#device?.locks ?? 0) ^ this.#presses.waitingLocks;
   }
@@ -43,12 +43,12 @@ export class SessionInput {
     return this.#gamepads?.max ?? 0;
   }
 
-  /** Another viewer's input counts from now on. @param pads that it has announced */
+  /** Switches to another viewer's input. @param pads announced by it */
   takeOver(pads: ReadonlySet<number>): void {
     this.#gamepads?.takeOver(pads);
   }
 
-  /** Text that waits to be typed is given up; nothing waits behind it any more. */
+  /** Drops waiting text. */
   dropText(): void {
     this.#presses.dropText();
     this.#device?.dropText();

@@ -1,15 +1,15 @@
 /**
- * How long nothing is sent, so that the queue on the path empties. Pure.
+ * Time without sending until the queue on the path is empty. Pure.
  *
- * The wait is what lies in the queue over the link's speed, counted again with every feedback. The end of what was sent
- * may have been lost where the queue was full, and then no feedback ever speaks of it: silence ends the wait too.
+ * The wait is the queue's bytes over the link's rate, recomputed with every feedback. If a full queue lost the end of
+ * what was sent, no feedback ever reports it, so silence ends the wait too.
  */
 
-/** A packet in flight is no queue. */
+/** Bytes of a packet in flight, which is no queue. */
 const EMPTY_BYTES = 1_500;
 /**
- * Feedback comes 16 times a second while packets arrive; none for this long means that none do. A busy receiver may only
- * be late with it: a keyframe that is sent early waits behind the rest of the queue, and comes no later for that.
+ * Feedback comes 16 times a second while packets arrive; a longer silence means that none arrive. A busy receiver may
+ * only be late: an early keyframe then waits behind the rest of the queue and arrives no later.
  */
 const SILENCE_MS = 100;
 const MAX_DRAIN_MS = 2_000;
@@ -19,15 +19,15 @@ export class Drain {
   #untilMs: number;
   #heardAtMs: number;
 
-  /** @param backlogBytes sent and not yet spoken of by the receiver */
+  /** @param backlogBytes sent and not yet reported by the receiver */
   constructor(backlogBytes: number, linkKbps: number, rttMs: number, nowMs: number) {
     this.#startedAtMs = nowMs;
-    // Before the first feedback after the stop, silence proves nothing.
+    // Silence proves nothing before the first feedback after the stop.
     this.#heardAtMs = nowMs + rttMs;
     this.#untilMs = this.#end(backlogBytes, linkKbps, nowMs);
   }
 
-  /** Feedback came. */
+  /** Handles feedback. */
   heard(backlogBytes: number, linkKbps: number, nowMs: number): void {
     this.#heardAtMs = nowMs;
     this.#untilMs = this.#end(backlogBytes, linkKbps, nowMs);

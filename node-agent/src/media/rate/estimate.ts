@@ -2,39 +2,39 @@ import { PathDelay } from './path-delay.ts';
 import type { PacketFlight } from './transport-feedback.ts';
 
 /**
- * What the path to one viewer carries. Pure: feedback and instants go in.
+ * Estimate of the path to one viewer. Pure: feedback and times in.
  *
- * The lesser of two: what the receiver's feedback shows (delay over transport-wide feedback, else its REMB), and what
- * losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it; otherwise
- * it grows, though never far beyond what arrived, because what was not sent proves nothing.
+ * The lesser of two values: what the receiver's feedback shows (delay of transport-wide feedback, else its REMB), and
+ * what losses allow. A path that proved slower caps the estimate until a probe or ten quiet seconds disprove it.
+ * Otherwise the estimate grows, but not far beyond what arrived, because unsent data proves nothing.
  * Source: docs/rate-control.md, "Estimate".
  */
 
-/** Share of a link's measured speed that is thought usable. */
+/** Usable share of a link's measured rate. */
 const USABLE = 0.95;
 const GROW_PER_STEP = 1.08;
 const GROW_STEP_MS = 200;
 const MAX_BEYOND_ARRIVED = 1.5;
-/** Estimate over the launch bitrate: at the start, and at most. */
+/** Estimate over the launch bitrate, at the start and at most. */
 const START_FACTOR = 1.1;
 const TOP_FACTOR = 1.5;
 const MIN_KBPS = 50;
 const ARRIVED_WINDOW_MS = 500;
-/** A receiver whose clock stands still fills no memory. */
+/** Bounds memory for a receiver whose clock stands still. */
 const MAX_ARRIVED = 4_096;
-/** A link at less than this share of what it last proved to carry became slower; above it, it may be chance. */
+/** Below this share of its last proven rate a link has become slower; above, the reading may be chance. */
 const FELL_FAR = 0.5;
 const CAP_FORGOTTEN_MS = 10_000;
 const LOSS_LIMIT = 0.1;
-/** The losses before a cliff are heard of only when packets come again behind them. */
+/** Losses before a cliff are reported only when packets arrive again. */
 const LOSS_DEAF_MS = 1_500;
 const LONG_QUEUE_MS = 100;
 
 export interface PathView {
-  /** Estimate, kbit/s of RTP; null before the receiver said anything. */
+  /** Estimate, kbit/s of RTP; null before the first report. */
   kbps: number | null;
   queueingDelayMs: number;
-  /** Since when the queueing delay has been over 100 ms; null = it is not. */
+  /** Since when the queueing delay exceeds 100 ms; null = it does not. */
   longQueueSinceMs: number | null;
 }
 
@@ -45,14 +45,14 @@ export class BandwidthEstimate {
   #lossKbps = Number.POSITIVE_INFINITY;
   #known = false;
   #overTransport = false;
-  /** Speed of the link when it last proved slower than the estimate, kbit/s. */
+  /** Rate of the link when it last proved slower than the estimate, kbit/s. */
   #cap: { kbps: number; sinceMs: number } | null = null;
   #arrived: { atMs: number; bytes: number }[] = [];
   #grownAtMs: number | null = null;
   #longQueueSinceMs: number | null = null;
   #lossDeafUntilMs = Number.NEGATIVE_INFINITY;
 
-  /** @param launchKbps all tracks together */
+  /** @param launchKbps sum of all tracks */
   constructor(launchKbps: number) {
     this.#topKbps = launchKbps * TOP_FACTOR;
     this.#kbps = launchKbps * START_FACTOR;
@@ -66,7 +66,7 @@ export class BandwidthEstimate {
     };
   }
 
-  /** Speed of the link as its full queue shows it, kbit/s; null while it has none. */
+  /** Rate of the link, read from its full queue, kbit/s; null without a queue. */
   get linkKbps(): number | null {
     return this.#delay.linkKbps;
   }
@@ -97,26 +97,26 @@ export class BandwidthEstimate {
     this.#known = true;
   }
 
-  /** Counts only while there is no transport-wide feedback. */
+  /** Used only without transport-wide feedback. */
   onRemb(kbps: number): void {
     if (this.#overTransport) return;
     this.#known = true;
     this.#kbps = Math.min(this.#topKbps, Math.max(MIN_KBPS, kbps));
   }
 
-  /** A probe arrived. @param clean without added queueing delay and without loss */
+  /** Result of a probe. @param clean without added queueing delay and loss */
   onProbe(receivedKbps: number, clean: boolean): void {
     if (!clean) return;
     if (this.#cap && receivedKbps > this.#cap.kbps) this.#cap = null;
     this.#kbps = Math.min(this.#topKbps, Math.max(this.#kbps, receivedKbps * USABLE));
   }
 
-  /** Sending stops until the queue is empty: what a full queue lost has been answered by that. */
+  /** Sending stopped until the queue is empty; losses of the full queue are answered by that. */
   held(): void {
     this.#lossDeafUntilMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Sending stopped until the queue was empty. */
+  /** Sending resumed with an empty queue. */
   drained(nowMs: number): void {
     this.#delay.drained();
     this.#arrived = [];
@@ -132,8 +132,8 @@ export class BandwidthEstimate {
   #lower(nowMs: number): void {
     const seenKbps = this.#delay.linkKbps;
     if (seenKbps === null) return;
-    // A few packets of a slow link may come slowly by chance; what it carried for half a second it can carry. When it fell
-    // far that would count what came while it was still fast.
+    // A few packets of a slow link may be slow by chance; a rate held for half a second is proven. After a large fall
+    // that would count packets from before.
     const isChance = this.#cap !== null && seenKbps > this.#cap.kbps * FELL_FAR;
     const linkKbps = isChance ? Math.max(seenKbps, this.#arrivedKbps) : seenKbps;
     if (linkKbps * USABLE >= this.#kbps) return;

@@ -1,17 +1,17 @@
 import type { LadderSettings } from './rate-settings.ts';
 
 /**
- * What gives way besides the bitrate: the encoder's effort, the picture's size, the frame rate. Pure: one call a
- * second of encoding, and one when the rate falls off a cliff.
+ * Reductions besides the bitrate: encoder effort, picture size, frame rate. Pure: one call per second of encoding,
+ * and one per cliff.
  *
- * Size and rate move along one list of steps, in the configured order; the way back is the reverse. Effort has a
- * count of its own.
+ * Size and frame rate share one list of steps in the configured order; recovery goes the reverse way. Effort has its
+ * own count.
  * Source: docs/rate-control.md, "Ladder".
  */
 
 const EFFORT_ENGAGE = 0.9;
 const EFFORT_RECOVER = 0.7;
-/** hybrid gives up size first down to here, lines. */
+/** Lines down to which hybrid reduces the size before the frame rate. */
 const HYBRID_LINES = 1080;
 
 export interface LadderFacts {
@@ -29,9 +29,9 @@ export interface LadderStand {
   width: number;
   height: number;
   fps: number;
-  /** Steps that the encoder is faster by. */
+  /** Steps by which the encoder is faster. */
   speedBias: number;
-  /** Index of the size among the smaller ones, 0 = launch size. */
+  /** Index of the size, 0 = launch size. */
   sizeRung: number;
 }
 
@@ -39,7 +39,7 @@ export interface LadderWindow {
   /** null = nothing was encoded. */
   encodeP95Ms: number | null;
   setpointKbps: number;
-  /** Somebody asked for this size: it is left alone. */
+  /** A requested size, which the ladder does not change. */
   pinned: boolean;
 }
 
@@ -79,21 +79,21 @@ export class Ladder {
     return this.#slowWindows > 0 || this.#speedBias > 0;
   }
 
-  /** Pixels in use over pixels at launch; 1 where the floor does not follow. */
+  /** Pixels in use over pixels at launch; 1 where the floor is fixed. */
   get floorShare(): number {
     if (!this.#settings.abr_ladder_floor_follows_rung) return 1;
     const { width, height } = this.#picture;
     return (width * height) / (this.#facts.width * this.#facts.height);
   }
 
-  /** A second has passed. @returns whether the stand changed */
+  /** Call once a second. @returns whether the picture changed */
   window(facts: LadderWindow, nowMs: number): boolean {
     if (!this.#settings.abr_ladder) return false;
     const effort = this.#effort(facts.encodeP95Ms);
     return this.#sizeAndRate(facts, nowMs) || effort;
   }
 
-  /** The rate fell off a cliff: every step that it needs, now. @returns whether the stand changed */
+  /** Takes all steps that a cliff needs. @returns whether the picture changed */
   cliff(setpointKbps: number, pinned: boolean, nowMs: number): boolean {
     if (!this.#settings.abr_ladder) return false;
     const from = this.#at;
@@ -104,7 +104,7 @@ export class Ladder {
   }
 
   get #picture(): Picture {
-    // planSteps() always gives the launch picture.
+    // planSteps() always includes the launch picture.
     return this.#steps[this.#at] as Picture;
   }
 
@@ -164,14 +164,14 @@ export class Ladder {
     return target !== undefined && (!pinned || target.sizeRung === this.#picture.sizeRung);
   }
 
-  /** By size alone: whether the rate gives way is decided by the same test. */
+  /** Rate that a size needs; the frame rate does not count. */
   #needKbps({ width, height }: Picture): number {
     const share = (width * height) / (this.#facts.width * this.#facts.height);
     return this.#facts.launchKbps * share ** this.#settings.abr_ladder_res_exponent;
   }
 }
 
-/** The pictures from the launch down, in the order in which they are given up. */
+/** Pictures from the launch down, in the order of reduction. */
 function planSteps(settings: LadderSettings, facts: LadderFacts): Picture[] {
   const launch = { width: facts.width, height: facts.height, sizeRung: 0 };
   const smaller = settings.abr_ladder_resolution ? smallerSizes(settings, facts) : [];
@@ -179,7 +179,7 @@ function planSteps(settings: LadderSettings, facts: LadderFacts): Picture[] {
     launch,
     ...smaller.map(([width, height], index) => ({ width, height, sizeRung: index + 1 })),
   ];
-  // Where the rate is halved: behind this many sizes.
+  // Number of sizes before the frame rate is halved.
   const full = settings.abr_ladder_fps ? sizesBeforeRate(settings, sizes) : sizes.length;
   return [
     ...sizes.slice(0, full).map((size) => ({ ...size, halved: false })),

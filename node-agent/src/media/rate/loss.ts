@@ -1,8 +1,8 @@
 /**
- * Share of the picture's packets that got lost, once a second. Pure.
+ * Loss share of the picture, once a second. Pure.
  *
- * A receiver that misses packets reports many times a second, each time about the few packets since the last report:
- * taken one by one, a single burst would count again and again. So losses are counted over a second from the totals.
+ * A receiver that misses packets reports many times a second about few packets each; counting every report would
+ * count one burst several times. So losses are computed from the totals once a second.
  */
 
 const WINDOW_MS = 1_000;
@@ -10,14 +10,14 @@ const WINDOW_MS = 1_000;
 export interface LossTotals {
   /** Since the start (count). */
   packetsLost: number;
-  /** Highest sequence number received, with the count of its wraps above it. */
+  /** Highest received sequence number, with its wraps in the upper bits. */
   highestSequence: number;
 }
 
 export class LossShare {
   #from: (LossTotals & { atMs: number }) | null = null;
 
-  /** A report came. @returns 0–1 once a second has passed since the last share, null before */
+  /** Handles a report. @returns 0–1 when a second has passed since the last share, else null */
   report(totals: LossTotals, nowMs: number): number | null {
     const from = this.#from;
     const isWhole = from !== null && nowMs - from.atMs >= WINDOW_MS;

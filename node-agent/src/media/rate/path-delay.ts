@@ -1,33 +1,33 @@
 import type { PacketFlight } from './transport-feedback.ts';
 
 /**
- * The queue on the path, read from when packets left and when they arrived. Pure.
+ * Queueing on the path, from send and arrival times. Pure.
  *
- * Queueing delay is a packet's delay over the least one lately seen; the clocks of both ends differ by something
- * unknown, which falls out. A burst of our own queues as well: a model of a link that is as fast as the estimate says
- * gives the delay to be expected, and only what goes beyond it speaks against the estimate. So the third packet of the
- * first frame after a link became slow tells, and an ordinary keyframe does not.
+ * Queueing delay is a packet's delay over the recent minimum; the unknown offset of the two clocks cancels out.
+ * Bursts of the host queue as well: a model of a link with the estimated rate gives the expected delay, and only
+ * excess over it lowers the estimate. So the third packet of the first frame after a slowdown is detected, and an
+ * ordinary keyframe is not.
  */
 
-/** The least delay counts for this long; two halves, so that it never starts from nothing. */
+/** Lifetime of half of the minimum's window; two halves, so that it never starts empty. */
 const BASE_HALF_MS = 15_000;
-/** Delay beyond the expected at which the path is slower than the estimate. */
+/** Excess over the expected delay at which the path is slower than the estimate. */
 const EXCESS_MS = 25;
-/** Below this the queue counts as empty. */
+/** Delay below which the queue counts as empty. */
 const EMPTY_MS = 10;
-/** A receiver's clock that jumps starts everything again. */
+/** Jump of the receiver's clock that resets everything. */
 const JUMP_MS = 20_000;
 /**
- * What arrived in this time of a full queue tells the link's speed. Short, since what came before a link became slow
- * tells of the link that it was; a link too slow for enough packets in it gets the longer time.
+ * Window of a full queue for the link's rate. Short, because packets from before a slowdown show the old rate; a link
+ * too slow for enough packets gets the longer window.
  */
 const SHORT_WINDOW_MS = 60;
 const BUSY_WINDOW_MS = 250;
 const MIN_BUSY_MS = 20;
 const MIN_BUSY_PACKETS = 4;
-/** A receiver whose clock stands still fills no memory. */
+/** Bounds memory for a receiver whose clock stands still. */
 const MAX_BUSY_PACKETS = 1_000;
-/** Newest packets that are looked at together, since a single one may be late by chance. */
+/** Newest packets judged together, because a single one may be late by chance. */
 const NEWEST = 3;
 
 export type PathVerdict = 'slower' | 'clear' | 'unclear';
@@ -39,18 +39,18 @@ export class PathDelay {
   #modelBytes = 0;
   #modelAtMs: number | null = null;
   #newest: { queueMs: number; excessMs: number }[] = [];
-  /** Packets that arrived out of a queue that has not been empty since, oldest first. */
+  /** Packets received from a queue that has not been empty since, oldest first. */
   #busy: { receivedAtMs: number; bytes: number }[] = [];
   #lastExcessMs = 0;
 
-  /** Delay in queues of the newest packets, milliseconds. */
+  /** Queueing delay of the newest packets, milliseconds. */
   get queueingDelayMs(): number {
     return this.#newest.length === 0 ? 0 : Math.min(...this.#newest.map(({ queueMs }) => queueMs));
   }
 
   /**
-   * Speed of a link whose queue is not empty, kbit/s; null while it is, or when too little arrived to tell. The longest
-   * pause between two arrivals is left out: a slow link spaces packets evenly, a receiver that was busy does not.
+   * Rate of a link with a queue, kbit/s; null without one, or with too few packets. The longest pause between two
+   * arrivals is left out: a slow link spaces packets evenly, a busy receiver does not.
    */
   get linkKbps(): number | null {
     const newest = this.#newestBusy();
@@ -78,7 +78,7 @@ export class PathDelay {
 
   /**
    * @param flights of one feedback packet, in sending order
-   * @param estimateKbps what the link is thought to carry
+   * @param estimateKbps estimated rate of the link
    */
   add(flights: readonly PacketFlight[], estimateKbps: number): PathVerdict {
     const before = this.#lastExcessMs;
@@ -86,12 +86,12 @@ export class PathDelay {
     if (flights.length === 0 || this.#newest.length < NEWEST) return 'unclear';
     const [, excessMs = 0] = this.#newest.map((packet) => packet.excessMs).sort((a, b) => a - b);
     this.#lastExcessMs = excessMs;
-    // A queue that shrinks is on its way out: the estimate in force suits it.
+    // A shrinking queue is draining: the estimate in force is right.
     if (excessMs >= EXCESS_MS) return excessMs >= before - 1 ? 'slower' : 'unclear';
     return excessMs < EMPTY_MS ? 'clear' : 'unclear';
   }
 
-  /** Nothing was sent until the queue was empty: what was seen of it no longer counts. */
+  /** The queue was drained; its readings no longer count. */
   drained(): void {
     this.#newest = [];
     this.#busy = [];
@@ -135,7 +135,7 @@ export class PathDelay {
     this.#nextBaseMs = Math.min(this.#nextBaseMs ?? delayMs, delayMs);
   }
 
-  /** Delay of this packet on a link of the estimated speed, milliseconds. */
+  /** Delay of this packet on a link of the estimated rate, milliseconds. */
   #expected({ sentAtMs, bytes }: PacketFlight, estimateKbps: number): number {
     const bytesPerMs = Math.max(estimateKbps, 1) / 8;
     const elapsedMs = this.#modelAtMs === null ? 0 : Math.max(0, sentAtMs - this.#modelAtMs);

@@ -1,16 +1,16 @@
 import type { FeedbackReport } from './transport-feedback.ts';
 
 /**
- * One padding probe: everything sent in a short time, the picture's packets with it. Pure.
+ * One padding probe: everything sent in a short time, the picture's packets included. Pure.
  *
- * It is clean when all of it arrived and its last packets waited no longer than those before it.
+ * A probe is clean when all of it arrived and its last packets waited no longer than those before.
  */
 
-/** A queue that a probe adds shows in more than this. */
+/** Added delay above which a probe made a queue. */
 const ADDED_QUEUE_MS = 10;
 const TAIL_PACKETS = 4;
 const MIN_PACKETS = 8;
-/** Time for the last feedback about it, on top of the round trip. */
+/** Wait for its last feedback, in addition to the round trip. */
 const PATIENCE_MS = 250;
 
 export interface ProbeResult {
@@ -52,12 +52,12 @@ export class ProbeRun {
     this.#sentBytes += bytes;
   }
 
-  /** Nothing more belongs to it. */
+  /** Ends the sending part. */
   end(nowMs: number): void {
     this.#endedAtMs ??= nowMs;
   }
 
-  /** @returns the result once all of it was spoken of */
+  /** @returns the result when everything was reported */
   heard({ flights, lost }: FeedbackReport): ProbeResult | null {
     for (const { sequence } of lost) this.#lost = this.#sequences.delete(sequence) || this.#lost;
     for (const { sequence, sentAtMs, receivedAtMs, bytes } of flights) {
@@ -69,7 +69,7 @@ export class ProbeRun {
     return !this.isSending && this.#sequences.size === 0 ? this.#result() : null;
   }
 
-  /** @returns a result that proves nothing once feedback is overdue, null before */
+  /** @returns a result without proof when feedback is overdue, else null */
   overdue(rttMs: number, nowMs: number): ProbeResult | null {
     const late = this.#endedAtMs !== null && nowMs - this.#endedAtMs > rttMs + PATIENCE_MS;
     return late ? { receivedKbps: 0, clean: false } : null;

@@ -3,15 +3,15 @@ import type { RateSettings } from './rate-settings.ts';
 import { BELOW_ESTIMATE, isNoise, MIN_SETPOINT_KBPS, SetpointFollower } from './setpoint.ts';
 
 /**
- * The encoder's target of one session. Pure: what is known of the path and an instant go in, what to do comes out.
+ * The encoder's target of one session. Pure: path facts and times in, actions out.
  *
- *   following ── cliff ──► draining ── queue empty ──► climbing ── setpoint from before ──► following
+ *   following ── cliff ──► draining ── queue empty ──► climbing ── earlier setpoint ──► following
  *                             ▲                            │
  *                             └────────── cliff ───────────┘
  *
- * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms as far as the estimate lets
- * it, and after each calm second a padding probe, since only more traffic shows that a link can carry more.
- * Mode off: nothing ever happens.
+ * following: the mode's rules. draining: nothing is sent. climbing: up by 8 % per 200 ms within the estimate, with a
+ * padding probe after each calm second, because only more traffic shows that a link can carry more. Mode off: no
+ * action.
  * Source: docs/rate-control.md.
  */
 
@@ -19,22 +19,22 @@ const LONG_QUEUE_FOR_MS = 300;
 const CLIMB_FACTOR = 1.08;
 const CLIMB_STEP_MS = 200;
 const CALM_MS = 1_000;
-/** A queue shorter than this is calm. */
+/** A shorter queue is calm. */
 const CALM_QUEUE_MS = 30;
 const PROBE_FACTOR = 2;
 export const PROBE_MS = 100;
 const PROBE_SHARE = 0.85;
-/** A link that stays slow is probed ever more seldom, from ten seconds on: after this share of the time since it last gave way. */
+/** Interval of failed probes on a link that stays slow, as a share of the time since its cliff, up to ten seconds. */
 const PROBE_PATIENCE = 0.1;
 const MAX_PROBE_INTERVAL_MS = 10_000;
-/** Close enough to the setpoint from before. */
+/** Share of the earlier setpoint that ends the climb. */
 const BACK_SHARE = 0.99;
 
 export type RetargetReason = 'network_down' | 'network_up' | 'ladder' | 'operator' | 'floor';
 
 export type RateAction =
   | { kind: 'retarget'; fromKbps: number; toKbps: number; reason: RetargetReason }
-  /** Send nothing until the queue has drained, then one keyframe; comes after its retarget. */
+  /** Send nothing until the queue has drained, then one keyframe; follows its retarget. */
   | { kind: 'hold' }
   /** Fill up with padding to this rate for PROBE_MS. */
   | { kind: 'probe'; kbps: number };
@@ -88,7 +88,7 @@ export class RateControl {
     return this.#phase.kind === 'draining';
   }
 
-  /** Whether the path holds the setpoint below what it was. */
+  /** Whether the path holds the setpoint below its former value. */
   get isCongested(): boolean {
     return this.#phase.kind !== 'following';
   }
@@ -98,7 +98,7 @@ export class RateControl {
     this.#floorShare = share;
   }
 
-  /** Somebody sets the target by hand: a starting point where a mode is on, a pin where it is off. */
+  /** Sets the target by hand: a starting point where a mode is on, a pin where it is off. */
   tune(wantedKbps: number, lowestKbps: number, nowMs: number): RateAction[] {
     this.#phase = { kind: 'following' };
     const kbps = Math.min(this.#facts.launchKbps, Math.max(lowestKbps, wantedKbps));
@@ -107,7 +107,7 @@ export class RateControl {
     return actions;
   }
 
-  /** To be called with every feedback, and a few times a second besides. @param path without the rate of sound */
+  /** Call with every feedback, and a few times a second. @param path without the rate of sound */
   step(path: PathView, nowMs: number): RateAction[] {
     const { abr_mode } = this.#settings;
     if (abr_mode === 'off' || path.kbps === null) return [];
@@ -126,14 +126,14 @@ export class RateControl {
     return change ? this.#retarget(change.kbps, change.reason) : [];
   }
 
-  /** The queue is empty; sending goes on. */
+  /** The queue is empty; sending resumes. */
   drained(nowMs: number): void {
     if (this.#phase.kind !== 'draining') return;
     const { beforeKbps } = this.#phase;
     this.#phase = { kind: 'climbing', beforeKbps, sinceMs: nowMs, steppedAtMs: nowMs, calmSinceMs: nowMs };
   }
 
-  /** A probe ended. @param receivedKbps null = it was not clean, or nothing was heard of it */
+  /** A probe ended. @param receivedKbps null = not clean, or no feedback */
   probed(receivedKbps: number | null, nowMs: number): RateAction[] {
     this.#probing = false;
     if (this.#phase.kind !== 'climbing') return [];
@@ -144,7 +144,7 @@ export class RateControl {
     return kbps > this.#setpointKbps ? this.#climbTo(kbps, this.#phase, nowMs) : [];
   }
 
-  /** The path went away, with what was known of it. */
+  /** The path is gone with its facts. */
   reset(): void {
     this.#probing = false;
     if (this.#phase.kind === 'draining') this.#phase = { kind: 'following' };
@@ -179,16 +179,16 @@ export class RateControl {
     }
     const actions: RateAction[] = [];
     if (nowMs - phase.steppedAtMs >= CLIMB_STEP_MS && path.queueingDelayMs <= CALM_QUEUE_MS) {
-      // Feedback does not come in steps of 200 ms; what is over counts for the next one.
+      // Feedback does not come in steps of 200 ms; the remainder counts for the next step.
       phase.steppedAtMs = Math.max(phase.steppedAtMs + CLIMB_STEP_MS, nowMs - CLIMB_STEP_MS);
-      // Rounded up it would be over the estimate, and taken down again.
+      // Rounding up would exceed the estimate and be reduced again.
       const kbps = Math.floor(Math.min(phase.beforeKbps, estimateKbps, this.#setpointKbps * CLIMB_FACTOR));
       if (kbps > this.#setpointKbps) actions.push(...this.#climbTo(kbps, phase, nowMs));
     }
     if (this.#phase.kind === 'climbing' && !this.#probing && this.#isProbeDue(phase, nowMs)) {
       this.#probing = true;
       phase.calmSinceMs = nowMs + PROBE_MS;
-      // More than leads back to the setpoint from before may fail for no reason.
+      // A probe above the earlier setpoint could fail without need.
       const enoughKbps = phase.beforeKbps / PROBE_SHARE;
       actions.push({ kind: 'probe', kbps: Math.min(enoughKbps, this.#setpointKbps * PROBE_FACTOR) });
     }

@@ -2,7 +2,7 @@ import type { FloorSettings } from '@footlight/protocol/agent';
 
 /** The abr_* host settings, as docs/hosts.md lists them. docs/rate-control.md says what they do. */
 export interface RateSettings extends FloorSettings {
-  /** What is in force, once abr_enabled has been considered. */
+  /** The mode in force, with abr_enabled applied. */
   abr_mode: 'off' | 'protective' | 'smooth';
   abr_ewma_alpha: number;
   abr_deadband: number;

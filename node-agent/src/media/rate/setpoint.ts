@@ -1,22 +1,23 @@
 import type { RateSettings } from './rate-settings.ts';
 
 /**
- * How the modes follow the estimate while nothing falls off a cliff. Pure.
+ * How the modes follow the estimate without a cliff. Pure.
  *
  * smooth: the moving average of the estimate, in bounded steps, down only after a dwell. protective: down at once.
- * Both: below the floor the setpoint is 0.9 of the estimate, and the floor lifts it only after a second above.
+ * Both: below the floor the setpoint is 0.9 of the estimate, and the floor applies again a second after the estimate
+ * exceeds it.
  * Source: docs/rate-control.md, "Modes".
  */
 
-/** Share of the estimate that is used where it is followed at once, by the cliff path and below the floor. */
+/** Share of the estimate for the cliff path and below the floor. */
 export const BELOW_ESTIMATE = 0.9;
 export const MIN_SETPOINT_KBPS = 100;
 const FLOOR_HOLD_MS = 1_000;
-/** The average takes one value in this time, whatever the pace of feedback. */
+/** The average takes one value per interval, at any feedback rate. */
 const SAMPLE_MS = 200;
-/** Smaller changes are not worth telling an encoder that follows the estimate directly. */
+/** Smaller changes are not sent to an encoder that follows the estimate directly. */
 const NOISE_SHARE = 0.02;
-/** A fall of this share of the setpoint is followed whenever it comes; smaller ones come together. */
+/** A larger fall, as a share of the setpoint, is followed at once; smaller ones are collected. */
 const STEEP_SHARE = 0.1;
 const SLIGHT_INTERVAL_MS = 200;
 
@@ -32,7 +33,7 @@ export interface SetpointFacts {
   launchKbps: number;
 }
 
-/** Whether a change is too small to tell the encoder. */
+/** Whether a change is too small for the encoder. */
 export function isNoise(kbps: number, fromKbps: number): boolean {
   return Math.abs(kbps - fromKbps) <= NOISE_SHARE * fromKbps;
 }
@@ -43,26 +44,26 @@ export class SetpointFollower {
   #sampledAtMs = Number.NEGATIVE_INFINITY;
   #changedAtMs = Number.NEGATIVE_INFINITY;
   #belowSinceMs: number | null = null;
-  /** Last instant at which the estimate was below the floor; null = it never was. */
+  /** Last time at which the estimate was below the floor; null = never. */
   #underFloorAtMs: number | null = null;
 
   constructor(settings: RateSettings) {
     this.#settings = settings;
   }
 
-  /** Whether the estimate was below the floor within the last second: the floor does not count then. */
+  /** Whether the floor is suspended: the estimate was below it within the last second. */
   isFloorLifted(nowMs: number): boolean {
     return this.#underFloorAtMs !== null && nowMs - this.#underFloorAtMs < FLOOR_HOLD_MS;
   }
 
-  /** The setpoint was moved by something else; the average starts from there. */
+  /** Restarts the average after another change of the setpoint. */
   restart(setpointKbps: number, nowMs: number): void {
     this.#averageKbps = setpointKbps;
     this.#changedAtMs = nowMs;
     this.#belowSinceMs = null;
   }
 
-  /** To be called with every estimate. */
+  /** Call with every estimate. */
   sample({ estimateKbps, floorKbps, setpointKbps }: SetpointFacts, nowMs: number): void {
     if (estimateKbps < floorKbps) this.#underFloorAtMs = nowMs;
     if (nowMs - this.#sampledAtMs >= SAMPLE_MS) {
@@ -75,7 +76,7 @@ export class SetpointFollower {
     else this.#belowSinceMs ??= nowMs;
   }
 
-  /** @returns null = leave it */
+  /** @returns null = no change */
   decide(facts: SetpointFacts, nowMs: number): Retarget | null {
     const { estimateKbps, floorKbps, launchKbps, setpointKbps } = facts;
     if (estimateKbps < floorKbps) {
@@ -102,7 +103,7 @@ export class SetpointFollower {
     return this.#change(Math.max(wantedKbps, setpointKbps * (1 - abr_max_down_step)), 'network_down', nowMs);
   }
 
-  /** Goes with the estimate: down at once, up not more often than ever, since the estimate may be anybody's word. */
+  /** Follows the estimate: down at once, up at the usual interval, because a viewer can fake the estimate. */
   #follow(kbps: number, fromKbps: number, reason: Retarget['reason'], nowMs: number): Retarget | null {
     if (isNoise(kbps, fromKbps)) return null;
     const { abr_min_interval_ms } = this.#settings;

@@ -1,6 +1,6 @@
 import type { PacketArrival } from '../rtp/rtcp.ts';
 
-/** Packets remembered (count): some seconds of a fast stream; a power of two. */
+/** Remembered packets (count): some seconds of a fast stream; a power of two. */
 const HISTORY_PACKETS = 4096;
 
 export interface SentPacket {
@@ -9,27 +9,27 @@ export interface SentPacket {
   bytes: number;
 }
 
-/** One packet that left and arrived; the two times are on different clocks, so only differences mean anything. */
+/** One packet with send and arrival time. The clocks differ, so only differences are meaningful. */
 export interface PacketFlight extends SentPacket {
   receivedAtMs: number;
 }
 
 interface Remembered extends SentPacket {
-  /** Bytes sent up to and with this packet. */
+  /** Bytes sent up to and including this packet. */
   totalBytes: number;
 }
 
-/** What one feedback packet says about packets that are still remembered, in sending order. */
+/** Content of one feedback packet about remembered packets, in sending order. */
 export interface FeedbackReport {
   flights: PacketFlight[];
   lost: SentPacket[];
 }
 
-/** Joins what left with what transport-wide feedback says of it. Bounded: it remembers the last 4096 packets. */
+/** Joins sent packets with transport-wide feedback. Bounded to the last 4096 packets. */
 export class TransportFeedback {
   readonly #sent: (Remembered | undefined)[] = new Array(HISTORY_PACKETS);
   #totalBytes = 0;
-  /** Bytes sent up to the newest packet that was spoken of. */
+  /** Bytes sent up to the newest reported packet. */
   #reportedBytes = 0;
   #seen = false;
 
@@ -51,19 +51,19 @@ export class TransportFeedback {
         report.lost.push({ sequence, sentAtMs, bytes });
         continue;
       }
-      // Arrives once, however often it is said.
+      // A packet counts once, however often it is reported.
       this.#sent[sequence % HISTORY_PACKETS] = undefined;
       report.flights.push({ sequence, sentAtMs, bytes, receivedAtMs });
     }
     return report;
   }
 
-  /** Whether the receiver sends this feedback at all. */
+  /** Whether the receiver sends this feedback. */
   get seen(): boolean {
     return this.#seen;
   }
 
-  /** Bytes sent after the newest packet that was spoken of: on the way, in a queue, or lost behind it. */
+  /** Bytes sent after the newest reported packet: in flight, queued, or lost behind it. */
   get backlogBytes(): number {
     return this.#totalBytes - this.#reportedBytes;
   }

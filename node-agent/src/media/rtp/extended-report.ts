@@ -1,7 +1,7 @@
 /**
- * RTCP extended reports, as far as they tell a receiver its round trip: it says what time it has, and is told how long
- * ago that was heard. A receiver that sends no media has no other way to know, and without it a browser asks for a lost
- * packet a second time only after 100 ms, when the packet is too old to be sent again.
+ * RTCP extended reports that tell a receiver its round trip: the receiver sends its time, and the host answers how
+ * long ago it got that time. Without them a browser that sends no media repeats a request for a lost packet only
+ * after 100 ms, when the packet is too old to be sent again.
  * Source: RFC 3611, 2, 4.4 and 4.5.
  */
 
@@ -10,13 +10,13 @@ const HEADER_BYTES = 8;
 const BLOCK_HEADER_BYTES = 4;
 const REFERENCE_TIME = { type: 4, bytes: 12 };
 const DELAY_SINCE_REFERENCE = { type: 5, bytes: 16 };
-/** Delays are told in 1/65536 s. */
+/** Unit of delays: 1/65536 s. */
 const DELAY_UNITS_PER_MS = 65.536;
 const MAX_DELAY_UNITS = 0xffff_ffff;
 
-/** A receiver's own time. */
+/** Time of a receiver. */
 export interface ReferenceTime {
-  /** Of the receiver. */
+  /** SSRC of the receiver. */
   ssrc: number;
   /** Middle 32 bits of its NTP time. */
   middle: number;
@@ -26,7 +26,7 @@ export function isExtendedReport(data: Buffer): boolean {
   return data[1] === EXTENDED_REPORT;
 }
 
-/** @param data one RTCP packet, whole @returns null when it names no time */
+/** @param data one whole RTCP packet @returns null without a time */
 export function readReferenceTime(data: Buffer): ReferenceTime | null {
   for (let at = HEADER_BYTES; at + BLOCK_HEADER_BYTES <= data.length; ) {
     const bytes = BLOCK_HEADER_BYTES + data.readUInt16BE(at + 2) * 4;
@@ -38,7 +38,7 @@ export function readReferenceTime(data: Buffer): ReferenceTime | null {
   return null;
 }
 
-/** @param delayMs since that time was heard */
+/** @param delayMs since the time was received */
 export function writeDelaySinceReference(
   senderSsrc: number,
   { ssrc, middle }: ReferenceTime,

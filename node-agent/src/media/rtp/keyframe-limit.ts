@@ -1,19 +1,19 @@
 /**
- * At most two keyframes a second, whatever is asked. Pure.
+ * Limits keyframes on request to two a second. Pure.
  *
- * A request that comes too soon is not lost, since a viewer without a keyframe shows nothing: it waits, and all that
- * wait are served by one. One that is being made serves everybody who asks meanwhile, so a viewer who asks at each step of
- * connecting takes one of the two, not both.
+ * An early request waits instead of being dropped, because a viewer without a keyframe shows nothing. Waiting
+ * requests are coalesced. A keyframe in the encoder also answers new requests, so a viewer that asks at each step of
+ * connecting uses one of the two.
  */
 
 const WINDOW_MS = 1_000;
 const PER_WINDOW = 2;
-/** An encoder that has not obeyed by then has lost the order. */
+/** Time after which an ordered keyframe counts as lost. */
 const MAKING_MS = 250;
 
 export class KeyframeLimit {
   #madeAtMs: number[] = [];
-  /** When the one that has not come out yet was ordered; null = none. */
+  /** Time of an order without its keyframe; null = none. */
   #orderedAtMs: number | null = null;
 
   get isBeingMade(): boolean {
@@ -21,8 +21,8 @@ export class KeyframeLimit {
   }
 
   /**
-   * @returns how long to wait before ordering one, milliseconds; 0 = now, and it counts as ordered;
-   *   null = one is being made
+   * @returns wait before the order, milliseconds; 0 = now, and it counts as ordered; null = a keyframe is in the
+   * encoder
    */
   ask(nowMs: number): number | null {
     if (this.#orderedAtMs !== null && nowMs - this.#orderedAtMs < MAKING_MS) return null;
@@ -34,7 +34,7 @@ export class KeyframeLimit {
     return 0;
   }
 
-  /** A keyframe came out of the encoder. */
+  /** A keyframe left the encoder. */
   cameOut(): void {
     this.#orderedAtMs = null;
   }

@@ -6,13 +6,13 @@ const H264_IDR = 5;
 const H264_SPS = 7;
 const H264_STAP_A = 24;
 const H264_FU_A = 28;
-/** 16–23 are the random-access pictures, 32 opens the parameter sets. */
+/** NAL unit types of H.265: 16–23 are random-access pictures, 32 is the first parameter set. */
 const H265_RANDOM_ACCESS = [16, 17, 18, 19, 20, 21, 22, 23, 32];
 const H265_AGGREGATE = 48;
 const H265_FRAGMENT = 49;
 
 /**
- * Whether a frame's packets start a keyframe: with parameter sets in band, they stand in its first packets.
+ * Whether a frame's packets start a keyframe: its first packets contain the parameter sets.
  * @param packets RTP packets of one frame, in order
  * Source: RFC 6184 (5.4) for H.264, RFC 7798 (4.4) for H.265, the AOM's RTP payload format for AV1 (4.4).
  */
@@ -29,7 +29,7 @@ const STARTS_KEYFRAME: Readonly<Record<Codec, (payload: Buffer) => boolean>> = {
   av1: (payload) => ((payload[0] ?? 0) & AV1_NEW_SEQUENCE) !== 0,
 };
 
-/** NAL unit types of what a packet carries, the inner ones of aggregates and fragments. */
+/** NAL unit types in a packet, also inside aggregates and fragments. */
 function h264Types(payload: Buffer): number[] {
   const type = (payload[0] ?? 0) & 0x1f;
   if (type === H264_STAP_A) return aggregated(payload, 1).map((header) => header & 0x1f);
@@ -42,7 +42,7 @@ function h265Types(payload: Buffer): number[] {
   return [type === H265_FRAGMENT ? (payload[2] ?? 0) & 0x3f : type];
 }
 
-/** First header bytes of the NAL units in an aggregate, each behind its size in two bytes. */
+/** First header bytes of the NAL units in an aggregate, each after a two-byte size. */
 function aggregated(payload: Buffer, from: number): number[] {
   const headers: number[] = [];
   for (let at = from; at + 2 < payload.length; at += 2 + payload.readUInt16BE(at)) {

@@ -1,40 +1,40 @@
 /**
- * Packets kept for retransmission, and the budget within which they are sent again.
+ * Ring of sent packets for retransmission, with a budget.
  *
- * A stock responder answers every NACK and makes congestion worse. Here an answer costs tokens that refill with
- * a share of what the path carries, a packet is not sent again while its last copy may still be on the way, none
- * that is too old to be of use, and none at all while a queue stands on the path.
+ * A responder without a budget answers every NACK and makes congestion worse. Here an answer costs tokens that refill
+ * with a share of the path's rate. A packet is not sent again while its last copy may be in flight, when it is too
+ * old, or while a queue stands on the path.
  */
 
 export interface KeptPacket {
   data: Buffer;
   sequence: number;
   sentAtMs: number;
-  /** Where the transport-wide sequence number lies in data; null when it has none. */
+  /** Offset of the transport-wide sequence number in data; null: none. */
   transportSequenceAt: number | null;
 }
 
-/** Packets kept (count): a second of 10 Mbit/s; a power of two so that sequence numbers index it over the wrap. */
+/** Ring size (count): a second of 10 Mbit/s; a power of two, so that sequence numbers index it over their wrap. */
 const RING_PACKETS = 1024;
-/** Share of the path's rate that retransmissions may take. */
+/** Share of the path's rate for retransmissions. */
 const BUDGET_SHARE = 0.1;
-/** The budget's depth as time of refilling, so that one lost burst can be answered at once. */
+/** Depth of the budget as refill time, so that one lost burst can be answered at once. */
 const BUDGET_DEPTH_MS = 2_000;
-/** Added to the round trip: a packet older than both is of no use to a receiver without a buffer. */
+/** Added to the round trip: an older packet is useless for a receiver without a buffer. */
 const AGE_MARGIN_MS = 50;
-/** Where the queue delays this much, one more packet only lengthens it. */
+/** Queueing delay at which one more packet only lengthens the queue. */
 const MAX_QUEUEING_MS = 100;
-/** Oldest packet answered while no round trip is known yet, milliseconds. */
+/** Oldest retransmitted packet without a known round trip, milliseconds. */
 const AGE_UNKNOWN_RTT_MS = 500;
 
 export interface RingAnswer {
-  /** To send again now, in the order asked for. */
+  /** Packets to send now, in the requested order. */
   packets: KeptPacket[];
-  /** Sequence numbers asked for that are never sent again: too old, or not kept any more. */
+  /** Requested sequence numbers that will never be sent again: too old, or overwritten. */
   gone: number[];
 }
 
-/** Packets of the usual size lie in memory of the ring's own; no allocation lives as long as a packet then. */
+/** Packets of usual size are copied into the ring's own memory, so that no allocation lives as long as a packet. */
 const SLOT_BYTES = 1_280;
 
 interface Slot extends KeptPacket {
@@ -55,7 +55,7 @@ export class RetransmitRing {
     this.#tokensBytes = this.#depthBytes;
   }
 
-  /** Packets sent again, and asked for but refused (counts since the start). */
+  /** Retransmitted and refused packets (counts since the start). */
   get counts(): { resent: number; refused: number } {
     return { resent: this.#resent, refused: this.#refused };
   }
@@ -69,7 +69,7 @@ export class RetransmitRing {
     this.#tokensBytes = Math.min(this.#tokensBytes, this.#depthBytes);
   }
 
-  /** Memory for the packet of that number, in place of the one that is kept there no longer. */
+  /** Memory for the packet with this number; overwrites the one it replaces. */
   room(sequence: number, bytes: number): Buffer {
     const slot = sequence % RING_PACKETS;
     this.#slots[slot] = undefined;
@@ -91,7 +91,7 @@ export class RetransmitRing {
 
   /**
    * @param rttMs last known round trip, 0 when unknown
-   * @param queueingDelayMs of the path, now
+   * @param queueingDelayMs current queueing delay of the path
    */
   answer(lost: readonly number[], nowMs: number, rttMs: number, queueingDelayMs = 0): RingAnswer {
     this.#refill(nowMs);

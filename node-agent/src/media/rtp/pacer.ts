@@ -1,26 +1,26 @@
 /**
- * Spreads bursts: a token bucket refilled at 1.5 × the stream's rate. An ordinary frame finds enough tokens and
- * leaves at once, so pacing costs it nothing; a keyframe of many times that size is let out at the refill rate.
+ * Paces bursts by a token bucket that refills at 1.5 × the stream's rate. An ordinary frame finds enough tokens and
+ * leaves at once; a much larger keyframe leaves at the refill rate.
  *
- * Items are given to `send` when they leave, so that numbers stamped there are in sending order.
+ * `send` is called when an item leaves, so numbers assigned there are in sending order.
  */
 
 const PACE_FACTOR = 1.5;
-/** Depth of the bucket as time of refilling: two frames at 60 fps and some. */
+/** Bucket depth as refill time: slightly above two frames at 60 fps. */
 const DEPTH_MS = 40;
-/** The bucket holds a few packets even at the lowest rate. */
+/** Least bucket depth: a few packets at the lowest rate. */
 const MIN_DEPTH_BYTES = 6_000;
 const TICK_MS = 5;
-/** A queue this long is of no use to a live viewer. */
+/** Longest queue; a longer one is useless for a live viewer. */
 const MAX_QUEUE_MS = 2_000;
-/** One large keyframe fits, however low the rate. */
+/** Least queue limit: one large keyframe fits at any rate. */
 const MIN_QUEUE_LIMIT_BYTES = 96 * 1024;
 
 export interface PacerOptions<T> {
   rateKbps: number;
   monotonicMs(): number;
   send(item: T): void;
-  /** The queue grew too long and was emptied; what follows needs a keyframe. */
+  /** The queue exceeded its limit and was cleared; a keyframe must follow. */
   onOverflow(): void;
 }
 
@@ -70,7 +70,7 @@ export class Pacer<T> {
     if (!this.#timer) this.#drain();
   }
 
-  /** Forgets what waits; also the end of the pacer's life. */
+  /** Drops the queue; also ends the pacer. */
   clear(): void {
     this.#queue.length = 0;
     this.#head = 0;

@@ -1,11 +1,10 @@
 /**
- * How long the viewer is asked to hold a frame back. Stamping 0/0 makes a browser show a frame as soon as it is
- * decoded, which is worth 15 ms and more; on a path that jitters, a cushion costs less than freezes do.
+ * Playout delay that the viewer is asked for. With 0/0 a browser shows a frame as soon as it is decoded, which saves
+ * 15 ms or more; on a path with jitter, a buffer costs less than freezes.
  *
- * Pure: facts and an instant go in, the maximum to stamp comes out (the minimum is always 0).
- * good path → 0; otherwise the launch's playout delay; two freezes within 10 s put a step on top, at most three
- * steps; 30 s of calm take one off. A path counts as good once it has been so for 2 s, so that one on the edge, or a
- * viewer whose reports alternate, does not change the delay with every report.
+ * Pure: facts and times in, the maximum delay out (the minimum is always 0). A good path gives 0, otherwise the
+ * launch's playout delay. Two freezes within 10 s add a step, at most three; 30 s without a freeze remove one. A path
+ * is good after 2 s, so that a path on the edge, or alternating reports, do not change the delay with every report.
  */
 
 const GOOD_RTT_MS = 15;
@@ -26,7 +25,7 @@ export class PlayoutDelay {
   readonly #baseMs: number;
   #rttMs = 0;
   #jitterMs = 0;
-  /** Last instant at which the path was not good; null = it always was. */
+  /** Last time at which the path was not good; null = always good. */
   #badPathMs: number | null = null;
   #steps = 0;
   #lastFreezeMs: number | null = null;
@@ -38,12 +37,12 @@ export class PlayoutDelay {
     this.#baseMs = baseMs;
   }
 
-  /** Maximum to stamp, milliseconds. */
+  /** Current maximum, milliseconds. */
   get maxMs(): number {
     return this.#maxMs;
   }
 
-  /** @param path from the newest receiver report, milliseconds; null keeps what was known */
+  /** @param path from the newest receiver report, milliseconds; null keeps the former value */
   onReport(path: { rttMs: number | null; jitterMs: number }, nowMs: number): PlayoutChange | null {
     if (path.rttMs !== null) this.#rttMs = path.rttMs;
     this.#jitterMs = path.jitterMs;
@@ -54,13 +53,13 @@ export class PlayoutDelay {
   onFreeze(nowMs: number): PlayoutChange | null {
     const paired = this.#lastFreezeMs !== null && nowMs - this.#lastFreezeMs <= FREEZE_PAIR_MS;
     if (paired && this.#steps < MAX_STEPS) this.#steps++;
-    // A pair is used up, so that three freezes are one step and four are two.
+    // A pair counts once: three freezes are one step, four are two.
     this.#lastFreezeMs = nowMs;
     this.#lastStepMs = nowMs;
     return this.#settle(nowMs, 'freeze');
   }
 
-  /** To be called about once a second: calm passes without a report. */
+  /** Call about once a second, because calm time passes without a report. */
   onTick(nowMs: number): PlayoutChange | null {
     return this.#settle(nowMs, 'calm');
   }

@@ -13,9 +13,10 @@ import { isExtendedReport, type ReferenceTime, readReferenceTime } from './exten
 import { readTransportCc } from './transport-cc.ts';
 
 /**
- * RTCP in both directions: what a receiver says, read by werift-rtp into the few things that matter here, and
- * the sender reports that it needs. Remote bytes never throw; what cannot be read is counted.
- * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts; its round trip: extended-report.ts.
+ * RTCP in both directions: parses a receiver's feedback with werift-rtp, and writes sender reports. Never throws on
+ * remote bytes; unreadable packets are counted.
+ * Source: RFC 3550 (6.4), RFC 4585, RFC 5104. Transport-wide feedback: transport-cc.ts; round trip of the receiver:
+ * extended-report.ts.
  */
 
 export type RtcpFeedback =
@@ -28,15 +29,15 @@ export type RtcpFeedback =
 
 export interface ReceptionReport {
   ssrc: number;
-  /** Packets that never came, since the start (count); below 0 where some came twice. */
+  /** Lost packets since the start (count); negative when duplicates arrived. */
   packetsLost: number;
-  /** Highest sequence number received, with the count of its wraps above it. */
+  /** Highest received sequence number, with its wraps in the upper bits. */
   highestSequence: number;
-  /** Timestamp units of the track's clock. */
+  /** In timestamp units of the track's clock. */
   jitter: number;
-  /** Middle 32 bits of the NTP time of the last sender report; 0 = none yet. */
+  /** Middle 32 bits of the NTP time of the last sender report; 0 = none. */
   lastSenderReport: number;
-  /** Time since it, in 1/65536 s. */
+  /** Time since that report, in 1/65536 s. */
   delaySinceLast: number;
 }
 
@@ -49,14 +50,14 @@ export interface PacketArrival {
 
 export interface RtcpResult {
   feedback: RtcpFeedback[];
-  /** Packets that could not be read (count). */
+  /** Unreadable packets (count). */
   malformed: number;
 }
 
 const RTCP_HEADER_BYTES = 4;
 const MAX_PACKETS_PER_COMPOUND = 32;
 
-/** @param data a whole compound packet, from the network */
+/** @param data a whole compound packet from the network */
 export function readRtcp(data: Buffer): RtcpResult {
   const result: RtcpResult = { feedback: [], malformed: 0 };
   let offset = 0;
@@ -66,7 +67,7 @@ export function readRtcp(data: Buffer): RtcpResult {
       result.malformed++;
       break;
     }
-    // One packet at a time, so that no length inside reaches into the next one.
+    // Parses each packet alone, so that no inner length reaches into the next one.
     readPacket(data.subarray(offset, offset + bytes), result);
     offset += bytes;
   }
@@ -82,7 +83,7 @@ function packetBytes(data: Buffer, offset: number): number | null {
 
 function readPacket(data: Buffer, result: RtcpResult): void {
   try {
-    // The library passes over vectors of symbols, which is how losses are told.
+    // The library skips vectors of symbols, which report the losses.
     if (isTransportCc(data)) {
       const arrivals = readTransportCc(data);
       if (arrivals) result.feedback.push({ kind: 'transport', arrivals });
@@ -115,7 +116,7 @@ function readPacket(data: Buffer, result: RtcpResult): void {
 const PAYLOAD_FEEDBACK = 206;
 const FULL_INTRA_REQUEST_FORMAT = 4;
 
-/** Told by its header alone; the library has no name for it. */
+/** Detects FIR by its header; the library does not name it. */
 function isFullIntraRequest(data: Buffer): boolean {
   return data[1] === PAYLOAD_FEEDBACK && ((data[0] ?? 0) & 0x1f) === FULL_INTRA_REQUEST_FORMAT;
 }
@@ -130,7 +131,7 @@ function isTransportCc(data: Buffer): boolean {
 function readReport(report: RtcpRrPacket['reports'][number]): ReceptionReport {
   return {
     ssrc: report.ssrc,
-    // 24 bits with a sign, which the library reads without.
+    // A signed 24-bit number, which the library reads as unsigned.
     packetsLost: (report.packetsLost << 8) >> 8,
     highestSequence: report.highestSequence,
     jitter: report.jitter,
@@ -157,17 +158,17 @@ function readTransportFeedback(feedback: unknown): RtcpFeedback | null {
 export interface SenderReportFacts {
   ssrc: number;
   cname: string;
-  /** Epoch milliseconds of this instant, and the RTP timestamp that belongs to it. */
+  /** Epoch milliseconds of a time, and its RTP timestamp. */
   nowMs: number;
   rtpTimestamp: number;
   packets: number;
   payloadBytes: number;
 }
 
-/** A compound packet of sender report and source description. */
+/** Writes a compound packet of sender report and source description. */
 export function writeSenderReport(facts: SenderReportFacts): Buffer {
   const name = Buffer.from(facts.cname, 'utf8').subarray(0, 255);
-  // SSRC, item type, length, name, end; padded to a word.
+  // SSRC, item type, length, name, end; padded to a 32-bit word.
   const chunkBytes = Math.ceil((4 + 2 + name.length + 1) / 4) * 4;
   const packet = Buffer.alloc(28 + 4 + chunkBytes);
   packet[0] = 0x80;
@@ -189,8 +190,8 @@ export function writeSenderReport(facts: SenderReportFacts): Buffer {
 }
 
 /**
- * Round trip from a reception report.
- * @returns milliseconds; null when the receiver has not seen a sender report, or the clocks make no sense
+ * Round trip of a reception report.
+ * @returns milliseconds; null without a sender report, or with implausible clocks
  * Source: RFC 3550, 6.4.1.
  */
 export function roundTripMs(report: ReceptionReport, nowMs: number): number | null {

@@ -1,5 +1,5 @@
 /**
- * Reading the RTP packets that GStreamer's payloaders make: version 2, no padding, no extension.
+ * Reads the RTP packets of GStreamer's payloaders: version 2, no padding, no extension.
  * Source: RFC 3550, 5.1.
  */
 
@@ -10,7 +10,7 @@ export interface RtpHeader {
   payloadType: number;
   sequence: number;
   timestamp: number;
-  /** Where the payload starts, bytes; behind contributing sources and an extension, should there be one. */
+  /** Offset of the payload, bytes, after contributing sources and an extension. */
   payloadOffset: number;
 }
 

@@ -7,7 +7,7 @@ import {
 import type { RetransmitRing } from './nack-ring.ts';
 import { RTP_HEADER_BYTES, readRtpHeader } from './rtp-packet.ts';
 
-/** Counter of the transport-wide sequence number, shared by all tracks of one peer connection. */
+/** Counter of transport-wide sequence numbers, shared by all tracks of a peer connection. */
 export class TransportSequence {
   #next: number;
 
@@ -22,10 +22,10 @@ export class TransportSequence {
   }
 }
 
-/** The most that the count of one byte allows. */
+/** Largest padding, whose length is one byte (RFC 3550, 5.1). */
 const PADDING_BYTES = 255;
 
-/** Random starting points of one track on one peer connection. */
+/** Random initial values of a track on a peer connection. */
 export interface RtpIdentity {
   ssrc: number;
   payloadType: number;
@@ -42,9 +42,9 @@ export interface OutgoingPacket {
 }
 
 /**
- * Turns a payloader's packets into those of one track of one peer connection: its own SSRC, payload type,
- * contiguous sequence numbers and timestamps, and the header extensions that the answer accepted. Keeps what it
- * sent for retransmission when it was given a ring.
+ * Converts a payloader's packets into those of one track of one peer connection: own SSRC, payload type, contiguous
+ * sequence numbers and timestamps, and the header extensions of the answer. With a ring, keeps sent packets for
+ * retransmission.
  */
 export class RtpSender {
   readonly identity: RtpIdentity;
@@ -64,25 +64,25 @@ export class RtpSender {
     this.#sequence = identity.firstSequence & 0xffff;
   }
 
-  /** Extensions of the answer; nothing else is stamped. */
+  /** Sets the extensions of the answer; no others are written. */
   accept(extensions: ReadonlySet<ExtensionName>): void {
     this.#accepted = extensions;
   }
 
-  /** Counts for sender reports: packets, payload bytes, and the RTP timestamp last sent. */
+  /** Counts for sender reports: packets, payload bytes, last RTP timestamp. */
   get sent(): { packets: number; payloadBytes: number; timestamp: number } {
     return { packets: this.#packets, payloadBytes: this.#payloadBytes, timestamp: this.#lastTimestamp };
   }
 
-  /** A payloader's timestamp as this track's. */
+  /** Maps a payloader's timestamp to this track. */
   mapTimestamp(timestamp: number): number {
     return (timestamp + this.identity.timestampOffset) >>> 0;
   }
 
   /**
-   * @param packet from the payloader; left as it is, since other peer connections get it too
-   * @param values what to stamp; the transport-wide number is added here
-   * @returns null when the bytes are no RTP packet
+   * @param packet from the payloader; not changed, because other peer connections get it too
+   * @param values header extension values; the transport-wide number is added here
+   * @returns null for bytes that are no RTP packet
    */
   wrap(
     packet: Buffer,
@@ -130,7 +130,7 @@ export class RtpSender {
   }
 
   /**
-   * A packet of padding behind the last one of a frame; it takes part in the numbering, so it can be asked for again.
+   * A padding packet after the last packet of a frame; it has a sequence number, so it can be requested again.
    * @param bytes of padding, 1–255
    * @returns null inside a frame, where a receiver would take it for a part of the picture
    * Source: RFC 3550, 5.1.
@@ -155,9 +155,9 @@ export class RtpSender {
   }
 
   /**
-   * Packets to send again for a NACK, as the ring's budget allows, each with a new transport-wide number.
-   * @param lost sequence numbers the receiver misses
-   * @returns `gone`: those of them that it will never get
+   * Packets for a NACK within the ring's budget, each with a new transport-wide number.
+   * @param lost sequence numbers that the receiver misses
+   * @returns `gone`: those that will never be sent again
    */
   retransmit(
     lost: readonly number[],

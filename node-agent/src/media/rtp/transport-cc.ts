@@ -1,8 +1,8 @@
 import type { PacketArrival } from './rtcp.ts';
 
 /**
- * Reads transport-wide congestion control feedback. Remote bytes: never throws, and what does not add up is refused
- * whole, because times after a misread packet would all be wrong.
+ * Parses transport-wide congestion control feedback. Never throws on remote bytes; an inconsistent packet is refused
+ * as a whole, because all times after a misread part would be wrong.
  * Source: draft-holmer-rmcat-transport-wide-cc-extensions-01, 3.1.
  */
 
@@ -11,7 +11,7 @@ const HEADER_BYTES = 4;
 const FIXED_BYTES = 16;
 const REFERENCE_UNIT_MS = 64;
 const DELTA_UNIT_MS = 0.25;
-/** Feedback about more packets than a second's worth is of no use, and expanding it would cost memory. */
+/** Bound of expanded packets: feedback about more than a second is useless. */
 const MAX_PACKETS = 4096;
 
 enum Status {
@@ -21,8 +21,8 @@ enum Status {
 }
 
 /**
- * @param packet one whole RTCP packet of type 205, format 15, its header included
- * @returns every packet it speaks of, in sending order; null when it cannot be read
+ * @param packet one whole RTCP packet of type 205, format 15, with its header
+ * @returns every reported packet in sending order; null when unreadable
  */
 export function readTransportCc(packet: Buffer): PacketArrival[] | null {
   if (packet.length < HEADER_BYTES + FIXED_BYTES) return null;
@@ -54,13 +54,13 @@ export function readTransportCc(packet: Buffer): PacketArrival[] | null {
   return arrivals;
 }
 
-/** Adds what one 16-bit chunk says; a vector may have symbols left over at the end, which mean nothing. */
+/** Adds one 16-bit chunk; a vector may have surplus symbols at its end. */
 function readChunk(chunk: number, count: number, statuses: Status[]): void {
   const left = count - statuses.length;
   if ((chunk & 0x8000) === 0) {
     const status = statusOf((chunk >> 13) & 0b11);
     const run = Math.min(left, chunk & 0x1fff);
-    // A run of nothing would never end the loop.
+    // A run of length zero would make the loop endless.
     if (run === 0) statuses.push(Status.Missing);
     for (let i = 0; i < run; i++) statuses.push(status);
     return;
@@ -72,7 +72,7 @@ function readChunk(chunk: number, count: number, statuses: Status[]): void {
   }
 }
 
-/** The fourth symbol is reserved; it carries no time. */
+/** The fourth symbol is reserved and has no time. */
 function statusOf(symbol: number): Status {
   if (symbol === 1) return Status.SmallDelta;
   return symbol === 2 ? Status.LargeDelta : Status.Missing;

@@ -1,6 +1,6 @@
 /**
- * The two clocks of a media worker: the monotonic one that times buffers and waits, and the wall clock that is
- * told to viewers. Injected, so that tests advance both by hand.
+ * The two clocks of a media worker: the monotonic clock for buffers and waits, and the wall clock for viewers.
+ * Injected, so that tests advance both.
  */
 export interface MediaClock {
   /** Epoch milliseconds with fractions. */
@@ -13,23 +13,23 @@ export interface MediaClock {
 const ORIGIN_MS = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
 /**
- * Wall-clock readings come from the monotonic clock plus an offset that follows steps of the system clock, since
- * Date.now() alone has no fractions.
+ * The wall clock is the monotonic clock plus an offset that follows steps of the system clock, because Date.now() has
+ * no fractions.
  */
 export const systemMediaClock: MediaClock = {
   wallMs() {
     const wallMs = performance.timeOrigin + performance.now();
     const systemMs = Date.now();
-    // The origin is fixed at start; when somebody set the clock since, the coarse reading is the right one.
+    // The offset is from the start; after a change of the system clock, the coarse value is right.
     return Math.abs(wallMs - systemMs) < 2 ? wallMs : systemMs;
   },
   monotonicMs() {
-    // Read several times for every packet, so without a BigInt each time.
+    // Read several times per packet, so without a BigInt.
     return ORIGIN_MS + performance.now();
   },
 };
 
-/** Wall-clock time of an instant on the monotonic clock. */
+/** Wall-clock time of a monotonic time. */
 export function wallTimeOf(monotonicMs: number, clock: MediaClock): number {
   return clock.wallMs() - (clock.monotonicMs() - monotonicMs);
 }

@@ -37,26 +37,26 @@ import { SessionRate } from './session-rate.ts';
 import { SessionWindows } from './session-windows.ts';
 
 /**
- * Everything of one session that runs in its media worker: display connection, pipelines, peer connections.
+ * Everything of one session in its media worker: display connection, pipelines, peer connections.
  *
- * States: new → prepared → started → stopped; viewers are handled in each but the last. prepare() opens the display and builds the pipelines, start() lets them
- * run, stop() takes everything down in the order viewers, input devices, pipelines, display. A failure is reported once; what
- * still works goes on until stop().
+ * States: new → prepared → started → stopped; viewers are handled in all except the last. prepare() opens the display
+ * and builds the pipelines, start() runs them, stop() tears down viewers, input devices, pipelines, display, in this
+ * order. A failure is reported once; the remaining parts go on until stop().
  */
 
 export interface MediaSessionOptions {
   prepare: PrepareMessage;
   clock: MediaClock;
-  /** Files that become the session's gamepads; closed by stop(). */
+  /** Files of the session's gamepads; closed by stop(). */
   padFiles: readonly DeviceFile[];
-  /** Becomes the session's touch screen; null: its viewers' first contact drives the pointer. Closed by stop(). */
+  /** File of the session's touch screen; null: the first contact of a viewer drives the pointer. Closed by stop(). */
   touchFile: DeviceFile | null;
   uuid(): string;
   random32(): number;
   send(message: WorkerMessage): void;
 }
 
-/** A failure with the code that the session's end report carries. */
+/** A failure with the code for the session's end report. */
 export class MediaFailure extends Error {
   readonly code: MediaFailureCode;
 
@@ -67,11 +67,14 @@ export class MediaFailure extends Error {
 }
 
 const METRICS_MS = 5_000;
-/** One timer for all that is looked at a few times a second: beside a busy encoder it is waking up that costs. */
+/**
+ * Interval of the one timer for all polling: with a busy encoder the wake-up is the cost (50 to 100 µs,
+ * docs/measuring.md).
+ */
 const WATCH_MS = 250;
-/** Frames lost in one look at which a viewer notices. */
+/** Frames lost within one interval that a viewer notices. */
 const DROPS_WORTH_TELLING = 3;
-/** An encoder that hangs does not come down; the process ends without it. */
+/** Time limit for disposing the pipelines; a hanging encoder never ends, so the process exits without it. */
 const DISPOSE_LIMIT_MS = 1_500;
 
 export class MediaSession {
@@ -92,30 +95,30 @@ export class MediaSession {
   readonly #sizes: SessionDisplay;
   #screen: XScreenSize | null = null;
   #resizing: Promise<void> = Promise.resolve();
-  /** null: the display keeps its size, as one that is plugged in does. */
+  /** null: the display keeps its size (console). */
   #windows: SessionWindows | null = null;
   #desk: SessionDesk | null = null;
   #video: VideoPipeline | null = null;
   #audio: AudioPipeline | null = null;
-  /** null = the session was granted none. */
+  /** null = no microphone in this session. */
   #microphone: Microphone | null = null;
   #watch: EncoderWatch | null = null;
   #timers: NodeJS.Timeout[] = [];
   #prepared = false;
-  /** Whether a viewer was given an offer. */
+  /** Whether a viewer got an offer. */
   #offered = false;
-  /** The newest viewer that was connected before the display was open. */
+  /** The newest viewer that connected before the display was open. */
   #early: ViewerChannels | null = null;
-  /** Whether the viewer draws the pointer itself; null: none has said. */
+  /** Whether the viewer draws the pointer; null: unknown. */
   #pointerDrawn: boolean | null = null;
   #encoding = false;
-  /** Whether the next keyframe is the first of another picture. */
+  /** Whether the next keyframe starts another picture size. */
   #rungStepped = false;
   #audioDegraded = false;
   #failed = false;
   #stopped = false;
 
-  /** @throws MediaFailure when the table has no such encoder */
+  /** @throws MediaFailure when the table lacks the encoder */
   constructor(options: MediaSessionOptions) {
     this.#options = options;
     const { prepare, clock } = options;
@@ -196,8 +199,8 @@ export class MediaSession {
   }
 
   /**
-   * Opens the display and builds the pipelines. Viewers may be handled meanwhile: an offer needs neither, and its
-   * answer is under way while they are made.
+   * Opens the display and builds the pipelines. Viewers are handled in parallel: an offer needs neither, and its
+   * answer arrives in the meantime.
    * @throws MediaFailure
    */
   async prepare(): Promise<void> {
@@ -265,7 +268,7 @@ export class MediaSession {
     this.#followWindows();
     this.#timers.push(setInterval(() => this.#reportMetrics(), METRICS_MS));
     this.#timers.push(setInterval(() => this.#look(), WATCH_MS));
-    // Sound may fail without ending the session; the picture does not wait for it.
+    // A failure of the sound does not end the session, and the picture does not wait for it.
     this.#audio?.start().catch((error: unknown) => this.#degradeAudio(errorText(error)));
   }
 
@@ -306,7 +309,7 @@ export class MediaSession {
     }
   }
 
-  /** Takes everything down; never throws. @param reason end reason of the session */
+  /** Tears everything down; never throws. @param reason end reason of the session */
   async stop(reason: string): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
@@ -321,14 +324,14 @@ export class MediaSession {
     this.#desk?.close();
     this.#windows?.close();
     this.#resolver.close();
-    // An encoder that hangs must not hold up the end; the process goes right after this.
+    // A hanging encoder must not delay the end; the process exits right after this.
     const disposed = Promise.all([this.#video?.dispose(), this.#audio?.dispose(), this.#microphone?.close()]);
     const limit = new Promise((resolve) => setTimeout(resolve, DISPOSE_LIMIT_MS));
     await Promise.race([disposed.catch(() => undefined), limit]);
     this.#display?.close();
   }
 
-  /** Tells a viewer that has just connected how things stand. */
+  /** Sends the current state to a new viewer. */
   #greet(channels: ViewerChannels): void {
     channels.control(this.#sizes.message(this.#picture));
     this.#desk?.greet(channels);
@@ -349,7 +352,7 @@ export class MediaSession {
     }
   }
 
-  /** Size of the picture: as somebody or a window wants it, else as the rate control has it. */
+  /** Size of the picture: as requested or set by a window, else from rate control. */
   get #picture(): { width: number; height: number } {
     const { width, height } = this.#sizes.picture ?? this.#rate.picture;
     return { width, height };
@@ -368,13 +371,13 @@ export class MediaSession {
     });
   }
 
-  /** Never throws; says how it came out. */
+  /** Never throws; reports the result. */
   async #updateDisplay(update: DisplayUpdate): Promise<void> {
     const { request } = update;
     try {
       await this.#sizes.apply(update);
     } catch (error) {
-      // A screen that did not go back has yet another size.
+      // A screen that could not be restored has yet another size.
       this.#tellSizes();
       this.#options.send({ type: 'display_done', request, error: errorText(error).slice(0, 256) });
       return;
@@ -403,7 +406,7 @@ export class MediaSession {
     this.#windows.open().catch((error: unknown) => this.#logNotFitted(error));
   }
 
-  /** Never throws. @param size null: the display has its own */
+  /** Never throws. @param size null: the display's own size */
   async #fitWindow(size: ScreenSize | null): Promise<void> {
     if (this.#stopped) return;
     try {
@@ -545,7 +548,7 @@ export class MediaSession {
     this.#peers.setRate(bitrateKbps);
   }
 
-  /** Now, or as soon as the limit allows. */
+  /** Orders a keyframe now, or when the limit allows. */
   #forceKeyframe(): void {
     if (this.#keyframeTimer || this.#stopped) return;
     const waitMs = this.#keyframes.ask(this.#options.clock.monotonicMs());

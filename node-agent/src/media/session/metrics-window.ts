@@ -1,8 +1,8 @@
 import { percentile } from './percentile.ts';
 
 /**
- * Measurements of one session over one window of about 5 s; windows touch. Pure: facts and instants go in,
- * takeWindow() gives the wire's keys and starts the next window. A key that was not measured is left out.
+ * Measurements of one session over windows of about 5 s without gaps. Pure: facts and times in; takeWindow() returns
+ * the wire's keys and starts the next window. Unmeasured keys are missing.
  */
 
 export interface MetricsWindow {
@@ -10,7 +10,7 @@ export interface MetricsWindow {
   metrics: Record<string, number | boolean | string>;
 }
 
-/** Per-frame values kept a window (count); 240 fps for 10 s. */
+/** Values per frame kept in a window (count); 240 fps for 10 s. */
 const MAX_VALUES = 2400;
 
 export class MetricsCollector {
@@ -32,7 +32,7 @@ export class MetricsCollector {
     this.#startedAtMs = nowMs;
   }
 
-  /** A frame left capture. @param ptsMs its nominal time */
+  /** A frame was captured. @param ptsMs its nominal time */
   captured(ptsMs: number, queueLevel: number): void {
     this.#captured++;
     if (this.#lastPtsMs !== null) keep(this.#ptsDeltasMs, ptsMs - this.#lastPtsMs);
@@ -40,24 +40,24 @@ export class MetricsCollector {
     this.#queueLevelMax = Math.max(this.#queueLevelMax, queueLevel);
   }
 
-  /** The queue between capture and encoder gave up frames. */
+  /** The queue between capture and encoder dropped frames. */
   queueDropped(count: number): void {
     this.#queueDrops += count;
   }
 
-  /** A frame left the encoder. @param encodeMs null when its input was not seen */
+  /** A frame was encoded. @param encodeMs null when its input was not seen */
   encoded(bytes: number, encodeMs: number | null): void {
     this.#encoded++;
     this.#encodedBytes += bytes;
     if (encodeMs !== null) keep(this.#encodeMs, encodeMs);
   }
 
-  /** Frames that went in and did not come out within half a second. */
+  /** Frames that did not leave the encoder within half a second. */
   dropped(count: number): void {
     this.#dropped += count;
   }
 
-  /** What all peer connections sent: frames, and bytes before protection. */
+  /** Frames sent on all peer connections, and bytes before encryption. */
   sent(frames: number, bytes: number): void {
     this.#sending = true;
     this.#rtpFrames += frames;

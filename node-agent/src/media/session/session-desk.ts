@@ -8,13 +8,13 @@ import type { ViewerChannels } from '../viewer/viewer-channels.ts';
 import type { AppState } from '../worker/worker-messages.ts';
 
 /**
- * What viewers see of the session's desktop besides its picture: the app's state, the pointer's shape and mode,
- * the clipboard. Owner: the media session, which opens it with the display connection and closes it before.
+ * Desktop facts for viewers: the app's state, pointer shape and mode, clipboard. Owner: the media session, which
+ * opens it with the display connection and closes it first.
  */
 
 export interface SessionDeskEvents {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
-  /** A mapped app window drew for the first time. @param watch number of the watch that saw it; the first is 0 */
+  /** An app window drew for the first time. @param watch number of the watch that saw it, from 0 */
   onPresented(watch: number): void;
 }
 
@@ -33,7 +33,7 @@ export class SessionDesk {
     this.#events = events;
   }
 
-  /** @throws when the display lacks an extension that every server has */
+  /** @throws when the display lacks a common X extension */
   static async open(x: XConnection, events: SessionDeskEvents): Promise<SessionDesk> {
     const desk = new SessionDesk(x, events);
     desk.#cursor = await XCursor.open(x, (shape) =>
@@ -50,8 +50,8 @@ export class SessionDesk {
   }
 
   /**
-   * Looks for an app's first window again, in place of the watch before.
-   * @param onlyNew windows that stand already do not count
+   * Restarts the watch for an app's first window.
+   * @param onlyNew ignore existing windows
    */
   async watchApp(watch: number, onlyNew: boolean): Promise<void> {
     this.#presented?.close();
@@ -68,12 +68,12 @@ export class SessionDesk {
     this.#tell((channels) => channels.control({ type: 'app', state }));
   }
 
-  /** A viewer copied something. */
+  /** A viewer copied text. */
   setClipboard(text: string): void {
     this.#clipboard?.set(text);
   }
 
-  /** Tells a viewer that has just connected how things stand. */
+  /** Sends the current state to a new viewer. */
   greet(channels: ViewerChannels): void {
     channels.control({ type: 'app', state: this.#appState });
     channels.cursor(cursorMessage(this.#cursor?.shape ?? null));

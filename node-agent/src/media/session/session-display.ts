@@ -2,14 +2,14 @@ import type { Display } from '@footlight/protocol/input';
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
 import type { DisplayUpdate } from '../worker/worker-messages.ts';
 
-/** What a change of sizes needs of the world. */
+/** Effects that a change of sizes needs. */
 export interface DisplayWorld {
-  /** Changes the screen while nothing is captured from it. */
+  /** Changes the screen while its capture is stopped. */
   resizeScreen(size: ScreenSize): Promise<void>;
-  /** Size of the screen; null: there is none yet. */
+  /** Size of the screen; null: no screen yet. */
   screenSize(): Promise<ScreenSize | null>;
   setScale(scale: number): Promise<void>;
-  /** Makes the picture what `picture` says now; null: this encoder cannot change its size while it runs. */
+  /** Applies `picture` to the encoder; null: this encoder cannot resize while running. */
   resizePicture: (() => void) | null;
 }
 
@@ -20,29 +20,29 @@ interface Sizes {
 }
 
 /**
- * Sizes of one session: of the display that the app draws on, and of the picture that viewers get.
+ * Sizes of one session: of the display, and of the picture.
  *
- * The picture's size belongs to the rate control (auto) until somebody asks for another one than the launch size, which
- * pins it; the launch size gives it back.
+ * Rate control owns the picture's size (auto) until a size other than the launch size is requested, which pins it;
+ * the launch size unpins it.
  *
- * While an app shows nothing but a window of a fixed size, the display has that size (`fitTo`), and so has the picture,
- * unless it is pinned. The display's own size waits until then.
+ * While an app shows only a window of a fixed size, the display has that size (`fitTo`), and the picture too unless
+ * pinned. The display's own size is restored afterwards.
  */
 export class SessionDisplay {
   readonly #launch: ScreenSize;
   readonly #world: DisplayWorld;
   /** Size of the display. */
   #render: ScreenSize;
-  /** Size of the display while no window has changed it. */
+  /** Size of the display without a window's size. */
   #base: ScreenSize;
-  /** Size that the display has of a window; null: it has its own. */
+  /** Size of the display from a window; null: its own. */
   #fit: ScreenSize | null = null;
   #scale = 1;
   /** null: auto. */
   #pinned: ScreenSize | null = null;
-  /** The newest change that was withdrawn, by its number. */
+  /** Number of the newest withdrawn change. */
   #withdrawn = -1;
-  /** The newest change that was made, and what was there before it. */
+  /** The newest change made, with the sizes before it. */
   #made: { update: DisplayUpdate; before: Sizes } | null = null;
 
   constructor(launch: ScreenSize, world: DisplayWorld) {
@@ -52,13 +52,13 @@ export class SessionDisplay {
     this.#world = world;
   }
 
-  /** The display may have a size of its own, as one that is plugged into the host has. */
+  /** Sets the display's own size, for example of a console. */
   found(size: ScreenSize): void {
     this.#render = size;
     this.#base = size;
   }
 
-  /** Size of the display while no window has changed it. */
+  /** Size of the display without a window's size. */
   get base(): ScreenSize {
     return this.#base;
   }
@@ -67,16 +67,16 @@ export class SessionDisplay {
     return this.#render;
   }
 
-  /** Size of the picture that somebody asked for, or that a window's display gives it; null: the rate control chooses. */
+  /** Requested size of the picture, or the size of a window's display; null: rate control decides. */
   get picture(): ScreenSize | null {
     return this.#pinned ?? (this.#world.resizePicture === null ? null : this.#fit);
   }
 
   /**
-   * Gives the display the size of a window, or its own again; one after the other, in turn with apply().
+   * Gives the display a window's size or its own; serialized with apply().
    * @param size null: its own
-   * @returns whether anything has changed
-   * @throws when the display does not take it; it has its own size then
+   * @returns whether a size changed
+   * @throws when the display refuses it; the display then has its own size
    */
   async fitTo(size: ScreenSize | null): Promise<boolean> {
     if (isSame(size ?? this.#base, this.#fit ?? this.#base)) return false;
@@ -94,7 +94,7 @@ export class SessionDisplay {
     }
   }
 
-  /** One after the other. @throws when it cannot be done or is withdrawn; everything is as it was then */
+  /** Serialized. @throws when it fails or is withdrawn; all sizes are restored */
   async apply(update: DisplayUpdate): Promise<void> {
     const { request, render, ui_scale, stream } = update;
     this.#refuseWithdrawn(request);
@@ -119,14 +119,14 @@ export class SessionDisplay {
     if (stream) this.#pin(isSame(stream, this.#launch) ? null : stream);
   }
 
-  /** Nobody waits for that change any more: it is not begun, and one that is under way goes back. */
+  /** Cancels a change: it is not started, or undone when running. */
   withdraw(request: number): void {
     this.#withdrawn = Math.max(this.#withdrawn, request);
   }
 
   /**
-   * Takes back a change that was made before it was withdrawn; call it in turn with apply().
-   * @returns false: that change was not made, or another one has followed it
+   * Undoes a change that was made before its withdrawal; serialized with apply().
+   * @returns false: that change was not made, or another one followed
    */
   async undo(request: number): Promise<boolean> {
     if (this.#made?.update.request !== request) return false;
@@ -138,7 +138,7 @@ export class SessionDisplay {
     return true;
   }
 
-  /** Never throws: where the screen does not go back, the size that it has counts. */
+  /** Never throws: if the screen cannot be restored, its actual size counts. */
   async #goBack(before: Sizes, { render, ui_scale }: DisplayUpdate): Promise<void> {
     if (render) {
       if (this.#fit) this.#base = before.render;
@@ -159,12 +159,12 @@ export class SessionDisplay {
     this.#world.resizePicture?.();
   }
 
-  /** @throws when it is withdrawn; numbers grow, and those before it were answered or withdrawn */
+  /** @throws when withdrawn; numbers grow, and all earlier ones are done or withdrawn */
   #refuseWithdrawn(request: number): void {
     if (request <= this.#withdrawn) throw new Error('the change was withdrawn');
   }
 
-  /** What viewers are told. @param picture its size now */
+  /** Sizes for viewers. @param picture its current size */
   message(picture: ScreenSize): Display {
     return {
       type: 'display',
@@ -177,7 +177,7 @@ export class SessionDisplay {
     };
   }
 
-  /** Of a window of metrics: sizes only where they are off the launch's. */
+  /** Sizes for a window of metrics, only where they differ from the launch. */
   metrics(): Record<string, number | string | boolean> {
     const metrics: Record<string, number | string | boolean> = {
       external_owner: this.#pinned ? 'pinned' : 'auto',
@@ -197,9 +197,8 @@ export class SessionDisplay {
   }
 
   /**
-   * Where a point of the picture lies on the display. Both are counted in pixels of the launch size on the way in,
-   * which is what viewers' coordinates stand for; a display of another shape than the picture has bars beside it, and a
-   * point on a bar is the nearest point of the display.
+   * Maps a point of the picture to the display. The input is in pixels of the launch size, as viewers send it. A
+   * display of another shape has bars, and a point on a bar maps to the nearest point of the display.
    */
   toDisplay(x: number, y: number): { x: number; y: number } {
     const picture = this.picture ?? this.#launch;
@@ -213,7 +212,7 @@ export class SessionDisplay {
   }
 }
 
-/** @param share how much of the picture's side the display takes, in its middle */
+/** @param share part of the picture's side that the display takes, centred */
 function along(at: number, side: number, share: number, pixels: number): number {
   const inPicture = side > 1 ? at / (side - 1) : 0;
   const inDisplay = Math.min(1, Math.max(0, (inPicture - (1 - share) / 2) / share));

@@ -8,18 +8,18 @@ import type { MediaSettings } from './media-settings.ts';
 import { percentile } from './percentile.ts';
 
 /**
- * Rate control of one session: listens to the path that carries the picture, decides by RateControl and Ladder, and
- * tells encoder and path. Owner: the media session; close() once.
+ * Rate control of one session: reads the path that carries the picture, decides by RateControl and Ladder, and sets
+ * encoder and path. Owner: the media session; close() once.
  */
 
 export interface SessionRateOptions {
   settings: MediaSettings;
   stream: StreamSpec;
-  /** Steps by which the encoder can be made faster while it runs (count). */
+  /** Steps by which the running encoder can be made faster (count). */
   effortSteps: number;
   clock: MediaClock;
   setBitrate(kbps: number): void;
-  /** Another size, frame rate or effort; takes effect with the next keyframe. */
+  /** Sets size, frame rate or effort; applies with the next keyframe. */
   setPicture(stand: LadderStand): void;
   forceKeyframe(): void;
   path: { hold(): void; probe(kbps: number): void };
@@ -27,9 +27,9 @@ export interface SessionRateOptions {
 }
 
 const WINDOW_MS = 1_000;
-/** 240 fps for a window. */
+/** 240 fps for one window. */
 const MAX_ENCODE_TIMES = 240;
-/** A setpoint this far below the launch bitrate is worth a word. */
+/** Share of the launch bitrate below which the log reports congestion. */
 const CONGESTED_SHARE = 0.95;
 
 export class SessionRate implements PathListener {
@@ -58,7 +58,7 @@ export class SessionRate implements PathListener {
     return this.#control.setpointKbps;
   }
 
-  /** What the ladder makes of the picture; its size does not count while one is pinned. */
+  /** The ladder's picture; its size does not count while a size is pinned. */
   get picture(): LadderStand {
     return this.#ladder.stand;
   }
@@ -69,7 +69,7 @@ export class SessionRate implements PathListener {
       this.#encodeTimesMs.push(encodeMs);
   }
 
-  /** Whether somebody asked for the size in use, which the ladder then leaves alone. */
+  /** Whether the current size was requested, so that the ladder keeps it. */
   pin(pinned: boolean): void {
     this.#pinned = pinned;
   }
@@ -96,13 +96,13 @@ export class SessionRate implements PathListener {
     this.#act(this.#control.probed(clean ? receivedKbps : null, nowMs), nowMs);
   }
 
-  /** Another connection carries the picture, or none does: nothing is known of its path yet. */
+  /** Another connection, or none, carries the picture: its path is unknown. */
   pathChanged(): void {
     this.#path = null;
     this.#control.reset();
   }
 
-  /** What the metrics of a window say of rate control; a key that has nothing to say is left out. */
+  /** Rate control's metrics of a window; keys without information are missing. */
   metrics(): Record<string, number | string> {
     const { settings, stream } = this.#options;
     const { width, height, fps, speedBias, sizeRung } = this.#ladder.stand;

@@ -4,23 +4,23 @@ import { type ShownWindow, XWindows } from '../../display/x11/x-windows.ts';
 import { WindowFit } from './window-fit.ts';
 
 export interface SessionWindowsOptions {
-  /** Such as ":7". */
+  /** X display such as ":7". */
   display: string;
   monotonicMs(): number;
-  /** Size of the display while no window has changed it. */
+  /** Size of the display without a window's size. */
   base(): ScreenSize;
-  /** Another number of windows is shown. */
+  /** The number of shown windows changed. */
   onCount(count: number): void;
-  /** The display is to have the size of a window; null: its own. May be told the same again. */
+  /** Target size of the display; null: its own. May repeat a value. */
   onFit(size: ScreenSize | null): void;
 }
 
-/** Follows the windows of a session's apps, and says when the display should take the size of one of them. */
+/** Follows the windows of a session's apps and decides when the display takes a window's size. */
 export class SessionWindows {
   readonly #options: SessionWindowsOptions;
   readonly #rule = new WindowFit();
   #windows: XWindows | null = null;
-  /** null: nobody has looked yet. */
+  /** null: not read yet. */
   #shown: readonly ShownWindow[] | null = null;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -31,7 +31,7 @@ export class SessionWindows {
 
   /** @throws when the display refuses another connection */
   async open(): Promise<void> {
-    // A display that goes away is reported by the session's other connection.
+    // The session's other connection reports a lost display.
     const x = await XConnection.open(this.#options.display, () => undefined);
     const windows = await XWindows.open(x, (shown) => {
       if (shown.length !== this.#shown?.length) this.#options.onCount(shown.length);

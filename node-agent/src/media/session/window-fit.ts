@@ -1,40 +1,40 @@
 import type { ScreenSize } from '../../display/x11/x-screen.ts';
 import type { ShownWindow } from '../../display/x11/x-windows.ts';
 
-/** A window must keep its size this long before the display takes it. */
+/** Time that a window must keep its size before the display takes it. */
 export const FIT_AFTER_MS = 1_000;
-/** Times that the display may take a window's size within FIT_PERIOD_MS (count); after that it keeps the stream's. */
+/** Sizes that the display may take within FIT_PERIOD_MS (count). */
 export const MAX_FITS = 6;
 export const FIT_PERIOD_MS = 60_000;
-/** A smaller side is no picture that somebody uses, and less than some encoders take. */
+/** Least side of a window; smaller ones are not used as a picture, and some encoders refuse them. */
 const MIN_SIDE = 160;
-/** Terminals leave a part of a row and column free; a display that lacks no more than this is filled. */
+/** Share of the display above which a window fills it; terminals leave a part of a row and column free. */
 const NEARLY_WHOLE = 0.95;
 
 export interface FitStep {
-  /** The size that the display should have; null: its own. */
+  /** Target size of the display; null: its own. */
   fit: ScreenSize | null;
-  /** When to decide again although no window has changed; null: not before one does. */
+  /** Time of the next decision without a window change; null: none. */
   againAtMs: number | null;
 }
 
 /**
- * Which window the display takes the size of: the only one that is shown, if it is an app's main window and does not
- * fill the display although the window manager asked it to. Without this it would lie in a corner of a black picture.
+ * Decides which window's size the display takes: the only shown one, if it is an app's main window and does not fill
+ * the display although the window manager asked it to. Otherwise the window would be in a corner of a black picture.
  *
- * Taking a size waits until the window has rested, and is limited in number; giving it up is immediate, so an app that
- * changes its windows all the time leaves the display as it is. Pure: told of windows and times, it decides.
+ * A size is taken after the window has rested, and a limited number of times; it is given up at once, so an app that
+ * keeps changing its windows does not change the display. Pure.
  * Source: docs/session-changes.md, "A window of a fixed size".
  */
 export class WindowFit {
   #fit: ScreenSize | null = null;
-  /** What might be taken, and since when it has been the same. */
+  /** A candidate size, and since when it is unchanged. */
   #candidate: { size: ScreenSize; sinceMs: number } | null = null;
-  /** When the display took a size, newest last. */
+  /** Times at which the display took a size, newest last. */
   #taken: number[] = [];
 
   /**
-   * @param base size of the display while no window has changed it
+   * @param base size of the display without a window's size
    * @param nowMs monotonic
    */
   decide(windows: readonly ShownWindow[], base: ScreenSize, nowMs: number): FitStep {
@@ -59,7 +59,7 @@ export class WindowFit {
   }
 }
 
-/** A window that fills a display of its size shows by its hints alone whether it still wants no other. */
+/** A window that fills a display of its own size shows only by its hints whether it still has a fixed size. */
 function wantedSize(windows: readonly ShownWindow[], base: ScreenSize): ScreenSize | null {
   const [window] = windows;
   if (!window || windows.length > 1 || !window.isMain) return null;
@@ -69,7 +69,7 @@ function wantedSize(windows: readonly ShownWindow[], base: ScreenSize): ScreenSi
   return width < MIN_SIDE || height < MIN_SIDE ? null : { width, height };
 }
 
-/** Encoders take even sides; the row or column more is black. */
+/** Encoders need even sides; the extra row or column is black. */
 function even({ width, height }: ScreenSize): ScreenSize {
   return { width: width + (width % 2), height: height + (height % 2) };
 }

@@ -3,7 +3,7 @@ import { readRtpHeader } from '../rtp/rtp-packet.ts';
 
 /**
  * The OBUs in the packets of one temporal unit, in order, without size fields.
- * @throws when the packets contradict each other
+ * @throws for inconsistent packets
  * Source: "RTP Payload Format For AV1", 4.
  */
 export function depacketizeAv1(packets: readonly Buffer[]): Buffer[] {
@@ -39,7 +39,7 @@ function elementsOf(payload: Buffer, count: number): Buffer[] {
   return elements;
 }
 
-/** OBUs as a stream that a parser reads: each with its size, behind a temporal delimiter. */
+/** OBUs as a parser's stream: each with its size, after a temporal delimiter. */
 export function toObuStream(obus: readonly Buffer[]): Buffer {
   return Buffer.concat([
     Buffer.from([0x12, 0]),

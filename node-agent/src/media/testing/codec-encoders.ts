@@ -1,9 +1,8 @@
 import { ENCODERS, type EncoderRow } from '../encode/encoders.ts';
 
 /**
- * Importing this adds H.265 and AV1 in software to the table, so that the two codecs run end to end on a machine
- * without a GPU. They are no family of the product and nothing of it imports this: tests preload it into the
- * processes of an agent that runs from source (see `codecPreload`).
+ * Importing this adds software encoders for H.265 and AV1 to the table, so that both codecs run end to end without a
+ * GPU. The product does not import this; tests preload it into an agent that runs from source (see `codecPreload`).
  *
  * Source: the pages of av1enc (plugin aom) and x265enc (plugin x265) in the GStreamer documentation.
  */
@@ -50,7 +49,7 @@ export const CODEC_ENCODERS: readonly EncoderRow[] = [
           'usage-profile': 'realtime',
           'cpu-used': 10,
           'end-usage': 'cbr',
-          // Unset it is 0, which leaves the rate control nothing to choose from.
+          // The default 0 leaves rate control no choice.
           'max-quantizer': 63,
           'lag-in-frames': 0,
           'keyframe-max-dist': { of: 'gop' },

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { BUILT_ENTRIES_VARIABLE } from '../worker/child-entry.ts';
 
-/** Variables with which a process of the agent runs from source, and has the encoders for tests in its table. */
+/** Environment of agent processes that run from source with the test encoders. */
 export function codecPreload(): Record<string, string> {
   return preload('./codec-encoders.ts');
 }
 
-/** The same for a process whose encoder takes a picture and gives none. */
+/** The same for a process whose encoder accepts a picture and returns none. */
 export function hangingEncoderPreload(): Record<string, string> {
   return preload('./hanging-encoder.ts');
 }

@@ -5,7 +5,7 @@ import type { Codec } from '@footlight/protocol';
 import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { depacketizeAv1, toObuStream } from './av1-depacketizer.ts';
 
-/** Packets framed by their length. Source: RFC 4571. */
+/** Packets with length framing. Source: RFC 4571. */
 function framed(packets: readonly Buffer[]): Buffer {
   return Buffer.concat(
     packets.flatMap((packet) => {
@@ -16,7 +16,7 @@ function framed(packets: readonly Buffer[]): Buffer {
   );
 }
 
-/** The packets of each frame, by their timestamps; the last frame may not be whole and is left out. */
+/** Packets by frame (timestamp); the last frame may be incomplete and is dropped. */
 export function framesOf(packets: readonly Buffer[]): Buffer[][] {
   const frames: Buffer[][] = [[]];
   for (const packet of packets) {
@@ -34,9 +34,9 @@ const DECODERS: Readonly<Record<Codec, string>> = {
 };
 
 /**
- * Decodes whole frames by GStreamer's own depayloaders and decoders; AV1, for which it has no depayloader, by ours.
- * @param packets RTP in order, from a keyframe on
- * @returns each picture's middle pixel, red green blue
+ * Decodes whole frames by GStreamer's depayloaders and decoders; AV1 by our depayloader.
+ * @param packets RTP in order, starting with a keyframe
+ * @returns the middle pixel of each picture, red green blue
  */
 export async function decodeMiddles(
   codec: Codec,

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { removeDisplayFiles, reserveDisplay, socketMark } from '../../display/display-number.ts';
 
-/** A virtual display for tests, with a number that no session beside them gets. */
+/** A virtual display for tests, with a number that no concurrent session gets. */
 export interface TestDisplay {
-  /** Such as ":7". */
+  /** X display such as ":7". */
   name: string;
-  /** The server's process. */
+  /** Process id of the server. */
   pid: number;
   close(): Promise<void>;
 }

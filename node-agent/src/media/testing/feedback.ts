@@ -1,11 +1,11 @@
 import { EXTENSION_ID } from '../webrtc/rtp-extensions.ts';
 
-/** What a receiver needs to answer with transport-wide feedback. */
+/** Writes a receiver's RTCP feedback. */
 
-/** The receiver's clock has another origin. */
+/** Offset of the receiver's clock. */
 const RECEIVER_OFFSET_MS = 123_456;
 
-/** Transport-wide number of a packet; null when it carries none. */
+/** Transport-wide number of a packet; null: none. */
 export function transportSequence(data: Buffer): number | null {
   if (((data[0] ?? 0) & 0x10) === 0) return null;
   const end = 16 + data.readUInt16BE(14) * 4;
@@ -22,8 +22,8 @@ export function transportSequence(data: Buffer): number | null {
 }
 
 /**
- * Feedback about `count` packets from `base` on; null = it did not arrive. One chunk a packet and large deltas: not
- * short, but simple.
+ * Feedback about `count` packets from `base` on; null = not received. One chunk per packet and large deltas, for
+ * simplicity.
  */
 export function writeTransportCc(
   base: number,
@@ -57,7 +57,7 @@ export function writeTransportCc(
   return packet;
 }
 
-/** A receiver report about one stream. */
+/** A receiver report for one stream. */
 export function writeReceiverReport(
   ssrc: number,
   { packetsLost, highestSequence }: { packetsLost: number; highestSequence: number },

@@ -1,11 +1,11 @@
 /**
- * What the GStreamer documentation says of the elements of the encoder table: properties with type, range or values,
- * unit where there is one, and whether a write while playing takes effect. Only properties that the table uses.
+ * Properties of the table's elements in the GStreamer documentation: type, range or values, unit, and whether they
+ * can change while playing.
  * Source: the pages of the plugins openh264, va, nvcodec and vulkan, releases 1.22 to 1.28.
  */
 
 export interface DocumentedProperty {
-  /** Lowest and highest number, or the names of an enum's values; absent for booleans. */
+  /** Lowest and highest number, or the names of an enum's values; missing for booleans. */
   takes?: readonly [number, number] | readonly string[];
   unit?: 'bit/s' | 'kbit/s' | 'kbit';
   live?: true;

@@ -2,9 +2,9 @@ import { ENCODERS } from '../encode/encoders.ts';
 import { CODEC_ENCODERS } from './codec-encoders.ts';
 
 /**
- * Importing this adds H.265 in software with an encoder that hangs, as a driver does that waits for its GPU: its
- * thread does not come back from the first picture, and capture goes on. H.264 stays as it is, since a worker warms
- * up with it. Nothing of the product imports this.
+ * Importing this adds an H.265 software encoder that hangs like a driver that waits for its GPU: its thread never
+ * returns from the first picture, and capture goes on. H.264 is unchanged, because a worker warms up with it. The
+ * product does not import this.
  */
 const HANG_US = 600_000_000;
 

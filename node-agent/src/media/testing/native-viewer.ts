@@ -7,10 +7,10 @@ import type { MediaWorker } from '../worker/worker-pool.ts';
 
 type Signal = Extract<WorkerMessage, { type: 'signal' }>['msg'];
 
-/** Stream of the viewer's microphone. */
+/** SSRC of the viewer's microphone. */
 export const MIC_SSRC = 0x0badcafe;
 
-/** The library names no stream for a line that it did not offer itself; browsers do. */
+/** The library omits the stream name in an answered line; browsers write it. */
 function nameMicStream(answer: string): string {
   return answer.replace(/^a=mid:mic\r\n/m, `a=mid:mic\r\na=ssrc:${MIC_SSRC} cname:voice\r\n`);
 }
@@ -23,8 +23,8 @@ export interface ReceivedPacket {
 }
 
 /**
- * A viewer without a browser for tests of the media worker: answers the newest offer of one socket and keeps what
- * arrives. Packets are kept encrypted-side off: as RTP, newest 4096.
+ * A viewer without a browser for tests of the media worker: answers the newest offer of one socket and records
+ * decrypted RTP packets, the newest 4096.
  */
 export class NativeViewer {
   readonly clientId: string;
@@ -41,14 +41,14 @@ export class NativeViewer {
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
   readonly #waiters = new Set<() => void>();
   #state = 'new';
-  /** Packets of the picture, and whole pictures among them by their markers (counts since the start). */
+  /** Received packets of the picture, and complete pictures (counts since the start). */
   received = 0;
   markers = 0;
   /** Called with each packet of the picture. */
   onVideo: (data: Buffer) => void = () => undefined;
-  /** Changes the answer before it is sent. */
+  /** Edits the answer before it is sent. */
   editAnswer: (sdp: string) => string = (sdp) => sdp;
-  /** Changes a candidate on its way in either direction; null keeps it back. */
+  /** Edits a candidate in either direction; null drops it. */
   editCandidate: (candidate: string, to: 'agent' | 'viewer') => string | null = (candidate) => candidate;
 
   constructor(worker: MediaWorker, conn: number, clientId: string) {
@@ -71,13 +71,13 @@ export class NativeViewer {
     return this.#pcId;
   }
 
-  /** State of the connection; connected only when its channels are open too, since they open one by one after it. */
+  /** State of the connection; connected only when its channels are open too. */
   get state(): string {
     const canSend = [...this.#channels.values()].every((channel) => channel.isOpen());
     return this.#state === 'connected' && !canSend ? 'connecting' : this.#state;
   }
 
-  /** @param resume whether to ask for the connection that is there already */
+  /** @param resume whether to request the existing connection */
   attach(conn = this.#conn, resume = false): void {
     this.#conn = conn;
     this.#worker.send({
@@ -96,7 +96,7 @@ export class NativeViewer {
     });
   }
 
-  /** Says something on the signaling socket. */
+  /** Sends a signaling message. */
   signal(msg: Extract<ParentMessage, { type: 'signal' }>['msg']): void {
     this.#worker.send({ type: 'signal', conn: this.#conn, msg });
   }
@@ -128,23 +128,23 @@ export class NativeViewer {
     this.#tracks.find((track) => track.mid() === 'video')?.sendMessageBinary(packet);
   }
 
-  /** Sends RTP of a microphone, whose stream must be MIC_SSRC. @returns false where the session takes none */
+  /** Sends RTP of a microphone with MIC_SSRC. @returns false when the session has no microphone */
   sendMic(packet: Buffer): boolean {
     const track = this.#tracks.find((one) => one.mid() === 'mic');
     return track?.isOpen() ? track.sendMessageBinary(packet) : false;
   }
 
-  /** SSRC of the picture, once a packet arrived; 0 before. */
+  /** SSRC of the picture; 0 before its first packet. */
   get videoSsrc(): number {
     return this.video[0]?.data.readUInt32BE(8) ?? 0;
   }
 
-  /** Packets that begin a picture which needs no other, of those that are kept (count). */
+  /** Keyframes among the recorded packets (count). */
   get keyframes(): number {
     return this.video.filter(({ data }) => isKeyframe('h264', [data])).length;
   }
 
-  /** Places where a packet of the picture does not follow the one before it, of those that are kept (count). */
+  /** Gaps in the sequence numbers of the recorded packets (count). */
   get gaps(): number {
     return this.video.filter(
       ({ sequence }, at) => at > 0 && ((sequence - (this.video[at - 1]?.sequence ?? 0)) & 0xffff) !== 1,
@@ -157,7 +157,7 @@ export class NativeViewer {
     await this.until('greeted', () => this.control.some(({ type }) => type === 'hello'));
   }
 
-  /** Waits until something holds, looking whenever something arrives. @throws after the limit, with the name */
+  /** Waits for a condition, checked at every received message. @throws after the limit, with the name */
   until(what: string, holds: () => boolean, limitMs = 10_000): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {

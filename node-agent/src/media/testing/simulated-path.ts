@@ -3,8 +3,9 @@ import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { transportSequence, writeReceiverReport, writeTransportCc } from './feedback.ts';
 
 /**
- * A link with a queue that drops at its end, and a receiver behind it that answers with transport-wide feedback, and as
- * browsers do with a receiver report a second and one for each gap it finds: in simulated time, for tests of rate control. Time moves by advance(), one millisecond a step.
+ * A simulated link with a tail-drop queue and a receiver that sends transport-wide feedback, a receiver report each
+ * second, and one for each gap, as browsers do. For tests of rate control in simulated time; advance() steps one
+ * millisecond.
  */
 
 export interface Delivered {
@@ -16,7 +17,7 @@ export interface Delivered {
   isPadding: boolean;
 }
 
-/** UDP, IP and SRTP around each packet, bytes. */
+/** Bytes of UDP, IP and SRTP per packet. */
 const OVERHEAD_BYTES = 42;
 const FEEDBACK_MS = 60;
 const ONE_WAY_MS = 2;
@@ -25,11 +26,11 @@ const REPORT_MS = 1_000;
 export class SimulatedPath {
   kbps: number;
   readonly delivered: Delivered[] = [];
-  /** Packets that the full queue refused (count). */
+  /** Packets dropped by the full queue (count). */
   dropped = 0;
-  /** 0–1, lost at random behind the queue. */
+  /** Random loss after the queue, 0–1. */
   loss = 0;
-  /** A busy receiver reads what came only now and then, at most this long after it came, milliseconds. */
+  /** Longest delay of a busy receiver that reads seldom, milliseconds. */
   busyMs = 0;
   #unread: Buffer[] = [];
   #readsAtMs = 0;
@@ -92,7 +93,7 @@ export class SimulatedPath {
 
   #send(data: Buffer): boolean {
     const header = readRtpHeader(data);
-    // Sender reports and the like are small and have no place here.
+    // Skip RTCP, which is small.
     if (!header || (header.payloadType >= 64 && header.payloadType < 96)) return true;
     const bytes = data.length + OVERHEAD_BYTES;
     if (this.#queuedBytes + bytes > this.#limitBytes) {

@@ -9,18 +9,18 @@ import { createMediaWorkerPool, type MediaWorker, type MediaWorkerPool } from '.
 import { startTestDisplay, type TestDisplay } from './display.ts';
 import { NativeViewer } from './native-viewer.ts';
 
-/** Who watches, in tests where one or two do. */
+/** Client id of the first viewer. */
 export const ALICE = '22222222-2222-4222-8222-222222222222';
 export const BOB = '33333333-3333-4333-8333-333333333333';
 
-/** Kinds of X events. Source: X11 protocol, section 11. */
+/** X event codes. Source: X11 protocol, section 11. */
 export const KEY_PRESS = 2;
 export const KEY_RELEASE = 3;
 export const BUTTON_PRESS = 4;
 export const BUTTON_RELEASE = 5;
 
 const LIMIT_MS = 10_000;
-/** All that a worker says but its signals, which its viewers keep. */
+/** Recorded worker messages; viewers record the signals. */
 const KEPT = [
   'prepared',
   'encoding',
@@ -38,19 +38,19 @@ const KEPT = [
 type Kept = (typeof KEPT)[number];
 type Said<T extends Kept = Kept> = Extract<WorkerMessage, { type: T }>;
 
-/** A window of an app, and the keys and buttons that it heard. */
+/** A window of an app with the keys and buttons that it received. */
 export interface AppWindow {
   readonly id: number;
   readonly events: XEvent[];
 }
 
 /**
- * What tests of the media worker need around it: a display, and workers to show it. Owner: the test file, which clears
- * it after each test and closes it at its end.
+ * Environment of media worker tests: a display, and workers that show it. Owner: the test file, which clears it after
+ * each test and closes it at its end.
  */
 export class TestHost {
   readonly display: TestDisplay;
-  /** A client of the display, as apps are. */
+  /** An X client of the display, like an app. */
   readonly desktop: XConnection;
   readonly scratch: string;
   readonly size: { width: number; height: number };
@@ -71,14 +71,14 @@ export class TestHost {
     this.#pool = createMediaWorkerPool({ size: 1, ownIpc: false, env });
   }
 
-  /** @param env for the workers */
+  /** @param env environment of the workers */
   static async open(size = { width: 320, height: 240 }, env: Record<string, string> = {}): Promise<TestHost> {
     const display = await startTestDisplay(size.width, size.height);
     const desktop = await XConnection.open(display.name, () => undefined);
     return new TestHost(display, desktop, size, env);
   }
 
-  /** A session whose worker was told nothing yet. */
+  /** A session whose worker has received nothing yet. */
   async session(): Promise<TestSession> {
     const worker = await this.#pool.acquire();
     await worker.warm;
@@ -94,7 +94,7 @@ export class TestHost {
     return session;
   }
 
-  /** A window as large as the display, which has the keyboard. */
+  /** A window of the display's size with the keyboard focus. */
   async openWindow(): Promise<AppWindow> {
     const { client, root } = this.desktop;
     const id = client.AllocID();
@@ -132,7 +132,7 @@ export class TestHost {
   }
 }
 
-/** A session of a test host: its worker, what that said, and who watches. */
+/** A session of a test host: its worker, recorded messages and viewers. */
 export class TestSession {
   readonly worker: MediaWorker;
   readonly #host: TestHost;
@@ -146,9 +146,9 @@ export class TestSession {
   }
 
   /**
-   * Tells the worker of its session: in H.264, in software, without sound, as large as the display, and no keyframe
-   * comes by itself.
-   * @param stream where it differs
+   * Prepares the worker's session: H.264 in software, without sound, of the display's size, and without periodic
+   * keyframes.
+   * @param stream overrides
    */
   prepare(stream: Partial<StreamSpec> = {}, over: Partial<Omit<PrepareMessage, 'stream'>> = {}): void {
     const { display, scratch, size } = this.#host;
@@ -181,7 +181,7 @@ export class TestSession {
     });
   }
 
-  /** Prepares and starts it, and waits until it encodes. */
+  /** Prepares and starts the session, and waits for its first encoded frame. */
   async start(...prepare: Parameters<TestSession['prepare']>): Promise<void> {
     this.prepare(...prepare);
     this.worker.send({ type: 'start' });
@@ -192,12 +192,12 @@ export class TestSession {
     return this.#said.filter((message): message is Said<T> => message.type === type);
   }
 
-  /** What the worker's events of one name tell. */
+  /** Payloads of the worker's events of one name. */
   told(name: string): Record<string, unknown>[] {
     return this.heard('event').flatMap(({ event, payload }) => (event === name ? [payload] : []));
   }
 
-  /** @returns the first message of a type, whether it came already or not @throws after 10 s without one */
+  /** @returns the first message of a type, received or awaited @throws after 10 s without one */
   first<T extends Kept>(type: T): Promise<Said<T>> {
     return new Promise((resolve, reject) => {
       const [already] = this.heard(type);
@@ -217,14 +217,14 @@ export class TestSession {
     });
   }
 
-  /** Somebody who has not knocked yet. */
+  /** A viewer that has not attached. */
   viewer(clientId = ALICE, conn = 1): NativeViewer {
     const viewer = new NativeViewer(this.worker, conn, clientId);
     this.#viewers.push(viewer);
     return viewer;
   }
 
-  /** Somebody who sees the picture and was greeted. */
+  /** A viewer that shows the picture and was greeted. */
   async watch(clientId = ALICE, conn = 1): Promise<NativeViewer> {
     const viewer = this.viewer(clientId, conn);
     viewer.attach();

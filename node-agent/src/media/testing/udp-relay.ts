@@ -3,11 +3,11 @@ import { networkInterfaces } from 'node:os';
 import { parseCandidate } from '../webrtc/candidates.ts';
 import type { NativeViewer } from './native-viewer.ts';
 
-/** Datagrams kept (count). */
+/** Recorded datagrams (count). */
 const MAX_RECORDED = 20_000;
 const DRAIN_MS = 2;
 
-/** This machine's first IPv4 address that is not loopback; connections do not use loopback. */
+/** First IPv4 address of this machine except loopback, which WebRTC connections do not use. */
 export function lanAddress(): string {
   const own = Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])
@@ -20,7 +20,7 @@ export function hostCandidate(address: string, port: number): string {
   return `candidate:1 1 UDP 2122317823 ${address} ${port} typ host`;
 }
 
-/** A UDP socket on an address, with what arrived. */
+/** A UDP socket on an address that records its datagrams. */
 export async function listenUdp(address: string): Promise<Socket> {
   const socket = createSocket('udp4');
   await new Promise<void>((resolve, reject) => {
@@ -31,11 +31,12 @@ export async function listenUdp(address: string): Promise<Socket> {
 }
 
 /**
- * Stands between one viewer and the agent's media: both know the relay's addresses only. Keeps what the viewer sends
- * and can say it again; can be slow and lose packets on the way to the viewer. Call wire() before the viewer attaches.
+ * Relays between one viewer and the agent's media; both know only the relay's addresses. Records the viewer's
+ * datagrams and can replay them; can slow down and lose packets towards the viewer. Call wire() before the viewer
+ * attaches.
  */
 export class UdpRelay {
-  /** What the viewer sent, oldest first. */
+  /** Datagrams of the viewer, oldest first. */
   readonly recorded: Buffer[] = [];
   readonly #address: string;
   readonly #towardsAgent: Socket;
@@ -48,9 +49,9 @@ export class UdpRelay {
   #creditBytes = 0;
   #drainedAtMs = 0;
   #drainTimer: NodeJS.Timeout | null = null;
-  /** 0–1 of the datagrams towards the viewer that are lost. */
+  /** Loss towards the viewer, 0–1. */
   loss = 0;
-  /** Nothing gets through in either direction, and nobody is told. */
+  /** Drops everything in both directions without notice. */
   cut = false;
 
   private constructor(address: string, towardsAgent: Socket, towardsViewer: Socket) {
@@ -73,12 +74,12 @@ export class UdpRelay {
     return new UdpRelay(address, await listenUdp(address), await listenUdp(address));
   }
 
-  /** Port of the agent's connection; 0 before it is known. */
+  /** Port of the agent's connection; 0 when unknown. */
   get agentPort(): number {
     return this.#agentPort;
   }
 
-  /** From now on the way to the viewer is this fast, behind a queue that drops at its end. */
+  /** Limits the rate towards the viewer, with a tail-drop queue. */
   limit(kbps: number, queueBytes: number): void {
     this.#limit = { kbps, queueBytes };
     this.#drainedAtMs = performance.now();
@@ -115,7 +116,7 @@ export class UdpRelay {
     const nowMs = performance.now();
     const earned = ((nowMs - this.#drainedAtMs) * (this.#limit?.kbps ?? 0)) / 8;
     this.#drainedAtMs = nowMs;
-    // An idle line saves nothing up beyond one packet.
+    // An idle line saves up credit for one packet at most.
     this.#creditBytes = Math.min(this.#creditBytes + earned, Math.max(earned, 1500));
     for (let next = this.#queue[0]; next && next.length <= this.#creditBytes; next = this.#queue[0]) {
       this.#queue.shift();

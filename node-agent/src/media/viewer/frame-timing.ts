@@ -1,9 +1,9 @@
 import { FRAME_IDLE_PER_SECOND, FRAME_INPUT_PER_SECOND, type Frame } from '@footlight/protocol/input';
 
 /**
- * Which frame was the first to contain an input: injected before the frame was captured. Pure.
- * With frame timing on, every frame is told of; otherwise the first one after a newly applied input (at most 60
- * a second) and four a second besides.
+ * Finds the first frame that contains an input: captured after the input was applied. Pure. With frame timing on,
+ * every frame is reported; otherwise the first one after an applied input (at most 60 a second) and four a second
+ * besides.
  */
 
 export interface FrameFacts {
@@ -14,11 +14,11 @@ export interface FrameFacts {
   encodeMs: number | null;
 }
 
-/** Inputs waiting for a frame (count); older ones are never named, which viewers expect. */
+/** Inputs that wait for a frame (count); older ones are never reported, as the protocol allows. */
 const MAX_WAITING = 256;
 
 export class FrameTiming {
-  /** Whether the viewer asked for every frame. */
+  /** Whether the viewer requested every frame. */
   everyFrame = false;
   #waiting: { seq: number; atMs: number }[] = [];
   #motionWaiting: { seq: number; atMs: number }[] = [];
@@ -26,21 +26,21 @@ export class FrameTiming {
   #motionSeq = 0;
   #lastToldMs = Number.NEGATIVE_INFINITY;
 
-  /** An input message was injected. */
+  /** An input message was applied. */
   applied(lane: 'input' | 'motion', seq: number, nowMs: number): void {
     const waiting = lane === 'input' ? this.#waiting : this.#motionWaiting;
     waiting.push({ seq, atMs: nowMs });
     if (waiting.length > MAX_WAITING) waiting.shift();
   }
 
-  /** @returns what to tell about this frame, without seq and t; null when it is passed over in silence */
+  /** @returns the report of this frame without seq and t; null: no report */
   frame(facts: FrameFacts): Omit<Frame, 'kind' | 'seq' | 't'> | null {
     const input = takeThrough(this.#waiting, facts.capturedAtMs);
     if (input !== null) this.#input = { seq: input, rtpTimestamp: facts.rtpTimestamp };
     this.#motionSeq = takeThrough(this.#motionWaiting, facts.capturedAtMs) ?? this.#motionSeq;
     const sinceMs = facts.capturedAtMs - this.#lastToldMs;
     const dueMs = 1000 / (input === null ? FRAME_IDLE_PER_SECOND : FRAME_INPUT_PER_SECOND);
-    // Half a millisecond of tolerance, because frame times of 60 fps are not whole.
+    // Half a millisecond of tolerance, because frame times at 60 fps are not integers.
     if (!this.everyFrame && sinceMs < dueMs - 0.5) return null;
     this.#lastToldMs = facts.capturedAtMs;
     return {
@@ -54,7 +54,7 @@ export class FrameTiming {
   }
 }
 
-/** Removes what was applied at or before an instant. @returns the last of it, null when there is none */
+/** Removes inputs applied up to a time. @returns the last of them, null without any */
 function takeThrough(waiting: { seq: number; atMs: number }[], atMs: number): number | null {
   let last: number | null = null;
   while (waiting[0] && waiting[0].atMs <= atMs) last = waiting.shift()?.seq ?? last;

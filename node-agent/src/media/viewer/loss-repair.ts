@@ -2,20 +2,20 @@ import { isNewerSequence } from '../rtp/rtp-packet.ts';
 import type { OutgoingPacket, RtpSender } from '../rtp/rtp-sender.ts';
 
 /**
- * What is done about packets of the picture that one viewer did not get.
+ * Repairs losses of the picture for one viewer.
  *
- * What it asks for is sent again as far as the ring's budget allows. What is too old for that it never gets: it then
- * stands still until a keyframe comes, and may ask for one only after seconds, so it gets one at once. And since
- * nothing shows that the last packet of a frame is missing until the next frame comes, a small packet follows each frame
- * while packets get lost. Owner: the peer's media; close() once.
+ * Requested packets are sent again within the ring's budget. A packet that is too old for that gets a keyframe at
+ * once, because the viewer's picture stands still and the viewer may request a keyframe only seconds later. While
+ * packets are lost, a small packet follows each frame, because the loss of a frame's last packet is otherwise visible
+ * only with the next frame. Owner: the peer's media; close() once.
  */
 
-/** A request within this time means that packets get lost. */
+/** A NACK within this time means that the path loses packets. */
 const LOSSY_MS = 2_000;
-/** Long enough that one burst of losses does not take both. */
+/** Delay of that packet, so that one burst of losses does not take both. */
 const TAIL_AFTER_MS = 3;
 const TAIL_PADDING_BYTES = 4;
-/** Behind a longer queue the last packet of a frame is late, and not lost. */
+/** With a longer queue the last packet of a frame is late, not lost. */
 const CALM_QUEUE_MS = 30;
 
 export interface RepairPath {
@@ -28,7 +28,7 @@ export interface LossRepairOptions {
   sender: RtpSender;
   monotonicMs(): number;
   path(): RepairPath;
-  /** Whether nothing else waits to be sent. */
+  /** Whether the send queue is empty. */
   isIdle(): boolean;
   send(packet: Pick<OutgoingPacket, 'data' | 'transportSequence'>): void;
   onKeyframeWanted(): void;
@@ -37,7 +37,7 @@ export interface LossRepairOptions {
 export class LossRepair {
   readonly #options: LossRepairOptions;
   #askedAtMs: number | null = null;
-  /** Sequence number with which the newest keyframe starts; null = none was sent. */
+  /** First sequence number of the newest keyframe; null = none sent. */
   #startSequence: number | null = null;
   #tail: NodeJS.Timeout | null = null;
 
@@ -45,14 +45,14 @@ export class LossRepair {
     this.#options = options;
   }
 
-  /** A packet of the picture left. @param startsKeyframe whether a keyframe starts with it */
+  /** A packet of the picture was sent. @param startsKeyframe whether it starts a keyframe */
   sent({ sequence, marker }: Pick<OutgoingPacket, 'sequence' | 'marker'>, startsKeyframe: boolean): void {
     if (startsKeyframe) this.#startSequence = sequence;
     if (this.#tail) clearTimeout(this.#tail);
     this.#tail = marker && this.#isLossy() ? setTimeout(() => this.#sendTail(), TAIL_AFTER_MS) : null;
   }
 
-  /** The viewer misses packets. @returns how many were sent again */
+  /** Handles a NACK. @returns retransmitted packets (count) */
   asked(lost: readonly number[]): number {
     const { sender, monotonicMs, path, send, onKeyframeWanted } = this.#options;
     const nowMs = monotonicMs();
@@ -70,7 +70,7 @@ export class LossRepair {
     this.#tail = null;
   }
 
-  /** Whether a viewer without this packet cannot show what comes: no keyframe was sent after it. */
+  /** Whether the picture depends on this packet: no keyframe was sent after it. */
   #isNeeded(sequence: number): boolean {
     return this.#startSequence !== null && !isNewerSequence(this.#startSequence, sequence);
   }

@@ -7,11 +7,10 @@ import { readRtpHeader } from '../rtp/rtp-packet.ts';
 import { MIC_PAYLOAD_TYPE } from '../webrtc/sdp-offer.ts';
 
 /**
- * A viewer's microphone: Opus over RTP → the source that the session's apps record from. Made for sessions that were
- * granted one, and for no others.
+ * A viewer's microphone: Opus over RTP → the source that apps record from. Only for sessions with a microphone.
  *
- * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection has
- * a pipeline of its own, because its numbers and times begin again. Owner: the media session; close() once.
+ * silent → (a packet) → opening → playing → (a packet of another connection) → opening … → closed. Each connection
+ * has its own pipeline, because its numbers and times restart. Owner: the media session; close() once.
  */
 
 export interface MicrophoneOptions {
@@ -21,17 +20,17 @@ export interface MicrophoneOptions {
   onProblem(why: string): void;
 }
 
-/** Opus makes fifty to a hundred a second, or four hundred of the shortest. */
+/** Opus has 50 to 100 packets a second, or 400 of the shortest (2.5 ms, RFC 6716). */
 const MAX_PACKETS_PER_SECOND = 450;
 const MAX_PACKET_BYTES = 1_500;
 
 export class Microphone {
   readonly #options: MicrophoneOptions;
   readonly #rate = new RateWindow(MAX_PACKETS_PER_SECOND);
-  /** The connection that is heard. */
+  /** The audible connection. */
   #from: string | null = null;
   #pipeline: Pipeline | null = null;
-  /** Pipelines are opened and closed one after the other. */
+  /** Serializes opening and closing of pipelines. */
   #work: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -39,7 +38,7 @@ export class Microphone {
     this.#options = options;
   }
 
-  /** A packet of the connection whose input counts. While its pipeline opens, its first words are lost. */
+  /** A packet of the connection with the active input. Packets before the pipeline is open are lost. */
   packet(pcId: string, packet: Buffer): void {
     if (this.#closed || packet.length > MAX_PACKET_BYTES) return;
     if (readRtpHeader(packet)?.payloadType !== MIC_PAYLOAD_TYPE) return;
@@ -63,7 +62,7 @@ export class Microphone {
         await former?.dispose();
         if (pcId === null || pcId !== this.#from) return;
         const pipeline = await openPipeline(this.#options.server);
-        // Another one may speak by now.
+        // Another connection may be active by now.
         if (pcId === this.#from) this.#pipeline = pipeline;
         else await pipeline.dispose();
       })
@@ -75,7 +74,7 @@ export class Microphone {
 async function openPipeline(server: string): Promise<Pipeline> {
   const pipeline = Pipeline.launch(
     [
-      // What waits is bounded, and the oldest goes first: a late word is worse than a lost one.
+      // A bounded queue that drops the oldest: late sound is worse than lost sound.
       'appsrc name=packets is-live=true format=time do-timestamp=true max-buffers=50 leaky-type=downstream',
       `application/x-rtp,media=audio,encoding-name=OPUS,clock-rate=48000,payload=${MIC_PAYLOAD_TYPE}`,
       'rtpjitterbuffer latency=40 drop-on-latency=true do-lost=true',

@@ -36,12 +36,11 @@ import { LossRepair } from './loss-repair.ts';
 /**
  * Media of one peer connection: RTP out, RTCP both ways.
  *
- * States: idle → ready (a path is found, keys are not) → running → idle. From ready on the picture is kept from a
- * keyframe, which start() sends at once; nothing else is sent before it, and no picture before a keyframe, since a
- * viewer could not decode it.
+ * States: idle → ready (a path exists, keys do not) → running → idle. From ready on the picture is kept from a
+ * keyframe, which start() sends at once. No picture is sent before a keyframe, because a viewer could not decode it.
  *
- * hold() stops everything until the queue on the path is empty: what waits is dropped, before it has a number, so that
- * numbers stay contiguous; then onDrained() is told, and the next picture that leaves is a keyframe.
+ * hold() stops sending until the queue on the path is empty: waiting packets are dropped before they get a number, so
+ * numbers stay contiguous. Then onDrained() is called, and the next picture is a keyframe.
  */
 
 interface OwnedTrack {
@@ -59,7 +58,7 @@ export interface PeerMediaOptions {
   onKeyframeWanted(): void;
 }
 
-/** What the owner hears of the path; set once, by the owner. */
+/** Path events for the owner; set once. */
 export interface PathListener {
   /** With every feedback, and a few times a second. */
   onPath(path: PathView, nowMs: number): void;
@@ -67,9 +66,9 @@ export interface PathListener {
   onProbed(result: ProbeResult, nowMs: number): void;
 }
 
-/** What went out and came in since the last call of takeCounts(). */
+/** Sent and received since the last takeCounts(). */
 export interface PeerMediaCounts {
-  /** Frames, packets and bytes before protection; marker packets are frames. */
+  /** Frames, packets, and bytes before encryption; marker packets count as frames. */
   frames: number;
   bytes: number;
   resent: number;
@@ -85,23 +84,23 @@ interface PacedPacket {
 
 const REPORT_MS = 1_000;
 /**
- * A keyframe that leaves before the other end has its keys is lost, and not every viewer asks for another. So while
- * nothing has been heard of the picture's arrival, another one is made at these times after connecting.
+ * Times after connecting at which another keyframe is made while no feedback about the picture has arrived: a
+ * keyframe that is sent before the viewer has its keys is lost, and not every viewer requests another one.
  */
 const KEYFRAME_AGAIN_MS = [150, 600] as const;
-/** Frames kept for a connection that is about to have its keys; that takes two round trips. */
+/** Frames kept for a connection without keys; the key exchange takes two round trips. */
 const MAX_KEPT_FRAMES = 12;
-/** How often a drain and a probe are looked at. */
+/** Interval of the checks during a drain or probe. */
 const PATH_TICK_MS = 10;
-/** After this long without a word of the path the owner hears of it at the next look. */
+/** Time without a path event after which look() makes one. */
 const SILENT_PATH_MS = 100;
-/** A picture that goes out this long after the owner heard last spares the wake-up. */
+/** Time since the last path event after which a sent picture makes one, which saves a wake-up. */
 const PATH_WITH_PICTURE_MS = 60;
-/** Padding of one tick: enough for 8 Mbit/s, and no burst of its own. */
+/** Padding packets per tick: enough for 8 Mbit/s without a burst. */
 const MAX_PADDING_PER_TICK = 40;
-/** What a viewer may say of the path in a second; a browser that loses a lot says a tenth of it. */
+/** RTCP packets of a viewer per second; a browser with heavy loss sends a tenth of that. */
 const RTCP_PER_SECOND = 500;
-/** Kept out of the estimate for sound before its own rate is known, kbit/s. */
+/** Sound's share of the estimate before its own rate is known, kbit/s. */
 const SOUND_KBPS = 160;
 
 export class PeerMedia {
@@ -114,10 +113,10 @@ export class PeerMedia {
   readonly #transport = new TransportFeedback();
   #audioAccepted = false;
   #running = false;
-  /** Since ready(): a keyframe and what followed it, oldest first; null = nothing is kept. */
+  /** Since ready(): a keyframe and its followers, oldest first; null = nothing is kept. */
   #kept: EncodedFrame[] | null = null;
   #awaitingKeyframe = true;
-  /** Newest time that the viewer said it has, and when that was heard. */
+  /** Newest time of the viewer, with its arrival. */
   #viewerTime: { time: ReferenceTime; heardAtMs: number } | null = null;
   #rttMs = 0;
   #jitterMs = 0;
@@ -130,14 +129,14 @@ export class PeerMedia {
   #reports: NodeJS.Timeout | null = null;
   #repeats: NodeJS.Timeout[] = [];
   readonly #rtcp = new RateWindow(RTCP_PER_SECOND);
-  /** Whether any RTCP came from the viewer. */
+  /** Whether any RTCP arrived. */
   #heard = false;
   #lastVideo: { timestamp: number; capturedAtMs: number } | null = null;
   #lastAudio: { timestamp: number; capturedAtMs: number } | null = null;
   #counts: PeerMediaCounts = { frames: 0, bytes: 0, resent: 0, malformedRtcp: 0 };
-  /** Told of each change of the playout delay; set by the owner. */
+  /** Called with each change of the playout delay; set by the owner. */
   onPlayoutChanged: (change: PlayoutChange) => void = () => undefined;
-  /** Told of the path; set by the owner. */
+  /** Path events; set by the owner. */
   path: PathListener = { onPath: () => undefined, onDrained: () => undefined, onProbed: () => undefined };
 
   constructor(options: PeerMediaOptions) {
@@ -188,7 +187,7 @@ export class PeerMedia {
     return this.#jitterMs;
   }
 
-  /** What the path carries for the picture; sound has its share already. */
+  /** Path facts for the picture, without the rate of sound. */
   get pathView(): PathView {
     const view = this.#estimate.view;
     return view.kbps === null ? view : { ...view, kbps: Math.max(1, view.kbps - this.#soundKbps) };
@@ -198,7 +197,7 @@ export class PeerMedia {
     return this.#audioAccepted ? SOUND_KBPS : 0;
   }
 
-  /** Largest playout delay stamped now, milliseconds. */
+  /** Current largest playout delay, milliseconds. */
   get playoutMaxMs(): number {
     return this.#playout.maxMs;
   }
@@ -210,14 +209,14 @@ export class PeerMedia {
     if (audio) this.#audio?.accept(audio);
   }
 
-  /** The viewer can be reached, and keys are being agreed on: the encoder need not wait for them. */
+  /** A path exists and the key exchange runs: the encoder need not wait for it. */
   ready(): void {
     if (this.#running || this.#kept) return;
     this.#kept = [];
     this.#options.onKeyframeWanted();
   }
 
-  /** Keys are there on both sides. */
+  /** Both sides have keys. */
   start(): void {
     if (this.#running) return;
     this.#running = true;
@@ -246,7 +245,7 @@ export class PeerMedia {
     for (const timer of this.#repeats) clearTimeout(timer);
   }
 
-  /** To be called a few times a second: the owner hears of a path on which neither pictures go nor reports come. */
+  /** Call a few times a second: makes a path event when neither pictures nor reports do. */
   look(): void {
     if (this.#running) this.#tellSilentPath(this.#options.clock.monotonicMs());
   }
@@ -255,7 +254,7 @@ export class PeerMedia {
     this.#pacer.setRate(bitrateKbps);
   }
 
-  /** Sends nothing until the queue on the path has drained; onDrained() tells when. */
+  /** Stops sending until the queue on the path has drained; then onDrained() is called. */
   hold(): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#pacer.clear();
@@ -265,7 +264,7 @@ export class PeerMedia {
     this.#watchPath();
   }
 
-  /** Fills up with padding to a rate for PROBE_MS; onProbed() tells how it went. */
+  /** Fills up with padding to a rate for PROBE_MS; onProbed() gets the result. */
   probe(kbps: number): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#probe = { run: new ProbeRun(this.#estimate.view.queueingDelayMs, nowMs), kbps };
@@ -277,9 +276,7 @@ export class PeerMedia {
     return this.#estimate.linkKbps ?? kbps ?? this.#options.stream.bitrate_kbps;
   }
 
-  /**
-   * @returns the frame's RTP timestamp as this viewer sees it; null when it was not sent
-   */
+  /** @returns the frame's RTP timestamp for this viewer; null when it was not sent */
   sendFrame(frame: EncodedFrame): number | null {
     if (!this.#running) {
       this.#keep(frame);
@@ -312,7 +309,7 @@ export class PeerMedia {
   #keep(frame: EncodedFrame): void {
     if (!this.#kept) return;
     const isStart = isKeyframe(this.#options.stream.codec, frame.packets);
-    // A newer keyframe makes the older ones useless; so does a gap, after which only a new one helps.
+    // A newer keyframe replaces the older frames; a gap also needs a new keyframe.
     if (isStart || this.#kept.length >= MAX_KEPT_FRAMES) this.#kept = [];
     if (isStart || this.#kept.length > 0) this.#kept.push(frame);
   }
@@ -320,7 +317,7 @@ export class PeerMedia {
   sendAudio(audio: AudioPacket): void {
     if (!this.#running || this.#drain || !this.#audio || !this.#audioAccepted) return;
     const { clock } = this.#options;
-    // Sound is small and suffers most from waiting: it passes the pacer by.
+    // Sound bypasses the pacer, because it is small and suffers most from waiting.
     const wrapped = this.#audio.wrap(
       audio.packet,
       { playoutDelay: this.#playoutDelay(), captureTimeMs: wallTimeOf(audio.capturedAtMs, clock) },
@@ -388,7 +385,7 @@ export class PeerMedia {
     switch (feedback.kind) {
       case 'pli':
       case 'fir':
-        // While the queue drains a keyframe is due anyhow.
+        // A keyframe follows the drain anyway.
         if (!this.#drain) this.#options.onKeyframeWanted();
         return;
       case 'nack':
@@ -431,7 +428,7 @@ export class PeerMedia {
     this.path.onPath(this.pathView, nowMs);
   }
 
-  /** Wakes up only while a drain or a probe is under way: a calm session costs no more than its pictures. */
+  /** Runs a timer only during a drain or probe, so that a calm session has no further wake-ups. */
   #watchPath(): void {
     if (this.#pathTimer) clearTimeout(this.#pathTimer);
     this.#pathTimer = null;
@@ -460,7 +457,7 @@ export class PeerMedia {
     this.path.onDrained(nowMs);
   }
 
-  /** As much padding as the probe lacks to its rate; the picture's own packets count. */
+  /** Sends the padding that the probe's rate lacks; the picture's packets count. */
   #pad(nowMs: number): void {
     if (!this.#probe?.run.isSending) return;
     const { run, kbps } = this.#probe;

@@ -16,33 +16,32 @@ import type { PathListener, PeerMediaCounts } from './peer-media.ts';
 import { ViewerChannels } from './viewer-channels.ts';
 
 /**
- * The peer connections of one session. There is one attached socket, one newest negotiation, and at most one
- * older connection that plays on until the newer one is connected (make before break) or 10 s have passed.
+ * The peer connections of one session: one attached socket, one newest negotiation, and at most one older connection
+ * that plays on until the newer one is connected (make before break) or 10 s have passed.
  *
- * attach resumes a connected one of the same client, else offers a new one; another client's attach is a
- * takeover. detach closes nothing. Teardown: close() says goodbye and closes all of them.
+ * attach resumes a connected one of the same client, otherwise offers a new one; an attach of another client is a
+ * takeover. detach closes nothing. Teardown: close() says goodbye and closes all connections.
  *
- * A handshake that fails is tried once more for its socket. Peer says how it may, and that every offer after a socket's
- * first one is careful.
+ * A failed handshake is retried once per socket. Every offer after a socket's first one is careful (see Peer).
  */
 
 export interface PeersEvents {
   signal(conn: number, msg: AgentSignal): void;
   event(event: string, payload: Record<string, unknown>): void;
-  /** Whether any connection is connected; on each change. */
+  /** Whether any connection is connected; at each change. */
   onViewer(connected: boolean): void;
   onKeyframeWanted(): void;
   onClipboard(text: string): void;
-  /** A viewer can be told of cursor, app state and the like. */
+  /** A viewer is ready for cursor, app state and other messages. */
   onViewerReady(channels: ViewerChannels): void;
   onFirstOffer(): void;
-  /** Of the viewer whose input counts. */
+  /** Packets of the viewer with the active input. */
   onMicPacket(pcId: string, packet: Buffer): void;
-  /** Whether the viewer whose input counts draws the pointer itself. */
+  /** Whether the viewer with the active input draws the pointer. */
   onPointerDrawn(drawn: boolean): void;
-  /** Another connection carries the picture, or none. */
+  /** Another connection, or none, carries the picture. */
   onPathChanged(): void;
-  /** The path of the connection that carries the picture. */
+  /** Path events of the connection that carries the picture. */
   path: PathListener;
 }
 
@@ -67,9 +66,9 @@ interface Attached {
   conn: number;
   clientId: string;
   iceServers: readonly IceServer[];
-  /** Whether it was given an offer. */
+  /** Whether it got an offer. */
   offered: boolean;
-  /** Whether a failed handshake was answered by another offer already. */
+  /** Whether a failed handshake was already retried. */
   retried: boolean;
 }
 
@@ -93,13 +92,13 @@ export class Peers {
     this.#bitrateKbps = options.stream.bitrate_kbps;
   }
 
-  /** The newest connected peer; null while there is none. */
+  /** The newest connected peer; null: none. */
   get active(): Peer | null {
     return this.#active?.peer ?? null;
   }
 
   attach(message: AttachMessage): void {
-    // Numbers of sockets grow; an older one arrives late and speaks for nobody.
+    // Socket numbers grow; a message of an older one is late.
     if (this.#attached !== null && message.conn <= this.#attached.conn) return;
     this.#attached = {
       conn: message.conn,
@@ -135,7 +134,7 @@ export class Peers {
     }
     const viewer = this.#viewers.find(({ peer }) => peer.pcId === msg.pc_id);
     if (msg.type === 'renegotiate') {
-      // Of a connection that was replaced meanwhile: the newer offer is the answer to it.
+      // The connection was replaced; the newer offer answers it.
       if (msg.pc_id !== this.#newestPcId) return;
       const nowMs = this.#options.clock.monotonicMs();
       if (nowMs - this.#renegotiatedAtMs < RENEGOTIATE_INTERVAL_MS) return;
@@ -143,7 +142,7 @@ export class Peers {
       this.#offer(this.#viewers.length === 0 ? 'first' : 'renegotiate');
       return;
     }
-    // Of an unknown connection: it was replaced meanwhile.
+    // An unknown connection was replaced.
     if (msg.type === 'answer') viewer?.peer.answer(msg.sdp);
     else viewer?.peer.candidate(msg.candidate);
   }
@@ -166,7 +165,7 @@ export class Peers {
     for (const { peer } of this.#viewers) peer.media.sendAudio(packet);
   }
 
-  /** Stops sending on the path that carries the picture until its queue has drained. */
+  /** Stops sending on the picture's path until its queue has drained. */
   hold(): void {
     this.#active?.peer.media.hold();
   }
@@ -182,12 +181,12 @@ export class Peers {
     for (const { peer } of this.#viewers) peer.media.setRate(bitrateKbps);
   }
 
-  /** What each connection sent since the last call. */
+  /** Counts of each connection since the last call. */
   takeCounts(): PeerMediaCounts[] {
     return this.#viewers.map(({ peer }) => peer.media.takeCounts());
   }
 
-  /** To be called a few times a second: a silent viewer must not hold keys, nor a silent path the rate. */
+  /** Call a few times a second: releases the keys of a silent viewer, and reports a silent path. */
   tick(): void {
     for (const { peer, channels } of this.#viewers) {
       channels.tick();
@@ -195,12 +194,12 @@ export class Peers {
     }
   }
 
-  /** Does something with the channels of each viewer. */
+  /** Visits the channels of each viewer. */
   forEach(visit: (channels: ViewerChannels) => void): void {
     for (const { channels } of this.#viewers) visit(channels);
   }
 
-  /** @param reason told to viewers over the control channel; sockets get session_ended */
+  /** @param reason for viewers over the control channel; sockets get session_ended */
   async close(reason: 'session_ended' | 'idle_timeout' | 'error'): Promise<void> {
     if (this.#replaceTimer) clearTimeout(this.#replaceTimer);
     const hadViewers = this.#viewers.length > 0;
@@ -214,7 +213,7 @@ export class Peers {
   #offer(reason: 'first' | 'renegotiate' | 'takeover'): void {
     const attached = this.#attached;
     if (!attached) return;
-    // Of the former ones only a connected one is worth keeping.
+    // Of the former ones only a connected one is kept.
     for (const viewer of [...this.#viewers]) {
       if (viewer.peer.state === 'offered' || viewer.peer.state === 'answered') this.#drop(viewer);
     }
@@ -224,7 +223,7 @@ export class Peers {
     }
     const pcId = this.#options.uuid();
     this.#newestPcId = pcId;
-    // The events need the viewer, which needs the peer, which needs the events.
+    // Cyclic: the events need the viewer, which needs the peer, which needs the events.
     let viewer: Viewer | null = null;
     const { stream, addresses, ports, clock, random32, resolver } = this.#options;
     const peer = new Peer({
@@ -257,7 +256,7 @@ export class Peers {
     this.#offer(this.#viewers.length === 0 ? 'first' : 'renegotiate');
   }
 
-  /** Rate control listens to one path, the one that carries the picture. */
+  /** Rate control reads only the path that carries the picture. */
   #pathOf(peer: Peer): PathListener {
     const { path } = this.#options.events;
     const counts = () => this.#active?.peer === peer;
@@ -342,7 +341,7 @@ export class Peers {
   #onConnected(viewer: Viewer): void {
     const index = this.#viewers.indexOf(viewer);
     if (index < 0) return;
-    // Make before break: this one is made, so the older ones go.
+    // Make before break: this one is connected, so the older ones are closed.
     for (const older of this.#viewers.slice(0, index)) {
       if (older.peer.clientId !== viewer.peer.clientId) {
         older.channels.control({ type: 'bye', reason: 'taken_over' });
@@ -353,7 +352,7 @@ export class Peers {
     this.#electActive();
   }
 
-  /** Input and idleness follow the newest connected peer. */
+  /** Input and idle time follow the newest connected peer. */
   #electActive(): void {
     const active = this.#viewers.findLast(({ peer }) => peer.state === 'connected') ?? null;
     if (active === this.#active) return;
@@ -370,7 +369,7 @@ export class Peers {
     if (this.#active) this.#options.events.onPointerDrawn(this.#active.channels.drawsCursor);
   }
 
-  /** After 10 s the replacement is over: the side that is not connected goes, the older one if both or none is. */
+  /** After 10 s the replacement ends: closes the side that is not connected, or the older one if both or none is. */
   #armReplacement(newest: Viewer): void {
     if (this.#replaceTimer) clearTimeout(this.#replaceTimer);
     this.#replaceTimer = null;

@@ -27,8 +27,8 @@ import type { SendResult } from '../webrtc/peer.ts';
 import { type FrameFacts, FrameTiming } from './frame-timing.ts';
 
 /**
- * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: ViewerLink of
- * one peer connection; close() lets go of everything the viewer holds.
+ * The three data channels of one viewer: input and motion in, timing and control both ways. Owner: ViewerLink of one
+ * peer connection; close() releases everything that the viewer holds.
  */
 
 export interface ViewerChannelsOptions {
@@ -39,11 +39,11 @@ export interface ViewerChannelsOptions {
   send(channel: ChannelName, data: string | Buffer, maxBufferedBytes: number): SendResult;
   onClipboard(text: string): void;
   onFreeze(): void;
-  /** The viewer broke the rules; the connection is to be closed. */
+  /** A protocol violation; the connection must be closed. */
   onOffence(code: 'input_malformed' | 'input_flood'): void;
-  /** Control is open and greeted: time to send what it must know. */
+  /** The control channel is open and greeted: send the current state. */
   onReady(): void;
-  /** The viewer said what it can do. */
+  /** The viewer sent its capabilities. */
   onGreeted(): void;
 }
 
@@ -63,14 +63,14 @@ export class ViewerChannels {
   readonly #freezes = new RateWindow(FREEZE_PER_SECOND);
   #pending: AgentControl[] = [];
   #flushTimer: NodeJS.Timeout | null = null;
-  /** Numbers of what was sent, one row for each channel. */
+  /** Last sequence numbers by channel. */
   readonly #sequences = { input: 0, motion: 0 };
-  /** A text that waits for its turn. */
+  /** A copied text that waits for its turn. */
   #copied: string | null = null;
   #active = false;
   #closed = false;
   #viewerDrawsCursor = true;
-  /** Shapes that the viewer still has, oldest first. */
+  /** Shapes in the viewer's cache, oldest first. */
   readonly #shapesSent = new Set<number | string>();
 
   constructor(options: ViewerChannelsOptions) {
@@ -79,14 +79,14 @@ export class ViewerChannels {
     this.#state = new InputState({ ...size, maxPads, hasTouchScreen });
   }
 
-  /** Whether this viewer's input counts; set by who knows which connection is the newest connected one. */
+  /** Whether this viewer's input is active; the owner of the connections decides. */
   setActive(active: boolean): void {
     if (this.#active && !active) this.releaseAll();
     if (active && !this.#active) this.#options.input.takeOver(this.#state.pads);
     this.#active = active;
   }
 
-  /** Whether the viewer draws the pointer; assumed until it says otherwise. */
+  /** Whether the viewer draws the pointer; true by default. */
   get drawsCursor(): boolean {
     return this.#viewerDrawsCursor;
   }
@@ -129,7 +129,7 @@ export class ViewerChannels {
     else if (typeof data !== 'string') this.#onBinary(channel, data, nowMs);
   }
 
-  /** One frame went out to this viewer. */
+  /** A frame was sent to this viewer. */
   onFrame(facts: FrameFacts): void {
     const told = this.#timing.frame(facts);
     if (!told) return;
@@ -151,7 +151,7 @@ export class ViewerChannels {
     if (result === 'sent' && message.type === 'cursor') this.#noteShape(message.id);
   }
 
-  /** A cursor shape and its use; the shape goes over the channel once, as long as the viewer keeps it. */
+  /** Sends a cursor shape and its use; a shape is sent once while it is in the viewer's cache. */
   cursor(shape: Extract<AgentControl, { type: 'cursor' }> | null): void {
     if (!this.#viewerDrawsCursor) return;
     const waits = this.#pending.some((message) => message.type === 'cursor' && message.id === shape?.id);
@@ -159,28 +159,28 @@ export class ViewerChannels {
     this.control({ type: 'cursor_use', id: shape?.id ?? null });
   }
 
-  /** What an app copied; over the rate only the newest is kept, and goes out when it may. Too long, it does not. */
+  /** Sends a copied text; over the rate only the newest is kept and sent later. A too long one is not sent. */
   clipboard(text: string): void {
     if (!fitsClipboard(text)) return;
     this.#copied = text;
     this.#tellCopied();
   }
 
-  /** An app shakes a pad; only a viewer whose pad can be shaken hears of it. */
+  /** Sends rumble of a pad, if the viewer's pad supports it. */
   rumble(index: number, { strong, weak, durationMs }: RumbleOrder): void {
     if (this.#closed || !this.#active || !this.#state.canRumble(index)) return;
     const message = { ...this.#stamp('input'), index, strong, weak, duration_ms: durationMs };
     this.#options.send('input', Buffer.from(encodeRumble(message)), MOTION_BUFFER_BYTES);
   }
 
-  /** To be called a few times a second: a silent viewer must not hold keys, and a late text must not stay. */
+  /** Call a few times a second: releases the keys of a silent viewer and sends a delayed text. */
   tick(): void {
     this.#tellCopied();
     if (this.#state.isSilent(this.#options.clock.monotonicMs())) this.releaseAll();
   }
 
   releaseAll(): void {
-    // Of a viewer whose input does not count no text waits.
+    // An inactive viewer's waiting text is dropped.
     if (this.#active) this.#options.input.dropText();
     const actions = this.#state.release();
     if (actions.length > 0) this.#options.input.perform(actions);
@@ -258,17 +258,17 @@ export class ViewerChannels {
   }
 
   #hold(message: AgentControl): void {
-    // A shape that waits is still needed by its use; everything else is replaced by its successor.
+    // Keep waiting shapes, which a later use may need; other messages are replaced by newer ones.
     if (message.type !== 'cursor') this.#pending = this.#pending.filter(({ type }) => type !== message.type);
     this.#pending.push(message);
     const shapes = this.#pending.filter(({ type }) => type === 'cursor');
-    // The one in use is the newest.
+    // The shape in use is the newest.
     if (shapes.length > MAX_PENDING_CURSORS)
       this.#pending = this.#pending.filter((waiting) => waiting !== shapes[0]);
     this.#flushTimer ??= setTimeout(() => this.#flush(), FLUSH_MS);
   }
 
-  /** The viewer forgets the oldest one beyond the number that it keeps. */
+  /** Mirrors the viewer's cache, which evicts the oldest shape. */
   #noteShape(id: number | string): void {
     this.#shapesSent.add(id);
     const [oldest] = this.#shapesSent;

@@ -2,8 +2,8 @@ import { MAX_CANDIDATE_BYTES, MAX_CANDIDATES } from '@footlight/protocol/signal'
 import ipaddr from 'ipaddr.js';
 
 /**
- * Which addresses a viewer may have this host send UDP to. Pure. A candidate makes the host send packets to an
- * address that a remote party chose, so everything that points back into the host or at many is refused.
+ * Decides to which addresses a viewer may direct this host's UDP packets. Pure. A remote party chooses the addresses
+ * in its candidates, so addresses of the host itself and of many receivers are refused.
  */
 
 export interface ParsedCandidate {
@@ -13,13 +13,13 @@ export interface ParsedCandidate {
   priority: number;
   address: string;
   port: number;
-  /** What follows the port: "typ host …". */
+  /** Everything after the port: "typ host …". */
   rest: string;
 }
 
 export type CandidateVerdict =
   | { kind: 'use'; candidate: ParsedCandidate }
-  /** A name that multicast DNS has to resolve before the address can be judged. */
+  /** A name that multicast DNS must resolve before its address can be judged. */
   | { kind: 'resolve'; candidate: ParsedCandidate; name: string }
   | { kind: 'end' }
   | { kind: 'refuse'; why: 'malformed' | 'transport' | 'address' | 'surplus' };
@@ -45,7 +45,7 @@ export function judgeCandidate(line: string): CandidateVerdict {
     : { kind: 'refuse', why: 'address' };
 }
 
-/** @returns null when the line has another shape. Source: RFC 8839, 5.1. */
+/** @returns null for another form. Source: RFC 8839, 5.1. */
 export function parseCandidate(line: string): ParsedCandidate | null {
   const match = CANDIDATE.exec(line);
   if (!match) return null;
@@ -68,16 +68,16 @@ function hasControls(text: string): boolean {
   return false;
 }
 
-/** The candidate as an attribute value, with another address in the place of a name. */
+/** The candidate as an attribute value, with an address in place of a name. */
 export function candidateLine(candidate: ParsedCandidate, address = candidate.address): string {
   const { foundation, component, transport, priority, port, rest } = candidate;
   return `candidate:${foundation} ${component} ${transport} ${priority} ${address} ${port} ${rest}`;
 }
 
-/** False for names, and for addresses that lead to this host itself or to more than one receiver. */
+/** False for names, and for addresses of this host or of several receivers. */
 export function isAllowedAddress(address: string): boolean {
   if (!ipaddr.isValid(address) || address.includes('%')) return false;
-  // Octal and shortened forms mean other addresses to other resolvers.
+  // Resolvers read octal and shortened forms differently.
   if (!address.includes(':') && !ipaddr.IPv4.isValidFourPartDecimal(address)) return false;
   const parsed = ipaddr.process(address);
   if (REFUSED_RANGES.has(parsed.range())) return false;
@@ -85,7 +85,7 @@ export function isAllowedAddress(address: string): boolean {
   return true;
 }
 
-/** IPv6 forms that carry an IPv4 address reach that address where a translator routes them. */
+/** IPv6 forms with an embedded IPv4 address reach that address through a translator. */
 function isEmbeddedRefused(address: ipaddr.IPv6): boolean {
   const range = address.range();
   if (range !== 'rfc6145' && range !== 'rfc6052' && range !== '6to4') return false;
@@ -94,7 +94,7 @@ function isEmbeddedRefused(address: ipaddr.IPv6): boolean {
   return REFUSED_RANGES.has(new ipaddr.IPv4(embedded).range());
 }
 
-/** Counts the candidates of one peer connection; the first 64 count, whatever becomes of them. */
+/** Counts the candidates of one peer connection; only the first 64 are handled. */
 export class CandidateBudget {
   #seen = 0;
 

@@ -4,12 +4,12 @@ import type { IceServer as NativeIceServer } from 'node-datachannel';
 const ICE_URL =
   /^(stun|turn|turns):(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+)(?::(\d{1,5}))?(?:\?transport=(udp|tcp))?$/;
 const DEFAULT_PORT = { stun: 3478, turn: 3478, turns: 5349 } as const;
-/** More servers than this only slow down gathering. */
+/** More servers only slow down gathering. */
 const MAX_SERVERS = 8;
 
 /**
- * Browser-style ICE servers in the form that the WebRTC library takes. Pure.
- * @returns at most eight; URLs of another shape, and TURN servers without credentials, are left out
+ * Converts browser-style ICE servers to the WebRTC library's form. Pure.
+ * @returns at most eight; malformed URLs and TURN servers without credentials are skipped
  * Source: RFC 7064, RFC 7065.
  */
 export function nativeIceServers(servers: readonly IceServer[]): (string | NativeIceServer)[] {

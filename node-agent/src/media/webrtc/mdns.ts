@@ -2,8 +2,8 @@ import multicastDns from 'multicast-dns';
 import { isAllowedAddress } from './candidates.ts';
 
 /**
- * Multicast DNS look-ups of the names that browsers give instead of their local addresses. The WebRTC library
- * would ask the system's resolver, which knows no `.local` in most containers.
+ * Multicast DNS look-ups of the names that browsers send in place of local addresses. The WebRTC library would use
+ * the system's resolver, which does not resolve `.local` in most containers.
  */
 
 const LOOKUP_MS = 2_000;
@@ -12,8 +12,8 @@ const REPEAT_MS = 500;
 
 export interface LocalNameResolver {
   /**
-   * @returns the first address that a candidate may have; null after 2 s, for an address that is refused, when
-   *   eight look-ups are under way, and where there is no multicast
+   * @returns the first allowed address; null after 2 s, for a refused address, with eight concurrent look-ups, and
+   * without multicast
    */
   resolve(name: string): Promise<string | null>;
   close(): void;
@@ -37,7 +37,7 @@ class MulticastResolver implements LocalNameResolver {
     const lookup = this.#lookUp(name).finally(() => {
       this.#lookups.delete(name);
       this.#waiting.delete(name);
-      // Held only while needed: the port is shared with every other responder of the host.
+      // Closed when unused, because the port is shared with other responders of the host.
       if (this.#lookups.size === 0) this.close();
     });
     this.#lookups.set(name, lookup);
@@ -77,7 +77,7 @@ class MulticastResolver implements LocalNameResolver {
         if (waiting && isAllowedAddress(answer.data)) waiting(answer.data);
       }
     });
-    // No multicast route, or the port is taken without sharing: the look-up runs into its limit.
+    // Without a multicast route or a shared port, the look-up runs into its time limit.
     socket.on('error', () => undefined);
     socket.on('warning', () => undefined);
     this.#socket = socket;

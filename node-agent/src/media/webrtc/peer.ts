@@ -32,29 +32,30 @@ import {
 /**
  * One peer connection, negotiated exactly once: the agent offers, the viewer answers.
  *
- * States: offered → answered → connected ⇄ interrupted → closed. The viewer's messages move it to answered, ICE
- * and DTLS to connected, and anybody to closed. 20 s without the next step close it with `ice_timeout`.
- * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection;
- * no event comes after it.
+ * States: offered → answered → connected ⇄ interrupted → closed. Messages of the viewer move it to answered, ICE and
+ * DTLS to connected, and any side to closed. 20 s without the next step close it with `ice_timeout`.
+ * Owner: Peers. Teardown: close() stops the timers and the media, then closes channels, tracks and connection; no
+ * event follows.
  *
- * Our candidates follow the viewer's answer. With them its checks come; when the library learns of an answer while one
- * of those waits, its own threads run ahead at once, and a viewer nearby may show its certificate before the answer is
- * stored, which is refused. A viewer that is slow to answer gets them before: it is too far away to be that quick.
+ * The host's candidates follow the viewer's answer, because they trigger the viewer's checks. If the library learns
+ * of an answer while a check waits, its threads start at once, and a nearby viewer's certificate may arrive before
+ * the answer is stored, and is then refused. A viewer with a late answer gets the candidates earlier: it is too far
+ * away for this race.
  */
 
-/** A viewer that has not answered by then gets our candidates without an answer. */
+/** Wait for the answer before the host's candidates are sent without it. */
 const CANDIDATES_WAIT_MS = 40;
 
 export type PeerState = 'offered' | 'answered' | 'connected' | 'interrupted' | 'closed';
 
 export type PeerFailure = 'ice_timeout' | 'video_rejected' | 'answer_rejected';
 
-/** How the connection itself ended: while keys were agreed on, or later. */
+/** How the connection ended: during the handshake, or later. */
 export type PeerEnd = 'handshake_failed' | 'connection_failed';
 
 /**
- * What became of a message: full = the channel is not open, or its buffer beyond the limit, and the message may be
- * sent later; refused = this viewer will not get it.
+ * Result of a send. full = the channel is not open, or its buffer is over the limit; try again later. refused = this
+ * viewer cannot get the message.
  */
 export type SendResult = 'sent' | 'full' | 'refused';
 
@@ -62,16 +63,16 @@ export interface PeerEvents {
   onOffer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
   onConnected(): void;
-  /** ICE lost contact; it may come back by itself. */
+  /** ICE lost contact; it may recover. */
   onInterrupted(): void;
-  /** Over for good, not by our own close(). */
+  /** Ended finally, not by our close(). */
   onFailed(reason: PeerFailure | PeerEnd, message: string): void;
   onAnswerApplied(lines: readonly AnsweredLine[]): void;
-  /** The answer was refused, or was a second one; telemetry only. */
+  /** The answer was refused or a duplicate; for telemetry only. */
   onDescriptionFailed(kind: 'rejected' | 'duplicate_answer' | 'parse', reason: string, benign: boolean): void;
   onStateChanged(kind: 'ice' | 'connection', from: string, to: string): void;
   onKeyframeWanted(): void;
-  /** A packet of the viewer's microphone; only where the session was granted one. */
+  /** A packet of the viewer's microphone, if the session has one. */
   onMicPacket(packet: Buffer): void;
   onChannelOpen(channel: ChannelName): void;
   onChannelClosed(channel: ChannelName): void;
@@ -86,7 +87,7 @@ export interface PeerOptions {
   /** Addresses to offer; null = all. */
   addresses: readonly string[] | null;
   ports: readonly [number, number] | null;
-  /** Whether the viewer's first answer came to nothing: then our candidates wait for the next one however long it takes. */
+  /** Careful: the first answer failed, so the host's candidates wait for the next answer without a time limit. */
   isCareful: boolean;
   clock: MediaClock;
   /** Random unsigned 32-bit numbers. */
@@ -101,14 +102,14 @@ export class Peer {
   readonly media: PeerMedia;
   readonly #options: PeerOptions;
   readonly #connection: datachannel.PeerConnection;
-  /** Kept, since what nobody refers to is closed. */
+  /** Kept, because an unreferenced track is closed. */
   #mic: datachannel.Track | null = null;
   readonly #channels = new Map<ChannelName, datachannel.DataChannel>();
   readonly #remoteBudget = new CandidateBudget();
   readonly #localBudget = new CandidateBudget();
-  /** The viewer's candidates that came before the answer. */
+  /** Candidates of the viewer before its answer. */
   #held: string[] = [];
-  /** Our candidates, until the viewer may have them; null = it may. */
+  /** The host's candidates before they may be sent; null = may be sent. */
   #unsent: { candidate: string; mid: string }[] | null = [];
   #candidatesTimer: NodeJS.Timeout | null = null;
   #state: PeerState = 'offered';
@@ -128,7 +129,7 @@ export class Peer {
       disableAutoNegotiation: true,
       portRangeBegin,
       portRangeEnd,
-      // One address can be bound; of several, the others' candidates are dropped as they come.
+      // The library can bind one address; with several, candidates of the others are dropped.
       ...(options.addresses?.length === 1 && options.addresses[0]
         ? { bindAddress: options.addresses[0] }
         : {}),
@@ -142,13 +143,13 @@ export class Peer {
     return this.#state;
   }
 
-  /** Makes the offer and starts gathering; the events carry both out. */
+  /** Creates the offer and starts gathering; events send both. */
   offer(): void {
     this.#connection.setLocalDescription('offer');
     this.#arm('no answer to the offer');
   }
 
-  /** Applies the viewer's answer; a second one changes nothing. */
+  /** Applies the viewer's answer; a second one is ignored. */
   answer(sdp: string): void {
     const { events } = this.#options;
     if (this.#state !== 'offered') {
@@ -170,7 +171,7 @@ export class Peer {
       this.#fail('video_rejected', 'the viewer cannot take this video');
       return;
     }
-    // One codec is offered, and no other is ever sent.
+    // Only one codec is offered and sent.
     const offered = CODEC_NAME[this.#options.stream.codec];
     if (video.codec.toUpperCase() !== offered) {
       this.#refuse('rejected', `the answer takes ${video.codec || 'no codec'} where ${offered} was offered`);
@@ -211,7 +212,7 @@ export class Peer {
       else open.sendMessageBinary(data);
       return 'sent';
     } catch {
-      // Longer than the viewer's answer allows, or the channel closed between the check and the call.
+      // Longer than the viewer's answer allows, or the channel closed in between.
       return 'refused';
     }
   }
@@ -222,7 +223,7 @@ export class Peer {
     this.#disarm();
     if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
     this.media.close();
-    // Not from inside one of the connection's own callbacks.
+    // Not inside a callback of the connection.
     setImmediate(() => {
       for (const channel of this.#channels.values()) channel.close();
       this.#channels.clear();
@@ -230,7 +231,7 @@ export class Peer {
       this.#mic = null;
       this.#connection.close();
     });
-    // The library reports it too late; the count of a viewer's time needs this end too.
+    // The library reports this too late for the watched time of the viewer.
     this.#tellState('closed');
   }
 
@@ -248,7 +249,7 @@ export class Peer {
       this.#dataMid = dressed.dataMid;
       this.#options.events.onOffer(dressed.sdp);
       if (this.#options.isCareful) return;
-      // An answer that came while this process had no time is read first.
+      // Read a pending answer first.
       const tell = () => setImmediate(() => this.#tellCandidates());
       this.#candidatesTimer = setTimeout(tell, CANDIDATES_WAIT_MS);
     });
@@ -269,7 +270,7 @@ export class Peer {
     });
   }
 
-  /** What was found so far, and from now on each as it is found. */
+  /** Sends all candidates found so far, and later ones as they are found. */
   #tellCandidates(): void {
     if (this.#candidatesTimer) clearTimeout(this.#candidatesTimer);
     this.#candidatesTimer = null;
@@ -312,10 +313,10 @@ export class Peer {
     }
     for (const line of videoAttributes()) video.parseSdpLine(line);
     const videoSsrc = random32() || 1;
-    // Streams of their own for picture and sound: a browser holds back the faster one of a common stream.
+    // Separate streams for picture and sound: a browser delays the faster one of a common stream.
     video.addSSRC(videoSsrc, cname, 'picture', 'video');
     const videoTrack = this.#connection.addTrack(video);
-    // Keys are there; the connection counts as connected only when the data channels are up as well.
+    // Keys exist now; the connection counts as connected only when the data channels are open too.
     videoTrack.onOpen(() => {
       if (this.#state !== 'closed') this.media.start();
     });
@@ -376,7 +377,7 @@ export class Peer {
   #isOffered(candidate: string): boolean {
     const parsed = parseCandidate(candidate);
     if (parsed?.transport.toLowerCase() !== 'udp') return false;
-    // A relay's address is the relay's; only this host's own are chosen by its administrator.
+    // A relay's address is not checked; only the host's own addresses are configured.
     const isHost = parsed.rest.startsWith('typ host');
     if (isHost && !isAllowedAddress(parsed.address)) return false;
     const { addresses } = this.#options;
@@ -398,11 +399,11 @@ export class Peer {
     try {
       this.#connection.addRemoteCandidate(line, 'video');
     } catch {
-      // A candidate that the library cannot use is one path less, nothing more.
+      // An unusable candidate is only one path less.
     }
   }
 
-  /** The first one is worth a word. */
+  /** Logs the first duplicate only. */
   #refuseDuplicate(): void {
     if (this.#state === 'closed' || this.#toldOfDuplicate) return;
     this.#toldOfDuplicate = true;

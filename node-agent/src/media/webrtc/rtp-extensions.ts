@@ -1,6 +1,4 @@
-/**
- * RTP header extensions in the one-byte form (RFC 8285): what is offered, and how it is written.
- */
+/** RTP header extensions in the one-byte form (RFC 8285): their offer and their encoding. */
 
 export const EXTENSION_URI = {
   playoutDelay: 'http://www.webrtc.org/experiments/rtp-hdrext/playout-delay',
@@ -10,16 +8,16 @@ export const EXTENSION_URI = {
 
 export type ExtensionName = keyof typeof EXTENSION_URI;
 
-/** Ids under which the extensions are offered; 1–14, the range of the one-byte form. */
+/** Ids of the offered extensions; 1–14, the range of the one-byte form. */
 export const EXTENSION_ID: Record<ExtensionName, number> = {
   playoutDelay: 1,
   captureTime: 2,
   transportSequence: 3,
 };
 
-/** What one packet carries; a field that is undefined is not written. */
+/** Extension values of a packet; undefined ones are not written. */
 export interface ExtensionValues {
-  /** Both in milliseconds, 0–40950, in steps of 10. */
+  /** Milliseconds, 0–40950, in steps of 10. */
   playoutDelay?: { minMs: number; maxMs: number } | undefined;
   /** Wall clock of the capture, epoch milliseconds. */
   captureTimeMs?: number | undefined;
@@ -33,7 +31,7 @@ const NTP_EPOCH_SECONDS = 2_208_988_800;
 const PLAYOUT_STEP_MS = 10;
 const PLAYOUT_MAX_STEPS = 0xfff;
 
-/** Bytes of the extension block with these values, its 4-byte header included; 0 when there are none. */
+/** Bytes of the extension block with its 4-byte header; 0 without values. */
 export function extensionBytes(values: ExtensionValues): number {
   let bytes = 0;
   if (values.playoutDelay) bytes += 4;
@@ -43,9 +41,8 @@ export function extensionBytes(values: ExtensionValues): number {
 }
 
 /**
- * Writes the block at an offset; extensionBytes() says how much room it takes.
- * @returns where the two bytes of the transport-wide sequence number lie, null when there is none: a packet that
- *   is sent again gets a new number
+ * Writes the block at an offset; extensionBytes() gives its size.
+ * @returns offset of the transport-wide sequence number, which a retransmission rewrites; null: none
  */
 export function writeExtensions(target: Buffer, offset: number, values: ExtensionValues): number | null {
   const total = extensionBytes(values);

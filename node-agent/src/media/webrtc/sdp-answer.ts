@@ -1,11 +1,11 @@
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
-/** What the agent reads out of a viewer's answer before the WebRTC library gets it. Pure; never throws. */
+/** Parses a viewer's answer before the WebRTC library gets it. Pure; never throws. */
 
 export interface AnsweredLine {
   mid: string;
   kind: string;
-  /** Name of the first codec; "" where there is none. */
+  /** Name of the first codec; "" for none. */
   codec: string;
   port: number;
   direction: 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
@@ -19,7 +19,7 @@ export type AnswerReading =
       lines: AnsweredLine[];
       /** The answer without candidate and end-of-candidates lines. */
       sdp: string;
-      /** Candidate lines that were cut out, as in a candidate message. */
+      /** The removed candidate lines, as in a candidate message. */
       candidates: string[];
     }
   | { kind: 'unreadable'; why: string };
@@ -88,7 +88,7 @@ function readAttribute(line: MutableLine, attribute: string): void {
   }
 }
 
-/** Only an extension under the id it was offered with is accepted. */
+/** Only an extension with its offered id is accepted. */
 function extensionNamed(id: number, uri: string): ExtensionName | null {
   for (const name of Object.keys(EXTENSION_URI) as ExtensionName[]) {
     if (EXTENSION_URI[name] === uri && EXTENSION_ID[name] === id) return name;

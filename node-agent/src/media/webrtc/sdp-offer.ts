@@ -2,27 +2,24 @@ import type { Codec } from '@footlight/protocol';
 import type { StreamSpec } from '@footlight/protocol/agent';
 import { EXTENSION_ID, EXTENSION_URI, type ExtensionName } from './rtp-extensions.ts';
 
-/**
- * What an offer says beyond what the WebRTC library writes by itself: codec parameters, feedback, header
- * extensions. Pure text work.
- */
+/** Additions to the WebRTC library's offer: codec parameters, feedback, header extensions. Pure text processing. */
 
 export const VIDEO_PAYLOAD_TYPE = 96;
 export const AUDIO_PAYLOAD_TYPE = 111;
-/** Another one than the sound's: in one bundle a number stands for one set of parameters. */
+/** Differs from the sound's number: within one bundle a number has one set of parameters. */
 export const MIC_PAYLOAD_TYPE = 112;
 export const VIDEO_CLOCK_HZ = 90_000;
 export const AUDIO_CLOCK_HZ = 48_000;
 export const MIC_FMTP = 'minptime=10;useinbandfec=1';
 export const AUDIO_FMTP = 'stereo=1;sprop-stereo=1;useinbandfec=1;minptime=10';
 
-/** Names of the codecs in SDP. */
+/** Codec names in SDP. */
 export const CODEC_NAME: Readonly<Record<Codec, string>> = { h264: 'H264', h265: 'H265', av1: 'AV1' };
 
 type VideoStream = Pick<StreamSpec, 'width' | 'height' | 'fps' | 'codec' | 'h264_profile'>;
 
 interface LevelRow {
-  /** Luma pixels a frame and a second that the row covers; both must hold. */
+  /** Luma samples per frame and per second of the level; both limits apply. */
   pixels: number;
   rates: readonly { pixels: number; fps: number }[];
   h264: string;
@@ -70,7 +67,7 @@ const LARGEST = { h264: '34', h265: 156, av1: 14 } as const;
 
 const PROFILE_PREFIX = { 'constrained-baseline': '42e0', main: '4d00', high: '6400' } as const;
 
-/** Level of a stream by its size and rate: the first row that covers both. */
+/** Level of a stream: the first row that covers size and rate. */
 export function videoLevel(stream: VideoStream): { h264: string; h265: number; av1: number } {
   const pixels = stream.width * stream.height;
   const row = LEVELS.find(({ rates }) =>
@@ -79,7 +76,7 @@ export function videoLevel(stream: VideoStream): { h264: string; h265: number; a
   return row ?? LARGEST;
 }
 
-/** The fmtp parameters of the session's codec. */
+/** fmtp parameters of the session's codec. */
 export function videoFmtp(stream: VideoStream): string {
   const level = videoLevel(stream);
   if (stream.codec === 'h265') return `profile-id=1;tier-flag=0;tx-mode=SRST;level-id=${level.h265}`;
@@ -88,12 +85,12 @@ export function videoFmtp(stream: VideoStream): string {
   return `packetization-mode=1;level-asymmetry-allowed=1;profile-level-id=${profile}`;
 }
 
-/** Attribute lines for the video m-line, without the end of line. */
+/** Attribute lines of the video m-line, without line ends. */
 export function videoAttributes(): string[] {
   return [
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} transport-cc`,
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} ccm fir`,
-    // Browsers take it, though their answer does not say so: they tell their time, and learn their round trip.
+    // Browsers accept it without confirming it in the answer: they send their time and learn the round trip.
     `a=rtcp-fb:${VIDEO_PAYLOAD_TYPE} rrtr`,
     ...extensionLines(['playoutDelay', 'captureTime', 'transportSequence']),
   ];

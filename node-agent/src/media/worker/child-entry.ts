@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-/** Environment variable with the pid of who forked a child. */
+/** Environment variable with the pid of a child's parent. */
 export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
 
 /**
- * Environment variable with the folder of the built entries, for an agent that runs from source: each of its processes
- * would compile all of it again (4 s instead of 1 s until a worker is warm, on two busy cores). Tests set it.
+ * Environment variable with the folder of built entries, for an agent that runs from source: otherwise each child
+ * compiles its sources again (4 s instead of 1 s until a worker is warm, on two busy cores). Set by tests.
  */
 export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
@@ -24,20 +24,20 @@ export type ChildEntry = 'worker-main' | 'probe-main';
 
 export interface ChildEntryOptions {
   args?: string[];
-  /** On top of what is passed on of the agent's own environment. */
+  /** Added to the inherited part of the agent's environment. */
   env?: Record<string, string>;
   /** Gives it an IPC namespace of its own and a limit on its memory, and it writes an empty line when it has it; this process must be root. */
   ownIpc?: boolean;
-  /** Called with each line that the child writes to stdout or stderr. */
+  /** Called with each output line of the child. */
   onOutput?: (line: string) => void;
 }
 
 /**
- * Forks one of the agent's own programs with an IPC channel.
+ * Forks one of the agent's programs with an IPC channel.
  *
- * From source, the child gets the TypeScript loader, or is one of BUILT_ENTRIES_VARIABLE; a release has the entry built
- * as `<entry>.js` beside the bundle. stdin is closed; output comes line by line to onOutput and is read even when
- * nobody listens, because a full pipe would stop the child.
+ * From source, the child gets the TypeScript loader, or is one of BUILT_ENTRIES_VARIABLE; a release has the entry as
+ * `<entry>.js` next to the bundle. stdin is closed; output is read line by line even without a listener, because a
+ * full pipe would block the child.
  */
 export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): ChildProcess {
   const env: NodeJS.ProcessEnv = {
@@ -49,9 +49,9 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
   const built = isBuilt ? import.meta.dirname : env[BUILT_ENTRIES_VARIABLE];
   const file = join(built || import.meta.dirname, `${entry}.${built ? 'js' : 'ts'}`);
   const forkOptions: ForkOptions = {
-    // A child that starts up when its parent is gone already could not tell by its own ppid.
+    // A child that starts after its parent's death cannot detect it from its own ppid.
     env,
-    // unshare and sh become node: the process id and the channel stay.
+    // unshare and sh exec node: process id and channel stay.
     ...(options.ownIpc ? { execPath: 'unshare' } : {}),
     execArgv: [
       ...(options.ownIpc
@@ -60,7 +60,7 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
       ...(built ? [] : loaderArguments()),
     ],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A worker becomes a session's user: it must not share the terminal that the agent was started in.
+    // A worker becomes a session's user, so it must not share the agent's terminal.
     detached: true,
   };
   const child = fork(file, options.args ?? [], forkOptions);
@@ -71,9 +71,9 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
 }
 
 /**
- * Variables that a program of the agent may need: where it finds programs and files, locale and time zone, and
- * whatever steers node and the native libraries of media. The agent's own, its credentials among them, are not for a
- * process that becomes a session's user.
+ * Environment variables that a child may inherit: search paths, locale, time zone, and variables of node and the
+ * media libraries. The agent's own variables include credentials and are not passed to a process that becomes a
+ * session's user.
  */
 const PASSED_ON =
   /^(PATH|HOME|LANG|LC_\w+|TZ|TMPDIR|DISPLAY|XAUTHORITY|XDG_\w+|PULSE_SERVER|LD_LIBRARY_PATH|FOOTLIGHT_\w+|GST_\w+|(G|DRI|MALLOC|ORC|LIBVA|CUDA|NVIDIA|MESA|VK|OPENSSL|NODE|TSX)_\w+)$/;
@@ -84,7 +84,7 @@ export function passedOn(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 function loaderArguments(): string[] {
-  // Resolved here, because the parent may run under another loader (a test runner) that is of no use there.
+  // Resolved here, because the parent may run under another loader (a test runner).
   const loader = createRequire(import.meta.url).resolve('tsx');
   return ['--import', pathToFileURL(loader).href];
 }

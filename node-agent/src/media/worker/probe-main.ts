@@ -17,8 +17,8 @@ import {
 import { readMediaSettings } from '../session/media-settings.ts';
 
 /**
- * One encoder proof, measurement or look: reads a request from its channel, answers once and exits. The parent ends
- * it after its time limit, so nothing here guards against a driver that hangs.
+ * One encoder test, measurement or inspection: reads a request from its channel, answers once and exits. The parent
+ * enforces the time limit, so this process has no guard against a hanging driver.
  */
 
 const PROVE_FRAMES = 30;
@@ -52,7 +52,7 @@ async function probe(request: ProbeRequest): Promise<ProbeAnswer> {
   return { ok: true, why: '', mpix_s: (MEASURE_FRAMES * WIDTH * HEIGHT) / 1e6 / (elapsedMs / 1000) };
 }
 
-/** What a row needs besides its encoder and this GStreamer does not have. */
+/** Elements around the row's encoder that this GStreamer lacks. */
 function lackingElements(row: EncoderRow): string[] {
   return [row.upload, ...PAYLOADING[row.codec].elements.map(({ name }) => name)].filter(
     (name) => name !== '' && !hasElement(name),
@@ -71,7 +71,7 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
     problem: null,
   };
   if (!chosen) return seen;
-  // The element beside another one: a description of one element makes no pipeline.
+  // Next to another element, because a description of one element makes no pipeline.
   const pipeline = Pipeline.launch(`identity ${chosen.name} name=encoder`);
   try {
     return { ...seen, ...configureEncoder(pipeline, chosen, target) };
@@ -83,9 +83,9 @@ async function inspect(row: EncoderRow, target: EncodeTarget): Promise<EncoderIn
 }
 
 /**
- * Encodes moving test pictures that were made beforehand, so that the generator's cost stays outside.
- * @returns time from the first encoded frame's request to the last one, milliseconds; and how large pictures may be
- * @throws with the pipeline's own reason when fewer frames come out
+ * Encodes moving test pictures, made beforehand so that the generator's cost does not count.
+ * @returns milliseconds from the first frame's request to the last frame, and the largest picture
+ * @throws with the pipeline's reason when frames are missing
  */
 async function encode(
   row: EncoderRow,
@@ -108,7 +108,7 @@ async function encode(
     await pipeline.setState('playing');
     const toPackets = packetMaker(row.codec);
     let seen = 0;
-    // The queue lets go of its first frame when the last one is in.
+    // The queue releases its first frame when the last one is in.
     const startedAt = await untilPrepared(pipeline, frames);
     while (seen < frames) {
       const sample = await sink.pull(PULL_MS);
@@ -135,10 +135,10 @@ interface LargestPicture {
   max_height?: number;
 }
 
-/** No stream is larger; an encoder that takes more has no limit of its own. */
+/** Larger than every stream; an encoder that accepts more has no relevant limit. */
 const LARGEST_SIDE = 7680;
 
-/** Reads the upper ends of the size ranges out of caps; what is not there, or beyond every stream, is left out. */
+/** Reads the maxima of the size ranges from caps; missing ones, and those beyond every stream, are omitted. */
 function largestPicture(caps: string): LargestPicture {
   const upTo = (side: string) => {
     const ends = [...caps.matchAll(new RegExp(`${side}=\\(int\\)\\[ \\d+, (\\d+)`, 'g'))];
@@ -156,7 +156,7 @@ async function untilPrepared(pipeline: Pipeline, frames: number): Promise<number
   let fullest = 0;
   for (;;) {
     const level = queue.getNumber('current-level-buffers');
-    // Full, or draining already.
+    // Full, or already draining.
     if (level >= frames - 1 || level < fullest) return performance.now();
     fullest = level;
     await new Promise((resolve) => setTimeout(resolve, 1));
@@ -169,5 +169,5 @@ process.once('message', (raw) => {
     .catch((error: unknown) => ({ ok: false, why: errorText(error) }))
     .then((answer) => process.send?.(answer, () => process.exit(0)));
 });
-// Nobody is left to read the answer.
+// Without a parent the answer has no reader.
 process.once('disconnect', () => process.exit(1));

@@ -20,8 +20,8 @@ import {
 } from './worker-messages.ts';
 
 /**
- * The media worker's process. It says `warm` when the native libraries are loaded, serves one session, and exits.
- * It never outlives its parent: the kernel kills it with its parent, and it leaves when its channel closes.
+ * The media worker's process. Sends `warm` when the native libraries are loaded, serves one session, and exits. It
+ * does not outlive its parent: the kernel kills it with the parent, and it exits when its channel closes.
  */
 
 const LEAVE_MS = 1_500;
@@ -30,16 +30,16 @@ const ENGINE_FLAGS = ['--max-inlined-bytecode-size=80', '--max-inlined-bytecode-
 const parentPid = Number(process.env[PARENT_PID_VARIABLE]);
 
 let session: MediaSession | null = null;
-/** Messages are taken one after the other, because prepare takes time. */
+/** Serializes messages, because prepare is asynchronous. */
 let work: Promise<void> = Promise.resolve();
 let tellSession: () => void = () => undefined;
-/** What viewers say, which does not wait for the preparation to end; settles first when the session is there. */
+/** Viewer messages, which do not wait for the preparation; starts when the session exists. */
 let talk = new Promise<void>((resolve) => {
   tellSession = resolve;
 });
 
 function send(message: WorkerMessage): void {
-  // The callback keeps a channel that closes meanwhile from throwing.
+  // With a callback, a channel that closes in between does not throw.
   if (process.connected) process.send?.(message, () => undefined);
 }
 
@@ -52,12 +52,12 @@ function fail(error: unknown): void {
 async function onMessage(message: ParentMessage): Promise<void> {
   switch (message.type) {
     case 'prepare': {
-      // The session's user may not open these; what is open stays usable.
+      // The session's user may not open these files; open descriptors stay usable.
       const { files, problem } = openDeviceFiles(MAX_PADS);
       if (problem !== null) {
         send({ type: 'log', level: 'info', event: 'media.no_gamepads', fields: { why: problem } });
       }
-      // Nobody touches what nobody is streamed.
+      // A session without a stream needs no touch screen.
       const isTouched = message.reads_devices === true && message.encodes !== false;
       const [touchFile = null] = isTouched ? openDeviceFiles(1).files : [];
       takeIdentity(message);
@@ -77,7 +77,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
       return;
     }
     case 'start':
-      // It reports its own failures; a viewer that attaches meanwhile gets its offer beside it.
+      // The session reports its own failures; attaching viewers get their offer in parallel.
       void session?.start();
       return;
     case 'stop':
@@ -89,7 +89,7 @@ async function onMessage(message: ParentMessage): Promise<void> {
   }
 }
 
-/** Becomes the session's user for good, and points libraries at what is the session's own. */
+/** Changes to the session's user permanently, and points libraries at the session's directories. */
 function takeIdentity({ uid, gid, xauthority, scratch_dir, encoder }: PrepareMessage): void {
   process.env.HOME = scratch_dir;
   process.env.XDG_RUNTIME_DIR = scratch_dir;
@@ -97,7 +97,7 @@ function takeIdentity({ uid, gid, xauthority, scratch_dir, encoder }: PrepareMes
   else process.env.XAUTHORITY = xauthority;
   if (uid === null || gid === null) return;
   const groups = [gid];
-  // The render node's group is the only right beyond the session's own that encoding may need.
+  // Encoding needs at most one further right: the render node's group.
   if (encoder.render_node !== null) groups.push(statSync(encoder.render_node).gid);
   process.setgroups?.(groups);
   process.setgid?.(gid);
@@ -107,7 +107,7 @@ function takeIdentity({ uid, gid, xauthority, scratch_dir, encoder }: PrepareMes
   followParent();
 }
 
-/** The change of user clears the parent-death signal, so this runs at the start and again afterwards. */
+/** A change of user clears the parent-death signal (prctl(2)), so this runs at the start and again afterwards. */
 function followParent(): void {
   dieWithParent();
   if (process.ppid !== parentPid) process.exit(1);
@@ -120,7 +120,7 @@ async function leave(orderly: boolean): Promise<void> {
       else process.send?.({ type: 'stopped' } satisfies WorkerMessage, () => resolve());
     });
   }
-  // Native threads of both libraries would keep any other end waiting, one that hangs for ever.
+  // Native threads of both libraries can block an ordinary exit forever.
   exitNow(orderly ? 0 : 1);
 }
 
@@ -130,8 +130,8 @@ process.on('message', (raw) => {
     send({ type: 'log', level: 'error', event: 'media.bad_message', fields: { why: parsed.error.message } });
     return;
   }
-  // A stop does not wait its turn: what it ends may be the very thing that hangs. Nor does a withdrawal: what it takes
-  // back may have come with it, and should not even begin.
+  // A stop overtakes queued messages, because the current one may hang. A withdrawal does too, because its change may
+  // be queued and must not start.
   const { type } = parsed.data;
   if (type === 'stop' || type === 'withdraw_display') void onMessage(parsed.data).catch(fail);
   else if (type === 'attach' || type === 'detach' || type === 'signal')
@@ -145,7 +145,7 @@ process.on('disconnect', () => {
   void stopping.finally(() => leave(false));
 });
 
-// A terminal's Ctrl-C reaches the whole group; the agent decides in which order things end.
+// A terminal's Ctrl-C reaches the whole process group; the agent decides the order of the teardown.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => {
   const stopping = session?.stop('agent_shutdown') ?? Promise.resolve();
@@ -157,12 +157,12 @@ process.on('uncaughtException', (error) => {
   setTimeout(() => process.exit(1), 100);
 });
 
-// Compiling what is hot with all that it calls inlined costs a new session more than the code then saves it in minutes.
+// Inlining everything that hot code calls costs a new session more than the code then saves within minutes.
 for (const flag of ENGINE_FLAGS) setFlagsFromString(flag);
 // A packet takes a sixth of the default pool, and each pool costs an allocation and its collection.
 Buffer.poolSize = POOL_BYTES;
 followParent();
-// The channel may have closed before anybody listened for it.
+// The channel may have closed before the listener was added.
 if (!process.connected) process.exit(1);
 initialise();
 datachannel.initLogger('Error', (_level, message) => {
@@ -170,6 +170,6 @@ datachannel.initLogger('Error', (_level, message) => {
 });
 datachannel.preload();
 work = warmUp()
-  // A session fails with a better reason where something is missing.
+  // The session itself fails with a better reason.
   .catch(() => undefined)
   .then(() => send({ type: 'warm' }));

@@ -13,11 +13,11 @@ import { z } from 'zod';
 /**
  * Messages between the agent (parent) and one media worker (child), over the fork's IPC channel.
  *
- * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0.
- * attach, detach and signal are legal right after prepare, tune and watch_app from `prepared` on, so that ICE and DTLS
- * run beside the preparation and the app's start. A `failure` is final: the worker stops its pipeline, waits for `stop`, and exits 1 when the channel
- * goes away. Both directions are validated, because the worker runs with the session's uid and speaks to the
- * network: the agent trusts nothing that comes out of it.
+ * Life of a worker: `warm` → prepare → `prepared` → start → `encoding` → … → stop → `stopped`, exit 0. attach, detach
+ * and signal are legal right after prepare, tune and watch_app from `prepared` on, so ICE and DTLS run in parallel
+ * with the preparation and the app's start. A `failure` is final: the worker stops its pipeline, waits for `stop`,
+ * and exits 1 when the channel closes. Both directions are validated, because the worker runs with the session's uid
+ * and talks to the network: the agent does not trust its messages.
  */
 
 const port = z.number().int().min(1).max(65535);
@@ -32,27 +32,27 @@ export const encoderChoice = z.object({
 const prepare = z.object({
   type: z.literal('prepare'),
   session_id: z.string(),
-  /** The session's own uid and gid, which the worker takes for good; null keeps the agent's user. */
+  /** The session's uid and gid, to which the worker changes; null keeps the agent's user. */
   uid: z.number().int().min(1).nullable(),
   gid: z.number().int().min(1).nullable(),
   /** X display such as ":42". */
   display: z.string().regex(/^:\d{1,5}$/),
-  /** Path of the cookie file of that display; null where the display asks for none. */
+  /** Cookie file of that display; null: the display needs none. */
   xauthority: z.string().max(4096).nullable(),
   /** PulseAudio server string ("unix:/path"); null = a session without audio. */
   pulse_server: z.string().max(4096).nullable(),
-  /** Directory of the session's own, writable by uid: HOME and XDG_RUNTIME_DIR of the worker. */
+  /** Directory of the session, writable by uid: HOME and XDG_RUNTIME_DIR of the worker. */
   scratch_dir: z.string().max(4096),
   stream: streamSpecSchema,
-  /** false: nothing of it is streamed, and the worker only watches what the app draws. Left out: it is. */
+  /** false: a local session; the worker only watches the app's windows. Default: true. */
   encodes: z.boolean().optional(),
-  /** true: the display reads input devices, so what viewers touch may come from one. Left out: it does not. */
+  /** true: the display reads input devices, so touches can use a touch screen. Default: false. */
   reads_devices: z.boolean().optional(),
   encoder: encoderChoice,
   /** Effective host settings (config catalog keys); unknown keys are ignored, missing ones take defaults. */
   settings: z.record(z.string(), z.unknown()),
   media: z.object({
-    /** Addresses to offer as candidates; null = every address but loopback. */
+    /** Addresses for candidates; null = all except loopback. */
     addresses: z.array(z.string().max(64)).max(64).nullable(),
     /** UDP port range, inclusive; null = ephemeral. */
     ports: z.tuple([port, port]).nullable(),
@@ -65,9 +65,9 @@ const attach = z.object({
   type: z.literal('attach'),
   conn: z.number().int().nonnegative(),
   client_id: z.string(),
-  /** The browser's hello as the control plane relayed it. */
+  /** The browser's hello, relayed by the control plane. */
   hello: helloSchema,
-  /** Their credentials are never logged. */
+  /** Credentials in it are never logged. */
   ice_servers: z.array(iceServer).max(32),
 });
 
@@ -77,7 +77,7 @@ const detach = z.object({
   reason: z.enum(['closed', 'taken_over']),
 });
 
-/** A message that the browser sent over the attached socket. */
+/** A message of the browser over the attached socket. */
 const browserSignal = z.object({
   type: z.literal('signal'),
   conn: z.number().int().nonnegative(),
@@ -93,25 +93,25 @@ const tune = z.object({
 
 const appStateValue = z.enum(['starting', 'client_only', 'game_running', 'game_exited', 'presented']);
 
-/** Passed on to the viewer as the control channel's `app` message; the last one is repeated on connect. */
+/** Forwarded to the viewer as the control channel's `app` message; the last one is repeated on connect. */
 const appState = z.object({ type: z.literal('app_state'), state: appStateValue });
 
 /**
- * Looks for the first window of another app, in place of the one before; answered with `watching` when windows that
- * are made from then on are seen. The watch that runs from `prepared` on has the number 0.
+ * Restarts the watch for the first window of an app; answered with `watching` when new windows are detected. The
+ * watch from `prepared` on has number 0.
  */
 const watchApp = z.object({
   type: z.literal('watch_app'),
   watch: z.number().int().nonnegative(),
-  /** Windows that stand already do not count. */
+  /** Ignore existing windows. */
   only_new: z.boolean(),
 });
 
 const size = z.object({ width: z.number().int().positive(), height: z.number().int().positive() });
 
 /**
- * Another size of the display, of the picture, or another scale; answered with `display_done`. Checked by the agent,
- * which asks for one at a time and numbers them upwards.
+ * Changes display size, picture size or scale; answered with `display_done`. The agent has validated it, sends one at
+ * a time, and numbers them upwards.
  */
 const displayUpdate = z.object({
   type: z.literal('display'),
@@ -123,8 +123,8 @@ const displayUpdate = z.object({
 });
 
 /**
- * The change of that number came too late: one that has not begun is dropped, one that is under way or done is undone.
- * Overtakes what was sent before it. The next change is asked for only after it, or after an answer.
+ * Cancels the change of that number: a queued one is dropped, a running or finished one is undone. Overtakes earlier
+ * messages. The agent sends the next change only after this, or after an answer.
  */
 const withdrawDisplay = z.object({
   type: z.literal('withdraw_display'),
@@ -139,7 +139,7 @@ const notice = z.object({
 
 const stop = z.object({
   type: z.literal('stop'),
-  /** Session end reason: idle_timeout is told to the viewer as such, anything else as session_ended. */
+  /** Session end reason; the viewer gets idle_timeout, or session_ended for all others. */
   reason: z.string().max(64),
   grace_ms: z.number().int().min(0).max(10_000),
 });
@@ -159,7 +159,7 @@ export const parentMessage = z.discriminatedUnion('type', [
   stop,
 ]);
 
-/** The subset of session failure codes that a media worker can find out. */
+/** Session failure codes that a media worker can report. */
 export const mediaFailureCode = z.enum([
   'encoder_unavailable',
   'encoder_failed',
@@ -179,24 +179,24 @@ const appPresented = z.object({
   watch: z.number().int().nonnegative(),
 });
 const watching = z.object({ type: z.literal('watching'), watch: z.number().int().nonnegative() });
-/** error null: all of it is done; otherwise nothing is. A change that is withdrawn later may have been answered before. */
+/** error null: the whole change is done; otherwise nothing. May precede the withdrawal of the same change. */
 const displayDone = z.object({
   type: z.literal('display_done'),
   request: z.number().int().nonnegative(),
   error: z.string().max(256).nullable(),
 });
-/** Windows of apps that the display shows (count); sent on each change. */
+/** Shown app windows (count); sent on each change. */
 const windows = z.object({ type: z.literal('windows'), count: z.number().int().nonnegative() });
 /** Whether at least one peer connection is connected; sent on each change. */
 const viewer = z.object({ type: z.literal('viewer'), connected: z.boolean() });
 
 /**
- * A virtual input device was made, by its name in sysfs. The worker may not give its nodes to the session's user; the
- * agent may, after it has seen whose device it is.
+ * A virtual input device was created; its sysfs name. The agent gives its nodes to the session's user after it has
+ * checked the device's owner.
  */
 const inputDevice = z.object({ type: z.literal('input_device'), sysname: z.string().max(64) });
 
-/** A message to the browser on the other end of that socket. */
+/** A message for the browser of that socket. */
 const signal = z.object({
   type: z.literal('signal'),
   conn: z.number().int().nonnegative(),
@@ -231,7 +231,7 @@ const failure = z.object({
   error: z.string(),
 });
 
-/** The worker's own loop still turns; sent every PULSE_MS from `prepared` on. */
+/** The worker's event loop runs; sent every PULSE_MS from `prepared` on. */
 const pulse = z.object({ type: z.literal('pulse') });
 
 const stopped = z.object({ type: z.literal('stopped') });

@@ -6,19 +6,18 @@ import { forkEntry } from './child-entry.ts';
 import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-messages.ts';
 
 /**
- * Media workers, forked ahead of need.
+ * Prefetched media workers.
  *
- * A pool keeps `size` workers that have GStreamer initialised and the WebRTC library loaded (`warm`), and
- * starts the next one when a taken one has ended or was taken 1 s ago: until then it would only
- * slow that one's session down. One worker serves one session and is never used again. The
- * pool owns a worker until acquire() hands it over; from then on its holder does. Every worker leaves by
- * itself within 2 s after this process is gone: its channel closes, and its parent-death signal fires.
+ * A pool keeps `size` workers warm (GStreamer and WebRTC library loaded). It forks the next one when a taken one has
+ * ended or was taken 1 s ago, because an earlier fork would slow that session's start. A worker serves one session
+ * and is never reused. The pool owns a worker until acquire() returns it; then the caller owns it. Every worker exits
+ * within 2 s after this process: its channel closes, and its parent-death signal fires.
  */
 
 const WARM_LIMIT_MS = 10_000;
-/** A worker whose picture runs says something every PULSE_MS; one that hangs is killed after this. */
+/** A running worker sends a message every PULSE_MS; a silent one is killed after this time. */
 const SILENCE_LIMIT_MS = 2_500;
-/** The next worker is forked this long after one was taken: by then its picture is usually there. */
+/** Delay of the next fork after a worker was taken; the picture usually exists by then. */
 const REFILL_AFTER_MS = 1_000;
 
 export interface WorkerExit {
@@ -30,32 +29,32 @@ type MessageOf<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type:
 
 export interface MediaWorker {
   readonly pid: number;
-  /** Settles when it can be used. Rejects when it dies, or is not warm within 10 s: it is killed then. */
+  /** Settles when usable. Rejects when the worker dies, or is not warm within 10 s, after which it is killed. */
   readonly warm: Promise<void>;
-  /** Queues a message; after the worker's exit it is dropped, and `exited` says so. */
+  /** Queues a message; dropped after the worker's exit. */
   send(message: ParentMessage): void;
-  /** @returns a function that takes the listener off again */
+  /** @returns a function that removes the listener */
   on<T extends WorkerMessage['type']>(type: T, listener: (message: MessageOf<T>) => void): () => void;
   /**
-   * Its IPC namespace: System V objects and POSIX message queues of one session, which worker, display and app share.
-   * Capture makes its shared memory readable and writable for every user (GStreamer 1.22, ximageutil.c: shmget with
-   * mode 0777), so users alone do not keep sessions apart. Owner: the holder of the worker.
-   * @returns null: it has the agent's
-   * @throws when it is gone
+   * IPC namespace: System V objects and POSIX message queues of one session, shared by worker, display and app.
+   * Capture makes its shared memory writable for every user (GStreamer 1.22, ximageutil.c: shmget with mode 0777), so
+   * users alone do not isolate sessions. Owner: the holder of the worker.
+   * @returns null: the agent's namespace
+   * @throws when the worker is gone
    */
   openIpcNamespace(): HeldNamespace | null;
-  /** Settles exactly once; code is null when a signal ended it. */
+  /** Settles exactly once; code is null after a signal. */
   readonly exited: Promise<WorkerExit>;
-  /** Closes the channel; the worker then ends by itself within 2 s. */
+  /** Closes the channel; the worker then exits within 2 s. */
   disconnect(): void;
-  /** SIGKILL, at once. */
+  /** SIGKILL. */
   kill(): void;
 }
 
 export interface MediaWorkerPool {
   /**
-   * A worker that has its IPC namespace, and may still be warming up.
-   * @throws when the pool is closed, or when the worker dies
+   * Returns a worker inside its IPC namespace; it may still be warming up.
+   * @throws when the pool is closed, or the worker dies
    */
   acquire(): Promise<MediaWorker>;
   /** Ends the idle workers and waits for them; acquired ones belong to their holders. */
@@ -65,13 +64,13 @@ export interface MediaWorkerPool {
 export interface MediaWorkerPoolOptions {
   /** Workers kept warm (count). */
   size: number;
-  /** Gives each worker an IPC namespace of its own; this process must be root. */
+  /** Gives each worker its own IPC namespace; this process must be root. */
   ownIpc: boolean;
   /** Added to the inherited environment, for example GST_REGISTRY. */
   env?: Record<string, string>;
-  /** Worker output that is not a message (complaints of native libraries), line by line. */
+  /** Output lines of a worker, for example of native libraries. */
   onOutput?: (pid: number, line: string) => void;
-  /** Told of a frame that is not a worker message; such a frame changes nothing. */
+  /** Called for an invalid message, which is otherwise ignored. */
   onMalformed?: (pid: number, why: string) => void;
 }
 
@@ -92,7 +91,7 @@ class ForkingPool implements MediaWorkerPool {
 
   async acquire(): Promise<MediaWorker> {
     if (this.#closed) throw new Error('the media worker pool is closed');
-    // A worker that died while idle is passed over; the one forked here is not.
+    // Dead idle workers are skipped.
     const worker = this.#idle.find((candidate) => candidate.alive) ?? new ForkedWorker(this.#options);
     const index = this.#idle.indexOf(worker);
     if (index >= 0) this.#idle.splice(index, 1);
@@ -124,7 +123,7 @@ class ForkedWorker implements MediaWorker {
   readonly pid: number;
   readonly exited: Promise<WorkerExit>;
   readonly warm: Promise<void>;
-  /** Settles when it has its IPC namespace. */
+  /** Settles when the worker is inside its IPC namespace. */
   readonly entered: Promise<void>;
   readonly #child: ChildProcess;
   readonly #ownIpc: boolean;
@@ -190,7 +189,7 @@ class ForkedWorker implements MediaWorker {
         reject(new Error(`media worker ${pid} ended before it was warm (${signal ?? code})`));
       });
     });
-    // The rejection is for the holder; an idle worker that dies must not become an unhandled rejection.
+    // The rejection is for the holder; it must not be unhandled for an idle worker.
     this.warm.catch(() => this.kill());
   }
 
@@ -205,7 +204,7 @@ class ForkedWorker implements MediaWorker {
 
   send(message: ParentMessage): void {
     if (this.#ended || !this.#child.connected) return;
-    // Without the callback a channel that closes meanwhile would emit 'error'.
+    // Without the callback a channel that closes in between would emit 'error'.
     this.#child.send(message, () => undefined);
   }
 
@@ -222,7 +221,7 @@ class ForkedWorker implements MediaWorker {
   }
 
   kill(): void {
-    // One that could not be started has no number of its own: the signal would reach the process whose id lay in memory.
+    // A worker that could not be started has no pid; a signal to an undefined pid could reach another process.
     if (!this.#ended && this.#child.pid !== undefined) this.#child.kill('SIGKILL');
   }
 }
