@@ -56,6 +56,8 @@ export class Supervisor {
   readonly #sessions = new Map<string, Session>();
   /** Tail of the commands under way per session. */
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Numbers of unseen reports about sessions that this host does not hold. */
+  #unknownReports: number[] = [];
   #orphanTimer: Timer | null = null;
   #graceSecs = 0;
   #linkUp = false;
@@ -119,6 +121,7 @@ export class Supervisor {
 
   /** Forgets ended sessions whose last report the control plane has handled. */
   seen(seq: number): void {
+    this.#unknownReports = this.#unknownReports.filter((number) => number > seq);
     for (const session of this.#sessions.values()) {
       if (session.isOver && session.lastSeq <= seq) this.#sessions.delete(session.id);
     }
@@ -165,7 +168,7 @@ export class Supervisor {
     const session = this.#sessions.get(command.session_id);
     if (command.type === 'session_stop') {
       if (session) session.stop(command.reason, command.grace_ms ?? STOP_GRACE_DEFAULT_MS);
-      else this.#reportUnknown(command.session_id, command.reason);
+      else return this.#reportUnknown(command.session_id, command.reason);
       return OK;
     }
     if (!isKnown(command)) return unknownCommand(command);
@@ -252,14 +255,20 @@ export class Supervisor {
     return uids.take(ref === undefined ? null : await lastOwner(ref)) ?? 'none_free';
   }
 
-  #reportUnknown(sessionId: string, reason: string): void {
-    this.#deps.link.report({
+  /** Says that a session which this host does not hold has stopped. */
+  #reportUnknown(sessionId: string, reason: string): Verdict {
+    // Each is kept until it was seen, and a control plane could name sessions without end.
+    if (this.#unknownReports.length >= MAX_HOST_SESSIONS)
+      return { ok: false, code: 'busy', error: 'too many reports wait to be seen' };
+    const seq = this.#deps.link.report({
       type: 'session_state',
       session_id: sessionId,
       ts: this.#clock.nowMs(),
       state: 'stopped',
       reason,
     });
+    this.#unknownReports.push(seq);
+    return OK;
   }
 }
 

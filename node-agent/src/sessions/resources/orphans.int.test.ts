@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -151,4 +152,19 @@ test('an assignment that is decided while the agent begins to end is refused, an
   expect(await verdict).toMatchObject({ ok: false, code: 'busy' });
   expect(supervisor.held().map((held) => held.session_id)).not.toContain(session_id);
   await closed;
+});
+
+test('a control plane that ends sessions without end has no more than 1,024 reports of them kept', async () => {
+  const { supervisor, ends } = await host(600, 600);
+  const stop = () =>
+    supervisor.command({
+      ...{ type: 'session_stop', id: randomUUID(), session_id: randomUUID(), reason: 'unknown here' },
+    });
+  const verdicts = await Promise.all(Array.from({ length: 1_100 }, stop));
+  expect(verdicts.filter(({ ok }) => ok)).toHaveLength(1_024);
+  expect(verdicts.at(-1)).toMatchObject({ ok: false, code: 'busy' });
+  expect(ends()).toHaveLength(1_024);
+  supervisor.seen(Number.MAX_SAFE_INTEGER);
+  expect(await stop()).toEqual({ ok: true });
+  await supervisor.close('agent_shutdown', 8 * S);
 });
