@@ -8,14 +8,17 @@ import type { HelperDeps, HelperOptions } from './helper.ts';
 
 const START_LIMIT_MS = 5_000;
 const POLL_MS = 5;
-/** Its data were 75 MB without an app (PulseAudio 16, measured on Debian 12). An app can have it keep samples without end. */
+/**
+ * Memory limit. PulseAudio 16 used 75 MB without an app (Debian 12), and an app can make it keep samples without a
+ * bound.
+ */
 const SOUND_SERVER_BYTES = 512 * 1024 * 1024;
 
-/** Name of the one sink; its monitor is what the viewer hears. */
+/** Name of the one sink; viewers hear its monitor. */
 export const SINK_NAME = 'footlight';
-/** The sink that a viewer's microphone plays into, where the session was granted one. */
+/** Sink of the viewer's microphone, if the session has one. */
 export const VOICE_SINK_NAME = 'footlight_voice';
-/** What apps record from: the only source that is no monitor, and so the default one. */
+/** Source for recording apps: the only source that is no monitor, and therefore the default. */
 export const VOICE_SOURCE_NAME = 'microphone';
 
 const VOICE_MODULES = [
@@ -27,7 +30,7 @@ const VOICE_MODULES = [
   ],
 ] as const;
 
-/** A session's own sound server. */
+/** The sound server of a session. */
 export interface AudioServer {
   /** PulseAudio server string. */
   readonly server: string;
@@ -41,12 +44,12 @@ export interface AudioServerOptions extends HelperOptions {
 }
 
 /**
- * Starts a PulseAudio with one null sink, as the session's user, and with a microphone where that was granted.
+ * Starts a PulseAudio with one null sink as the session's user, with a microphone if the session has one.
  *
- * Its socket lies in the session's runtime directory, which no other user may enter. Shared memory is off, since
- * the server would leave its segments behind when it is killed; so are realtime scheduling, module loading and
- * stopping on request, because every program of the session can talk to it.
- * @throws when its socket is not there within 5 s
+ * Its socket is in the session's runtime directory, which no other user may enter. Shared memory is off, because a
+ * killed server would leave its segments. Realtime scheduling, module loading and exit on request are off, because
+ * every program of the session can send commands.
+ * @throws when its socket does not exist within 5 s
  */
 export async function startAudioServer(options: AudioServerOptions, deps: HelperDeps): Promise<AudioServer> {
   const { dirs } = options;
@@ -57,7 +60,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     ...['-n', '--daemonize=no', '--use-pid-file=no', '--exit-idle-time=-1', '--disable-shm=yes'],
     ...['--realtime=no', '--high-priority=no', '--disallow-exit=yes', '--disallow-module-loading=yes'],
     ...['--log-target=stderr', '--log-level=error'],
-    // The sink first: whoever finds the socket finds the sink as well.
+    // The sink first, so that it exists when the socket does.
     ...['-L', `module-null-sink sink_name=${SINK_NAME} rate=48000 channels=2 channel_map=stereo`],
     ...(options.microphone ? VOICE_MODULES : []),
     ...['-L', `module-native-protocol-unix socket=${socket} auth-anonymous=1 auth-group-enable=0`],
@@ -67,7 +70,7 @@ export async function startAudioServer(options: AudioServerOptions, deps: Helper
     env: {
       ...helperEnvironment(deps.env, options.sessionId, dirs),
       PULSE_RUNTIME_PATH: join(dirs.run, 'pulse'),
-      // Otherwise the server looks for a session bus and complains that there is none.
+      // Otherwise the server looks for a session bus and logs an error.
       DBUS_SESSION_BUS_ADDRESS: 'disabled:',
     },
     cwd: '/',

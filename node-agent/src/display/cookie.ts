@@ -5,7 +5,7 @@ const FAMILY_WILD = 0xffff;
 export const COOKIE_BYTES = 16;
 
 /**
- * Content of an Xauthority file with one cookie for every display: the file is made before the server has picked
+ * Content of an Xauthority file with one cookie for all displays: the file is written before the server has chosen
  * its number, and both sides read it.
  * Source: Xauth(3): family, then address, display number, name and data, each with a 16-bit big-endian length.
  */
@@ -27,7 +27,7 @@ export async function writeCookie(path: string, cookie: Buffer): Promise<void> {
 }
 
 /**
- * First bytes of an X connection, little-endian, with that cookie.
+ * First bytes of an X connection with that cookie, little-endian.
  * Source: X Window System Protocol, "Connection Setup".
  */
 export function setupRequest(cookie: Buffer): Buffer {

@@ -8,41 +8,41 @@ import { readProcess } from '../runtime/proc-table.ts';
 
 export const SOCKET_DIR = '/tmp/.X11-unix';
 const SOCKET_DIR_MODE = 0o1777;
-/** Numbers that displays of sessions may have: 0 to 999. */
+/** Display numbers for sessions: 0 to 999. */
 export const DISPLAY_NUMBERS = 1_000;
-/** An X server writes 11 bytes. */
+/** Bytes read from a lock file; an X server writes 11. */
 const LOCK_BYTES = 64;
 
-/** What names one display server for ever, even when its number and pid were used again. */
+/** Identifies one display server, even after its number and pid were reused. */
 export interface DisplayRecord {
   number: number;
   pid: number;
-  /** Mark of its socket; null = it has none. */
+  /** Mark of its socket; null = none. */
   socket: string | null;
 }
 
-/** A display number that this process has reserved. */
+/** A reserved display number. */
 export interface ReservedDisplay {
   readonly number: number;
   /** Writes the server's pid into the lock file. */
   handOver(pid: number): Promise<void>;
   /**
-   * Gives the abstract name back. Call it when the display is gone.
+   * Releases the abstract name. Call after the display is gone.
    *
-   * Clients of the server try this name first (libxcb), and the server does not listen on it. An attacker who binds
-   * it gets the connections of the session's app and capture, cookie included. While this process holds the name,
-   * clients are refused and go on to the socket file.
+   * Clients try this name first (libxcb), and the server does not listen on it. An attacker who binds the name gets
+   * the connections of the session's app and capture, including the cookie. While this process holds the name,
+   * clients are refused and use the socket file.
    */
   release(): void;
 }
 
 /**
- * Takes a display number that nobody has: its abstract name, and its lock file as X servers do among themselves.
+ * Reserves a free display number: its abstract name, and its lock file as X servers do.
  *
- * Anybody may put anything at these paths. Numbers that look taken are left alone while there are others. When there
- * are none, what no X server makes goes: links, pipes, directories, locks of numbers without a server. Where this
- * process may not remove it, a lock is done without: the servers of sessions keep to none.
- * @returns null when none of a thousand is free
+ * Any user can put files at these paths. Numbers that look taken are skipped while others are free. Otherwise files
+ * that no X server makes are removed: links, pipes, directories, locks without a server. If this process may not
+ * remove a lock, the session does without it, because its server uses none.
+ * @returns null when no number is free
  */
 export async function reserveDisplay(): Promise<ReservedDisplay | null> {
   for (const attempt of [takeClean, takeAfterClearing]) {
@@ -73,7 +73,7 @@ function reserved(number: number, name: HeldName, lock: FileHandle | null): Rese
   };
 }
 
-/** @returns null when something lies at its lock, at its socket or at its keyboard map */
+/** @returns null when its lock, socket or keyboard map exists */
 async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
   const [found, socket, hasKeymap] = await Promise.all([
     readSharedFile(lockFile(number), LOCK_BYTES),
@@ -91,7 +91,7 @@ async function takeClean(number: number): Promise<{ lock: FileHandle } | null> {
   return lock === null ? null : { lock };
 }
 
-/** @returns null when a server has the number, or what lies at its socket or keyboard map cannot be removed */
+/** @returns null when a server has the number, or its socket or keyboard map cannot be removed */
 async function takeAfterClearing(number: number): Promise<{ lock: FileHandle | null } | null> {
   const socket = displaySocket(number);
   if (await listens(socket)) return null;
@@ -103,7 +103,7 @@ async function takeAfterClearing(number: number): Promise<{ lock: FileHandle | n
 }
 
 async function makeLock(number: number): Promise<FileHandle | null> {
-  // Made exclusively, so no link is followed.
+  // Exclusive, so that no link is followed.
   const lock = await open(lockFile(number), 'wx', 0o644).catch(() => null);
   await lock?.write(lockText(process.pid), 0).catch(() => undefined);
   return lock;
@@ -120,9 +120,9 @@ async function removeWhatever(path: string): Promise<void> {
   await removal.catch(() => undefined);
 }
 
-/** Whether a server takes connections at this path. */
+/** Whether a server accepts connections at this path. */
 async function listens(path: string): Promise<boolean> {
-  // A link may lead to the socket of another server.
+  // A link may lead to another server's socket.
   if ((await lstat(path).catch(() => null))?.isSocket() !== true) return false;
   return new Promise((resolve) => {
     const socket = connect(path);
@@ -131,15 +131,15 @@ async function listens(path: string): Promise<boolean> {
       resolve(answer);
     };
     socket.once('connect', () => settle(true));
-    // EAGAIN: it listens, and its queue is full.
+    // EAGAIN: the server listens, and its queue is full.
     socket.once('error', (error: NodeJS.ErrnoException) => settle(error.code !== 'ECONNREFUSED'));
   });
 }
 
 /**
- * Whether that server takes connections at its socket. Anybody may put a socket, or a link to one, at the path.
- * @param pid the server's
- * @param uid the user that it runs as, who owns the file
+ * Whether that server accepts connections at its socket. Any user can put a socket or a link at the path.
+ * @param pid of the server
+ * @param uid user of the server, who owns the file
  */
 export async function isServedBy(pid: number, uid: number, number: number): Promise<boolean> {
   const path = displaySocket(number);
@@ -152,8 +152,8 @@ export function displaySocket(number: number): string {
 }
 
 /**
- * What tells a display's socket from a later server's on the same number; null = no socket. The inode alone does not:
- * file systems give the number of a file that is gone to the next one.
+ * Tells a display's socket from a later server's socket of the same number; null = no socket. The inode alone is not
+ * enough, because file systems reuse its number.
  */
 export async function socketMark(number: number): Promise<string | null> {
   try {
@@ -165,8 +165,8 @@ export async function socketMark(number: number): Promise<string | null> {
 }
 
 /**
- * Removes what a killed display server left in /tmp, and nothing of a server that has taken the number since.
- * Not every server keeps to the lock files (one with -displayfd does not), so the socket itself has to say whose it is.
+ * Removes the files of a killed display server in /tmp, but not those of a later server with the number. Some servers
+ * ignore lock files (for example with -displayfd), so the socket itself is compared.
  */
 export async function removeDisplayFiles(display: DisplayRecord): Promise<void> {
   const { number, pid, socket } = display;
@@ -181,32 +181,32 @@ function lockFile(number: number): string {
 }
 
 /**
- * What an X server without root's rights has xkbcomp write, and reads, at its start and when a client asks for it. Where
- * somebody has put something there the server does not start.
+ * Keyboard map that xkbcomp writes for an X server without root, which reads it at the start and on request. The
+ * server does not start if another file exists there.
  */
 function keymapFile(number: number): string {
   return `/tmp/server-${number}.xkm`;
 }
 
-/** The pid in ten columns, as every X server writes and reads it. */
+/** The pid in ten columns, the format of X lock files. */
 function lockText(pid: number): string {
   return `${String(pid).padStart(10)}\n`;
 }
 
-/** NaN for what no X server writes. */
+/** NaN for a format that no X server writes. */
 function lockedBy(lock: Buffer): number {
   const text = lock.toString('latin1').trim();
   return /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /**
- * The socket directory must be root's and open to all before a server without root's rights can use it. Its
- * maker may have had a umask, and its owner could replace the sockets of sessions with other ones.
+ * Creates the socket directory. It must belong to root and be writable for all users before a server without root can
+ * use it. A former umask may have changed its mode, and another owner could replace the sockets of sessions.
  */
 export async function makeSocketDir(directory = SOCKET_DIR): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const info = await lstat(directory).catch(() => null);
-  // Root alone can put something else in its place.
+  // Only root can replace it.
   if (info?.isDirectory() && info.uid === 0 && (info.mode & 0o7777) === SOCKET_DIR_MODE) return;
   if (info !== null && !info.isDirectory()) await unlink(directory);
   await mkdir(directory, { recursive: true });

@@ -2,27 +2,27 @@ import type { Clock, Random } from '@footlight/platform';
 import type { SessionDirs, SessionUser } from '../runtime/runtime.ts';
 
 /**
- * Words that run a helper in a network namespace with nothing in it: display, sound and window manager talk over socket
- * files alone. They need root. Each helper has one of its own, so that none can bind an abstract name for another.
+ * Command prefix that runs a helper in an empty network namespace: display, sound server and window manager use only
+ * socket files. Needs root. Each helper gets its own namespace, so that none can bind an abstract name for another.
  */
 export const WITHOUT_NETWORK = ['unshare', '--net', '--'] as const;
 
-/** What every helper process of a session's display and sound is started with. */
+/** Options of every helper process of a session's display and sound. */
 export interface HelperOptions {
   sessionId: string;
   user: SessionUser | null;
   dirs: SessionDirs;
-  /** Words before a command line that run it in the namespaces of the session's helpers; none = they have the agent's. */
+  /** Command prefix that enters the namespaces of the session's helpers; empty = the agent's. */
   enter: readonly string[];
-  /** Fires when the session ends: a start that is under way is cut short. */
+  /** Aborts when the session ends; a running start is cancelled. */
   ended: AbortSignal;
 }
 
 export interface HelperDeps {
   clock: Clock;
   random: Random;
-  /** The agent's own environment; only locale and time zone pass. */
+  /** The agent's environment; only locale and time zone are passed on. */
   env: NodeJS.ProcessEnv;
-  /** Ends the apps that hold names of displays; called when no display number is free. */
+  /** Ends apps that hold names of displays; called when no display number is free. */
   endNameHolders?: () => Promise<void>;
 }

@@ -9,8 +9,8 @@ export const DISPLAY_SILENCE_MS = 5_000;
 const PING = Buffer.from([43, 0, 1, 0]);
 
 /**
- * Asks a display server something every second on a connection of its own, and tells once when it has not
- * answered for five seconds: a server that hangs holds its sockets open, so only an answer proves it alive.
+ * Pings a display every second on its own connection and reports once when no answer came for five seconds. A hanging
+ * server keeps its sockets open, so only an answer proves that it works.
  * Source: X Window System Protocol, GetInputFocus.
  */
 export class DisplayWatch {
@@ -30,7 +30,7 @@ export class DisplayWatch {
       this.#open = true;
       this.#silence.heard();
     });
-    // A server that ends closes this too; its own exit is what the session hears of.
+    // The connection closes when the server ends; the session handles the server's exit.
     this.#socket.on('error', () => undefined);
     this.#timer = clock.setInterval(() => {
       if (this.#open && this.#socket.writable) this.#socket.write(PING);

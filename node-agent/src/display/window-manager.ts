@@ -3,10 +3,10 @@ import { type Child, startChild } from '../runtime/child.ts';
 import { asSessionUser, helperEnvironment, withMemoryLimit } from '../runtime/launch-line.ts';
 import type { HelperDeps, HelperOptions } from './helper.ts';
 
-/** Apps give it names and icons of any size. */
+/** Memory limit, because apps set names and icons of any size. */
 const WINDOW_MANAGER_BYTES = 256 * 1024 * 1024;
 const RESTARTS = 3;
-/** One that could not be started is tried again after this, which counts as a restart. */
+/** Delay after a failed start, which counts as a restart. */
 const RETRY_MS = 1_000;
 
 export interface WindowManager {
@@ -14,9 +14,9 @@ export interface WindowManager {
 }
 
 /**
- * Runs the kiosk window manager: every app window fills the screen, without a title bar. One that dies is started
- * again, three times at most; the session goes on without it after that.
- * @throws when the first one cannot be started
+ * Runs the kiosk window manager: every app window fills the screen without a title bar. It is restarted up to three
+ * times; then the session goes on without it.
+ * @throws when the first start fails
  */
 export async function startWindowManager(
   options: HelperOptions & { display: string },
@@ -34,8 +34,8 @@ export async function startWindowManager(
         withMemoryLimit(WINDOW_MANAGER_BYTES, [
           'matchbox-window-manager',
           ...['-use_titlebar', 'no', '-use_desktop_mode', 'plain'],
-          // No shortcuts: those of Debian start programs such as xterm, and an app can write others into its home. What
-          // the window manager starts is outside the app's namespaces and limits.
+          // No shortcuts: Debian's start programs such as xterm, and an app can write others into its home. Programs
+          // of the window manager run outside the app's namespaces and limits.
           ...['-kbdconfig', '/dev/null'],
         ]),
       ),

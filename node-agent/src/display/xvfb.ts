@@ -21,17 +21,17 @@ import { DisplayWatch } from './watch.ts';
 const START_LIMIT_MS = 10_000;
 const LISTEN_POLL_MS = 3;
 const START_ATTEMPTS = 3;
-/** What an X server says whose number another one has. */
+/** Message of an X server whose number is taken. */
 const NUMBER_TAKEN = 'already running';
 const STOP_LIMIT_MS = 500;
-/** What a server wrote is in its pipe when it ends; a child of it may hold the pipe longer. */
+/** Wait for a dead server's output; its child may hold the pipe longer. */
 const LAST_WORDS_MS = 100;
-/** Sixty windows of 3840×2160. */
+/** Memory limit: sixty windows of 3840×2160. */
 const X_SERVER_BYTES = 2 * 1024 * 1024 * 1024;
 
 /**
- * What a session draws on. Clients can connect from the beginning; they are served once it answers. Ends with close(),
- * which leaves neither lock nor socket behind.
+ * The display of a session. Clients can connect at once and are served when it answers. Ends with close(), which
+ * leaves neither lock nor socket.
  */
 export interface Display {
   readonly number: number;
@@ -40,16 +40,16 @@ export interface Display {
   readonly socket: string;
   readonly cookie: Buffer;
   readonly record: DisplayRecord;
-  /** Input devices of the host reach it, those that uinput makes among them. */
+  /** Whether input devices of the host reach it, including uinput devices. */
   readonly readsDevices: boolean;
   /**
-   * Settles when the server answers its clients. Rejects with its last words when it ends before, or when it has not
+   * Settles when the server answers clients. Rejects with its last output when it ends earlier, or when it has not
    * answered 10 s after its start, which ends it.
    */
   readonly answers: Promise<void>;
   /** Settles when the server is gone. */
   readonly exited: Promise<ChildExit>;
-  /** Call it when the server answers. Tells once when the server has not answered for 5 s. */
+  /** Call when the server answers. Reports once when the server gave no answer for 5 s. */
   onSilent(listener: () => void): void;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export interface DisplayOptions extends HelperOptions {
   height: number;
 }
 
-/** Makes the secret that a display asks of its clients, in a file that only the session's user can read. */
+/** Creates the display's cookie in a file that only the session's user can read. */
 export async function makeCookie(
   { dirs, user }: Pick<HelperOptions, 'dirs' | 'user'>,
   random: Random,
@@ -71,30 +71,29 @@ export async function makeCookie(
 }
 
 /**
- * Brings up what a session draws on, with that cookie. It listens then, and may not answer yet.
- * @throws when it does not come up; nothing is left then
+ * Starts a session's display with that cookie. It listens when this returns, and may not answer yet.
+ * @throws when it does not start; nothing is left
  */
 export type StartDisplay = (options: DisplayOptions, cookie: Buffer, deps: HelperDeps) => Promise<Display>;
 
-/** Starts an Xvfb of the session's size. @throws when none listens within 10 s */
+/** Starts an Xvfb of the session's size. @throws when it does not listen within 10 s */
 export const startXvfb: StartDisplay = (options, cookie, deps) => {
   const size = `${options.width}x${options.height}x24`;
   return startXServer(['Xvfb', '-screen', '0', size, '+extension', 'GLX'], {}, options, cookie, deps);
 };
 
 /**
- * Starts an X server as the session's user; it listens when this comes back.
+ * Starts an X server as the session's user; it listens when this returns.
  *
- * A server listens before it answers: an Xvfb listens after 20 ms, and answers after 74 (docs/benches.md, "Steps of a
- * launch").
- * Clients that connect meanwhile wait in the queue of its socket, so an app can start at the same time. The server
- * writes its number when it answers (-displayfd).
+ * An Xvfb listens after 20 ms and answers after 74 ms (docs/benches.md, "Steps of a launch"). Clients wait in the
+ * queue of its socket in between, so an app can start at the same time. The server writes its number when it answers
+ * (-displayfd).
  *
- * It listens on its file socket only: an abstract socket could be reached from every mount namespace. This process holds
- * the abstract name meanwhile. A client needs the cookie, which only the session's user can read.
- * @param program its name, and words that only it knows
- * @param env on top of what every helper gets
- * @param cookie the one in the session's file
+ * It listens only on its file socket, because an abstract socket could be reached from every mount namespace; this
+ * process holds the abstract name. A client needs the cookie, which only the session's user can read.
+ * @param program its name and its own arguments
+ * @param env added to the environment of helpers
+ * @param cookie as in the session's file
  * @throws when no server listens within 10 s
  */
 export async function startXServer(...server: XServerOptions): Promise<Display> {
@@ -102,7 +101,7 @@ export async function startXServer(...server: XServerOptions): Promise<Display> 
     try {
       return await startOnFreeNumber(...server);
     } catch (error) {
-      // A server that keeps to no lock file was quicker.
+      // A server without a lock file took the number first.
       if (attempt === START_ATTEMPTS || !errorText(error).includes(NUMBER_TAKEN)) throw error;
     }
   }
@@ -119,8 +118,8 @@ type XServerOptions = [
 async function startOnFreeNumber(...server: XServerOptions): Promise<Display> {
   const deps = server[4];
   await makeSocketDir();
-  // A server that picks its own number takes the socket of another one of its user away from it, and makes no lock
-  // file: any other server of the host, which may be root's, would do the same to this one.
+  // A server that chooses its own number would take over the socket of another server of its user, and makes no lock
+  // file, so any other server of the host could do the same to it.
   let reserved = await reserveDisplay();
   if (reserved === null) {
     await deps.endNameHolders?.();
@@ -219,7 +218,7 @@ class RunningXServer implements Display {
     this.record = { number, pid: child.pid, socket: socketMark };
     this.#reserved = reserved;
     this.answers = answers;
-    // Who waits for it handles the rejection; a display may be closed before.
+    // Callers of `answers` handle the rejection; a display may close before anyone waits.
     answers.catch(() => undefined);
     this.exited = child.exited;
     this.#child = child;

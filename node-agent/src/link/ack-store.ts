@@ -1,12 +1,12 @@
 import type { Clock } from '@footlight/platform';
 import { STORED_ACK_MS, STORED_ACKS } from '@footlight/protocol/agent';
 
-/** What a command came to: accepted, or refused with a code. */
+/** Result of a command: accepted, or refused with a code. */
 export type Verdict = { ok: true } | { ok: false; code: string; error: string };
 
 /**
- * Verdicts of the latest commands by id, so that a command whose answer was lost gets the same answer again and
- * has no second effect. Bounded in count and age; a verdict that is still being made counts as made.
+ * Results of recent commands by id: a repeated command gets the same answer and has no second effect. Bounded in
+ * count and age; a pending result counts too.
  */
 export class AckStore {
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class AckStore {
     return this.#entries.size;
   }
 
-  /** The stored verdict of this id, or that of `decide`, which runs at most once per id. */
+  /** The stored result of this id, or that of `decide`, which runs at most once per id. */
   once(id: string, decide: () => Promise<Verdict>): Promise<Verdict> {
     this.#expire();
     const known = this.#entries.get(id);

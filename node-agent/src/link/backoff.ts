@@ -7,7 +7,7 @@ import {
   SLOW_REDIAL_MS,
 } from '@footlight/protocol/agent';
 
-/** How a connection, or the attempt at one, ended. */
+/** How a connection, or a connection attempt, ended. */
 export type LinkEnd =
   | { kind: 'closed'; code: number; connectedMs: number }
   | { kind: 'refused'; status: number; enrolling: boolean; retryAfterMs: number | null }
@@ -15,22 +15,22 @@ export type LinkEnd =
 
 export interface Redial {
   delayMs: number;
-  /** Failures in a row that the next delay doubles from (count). */
+  /** Consecutive failures that determine the next delay (count). */
   attempt: number;
 }
 
 /**
- * The wait that a Retry-After header asks for, in milliseconds. Only whole seconds are read, the form that the control
- * plane sends. @returns null: absent or unreadable
+ * Milliseconds of a Retry-After header in whole seconds, the form that the control plane sends.
+ * @returns null: missing or unreadable
  */
 export function retryAfterMs(header: string | undefined): number | null {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : null;
 }
 
 /**
- * When to dial again. Pure.
+ * Decides the time of the next connection attempt. Pure.
  *
- * @param attempt failures in a row before this one (count)
+ * @param attempt consecutive failures before this one (count)
  * @param random uniform in [0, 1)
  */
 export function decideRedial(end: LinkEnd, attempt: number, random: number): Redial {
@@ -39,7 +39,7 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
       case AGENT_CLOSE.restarting:
         return { delayMs: random * RESTART_REDIAL_MAX_MS, attempt: 0 };
       case AGENT_CLOSE.protocol_unsupported:
-      // Another process holds this identity: fighting over it would throw both out in turns.
+      // Another process has this identity; reconnecting would displace it, and the two would alternate.
       case AGENT_CLOSE.displaced:
         return { delayMs: SLOW_REDIAL_MS, attempt: 0 };
       default: {
@@ -48,12 +48,12 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
       }
     }
   }
-  // The name is taken, or the token is not good for it: only a person can change that.
+  // The name is taken, or the token is not valid for it; only an administrator can change that.
   if (end.kind === 'refused' && end.enrolling && end.status === 409) {
     return { delayMs: SLOW_REDIAL_MS, attempt: 0 };
   }
   const askedMs = end.kind === 'refused' ? end.retryAfterMs : null;
-  // Many agents are told the same number of seconds, so each adds a part of a step of its own.
+  // Many agents get the same number of seconds, so each adds a jitter.
   const heldMs = askedMs === null ? 0 : Math.min(askedMs + BACKOFF_MIN_MS * random, RETRY_AFTER_MAX_MS);
   return { delayMs: Math.max(backoffMs(attempt, random), heldMs), attempt: attempt + 1 };
 }
@@ -61,15 +61,15 @@ export function decideRedial(end: LinkEnd, attempt: number, random: number): Red
 export interface CredentialFacts {
   hasSecret: boolean;
   hasToken: boolean;
-  /** 401 answers to the stored secret since it last worked (count). */
+  /** Consecutive 401 answers to the stored secret (count). */
   unauthorizedInRow: number;
-  /** Since the last attempt to enroll; null = none yet. */
+  /** Time since the last enrollment attempt; null = none. */
   sinceEnrollMs: number | null;
 }
 
 /**
- * What to show at the next dial. A stored secret is kept whatever the answers are, because a control plane that
- * was restored from a backup may know it again; after three refusals a configured token is tried beside it.
+ * Selects the credential of the next attempt. A stored secret is kept in every case, because a control plane restored
+ * from a backup may know it again; after three refusals a configured token is tried as well.
  */
 export function decideCredential(facts: CredentialFacts): 'secret' | 'enroll' | 'none' {
   if (!facts.hasSecret) return facts.hasToken ? 'enroll' : 'none';

@@ -20,12 +20,12 @@ import { type LinkEnd, retryAfterMs } from './backoff.ts';
 import { type DialOptions, dial } from './dial.ts';
 import { WindowCounter } from './window-counter.ts';
 
-/** What the link does at each stage of a connection. */
+/** Callbacks for the stages of a connection. */
 export interface ConnectionEvents {
   register(): Register;
   heartbeat(): Heartbeat;
   registered(registered: Registered): Promise<void>;
-  /** What the host has to offer; sent before anything else. */
+  /** Capacity of the host; sent first. */
   capacity(): Promise<Capacity>;
   ready(): void;
   message(message: ControlMessage): void;
@@ -37,10 +37,10 @@ interface ConnectionDeps {
   logger: Logger;
 }
 
-/** Fire-and-forget messages are dropped while this much waits in the socket (bytes). */
+/** Buffered bytes of the socket at which lossy messages are dropped. */
 const SOCKET_BUFFER_LIMIT = 4 * 1024 * 1024;
 
-/** One socket from its dial to its close; told exactly once that it ended. */
+/** One socket from its dial to its close; its end is reported exactly once. */
 export class Connection {
   readonly #deps: ConnectionDeps;
   readonly #events: ConnectionEvents;
@@ -53,7 +53,7 @@ export class Connection {
   #stepTimer: Timer | null = null;
   #silenceTimer: Timer | null = null;
   #heartbeatTimer: Timer | null = null;
-  /** What we closed with ourselves: the socket's own close event may say 1006 after a terminate. */
+  /** Our own close code; the close event may say 1006 after a terminate. */
   #closedWith: number | null = null;
 
   constructor(options: DialOptions, deps: ConnectionDeps, events: ConnectionEvents) {
@@ -89,18 +89,18 @@ export class Connection {
     return this.#phase === 'ready';
   }
 
-  /** The control plane knows this connection; commands may arrive and are answered. */
+  /** Registered with the control plane; commands may arrive. */
   get registered(): boolean {
     return this.#phase === 'reporting' || this.#phase === 'ready';
   }
 
-  /** Whether the other side does not read what was sent. */
+  /** Whether the other side does not read. */
   get isClogged(): boolean {
     return this.#socket.bufferedAmount > SOCKET_BUFFER_LIMIT;
   }
 
   send(message: AgentMessage): void {
-    // A peer that does not read must not fill this process's memory; reports that matter are in the outbox.
+    // A peer that does not read must not fill the memory; reliable reports are in the outbox.
     if (this.isClogged) return;
     this.sendFrame(encodeAgentFrame(message));
   }
@@ -109,7 +109,7 @@ export class Connection {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(frame);
   }
 
-  /** Closes 1001 and waits a moment for the other side. */
+  /** Closes with 1001 and waits a moment for the other side. */
   async leave(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
     if (this.#socket.readyState === this.#socket.CONNECTING) this.#socket.terminate();
@@ -127,7 +127,7 @@ export class Connection {
     this.#awaitStep();
   }
 
-  /** Time for `registered`, and then for `config_update`. */
+  /** Time limit of `registered`, and then of `config_update`. */
   #awaitStep(): void {
     this.#stepTimer?.cancel();
     this.#stepTimer = this.#deps.clock.setTimeout(
@@ -190,7 +190,7 @@ export class Connection {
     this.#heartbeatTimer = this.#deps.clock.setInterval(beat, registered.heartbeat_interval_ms);
   }
 
-  /** Any frame is a sign of life. */
+  /** Any frame counts as a sign of life. */
   #listen(): void {
     this.#silenceTimer?.cancel();
     this.#silenceTimer = this.#deps.clock.setTimeout(() => {
@@ -202,7 +202,7 @@ export class Connection {
     if (this.#phase === 'ended') return;
     this.#closedWith = code;
     this.#socket.close(code);
-    // A half-open connection never answers the close; the redial must not wait for it.
+    // A half-open connection never answers the close; the reconnect must not wait for it.
     if (code !== AGENT_CLOSE.leaving) this.#end(code);
   }
 
@@ -222,13 +222,13 @@ export class Connection {
   }
 }
 
-/** The message of an error envelope, or a general sentence. */
+/** Message of an error envelope, or a general sentence. */
 function refusalText(body: string): string {
   try {
     const message = (JSON.parse(body) as { error?: { message?: unknown } }).error?.message;
     if (typeof message === 'string') return errorText(message);
   } catch {
-    // Not an envelope; the status says enough.
+    // No envelope; the status is enough.
   }
   return '';
 }

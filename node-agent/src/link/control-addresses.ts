@@ -1,8 +1,8 @@
 import type { Random } from '@footlight/platform';
 
 /**
- * The order in which replicas of the control plane are dialed: at random, so that a fleet spreads over them, and the
- * last one that took this host first, so that a short outage does not move it.
+ * Order of connection attempts to the control plane's replicas: random, so that a fleet spreads over them, but the
+ * last successful one first, so that a short outage does not move a host.
  */
 export class ControlAddresses {
   readonly #urls: readonly URL[];
@@ -18,19 +18,19 @@ export class ControlAddresses {
     this.#dialed = urls[0] as URL;
   }
 
-  /** The one that was dialed last; before that the first one. */
+  /** The last dialed URL, initially the first. */
   get dialed(): URL {
     return this.#dialed;
   }
 
-  /** The one to dial next. Each is dialed once before one is dialed again. */
+  /** The next URL. Each is dialed once before any is repeated. */
   next(): URL {
     if (this.#round.length === 0) this.#round = this.#shuffled();
     this.#dialed = this.#round.shift() as URL;
     return this.#dialed;
   }
 
-  /** The one that was dialed last took this host. */
+  /** The last dialed URL worked. */
   worked(): void {
     this.#good = this.#dialed;
     this.#round = [];

@@ -28,18 +28,18 @@ import { type Credential, isPlainRemote } from './dial.ts';
 import type { Identity, IdentityStore } from './identity.ts';
 import { LossyMessages, Outbox, type ReliableMessage } from './outbox.ts';
 
-/** What the rest of the agent answers to the link. */
+/** Callbacks of the link into the agent. */
 export interface LinkHandler {
-  /** Called at every registration, so the list of sessions is that of the moment. */
+  /** Called at every registration, for the current list of sessions. */
   register(): Pick<Register, 'features' | 'sessions'>;
   capacity(): Promise<Capacity>;
   heartbeat(): Omit<Heartbeat, 'type' | 'ts' | 'clock'>;
-  /** Accepts or refuses; must not wait for the effect. Called at most once per command id. */
+  /** Accepts or refuses a command without waiting for its effect. Called at most once per command id. */
   command(command: ControlCommand): Promise<Verdict>;
   signaling(frame: ControlSignaling): void;
-  /** Before capacity goes out. */
+  /** Called before capacity is sent. */
   registered(registered: Registered): void;
-  /** Everything up to seq has been handled by the control plane. */
+  /** The control plane has handled every report up to seq. */
   seen(seq: number): void;
   linkReady(): void;
   linkLost(): void;
@@ -64,24 +64,24 @@ export interface LinkDeps {
   handler: LinkHandler;
 }
 
-/** Below what the control plane takes, so that a backlog does not cost the connection that it waited for. */
+/** Below the control plane's limit, so that a backlog does not close the connection. */
 const PACE_PER_SECOND = 0.8 * AGENT_RATE_PER_SECOND;
 const PACE_BURST = 0.5 * AGENT_RATE_BURST;
-/** How long what waits for its turn, or for the socket to be read, waits before the next look. */
+/** Interval of the checks for pace and socket buffer. */
 const PACE_LOOK_MS = 25;
 
-/** The agent has neither a secret nor a token: nothing it could dial with. */
+/** The agent has neither a secret nor a token. */
 export class NotEnrolledError extends Error {}
 
 /**
- * The one socket between this agent process and the control plane.
+ * The socket between this agent process and the control plane.
  *
- * States: dialing → registering (register sent) → reporting (registered came, capacity under way) → ready; from
- * each of them back to waiting, and after the wait to dialing. Only stop() ends that circle. Reliable reports are
- * kept while the link is away and sent again in order after the next capacity; nothing here ends a session.
+ * States: dialing → registering (register sent) → reporting (registered, capacity pending) → ready; from each of them
+ * to waiting, and then to dialing. Only stop() ends this cycle. Reliable reports are kept while the link is down and
+ * sent again in order after the next capacity. Nothing here ends a session.
  *
- * Reports, samples and events leave at a pace that the control plane can take, in this order; everything else is
- * answered or relayed at once and counts towards that pace.
+ * Reports, samples and events are paced below the control plane's limit, in this order; other messages are sent at
+ * once and count towards the pace.
  */
 export class ControlLink {
   readonly #options: LinkOptions;
@@ -95,7 +95,7 @@ export class ControlLink {
   #connection: Connection | null = null;
   #pace: TokenBucket;
   #paceTimer: Timer | null = null;
-  /** Highest number of a report that went over this connection. */
+  /** Highest report number sent on this connection. */
   #sentSeq = 0;
   #redialTimer: Timer | null = null;
   #attempt = 0;
@@ -112,7 +112,7 @@ export class ControlLink {
   }
 
   /**
-   * Loads the identity and dials; comes back as soon as that is under way.
+   * Loads the identity and dials; returns when the attempt is running.
    * @throws NotEnrolledError without a stored secret and without a token
    */
   async start(): Promise<void> {
@@ -152,30 +152,30 @@ export class ControlLink {
     return this.#connection?.ready ?? false;
   }
 
-  /** null until this host is enrolled. */
+  /** null before the enrollment. */
   get hostId(): string | null {
     return this.#identity?.host_id ?? null;
   }
 
-  /** Smallest-round-trip clock difference of this connection; null = not measured. */
+  /** Clock offset with the smallest round trip on this connection; null = not measured. */
   get clock(): ClockPair | null {
     return this.#pairs.best();
   }
 
-  /** Queues a report that must arrive. @returns its number, which `seen` will cover */
+  /** Queues a reliable report. @returns its number, which `seen` will cover */
   report(message: ReliableMessage): number {
     const seq = this.#outbox.add(message);
     this.#pump();
     return seq;
   }
 
-  /** Sends a metric sample, or keeps it for after the outage. */
+  /** Sends a metric sample, or keeps it during an outage. */
   metrics(sample: SessionMetrics): void {
     this.#lossy.addSample(this.connected ? sample : { ...sample, late: true });
     this.#pump();
   }
 
-  /** Sends an event that may be lost, or keeps it for after the outage. */
+  /** Sends a lossy event, or keeps it during an outage. */
   event(event: SessionTraceEvent): void {
     this.#lossy.addEvent(event);
     this.#pump();
@@ -185,14 +185,14 @@ export class ControlLink {
     this.#post(frame);
   }
 
-  /** Sends a fresh capacity report, if a registration stands. */
+  /** Sends a new capacity report if registered. */
   async sendCapacity(): Promise<void> {
     const connection = this.#connection;
     const capacity = await this.#deps.handler.capacity();
     if (connection?.ready && connection === this.#connection) connection.send(capacity);
   }
 
-  /** Waits until every report is confirmed, or until limitMs have passed or the link is gone. */
+  /** Waits until every report is confirmed, limitMs have passed or the link is lost. */
   async flush(limitMs: number): Promise<void> {
     const untilMs = this.#deps.clock.monotonicMs() + limitMs;
     while (this.connected && this.#outbox.size > 0 && this.#deps.clock.monotonicMs() < untilMs) {
@@ -200,7 +200,7 @@ export class ControlLink {
     }
   }
 
-  /** Leaves for good: closes 1001 and dials no more. */
+  /** Closes with 1001 and stops reconnecting. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#redialTimer?.cancel();
@@ -217,7 +217,7 @@ export class ControlLink {
     });
   }
 
-  /** What keeps it from dialing, a disk that is full among it, may be over at the next attempt. */
+  /** A failure before dialing, for example a full disk, may be over at the next attempt. */
   async #dial(): Promise<void> {
     try {
       await this.#connect();
@@ -304,7 +304,7 @@ export class ControlLink {
         host_id: registered.host_id,
         node_secret: registered.node_secret,
       };
-      // On disk before anything more is sent: what follows makes the control plane believe that we have it.
+      // Store the identity before the next message, because the control plane then assumes that this agent has it.
       await this.#deps.identity.save(identity);
       this.#identity = identity;
     }
@@ -362,7 +362,7 @@ export class ControlLink {
         this.#deps.logger.error({ type: command.type, error: errorText(error) }, 'command.failed');
         return { ok: false, code: 'internal', error: 'the agent could not handle this command' };
       });
-    // Commands may come before our capacity went out, config_update always does.
+    // Commands, and always config_update, may arrive before our capacity was sent.
     if (this.#connection?.registered) this.#connection.send({ type: 'ack', id: command.id, ...verdict });
   }
 
@@ -395,7 +395,7 @@ export class ControlLink {
     return new TokenBucket(PACE_PER_SECOND, PACE_BURST, this.#deps.clock.monotonicMs());
   }
 
-  /** Sends what waits, as far as the pace and the socket let it. */
+  /** Sends queued messages within pace and socket buffer. */
   #pump(): void {
     const connection = this.#connection;
     if (!connection?.ready || this.#paceTimer) return;
@@ -416,7 +416,7 @@ export class ControlLink {
     }, PACE_LOOK_MS);
   }
 
-  /** Sends what cannot wait. */
+  /** Sends a message that cannot wait. */
   #post(message: AgentMessage): void {
     if (!this.#connection?.ready) return;
     this.#pace.overdraw(this.#deps.clock.monotonicMs());

@@ -13,9 +13,9 @@ export type Credential =
 
 export interface DialOptions {
   controlUrl: URL;
-  /** PEM trusted besides the system's certificates; null = none. */
+  /** PEM trusted in addition to the system's certificates; null = none. */
   controlCa: string | null;
-  /** SHA-256 of the leaf certificate in hex pairs with colons; null = verify by name and chain. */
+  /** SHA-256 of the leaf certificate, hex pairs with colons; null = verify name and chain. */
   controlFingerprint: string | null;
   nodeName: string;
   bootId: string;
@@ -24,8 +24,8 @@ export interface DialOptions {
 }
 
 /**
- * Starts the socket to the control plane. The credential leaves this machine only after the certificate was
- * accepted: by chain and name, or by its fingerprint where one is pinned.
+ * Opens the socket to the control plane. The credential is sent only after the certificate was accepted: by chain and
+ * name, or by its pinned fingerprint.
  */
 export function dial(options: DialOptions): WebSocket {
   const url = new URL(options.controlUrl);
@@ -58,13 +58,13 @@ function credentialHeaders(options: DialOptions): Record<string, string> {
 
 type SocketCallback = (error: Error | null, socket?: Duplex) => void;
 
-/** An https agent that verifies against the given certificates, or hands out only sockets with the pinned one. */
+/** An https agent that verifies against the given certificates, or returns only sockets with the pinned one. */
 function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>): HttpsAgent {
   const { controlCa, controlFingerprint } = options;
   const ca = trustedCertificates(controlCa, systemCertificates());
   const agent = new HttpsAgent({ keepAlive: false, maxCachedSessions: 0, ca });
   if (controlFingerprint !== null) {
-    // Connected first and compared before http gets the socket: otherwise the headers would already be queued.
+    // Connect and compare before http gets the socket; otherwise the headers would already be queued.
     const pinned = (request: ConnectionOptions, done: SocketCallback) => {
       const socket = tlsConnect({
         ...request,
@@ -87,11 +87,11 @@ function tlsAgent(options: Pick<DialOptions, 'controlCa' | 'controlFingerprint'>
   return agent;
 }
 
-/** What the system trusts, as ca-certificates writes it; Node looks at its own list alone. */
+/** The system's certificates, as written by ca-certificates; Node uses only its own list. */
 const SYSTEM_STORE = '/etc/ssl/certs/ca-certificates.crt';
 let systemStore: string | null | undefined;
 
-/** Read once. @returns null where there is none */
+/** Read once. @returns null without the file */
 function systemCertificates(): string | null {
   if (systemStore === undefined) {
     try {
@@ -103,7 +103,7 @@ function systemCertificates(): string | null {
   return systemStore;
 }
 
-/** Certificates that may vouch for the control plane, in PEM. @param system those of this system; null = it has none */
+/** PEM certificates for verifying the control plane. @param system the system's; null = none */
 export function trustedCertificates(controlCa: string | null, system: string | null): string[] {
   return [...rootCertificates, ...[system, controlCa].filter((pem) => pem !== null)];
 }
@@ -114,7 +114,7 @@ function pinProblem(socket: TLSSocket, fingerprint: string): string | null {
   return `the control plane's certificate is ${presented ?? 'missing'}, not the one SERVICE_CONTROL_FINGERPRINT pins`;
 }
 
-/** Whether the credential would cross a network in the clear. */
+/** Whether the credential would be sent unencrypted over a network. */
 export function isPlainRemote(controlUrl: URL): boolean {
   if (controlUrl.protocol === 'https:') return false;
   const host = controlUrl.hostname.replace(/^\[|\]$/g, '');
@@ -122,7 +122,7 @@ export function isPlainRemote(controlUrl: URL): boolean {
   return !(ipaddr.isValid(host) && ipaddr.process(host).range() === 'loopback');
 }
 
-/** Whether a TCP connection to the control plane opens; for `doctor`. Rejects with the reason. */
+/** Tests a TCP connection to the control plane, for `doctor`. Rejects with the reason. */
 export function reach(controlUrl: URL, limitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const port = Number(controlUrl.port || (controlUrl.protocol === 'https:' ? 443 : 80));

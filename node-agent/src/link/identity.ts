@@ -10,12 +10,12 @@ const identitySchema = z.object({
   node_secret: z.string().min(1),
 });
 
-/** Who this host is to the control plane. node_secret is its only credential and is never logged. */
+/** Identity of this host. node_secret is its only credential and is never logged. */
 export type Identity = z.infer<typeof identitySchema>;
 
 /**
- * The files of the state directory that hold the identity: node.json, and enroll-id, which binds a one-use
- * enrollment token to this machine until node.json is written.
+ * Identity files in the state directory: node.json, and enroll-id, which binds a one-use enrollment token to this
+ * machine until node.json is written.
  */
 export class IdentityStore {
   readonly #dir: string;
@@ -27,8 +27,8 @@ export class IdentityStore {
   }
 
   /**
-   * @returns null when this host was not enrolled yet
-   * @throws when node.json is there but cannot be read or is damaged: enrolling again over it would lose the host
+   * @returns null for a host that is not enrolled
+   * @throws when node.json is unreadable or damaged: enrolling over it would lose the host
    */
   async load(): Promise<Identity | null> {
     const text = await readIfThere(join(this.#dir, 'node.json'));
@@ -42,13 +42,13 @@ export class IdentityStore {
     return parsed.data;
   }
 
-  /** Writes node.json so that a crash leaves either the old or the new one, then drops the enroll-id. */
+  /** Writes node.json atomically, then deletes the enroll-id. */
   async save(identity: Identity): Promise<void> {
     await writeDurably(join(this.#dir, 'node.json'), `${JSON.stringify(identity)}\n`);
     await rm(join(this.#dir, 'enroll-id'), { force: true });
   }
 
-  /** 32 random bytes in hex, the same until node.json is written. */
+  /** 32 random bytes in hex, stable until node.json is written. */
   async enrollId(): Promise<string> {
     const path = join(this.#dir, 'enroll-id');
     const stored = (await readIfThere(path))?.trim() ?? '';

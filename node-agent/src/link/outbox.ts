@@ -11,7 +11,7 @@ import {
 } from '@footlight/protocol/agent';
 import { LOSSY_EVENTS_PER_SESSION } from '@footlight/protocol/telemetry';
 
-/** A reliable message before it has its number. */
+/** A reliable message without its number. */
 export type ReliableMessage =
   | Omit<SessionState, 'seq'>
   | Omit<SessionTraceEvent, 'seq'>
@@ -22,22 +22,22 @@ interface Entry {
   frame: string;
   bytes: number;
   lane: 'state' | 'image' | 'trace' | 'capture';
-  /** Set on session_state. */
+  /** Set for session_state. */
   sessionId: string | null;
 }
 
 /**
- * Reports that must arrive: numbered from 1 for the life of the agent process, kept until the control plane says
- * `seen`, and sent again in order after a reconnect.
+ * Reliable reports: numbered from 1 for the agent process, kept until the control plane sends `seen`, and sent again
+ * in order after a reconnect.
  *
- * Bounded in count and bytes. When full, trace events go first, then capture results, then what a newer report
- * of the same session has replaced; the newest session_state of each session is never dropped.
+ * Bounded in count and bytes. When full, trace events are dropped first, then capture results, then reports that a
+ * newer one of the same session replaced; the newest session_state of each session is never dropped.
  */
 export class Outbox {
   #nextSeq = 1;
   #bytes = 0;
   #entries: Entry[] = [];
-  /** Newest session_state per session that is still unseen, by its seq. */
+  /** Number of each session's newest unseen session_state. */
   readonly #newest = new Map<string, number>();
 
   /** @returns its number */
@@ -53,13 +53,13 @@ export class Outbox {
     return seq;
   }
 
-  /** Forgets everything up to seq. */
+  /** Drops everything up to seq. */
   seen(seq: number): void {
     const kept = this.#entries.findIndex((entry) => entry.seq > seq);
     for (const entry of this.#entries.splice(0, kept < 0 ? this.#entries.length : kept)) this.#forget(entry);
   }
 
-  /** The oldest of what is unseen and has a number above seq; null = nothing is. */
+  /** The oldest unseen report above seq; null: none. */
   next(seq: number): { seq: number; frame: string } | null {
     return this.#entries.find((entry) => entry.seq > seq) ?? null;
   }
@@ -72,7 +72,7 @@ export class Outbox {
     return this.#bytes;
   }
 
-  /** Highest number given out so far; 0 before the first. */
+  /** Highest number so far; 0: none. */
   get lastSeq(): number {
     return this.#nextSeq - 1;
   }
@@ -111,8 +111,8 @@ function laneOf(message: ReliableMessage): Entry['lane'] {
 }
 
 /**
- * What may be lost and waits for the link or for its turn, per session: the latest 24 metric samples and the latest
- * 256 events. Samples go before events, and sessions take turns, so that one that talks a lot delays only itself.
+ * Lossy messages that wait for the link or their turn, per session: the newest 24 samples and 256 events. Samples
+ * precede events, and sessions alternate, so a busy session delays only itself.
  */
 export class LossyMessages {
   readonly #samples = new Map<string, SessionMetrics[]>();
@@ -127,12 +127,12 @@ export class LossyMessages {
     this.#droppedEvents += keepLatest(this.#events, event, LOSSY_EVENTS_PER_SESSION);
   }
 
-  /** The next one to send, which is kept no longer; null = nothing waits. */
+  /** Removes and returns the next message; null: none. */
   next(): SessionMetrics | SessionTraceEvent | null {
     return takeTurn(this.#samples) ?? takeTurn(this.#events);
   }
 
-  /** Events that went lost since the last call (count). */
+  /** Events dropped since the last call (count). */
   takeDropped(): number {
     const dropped = this.#droppedEvents;
     this.#droppedEvents = 0;
@@ -140,7 +140,7 @@ export class LossyMessages {
   }
 }
 
-/** @returns how many were dropped for it (count) */
+/** @returns dropped messages (count) */
 function keepLatest<M extends { session_id: string }>(
   kept: Map<string, M[]>,
   message: M,
@@ -152,7 +152,7 @@ function keepLatest<M extends { session_id: string }>(
   return list.splice(0, list.length - limit).length;
 }
 
-/** The oldest message of the session whose turn it is. */
+/** Oldest message of the next session in turn. */
 function takeTurn<M>(kept: Map<string, M[]>): M | null {
   const [sessionId, list] = kept.entries().next().value ?? [];
   const message = list?.shift();

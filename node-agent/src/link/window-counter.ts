@@ -1,6 +1,6 @@
 import type { Clock } from '@footlight/platform';
 
-/** Counts events within a sliding window; bounded by its own limit. */
+/** Counts events in a sliding window; bounded by its own limit. */
 export class WindowCounter {
   readonly #clock: Clock;
   readonly #limit: number;

@@ -4,27 +4,27 @@ import { execa } from 'execa';
 const WHY_BYTES = 400;
 
 export interface AskOptions {
-  /** Left out: as long as it takes. */
+  /** Default: no limit. */
   limitMs?: number;
-  /** Of each of its outputs. */
+  /** Limit of each output. */
   maxBytes?: number;
-  /** Besides the agent's own environment. */
+  /** Added to the agent's environment. */
   env?: Record<string, string>;
 }
 
-/** What a program of the system said, and how it ended. */
+/** Output of a system program, and how it ended. */
 export type ProgramAnswer =
   | { kind: 'ok'; stdout: string; stderr: string }
-  /** why: for people. stdout: what it had said by then. */
+  /** why: for people. stdout: output so far. */
   | { kind: 'failed'; why: string; stdout: string }
-  /** It could not be started. code: ENOENT where it is not installed. */
+  /** It could not be started. code: ENOENT when not installed. */
   | { kind: 'not_started'; code: string; why: string };
 
 /**
- * Runs a program of the system to its end and reads what it says. Never rejects.
+ * Runs a system program to its end and returns its output. Never rejects.
  *
- * Nothing kills it when this process exits: the library would signal whatever it tried to start, and where there is no
- * such program the process number is what lay in memory. That may be 0, which is this process's whole group, or anybody's.
+ * The library's kill on exit is off: it would also signal a program that failed to start, with a pid from
+ * uninitialized memory. That pid may be 0, which is this process's whole group, or any process.
  */
 export async function askProgram(
   program: string,

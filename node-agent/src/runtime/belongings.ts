@@ -2,13 +2,17 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { startChild } from './child.ts';
 import { baseEnvironment } from './launch-line.ts';
 
-/** Directories of a Linux host in which any user may leave files. */
+/** World-writable directories of a Linux host. */
 const OPEN_TO_ALL = ['/dev/shm', '/dev/mqueue', '/tmp', '/var/tmp', '/run/lock'];
-/** rm(1) gives a directory up that becomes a link under its hands; an attacker who swaps them all the time wins some rounds, not all. */
+/**
+ * rm(1) fails for a directory that is replaced by a link during its work; an attacker who keeps swapping them wins
+ * some attempts, not all.
+ */
 const REMOVAL_ATTEMPTS = 25;
 
 /**
- * System V objects, which outlive the processes that made them where the session has no IPC namespace of its own: table of /proc/sysvipc, its id column, ipcrm's option.
+ * System V objects outlive their processes if the session has no IPC namespace: table of /proc/sysvipc, its id
+ * column, ipcrm's option.
  */
 const SYSTEM_V = [
   { table: 'shm', idColumn: 'shmid', option: '-m' },
@@ -17,16 +21,16 @@ const SYSTEM_V = [
 ] as const;
 
 /**
- * Removes what a session's user left outside the session's directories: System V objects, and files where anybody
- * may put some, or where another session's user opened a directory. Otherwise the next session with this uid could read
- * them. Call it when the user has no process any more.
+ * Removes what a session's user left outside the session's directories: System V objects, and files in world-writable
+ * directories or in directories that another session's user opened. Otherwise the next session with this uid could
+ * read them. Call it when the user has no process left.
  *
- * find(1) and rm(1) walk by descriptors, so no directory that is swapped for a link leads them elsewhere; and an app that
- * left millions of files keeps them busy, not this process.
- * @param keep paths that stay whatever they lie in: the session's homes
+ * find(1) and rm(1) walk by descriptors, so a directory that is replaced by a link cannot redirect them; and millions
+ * of files block those programs, not this process.
+ * @param keep paths that are kept: the session's homes
  * @param others directories of other sessions
- * @param limitSecs when the search is given up
- * @returns whether everything was searched; otherwise the uid must not be given out again
+ * @param limitSecs time limit of the search
+ * @returns whether the search was complete; otherwise the uid must not be reused
  */
 export async function removeBelongings(
   uid: number,
@@ -44,24 +48,24 @@ export async function removeBelongings(
   const kept = keep.flatMap((path) => ['-path', literal(path), '-prune', '-o']);
   const code = await run([
     ...['timeout', '--kill-after=1', String(limitSecs), 'nice', '-n', '10'],
-    // What goes meanwhile is no failure.
+    // A file that vanishes during the search is no failure.
     ...['find', ...there, '-ignore_readdir_race', '-xdev', ...kept, '-uid', String(uid), '-prune'],
     ...['-execdir', 'rm', '-rf', '--one-file-system', '--', '{}', '+'],
   ]);
   return code === 0;
 }
 
-/** A path as a pattern of find(1) that matches nothing else. */
+/** Escapes a path as a literal pattern of find(1). */
 function literal(path: string): string {
   return path.replace(/[\\*?[\]]/g, '\\$&');
 }
 
 /**
- * Removes a directory and everything in it, or a file.
+ * Removes a file or directory tree.
  *
- * rm(1) walks by descriptors and follows no link, even where a directory becomes one while it works: sessions may
- * open their directories to one another, and the agent's rights must not be led out of them.
- * @throws when it is still there after all attempts
+ * rm(1) walks by descriptors and follows no link, even if a directory is replaced by one: sessions may open their
+ * directories to each other, and the agent's rights must not be redirected.
+ * @throws when it still exists after all attempts
  */
 export async function removeTree(path: string): Promise<void> {
   for (let attempt = 0; attempt < REMOVAL_ATTEMPTS; attempt++) {
@@ -71,7 +75,7 @@ export async function removeTree(path: string): Promise<void> {
   throw new Error(`${path} could not be removed`);
 }
 
-/** Ids of the objects that this uid owns, out of the text of a table of /proc/sysvipc. Pure. */
+/** Ids of this uid's objects in a table of /proc/sysvipc. Pure. */
 export function ownedIds(uid: number, table: string, idColumnName: string): string[] {
   const [header = '', ...rows] = table.trim().split('\n');
   const columns = header.trim().split(/\s+/);
@@ -84,7 +88,7 @@ export function ownedIds(uid: number, table: string, idColumnName: string): stri
     .filter((id) => /^\d+$/.test(id));
 }
 
-/** @returns the exit status; null when a signal ended it */
+/** @returns the exit status; null after a signal */
 async function run(argv: readonly string[]): Promise<number | null> {
   const child = await startChild(argv, { env: baseEnvironment(process.env), cwd: '/' });
   return (await child.exited).code;

@@ -8,24 +8,24 @@ export interface CgroupLimits {
   cpus: number;
 }
 
-/** A session's control groups. Owner: its maker, which removes it when its last process is gone. */
+/** Control groups of a session. Owner: the creator, which removes them after the last process. */
 export interface SessionCgroup {
-  /** Directories, one on v2 and one per controller on v1. */
+  /** Directories: one on v2, one per controller on v1. */
   dirs: string[];
-  /** Files that a process writes 0 to in order to enter. */
+  /** Files to which a process writes 0 to enter. */
   procsFiles: string[];
 }
 
 const ROOT = '/sys/fs/cgroup';
 const CPU_PERIOD_US = 100_000;
-/** The agent's own group below that of its service: a group with controllers below it may hold no process itself. */
+/** The agent's own group below its service's group, because a group with controllers below it may hold no process. */
 const AGENT_GROUP = 'footlight-agent';
 
 /**
- * Makes control groups with the given limits, in the hierarchy that is mounted (v1 or v2).
+ * Creates control groups with limits in the mounted hierarchy (v1 or v2).
  *
- * @returns null when no limit is asked for, or when this machine does not let us write there: the app then runs
- * without these limits, which readiness says
+ * @returns null without limits, or when this machine does not permit it: the app then runs without limits, which
+ * readiness reports
  */
 export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | null {
   if (limits.memoryBytes === 0 && limits.cpus === 0) return null;
@@ -40,7 +40,7 @@ export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | 
   }
 }
 
-/** Removes empty groups. @returns the directories that are still in use */
+/** Removes empty groups. @returns directories in use */
 export function removeCgroupDirs(dirs: readonly string[]): string[] {
   return dirs.filter((dir) => {
     try {
@@ -53,15 +53,15 @@ export function removeCgroupDirs(dirs: readonly string[]): string[] {
 }
 
 /**
- * Moves this process into a group of its own below that of its systemd service, which Delegate=yes hands over (v2).
- * Groups of sessions are then made beside it: they count for the service and end with it. Does nothing elsewhere.
+ * Moves this process into its own group below its systemd service's group, which Delegate=yes permits (v2). Session
+ * groups are created next to it: they count for the service and end with it. No effect without systemd.
  * Source: systemd.resource-control(5), Delegate=; https://systemd.io/CGROUP_DELEGATION.
  */
 export function enterServiceGroup(
   env: Readonly<Record<string, string | undefined>> = process.env,
   root = ROOT,
 ): void {
-  // Set for the very process that systemd started, and inherited by its children.
+  // Set for the process that systemd started, but inherited by its children.
   if (env.SYSTEMD_EXEC_PID !== String(process.pid) || !existsSync(join(root, 'cgroup.controllers'))) return;
   const own = ownGroups().get('');
   if (own === undefined || own === '/') return;
@@ -70,14 +70,14 @@ export function enterServiceGroup(
     mkdirSync(group, { recursive: true });
     writeFileSync(join(group, 'cgroup.procs'), String(process.pid));
   } catch {
-    // Sessions then run without limits, which readiness says.
+    // Sessions run without limits, which readiness reports.
   }
 }
 
 /**
- * The group below which groups of sessions are made (v2): that of the service, or else the root group, since only
- * there may a group have both processes beside it and controllers below it. Pure.
- * @param own this process's group, as /proc/self/cgroup names it
+ * Parent of session groups (v2): the service's group, else the root group, the only one that may have processes and
+ * controllers below it. Pure.
+ * @param own this process's group in /proc/self/cgroup
  */
 export function sessionsParent(own: string | undefined): string {
   return own !== undefined && basename(own) === AGENT_GROUP ? dirname(own) : '/';
@@ -118,8 +118,7 @@ function cpuQuotaUs(cpus: number): number {
 }
 
 /**
- * This process's group per v1 controller, where limits of its own parent still hold for what is below it; and under
- * the empty name its group on v2.
+ * This process's group by v1 controller, whose parent's limits apply to groups below; the key "" is its group on v2.
  */
 function ownGroups(): Map<string, string> {
   const groups = new Map<string, string>();
@@ -132,7 +131,7 @@ function ownGroups(): Map<string, string> {
   return groups;
 }
 
-/** Removes the groups of a session whose maker was killed, those of every app that it had. */
+/** Removes groups of a session whose agent was killed, for all its apps. */
 export function removeSessionCgroups(sessionId: string): void {
   const own = ownGroups();
   const parents = [join(ROOT, sessionsParent(own.get('')), 'footlight')];

@@ -5,17 +5,17 @@ const OUTPUT_TICK_MS = 50;
 const OUTPUT_BYTES_PER_TICK = 512 * 1024;
 
 export interface ChildExit {
-  /** null when a signal ended it. */
+  /** null after a signal. */
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
-/** A process of this agent. Owner: its starter, which must await `exited` before it lets go. */
+/** A process of this agent. Owner: its starter, which must await `exited`. */
 export interface Child {
   readonly pid: number;
-  /** Settles once, when the process itself is gone; grandchildren may still hold its output. */
+  /** Settles once, when the process has exited; grandchildren may still hold its output. */
   readonly exited: Promise<ChildExit>;
-  /** Settles when its output has been read to the end, which may be after its exit: others may hold the pipe. */
+  /** Settles at the end of its output, possibly after its exit, because others may hold the pipe. */
   readonly drained: Promise<void>;
   /** false once it has exited. */
   readonly alive: boolean;
@@ -25,21 +25,21 @@ export interface Child {
 export interface ChildOptions {
   env: Record<string, string>;
   cwd?: string;
-  /** What the child reads from its stdin; left out: nothing. */
+  /** Content of its stdin; missing: empty. */
   input?: string;
-  /** Receives stdout and stderr; without it both go nowhere. */
+  /** Receives stdout and stderr; missing: discarded. */
   onOutput?: (chunk: Buffer) => void;
-  /** Gives the child one more pipe as descriptor 3: what it writes there comes to `onReport`. */
+  /** Opens a pipe as descriptor 3; its content goes to `onReport`. */
   onReport?: (chunk: Buffer) => void;
-  /** Gives the child descriptor 3 as a pipe that reads end-of-file when this process is gone. */
+  /** Opens descriptor 3 as a pipe that reads end-of-file when this process is gone. */
   lifeline?: boolean;
 }
 
 /**
- * Starts a program from an argument list; no shell ever reads it, and only `env` is inherited. It is the head of a
- * process group and session of its own, without a terminal: an app that shares the terminal of the person who started the
- * agent could type commands into it (ioctl_tty(2), TIOCSTI).
- * @throws when the program cannot be started at all
+ * Starts a program from an argument list without a shell; only `env` is inherited. It leads a process group and
+ * session without a terminal: an app with the terminal of the person who started the agent could type commands into
+ * it (ioctl_tty(2), TIOCSTI).
+ * @throws when the program cannot be started
  */
 export async function startChild(argv: readonly string[], options: ChildOptions): Promise<Child> {
   const [file = '', ...args] = argv;
@@ -72,7 +72,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
       resolve({ code: 127, signal: null });
     });
   });
-  // Its own promise also waits for the output of grandchildren, which `exited` must not.
+  // Its promise also waits for grandchildren's output, but `exited` must not.
   subprocess.catch(() => undefined);
   const drained: Promise<void>[] = [];
   if (options.onOutput) {
@@ -99,7 +99,8 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
 }
 
 /**
- * Reads output at a pace: a program that floods it waits on its own full pipe, and this process stays awake.
+ * Limits the rate of reading: a program that floods its output blocks on its full pipe, and this process stays
+ * responsive.
  */
 function readPaced(stream: Readable, onOutput: (chunk: Buffer) => void): Promise<void> {
   let budget = OUTPUT_BYTES_PER_TICK;
@@ -117,11 +118,11 @@ function readPaced(stream: Readable, onOutput: (chunk: Buffer) => void): Promise
   return new Promise((resolve) => stream.once('close', () => resolve()));
 }
 
-/** kill(2) that does not mind when the process is gone already. A negative pid is a process group. */
+/** kill(2) that ignores a missing process. A negative pid is a process group. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone meanwhile, which is what was wanted.
+    // Already gone.
   }
 }

@@ -1,22 +1,22 @@
 import { closeSync, openSync } from 'node:fs';
 
-/** Kinds of namespaces, as nsenter(1) calls them. */
+/** Kinds of namespaces, as in nsenter(1). */
 type NamespaceKind = 'ipc' | 'net';
 
-/** A namespace of a child that is held open. The kernel removes it with its last process and its last descriptor. */
+/** An open namespace of a child. The kernel removes it with its last process and descriptor. */
 export class HeldNamespace {
-  /** Words before a command line that run it in there; they need root. */
+  /** Command prefix that enters it; needs root. */
   readonly enter: readonly string[];
   readonly #descriptor: number;
 
-  /** @param pid a child that has not been reaped. @throws when it has ended */
+  /** @param pid a child that was not reaped @throws when it has ended */
   constructor(kind: NamespaceKind, pid: number) {
     this.#descriptor = openSync(`/proc/${pid}/ns/${kind}`, 'r');
-    // Not by the pid: another process may have it once the child is gone.
+    // By descriptor, because the pid may be reused after the child's end.
     this.enter = ['nsenter', `--${kind}=/proc/${process.pid}/fd/${this.#descriptor}`, '--'];
   }
 
-  /** Call it once, when nothing that was started with `enter` is on its way any more. */
+  /** Call once, when no command with `enter` is starting. */
   close(): void {
     closeSync(this.#descriptor);
   }

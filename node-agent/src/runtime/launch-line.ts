@@ -5,12 +5,12 @@ import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
 import { appFilter } from './seccomp.ts';
 
 /**
- * Command line for a helper of a session: it takes the session's user, behind a seccomp filter, and dies with this agent.
- * Without a user of its own it keeps what the agent may.
- * @param enter words that take it into the session's namespaces; they need the agent's user
+ * Command line of a session's helper: changes to the session's user, sets a seccomp filter, and dies with this agent.
+ * Without a user it keeps the agent's rights.
+ * @param enter command prefix that enters the session's namespaces; needs the agent's user
  *
- * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one setpriv does both: it sets
- * the signal after the user.
+ * A change of user clears the parent-death signal (prctl(2), PR_SET_PDEATHSIG), so one setpriv does both in the right
+ * order.
  */
 export function asSessionUser(
   { user, enter }: { user: SessionUser | null; enter: readonly string[] },
@@ -20,26 +20,26 @@ export function asSessionUser(
   return [...enter, 'setpriv', ...userOptions(user), '--pdeathsig', 'KILL', '--', ...command];
 }
 
-/** A helper behind the filter of apps: what an app sends it may be meant to take it over. */
+/** Runs a helper with the apps' filter, because an app may try to take it over. */
 function confined(argv: readonly string[]): string[] {
   const script = `${confineScript()}confine(shift @ARGV); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\\n";`;
   return ['perl', '-e', script, '--', FILTERS.no_user_namespaces, ...argv];
 }
 
 /**
- * A helper with a bound on the memory that it takes for itself (RLIMIT_DATA), for those that keep what an app tells them
- * to: an app's own limits do not hold for them, and what they took could end other programs of the host.
+ * Limits a helper's own memory (RLIMIT_DATA): helpers store data of apps outside the app's limits, and could exhaust
+ * the host's memory.
  */
 export function withMemoryLimit(bytes: number, argv: readonly string[]): string[] {
   return ['prlimit', `--data=${bytes}`, '--', ...argv];
 }
 
-/** setpriv options that take a user; none when the agent's own is kept. */
+/** setpriv options of a user; empty for the agent's user. */
 export function userOptions(user: SessionUser | null): string[] {
   if (user === null) return [];
   const groups = user.groups.length > 0 ? ['--groups', user.groups.join(',')] : ['--clear-groups'];
-  // Programs with the setuid bit stay what their caller is: prctl(2), PR_SET_NO_NEW_PRIVS. No program of the session
-  // can get a capability back either, as far as this agent may forbid it: that takes SETPCAP.
+  // Setuid programs get no rights: prctl(2), PR_SET_NO_NEW_PRIVS. No program of the session can regain a capability
+  // either, if the agent has SETPCAP to drop them.
   const noCapabilities = mayDropBounds() ? ['--bounding-set=-all'] : [];
   return [
     ...['--reuid', String(user.uid), '--regid', String(user.gid), ...groups],
@@ -56,7 +56,7 @@ function mayDropBounds(): boolean {
 
 export const PATH = '/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games';
 
-/** The environment that every process of a session starts from; nothing of the agent's own gets in. */
+/** Base environment of a session's processes; contains nothing of the agent's own. */
 export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, string> {
   const env: Record<string, string> = { PATH, LANG: agentEnv.LANG ?? 'C.UTF-8' };
   for (const name of ['TZ', 'LC_ALL', 'LC_CTYPE']) {
@@ -67,17 +67,16 @@ export function baseEnvironment(agentEnv: NodeJS.ProcessEnv): Record<string, str
 }
 
 /**
- * Command line that runs an app with an environment that comes from its stdin (`environmentInput`), and with a session
- * bus, as run-app.pl says. The script travels in the line, because the session's user may not be able to read the
- * agent's files.
- * @param bus path of dbus-daemon; "" = without a bus
+ * Command line that runs an app with an environment from its stdin (`environmentInput`) and a session bus, by
+ * run-app.pl. The script is part of the line, because the session's user may not be able to read the agent's files.
+ * @param bus path of dbus-daemon; "" = no bus
  */
 export function appLine(bus: string, confinement: Confinement, argv: readonly string[]): string[] {
   runApp ??= confineScript() + readFileSync(new URL('run-app.pl', import.meta.url), 'utf8');
   return ['perl', '-e', runApp, '--', bus, FILTERS[confinement], ...argv];
 }
 
-/** What an app and everything that it starts is forbidden besides. */
+/** Further restrictions of an app and its children. */
 export type Confinement = 'none' | 'own_sandbox' | 'no_user_namespaces';
 
 const FILTERS: Readonly<Record<Confinement, string>> = {
@@ -93,16 +92,13 @@ function confineScript(): string {
   return confine;
 }
 
-/**
- * Where one of the host's own programs is, for a command line that is run with an app's PATH; the name alone where it
- * is nowhere.
- */
+/** Path of a host program for a command line with an app's PATH; the name itself if not found. */
 export function hostProgram(name: string): string {
   const places = PATH.split(':').map((dir) => join(dir, name));
   return places.find((path) => existsSync(path)) ?? name;
 }
 
-/** @param env neither names nor values hold a NUL */
+/** @param env names and values without NUL */
 export function environmentInput(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)
     .map(([name, value]) => `${name}=${value}\0`)
@@ -110,8 +106,8 @@ export function environmentInput(env: Readonly<Record<string, string>>): string 
 }
 
 /**
- * The environment of the programs between the agent and an app, some of which run as root: nothing of the app's, but
- * the marks that leftovers are found by.
+ * Environment of the programs between agent and app, some of which run as root: none of the app's variables, only the
+ * marks for cleanup.
  */
 export function launchEnvironment({
   sessionId,
@@ -120,7 +116,7 @@ export function launchEnvironment({
   return { PATH, [SESSION_VARIABLE]: sessionId, [APP_VARIABLE]: instance };
 }
 
-/** The environment of a helper of a session: its display server, sound server and window manager. */
+/** Environment of a session's helpers: display server, sound server, window manager. */
 export function helperEnvironment(
   agentEnv: NodeJS.ProcessEnv,
   sessionId: string,

@@ -6,12 +6,12 @@ const TAIL_LINES = 100;
 const TAIL_BYTES = 65_536;
 
 /**
- * The last MiB that an app wrote, as raw bytes in one buffer: an app that floods its output costs copying and nothing
- * else, however small its pieces are; lines are made when somebody asks.
+ * The last MiB of an app's output as raw bytes in one buffer, so that a flood of output costs only copying; lines are
+ * made on demand.
  */
 export class LogRing {
   readonly #maxBytes: number;
-  /** Grows up to twice what is kept, so that the kept part moves to the front only once in a while. */
+  /** Grows to twice the kept size, so that the kept part is moved seldom. */
   #buffer = Buffer.alloc(0);
   #end = 0;
 
@@ -31,11 +31,11 @@ export class LogRing {
   }
 
   /**
-   * The last lines, oldest first, without control characters; "" when nothing was written.
-   * Carriage returns end a line too, since progress bars use nothing else.
+   * The last lines, oldest first, without control characters; "" without output. Carriage returns end a line too,
+   * because progress bars use only these.
    */
   tail(lines = TAIL_LINES, maxBytes = TAIL_BYTES): string {
-    // More than this cannot be in the answer, even if every byte took three.
+    // Enough for the answer, even with three bytes per character.
     const raw = this.#buffer
       .subarray(this.#end - Math.min(this.bytes, 4 * maxBytes), this.#end)
       .toString('utf8');
@@ -44,7 +44,7 @@ export class LogRing {
       .map((line) => line.trimEnd())
       .filter((line) => line !== '')
       .slice(-lines);
-    // The newest lines matter most, so the oldest go when it is too much.
+    // Drops the oldest lines when too long.
     while (kept.length > 1 && Buffer.byteLength(kept.join('\n')) > maxBytes) kept.shift();
     return cutUtf8(kept.join('\n'), maxBytes);
   }

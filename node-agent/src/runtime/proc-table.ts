@@ -7,16 +7,16 @@ export interface ProcessRow {
   pgrp: number;
   /** Real uid. */
   uid: number;
-  /** Ticks since boot: with the pid it names one process for ever. */
+  /** Ticks since boot; together with the pid a unique id. */
   startTicks: number;
   zombie: boolean;
 }
 
-/** @returns null when there is no such process */
+/** @returns null for a missing process */
 export function readProcess(pid: number): ProcessRow | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name is in parentheses and may hold anything, so fields count from the last one.
+    // The name is in parentheses and may contain anything, so fields count from the last one.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const uid = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return {
@@ -32,7 +32,7 @@ export function readProcess(pid: number): ProcessRow | null {
   }
 }
 
-/** Every live process that can be seen; zombies are left out, since nothing can be done to them. */
+/** Every visible live process; zombies are omitted. */
 export function listProcesses(): ProcessRow[] {
   const rows: ProcessRow[] = [];
   for (const name of readdirSync('/proc')) {
@@ -43,7 +43,7 @@ export function listProcesses(): ProcessRow[] {
   return rows;
 }
 
-/** Identity of the process's pid namespace; null when it is gone or may not be read. */
+/** Id of the process's pid namespace; null when it is gone or unreadable. */
 export function pidNamespace(pid: number): string | null {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`);
@@ -52,12 +52,14 @@ export function pidNamespace(pid: number): string | null {
   }
 }
 
-/** Variable in the environment of every process of a session: its id. Leftovers are found by it. */
+/** Environment variable with the session id in every process of a session; cleanup searches for it. */
 export const SESSION_VARIABLE = 'FOOTLIGHT_SESSION';
-/** What names the app (AppSurroundings.instance), for the app and what it starts and not for the helpers around it. */
+/**
+ * Environment variable with the app's name (AppSurroundings.instance), in the app and its children, not in helpers.
+ */
 export const APP_VARIABLE = 'FOOTLIGHT_APP';
 
-/** A variable of the environment that a process was started with; null for none, or when it may not be read. */
+/** A variable of a process's initial environment; null when missing or unreadable. */
 export function startVariable(pid: number, name: string): string | null {
   try {
     const marker = `${name}=`;
@@ -71,8 +73,7 @@ export function startVariable(pid: number, name: string): string | null {
 }
 
 /**
- * What runs of a session: everything of its own user, or, where sessions share the agent's user, everything that was
- * started with its variable.
+ * Processes of a session: all of its user, or, where sessions share the agent's user, all with its variable.
  * @param uid null: the session shares the agent's user
  */
 export function sessionProcesses(sessionId: string, uid: number | null): ProcessRow[] {

@@ -23,7 +23,7 @@ import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVaria
 import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
 
 const DRAIN_LIMIT_MS = 200;
-/** SIGKILL ends a process at once, unless the kernel has it: after these rounds something else has to be done. */
+/** Rounds of SIGKILL before giving up: a process that survives them is blocked in the kernel. */
 const KILL_ATTEMPTS = 100;
 const KILL_PERIOD_MS = 10;
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
@@ -42,19 +42,18 @@ export interface ProcessRuntimeOptions {
  * Isolated (the agent is root): agent → nsenter (the app's network) → nsenter (the session's IPC) → setpriv
  * (parent-death signal) → unshare → enter-session.sh as process 1 of a process namespace → prlimit → setpriv (the
  * session's user, no capability) → run-app.pl → app and session bus. Killing process 1 ends the namespace: the kernel
- * kills everything in it, daemons included. The agent's own death kills unshare, and
- * unshare's death kills process 1.
+ * kills every process in it, daemons included. The agent's death kills unshare, whose death kills process 1.
  *
- * Plain: agent → guard-session.sh at the head of a process group → (as root: prlimit → setpriv, the session's user)
- * → run-app.pl → app, and without root the session bus. What leaves the group is found by the session's variable in its
- * environment.
+ * Plain: agent → guard-session.sh as leader of a process group → (as root: prlimit → setpriv, the session's user) →
+ * run-app.pl → app, and without root the session bus. Processes that leave the group are found by the session's
+ * variable in their environment.
  */
 export class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #clock: Clock;
   readonly #networks: NetworkPool | null;
 
-  /** @param networks null: apps have the host's network */
+  /** @param networks null: apps use the host's network */
   constructor(options: ProcessRuntimeOptions, clock: Clock, networks: NetworkPool | null) {
     this.#options = options;
     this.#clock = clock;
@@ -115,7 +114,7 @@ export class ProcessRuntime implements Runtime {
   ): Promise<string[]> {
     const { dirs, user, instance, enter, network } = surroundings;
     const staging = join(dirs.mounts, 'tmp');
-    // A former app may still have its own mounted.
+    // A former app may still have its own file mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
     const group = join(dirs.mounts, `group-${instance}`);
     const resolver = join(dirs.mounts, `resolv-${instance}`);
@@ -142,8 +141,8 @@ export class ProcessRuntime implements Runtime {
   }
 
   /**
-   * The command with the session's own user and limits. Root without the right to make namespaces (in a container,
-   * in a changed root) has a user for each session all the same: an app never runs as root.
+   * The command with the session's user and limits. Root without the right to make namespaces (in a container or
+   * chroot) still has a user for each session: an app never runs as root.
    */
   #asUser(user: SessionUser | null, command: readonly string[]): string[] {
     if (user === null) return [...command];
@@ -153,8 +152,8 @@ export class ProcessRuntime implements Runtime {
 }
 
 /**
- * An app with a user of its own makes no user namespaces, in which it would have every capability again. One with
- * `systempaths_unconfined` brings a sandbox that is made of them, as Chromium does.
+ * An app with its own user makes no user namespaces, which would give it every capability. An app with
+ * `systempaths_unconfined` has a sandbox that needs them, such as Chromium's.
  */
 function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
   if (user === null) return 'none';
@@ -162,8 +161,8 @@ function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
 }
 
 /**
- * The command in its home, which the session's user enters: the agent's root need not be able to, and a former app of
- * the session may have put a link there.
+ * The command in the app's home, entered as the session's user: the agent's root may be unable to enter, and a former
+ * app of the session may have placed a link.
  */
 function inHome({ home }: AppSurroundings, command: readonly string[]): string[] {
   return ['env', '--chdir', home, ...command];
@@ -173,30 +172,30 @@ function scriptPath(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
 }
 
-/** Paths below /tmp that must stay reachable; one that lies below another of them is left out. */
+/** Paths below /tmp that must stay reachable; nested ones are omitted. */
 export function keptBelowTmp(paths: readonly string[]): string[] {
   const below = [...new Set(paths)].filter((path) => path.startsWith('/tmp/'));
   return below.filter((path) => !below.some((other) => other !== path && path.startsWith(`${other}/`)));
 }
 
 /**
- * The host's passwd or group file with a name for the session's id: several libraries refuse to work for a user
- * that has none.
+ * The host's passwd or group file with a name for the session's id, because several libraries refuse a user without a
+ * name.
  */
 function withSessionUser(file: string, id: number, rest: string): string {
   let text = '';
   try {
     text = readFileSync(file, 'utf8');
   } catch {
-    // A host without the file still gets the one line.
+    // A host without the file gets only the one line.
   }
   const fields = rest === '' ? `footlight:x:${id}:` : `footlight:x:${id}:${id}:Footlight session${rest}`;
   return `${text.endsWith('\n') || text === '' ? text : `${text}\n`}${fields}\n`;
 }
 
 /**
- * The app's environment: the base, what the app asks for, and over both what is the session's own. HOME, TMPDIR
- * and XDG_RUNTIME_DIR always point into the session.
+ * The app's environment: the base, then the app's variables, then the session's. HOME, TMPDIR and XDG_RUNTIME_DIR
+ * always point into the session.
  */
 export function appEnvironment(
   app: Pick<AppSpec, 'env'>,
@@ -216,14 +215,14 @@ export function appEnvironment(
     XDG_SESSION_TYPE: 'x11',
     DISPLAY: surroundings.display,
     XAUTHORITY: dirs.xauthority,
-    // Without a sound server the address leads nowhere on purpose: the app must not find somebody else's.
+    // Without a sound server the address is deliberately invalid, so that the app finds no other server.
     PULSE_SERVER: surroundings.pulseServer ?? `unix:${join(dirs.run, 'no-sound')}`,
     [SESSION_VARIABLE]: surroundings.sessionId,
     [APP_VARIABLE]: surroundings.instance,
   };
 }
 
-/** That an app's first process has ended with status 0, as run-app.pl tells by anything that it writes. */
+/** Detects that an app's first process exited with status 0: run-app.pl then writes to its pipe. */
 class HandOver {
   told: () => void = () => undefined;
   readonly happened = new Promise<void>((resolve) => {
@@ -231,7 +230,7 @@ class HandOver {
   });
 }
 
-/** What both kinds of app have: a child at their head, and what they last wrote. */
+/** Common part of both kinds of app: a first child, and its last output. */
 abstract class ChildApp implements RunningApp {
   readonly exited: Promise<AppExit>;
   readonly handedOver: Promise<void>;
@@ -245,7 +244,7 @@ abstract class ChildApp implements RunningApp {
     this.clock = clock;
     this.#log = log;
     this.exited = child.exited.then(async ({ code }) => {
-      // An app that failed has said why.
+      // A failed app has written its reason.
       if (code !== 0) await this.readToEnd();
       return { status: code };
     });
@@ -257,13 +256,13 @@ abstract class ChildApp implements RunningApp {
 
   abstract stop(graceMs: number): Promise<void>;
 
-  /** What an app wrote last may still be in its pipe when it is gone. */
+  /** Its last output may still be in the pipe after its exit. */
   protected async readToEnd(): Promise<void> {
     await within(this.clock, DRAIN_LIMIT_MS, this.child.drained, undefined);
   }
 }
 
-/** An app in a process namespace of its own. */
+/** An app in its own process namespace. */
 class IsolatedApp extends ChildApp {
   readonly #cgroup: SessionCgroup | null;
   readonly #network: AppNetwork | null;
@@ -293,7 +292,7 @@ class IsolatedApp extends ChildApp {
     await Promise.all([this.#removeCgroup(), this.readToEnd()]);
   }
 
-  /** Everything in the namespace but its process 1, which ends by itself when the app does. */
+  /** Every process in the namespace except process 1, which ends with the app. */
   #members(): number[] {
     const rows = listProcesses();
     const first = rows.find((row) => row.ppid === this.child.pid);
@@ -304,7 +303,7 @@ class IsolatedApp extends ChildApp {
 
   async #removeCgroup(): Promise<void> {
     let left = this.#cgroup?.dirs ?? [];
-    // The kernel counts a process as a member for a moment after it was reaped.
+    // The kernel counts a reaped process as a member for a moment.
     for (let attempt = 0; attempt < 20; attempt++) {
       left = removeCgroupDirs(left);
       if (left.length === 0) return;
@@ -313,7 +312,7 @@ class IsolatedApp extends ChildApp {
   }
 }
 
-/** An app as the head of a process group. */
+/** An app as leader of a process group. */
 class PlainApp extends ChildApp {
   readonly #surroundings: AppSurroundings;
 
@@ -327,7 +326,7 @@ class PlainApp extends ChildApp {
       for (const pid of this.#members()) if (pid !== this.child.pid) sendSignal(pid, 'SIGTERM');
       await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
     }
-    // Also after a clean exit: the guard's watcher and whatever went on in the background are still there.
+    // Also after a clean exit: the guard's watcher and background processes still exist.
     for (let attempt = 0; attempt < KILL_ATTEMPTS; attempt++) {
       const members = this.#members();
       for (const pid of members) sendSignal(pid, 'SIGKILL');
@@ -355,7 +354,7 @@ function isStray(pid: number, instance: string): boolean {
   return startVariable(pid, APP_VARIABLE) === instance;
 }
 
-/** Whether this process may make the namespaces that isolation needs. */
+/** Whether this process may make the namespaces for isolation. */
 export async function canIsolate(): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   try {
@@ -369,7 +368,7 @@ export async function canIsolate(): Promise<boolean> {
   }
 }
 
-/** Group that owns a device file, so that a session's user may open it; null when there is no such file. */
+/** Group of a device file, so that a session's user may open it; null without the file. */
 export function deviceGroup(path: string): number | null {
   try {
     return statSync(path).gid;

@@ -1,7 +1,7 @@
 import type { AppSpec } from '@footlight/protocol/agent';
 import type { AppNetwork } from './network/app-network.ts';
 
-/** The user that a session's processes run as; null = the agent's own. */
+/** User of a session's processes; null = the agent's. */
 export interface SessionUser {
   uid: number;
   gid: number;
@@ -9,33 +9,33 @@ export interface SessionUser {
   groups: number[];
 }
 
-/** Directories of one session; all but `root`, `mounts` and `console` belong to the session's user. */
+/** Directories of one session; all except `root`, `mounts` and `console` belong to the session's user. */
 export interface SessionDirs {
-  /** Holds the others and the agent's record of the session. */
+  /** Parent of the others, with the agent's record of the session. */
   root: string;
-  /** Everything below is removed with the session. */
+  /** Removed with the session, with everything below. */
   scratch: string;
-  /** HOME of helpers, and of the app when it has no home of its own. */
+  /** HOME of helpers, and of an app without a home. */
   home: string;
   tmp: string;
   /** XDG_RUNTIME_DIR, mode 0700. */
   run: string;
   /** Cookie file of the session's display. */
   xauthority: string;
-  /** Mount points and files that the agent prepares for the app's namespace; not writable by the session. */
+  /** Mount points and files that the agent prepares for the app's namespace; not writable for the session. */
   mounts: string;
-  /** Of the program that draws on a display beside the host; there only where the session is shown on one. */
+  /** Directory of the program that draws on the console; only for console sessions. */
   console: string;
 }
 
-/** The screen and sound that an app is given. */
+/** Screen and sound of an app. */
 export interface AppSurroundings {
   sessionId: string;
-  /** Names this app among those of all sessions: the session's id, with a number before it after a change of app. */
+  /** Unique name of this app: the session's id, with a number in front after a swap. */
   instance: string;
   user: SessionUser | null;
   dirs: SessionDirs;
-  /** Words before a command line that run it in the session's IPC namespace; none = the session has the agent's. */
+  /** Command prefix that enters the session's IPC namespace; empty = the agent's. */
   enter: readonly string[];
   /** HOME of the app. */
   home: string;
@@ -43,31 +43,31 @@ export interface AppSurroundings {
   display: string;
   /** Path of the display's socket. */
   displaySocket: string;
-  /** PulseAudio server string; null = a session without sound. */
+  /** PulseAudio server string; null = no sound. */
   pulseServer: string | null;
-  /** From openNetwork(); null: the app has the host's network. start() owns it from here on. */
+  /** From openNetwork(); null: the host's network. start() takes ownership. */
   network: AppNetwork | null;
 }
 
 export interface AppExit {
-  /** null when a signal ended it. */
+  /** null after a signal. */
   status: number | null;
 }
 
-/** An app under way. It and everything that it started are gone when `stop` has come back. */
+/** A running app. After `stop` no process of it is left. */
 export interface RunningApp {
   /**
-   * Settles once: when the app's first process failed, or ended with status 0 and no process of the app is left. What
-   * its session bus activated is no process of the app.
+   * Settles once: when the app's first process failed, or exited with status 0 and no process of the app is left.
+   * Programs that the session bus activated do not count.
    */
   readonly exited: Promise<AppExit>;
-  /** Settles when the app's first process has ended with status 0, whether others of it are left or not. */
+  /** Settles when the first process exited with status 0, even if others are left. */
   readonly handedOver: Promise<void>;
-  /** About the last hundred lines that it wrote, oldest first, without control characters. */
+  /** About the last hundred lines of its output, oldest first, without control characters. */
   logTail(): string;
   /**
-   * SIGTERM to all of it, SIGKILL after graceMs; comes back when nothing of it is left. Repeatable.
-   * @throws when something of it is left all the same
+   * SIGTERM to all its processes, SIGKILL after graceMs; returns when none is left. Repeatable.
+   * @throws when a process is left
    */
   stop(graceMs: number): Promise<void>;
 }
@@ -75,12 +75,12 @@ export interface RunningApp {
 /** A way to run an app: as a process of this host, or as a container. */
 export interface Runtime {
   /**
-   * Makes the network of an app that is to start, which may be done while its display starts. The caller closes it, or
-   * gives it to start().
-   * @returns null: the app has the host's network
+   * Makes the network of an app before its start, possibly while its display starts. The caller closes it or passes
+   * it to start().
+   * @returns null: the app uses the host's network
    * @throws when it cannot be made
    */
   openNetwork(app: AppSpec): Promise<AppNetwork | null>;
-  /** @throws when the app cannot be started at all; an app that ends at once is not an error here */
+  /** @throws when the app cannot be started; an app that ends at once is no error here */
   start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp>;
 }

@@ -1,4 +1,4 @@
-/** Instructions of classic BPF as seccomp(2) runs them. Source: linux/bpf_common.h, linux/filter.h. */
+/** Instructions of classic BPF for seccomp(2). Source: linux/bpf_common.h, linux/filter.h. */
 const LOAD_WORD = 0x20;
 const JUMP_IF_EQUAL = 0x15;
 const JUMP_IF_ANY_BIT = 0x45;
@@ -6,7 +6,7 @@ const ALWAYS = 0x05;
 const AND = 0x54;
 const RETURN = 0x06;
 
-/** Offsets in struct seccomp_data; of the arguments, 64 bits each, the low half on a little-endian machine. */
+/** Offsets in struct seccomp_data; of each 64-bit argument the low half on a little-endian machine. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const ARGUMENT = (index: number) => 16 + 8 * index;
@@ -16,7 +16,7 @@ const REFUSE = 0x00050000;
 const EPERM = 1;
 const ENOSYS = 38;
 const CLONE_NEWUSER = 0x1000_0000;
-/** Marks a call of the x32 ABI, whose numbers for these calls are those of x86-64. */
+/** Marks a call of the x32 ABI, which has the numbers of x86-64 for these calls. */
 const X32_BIT = 0x4000_0000;
 
 interface Abi {
@@ -29,7 +29,7 @@ interface Abi {
   setns: number;
 }
 
-/** What a program of an x86-64 machine can make calls of. */
+/** ABIs of an x86-64 machine. */
 const X86_64: Abi = {
   ...{ audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308 },
   unneeded: [248, 249, 250, 321, 298, 323, 206],
@@ -38,25 +38,25 @@ const I386: Abi = {
   ...{ audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346 },
   unneeded: [286, 287, 288, 357, 336, 374, 245],
 };
-/** The same on both. */
+/** Equal in both ABIs. */
 const CLONE3 = 435;
-/** io_uring_setup, io_uring_enter, io_uring_register; the same on both. */
+/** io_uring_setup, io_uring_enter, io_uring_register; equal in both ABIs. */
 const IO_URING = [425, 426, 427];
 
 /**
- * A seccomp filter for the apps of sessions. For x86-64, which hosts are.
+ * A seccomp filter for apps on x86-64.
  *
- * ENOSYS, as on a kernel without them, for what apps do well without: keyrings, whose keys would pass to the next session
- * with the same uid and to those with the agent's session keyring; asynchronous I/O of the old kind, since one program can
- * take all that the host has of it (fs.aio-max-nr); and the parts of the kernel that attacks on it most often begin with.
+ * ENOSYS, as on a kernel without them, for calls that apps do not need: keyrings, whose keys would pass to the next
+ * session with the uid and to those with the agent's session keyring; old asynchronous I/O, because one program can
+ * use up the host's contexts (fs.aio-max-nr); and the kernel parts where attacks most often start.
  *
- * @param userNamespaces false: it refuses user namespaces, in which a process would have every capability again: unshare
- * and clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
- * (ENOSYS: the C library then uses clone)
+ * @param userNamespaces false: refuses user namespaces, which would give a process every capability: unshare and
+ *   clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
+ *   (ENOSYS: the C library then uses clone)
  */
 export function appFilter(userNamespaces: boolean): Buffer {
   const sections = [X86_64, I386].flatMap((abi) => abiSection(abi, userNamespaces));
-  // The last one: calls of no ABI that the machine has.
+  // Last: calls of an unknown ABI.
   return Buffer.concat([...sections, statement(RETURN, REFUSE | EPERM)]);
 }
 
@@ -66,7 +66,7 @@ function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
   const body = [
     statement(LOAD_WORD, NUMBER),
     ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : []),
-    // Jumps count the instructions that are left out.
+    // Jumps count the skipped instructions.
     ...numbers.map((number, index) => jump(JUMP_IF_EQUAL, number, numbers.length - index, 0)),
     jump(ALWAYS, 1, 0, 0),
     statement(RETURN, REFUSE | ENOSYS),
@@ -75,7 +75,7 @@ function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
   return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
 }
 
-/** The number of the call is loaded. */
+/** The call's number is loaded. */
 function namespaceSection({ unshare, clone, setns }: Abi): Buffer[] {
   const refuse = statement(RETURN, REFUSE | EPERM);
   const allow = statement(RETURN, ALLOW);

@@ -2,18 +2,18 @@ import type { AppSpec, EncoderInfo, NackCode, SessionAssign } from '@footlight/p
 import type { ConsoleState } from '../console/host-console.ts';
 import { isBelow } from './resources/home.ts';
 
-/** What of the host decides whether an assignment is taken. */
+/** Host facts for the decision about an assignment. */
 export interface HostFacts {
-  /** The display beside the host. */
+  /** State of the console. */
   console: ConsoleState;
   processRuntime: boolean;
   /** A container engine answers. */
   containerEngine: boolean;
   homeRoot: string;
-  /** Family that sessions get when the assignment names none. */
+  /** Default encoder family of sessions. */
   encoderFamily: string;
   encoders: readonly EncoderInfo[];
-  /** Indexes of the GPUs that were reported. */
+  /** Indexes of the reported GPUs. */
   gpus: readonly number[];
 }
 
@@ -23,9 +23,8 @@ export interface Refusal {
 }
 
 /**
- * Whether this host may and can run an assignment, whatever the control plane thinks. Pure; the reasons stand in
- * the order in which they are looked for.
- * @returns null when nothing speaks against it
+ * Whether this host accepts an assignment. Pure; reasons are checked in a fixed order.
+ * @returns null when accepted
  */
 export function decideAssign(assign: SessionAssign, host: HostFacts): Refusal | null {
   const { video_topology } = assign;
@@ -41,7 +40,7 @@ const CONSOLE_REFUSALS: Record<ConsoleState, Refusal | null> = {
   free: null,
 };
 
-/** Whether this host may and can run an app. Pure. @returns null when nothing speaks against it */
+/** Whether this host accepts an app. Pure. @returns null when accepted */
 export function decideApp(app: AppSpec, host: HostFacts): Refusal | null {
   return appRefusal(app, host) ?? homeRefusal(app, host);
 }
@@ -74,7 +73,7 @@ function homeRefusal(app: AppSpec, host: HostFacts): Refusal | null {
   const { provider, ref } = app.home;
   if (provider === 'volume')
     return refuse('policy', `a process cannot use an engine volume as its home: ${ref}`);
-  // It becomes a field of a passwd line, so it may hold neither a colon nor a line break.
+  // The path becomes a field of a passwd line, so it may contain neither colon nor line break.
   if (breaksPasswd(ref) || !isBelow(host.homeRoot, ref)) {
     return refuse('policy', `${ref} is not below the home root ${host.homeRoot}`);
   }

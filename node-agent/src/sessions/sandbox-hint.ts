@@ -1,10 +1,10 @@
 import type { AppSpec } from '@footlight/protocol/agent';
 
-/** What Chromium, and bwrap of Flatpak and Steam, write where they may make no user namespaces. */
+/** Output of Chromium, and of bwrap in Flatpak and Steam, without user namespaces. */
 const NO_USER_NAMESPACES =
   /No usable sandbox!|bwrap: (No permissions to create new namespace|Creating new namespace failed)/;
 
-/** What an app lacks that ended because it could not make its sandbox; undefined: nothing of that kind. Pure. */
+/** A hint for an app that ended because its sandbox could not start; undefined: no such sign. Pure. */
 export function sandboxHint(
   { systempaths_unconfined }: Pick<AppSpec, 'systempaths_unconfined'>,
   log: string,

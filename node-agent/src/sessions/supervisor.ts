@@ -18,11 +18,11 @@ import { decideApp, decideAssign, type HostFacts } from './policy.ts';
 import { lastOwner } from './resources/home.ts';
 import { NameHolders } from './resources/name-holders.ts';
 
-/** What a launch takes from the host's configuration at that moment. */
+/** Host configuration at the moment of a launch. */
 export interface LaunchContext extends Omit<HostFacts, 'console'> {
   settings: Record<string, unknown>;
   media: SessionPlan['media'];
-  /** This host chose the home root, not the control plane. */
+  /** Whether this host chose the home root; otherwise the control plane did. */
   ownsHomeRoot: boolean;
   /** Device file of a GPU; null for software. */
   renderNode(gpuIndex: number): string | null;
@@ -31,21 +31,21 @@ export interface LaunchContext extends Omit<HostFacts, 'console'> {
 }
 
 export interface SupervisorOptions {
-  /** 0 = sessions stay for ever without a control plane. */
+  /** 0 = sessions survive without a control plane for any time. */
   orphanSecs: number;
   context: () => LaunchContext;
-  /** The display beside this host. */
+  /** The console of this host. */
   console: HostConsole;
 }
 
 const OK: Verdict = { ok: true };
 
 /**
- * All sessions of this host: takes commands, keeps one Session per id, and ends them when the control plane has
- * been away for too long.
+ * All sessions of this host: accepts commands, keeps one Session per id, and ends them when the control plane has
+ * been down for too long.
  *
- * Commands of one session take effect in the order of their arrival; those of different sessions do not wait for
- * one another. An ended session stays listed until the control plane has seen its last report.
+ * Commands of one session are applied in order; sessions do not wait for each other. An ended session stays listed
+ * until the control plane has seen its last report.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -54,7 +54,7 @@ export class Supervisor {
   readonly #logger: Logger;
   readonly #nameHolders: NameHolders;
   readonly #sessions = new Map<string, Session>();
-  /** Tail of the commands under way per session. */
+  /** Last running command per session. */
   readonly #queues = new Map<string, Promise<unknown>>();
   /** Numbers of unseen reports about sessions that this host does not hold. */
   #unknownReports: number[] = [];
@@ -71,19 +71,19 @@ export class Supervisor {
     this.#logger = deps.logger;
   }
 
-  /** Everything held, and every ended session whose last report is unseen. */
+  /** All live sessions, and ended ones whose last report is unseen. */
   held(): HeldSession[] {
     return [...this.#sessions.values()].slice(0, MAX_HOST_SESSIONS).map((session) => session.held);
   }
 
-  /** Ids of the sessions that are starting, running or stopping. */
+  /** Ids of sessions that are starting, running or stopping. */
   running(): string[] {
     return this.held()
       .filter(({ state }) => state === 'starting' || state === 'running' || state === 'stopping')
       .map(({ session_id }) => session_id);
   }
 
-  /** Sessions that are not over (count). */
+  /** Live sessions (count). */
   get liveCount(): number {
     return [...this.#sessions.values()].filter((session) => !session.isOver).length;
   }
@@ -97,12 +97,12 @@ export class Supervisor {
     return counts;
   }
 
-  /** Accepts or refuses a session command; effects follow on their own. */
+  /** Accepts or refuses a session command; effects follow asynchronously. */
   command(command: SessionCommand): Promise<Verdict> {
     const id = command.session_id;
     const before = this.#queues.get(id) ?? Promise.resolve();
     const verdict = before.then(() => this.#handle(command));
-    // An answer that says "done" takes its time, and a stop behind it must not wait for that.
+    // A size change answers only when done; a stop behind it must not wait for it.
     const taken = command.type === 'session_display_update' ? before : verdict;
     const tail = taken
       .catch(() => undefined)
@@ -119,7 +119,7 @@ export class Supervisor {
     else this.#logger.debug({ session_id: frame.session_id }, 'signaling.no_session');
   }
 
-  /** Forgets ended sessions whose last report the control plane has handled. */
+  /** Forgets ended sessions whose last report is handled. */
   seen(seq: number): void {
     this.#unknownReports = this.#unknownReports.filter((number) => number > seq);
     for (const session of this.#sessions.values()) {
@@ -137,12 +137,12 @@ export class Supervisor {
     this.#orphanTimer?.cancel();
     this.#orphanTimer = null;
     if (up || this.#closing || this.#options.orphanSecs === 0) return;
-    // The control plane waits for us for its grace: leaving earlier would end what it still counts on.
+    // The control plane waits for its grace; an earlier end would end sessions that it still counts on.
     const limitSecs = Math.max(this.#options.orphanSecs, this.#graceSecs);
     this.#orphanTimer = this.#clock.setTimeout(() => this.#endOrphans(limitSecs), limitSecs * 1000);
   }
 
-  /** Ends every session for that reason and waits for it, limitMs at most. Takes no further assignment. */
+  /** Ends all sessions for that reason and waits limitMs at most. Accepts no further assignment. */
   async close(reason: string, limitMs: number): Promise<void> {
     this.#closing = true;
     this.#orphanTimer?.cancel();
@@ -152,7 +152,7 @@ export class Supervisor {
     await within(this.#clock, limitMs, Promise.all(live.map((session) => session.ended)), null);
   }
 
-  /** Ends every session without reporting it; for a restart, whose next registration tells. */
+  /** Ends all sessions without reports, for a restart; the next registration reports them. */
   async closeSilently(limitMs: number): Promise<void> {
     for (const session of this.#sessions.values()) session.endSilently();
     await this.close('agent_restart', limitMs);
@@ -204,14 +204,14 @@ export class Supervisor {
       this.#logger.warn({ session_id: assign.session_id, ...refusal }, 'session.refused');
       return { ok: false, ...refusal };
     }
-    // Right away: while a uid is looked for, another one may ask for the display.
+    // Claimed at once: another assignment may claim the console while a uid is searched.
     const claim = assign.video_topology === 'stream_only' ? null : this.#options.console.claim();
     const uid = await this.#takeUid(assign);
     if (uid === 'none_free') {
       claim?.release();
       return { ok: false, code: 'busy', error: 'every uid of SERVICE_PROCESS_UIDS is in use' };
     }
-    // Who closes has taken the list of sessions that it ends.
+    // close() has already listed the sessions that it ends.
     if (this.#closing) {
       claim?.release();
       if (uid !== null) this.#deps.uids?.release(uid);
@@ -272,7 +272,7 @@ export class Supervisor {
   }
 }
 
-/** What is shown beside the host is heard by viewers where that is set, and by nobody where there are none. */
+/** Viewers hear a console session if configured; a local session has no viewers. */
 function heardAs(assign: SessionAssign, { audible }: ConsoleClaim): SessionAssign {
   const isStreamed = assign.video_topology === 'dual_output';
   const { stream } = assign;

@@ -5,8 +5,8 @@ const TAB = 0xff09;
 const UNICODE_BASE = 0x0100_0000;
 
 /**
- * Keysym of one character.
- * @returns null for what cannot be typed: control characters other than tab and newline
+ * Keysym of a character.
+ * @returns null for characters that cannot be typed: control characters except tab and newline
  */
 export function keysymOf(character: string): number | null {
   const code = character.codePointAt(0) ?? 0;
@@ -17,7 +17,7 @@ export function keysymOf(character: string): number | null {
   return UNICODE_BASE + code;
 }
 
-/** Both keysyms under which a keyboard map may hold the character. */
+/** Both keysyms of the character in keyboard maps. */
 export function equalKeysyms(keysym: number): readonly number[] {
   if (keysym >= UNICODE_BASE) return [keysym];
   return keysym < 0x100 ? [keysym, UNICODE_BASE + keysym] : [keysym];

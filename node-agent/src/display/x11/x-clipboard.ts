@@ -2,10 +2,13 @@ import { TokenBucket } from '@footlight/platform';
 import type { XEvent, XFixes, XProperty } from 'x11';
 import type { XConnection } from './x-connection.ts';
 
-/** Longer texts are not passed on, bytes of UTF-8. */
+/** Longest transferred text, bytes of UTF-8. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
 
-/** Apps that paste are answered so often; an app could have the answers pile up here, each 2,700 times its question. */
+/**
+ * Answers to pasting apps per second. An app could make answers pile up here, each 2,700 times as large as its
+ * request.
+ */
 const ANSWERS_PER_SECOND = 50;
 
 const SET_OWNER_MASK = 1;
@@ -25,8 +28,8 @@ interface Atoms {
 }
 
 /**
- * The CLIPBOARD selection of a display, both ways. What an app copies is read and reported; what a viewer copies
- * is offered by a window of ours until an app copies again. Text only; contents are never logged.
+ * The CLIPBOARD selection of a display in both directions. A text that an app copies is read and reported; a text
+ * that a viewer copies is offered by our own window until an app copies. Text only; contents are never logged.
  */
 export class XClipboard {
   readonly #x: XConnection;
@@ -61,7 +64,7 @@ export class XClipboard {
     return new XClipboard(x, fixes, { clipboard, utf8, targets, text, transfer }, onText);
   }
 
-  /** Offers a text to the display's apps; one that is too long is not. */
+  /** Offers a text to the display's apps; a too long one is ignored. */
   set(text: string): void {
     const bytes = Buffer.from(text, 'utf8');
     if (bytes.length > MAX_CLIPBOARD_BYTES || this.#x.closed) return;
@@ -84,7 +87,7 @@ export class XClipboard {
     }
   }
 
-  /** One read at a time: an app may announce texts quicker than they are read. */
+  /** One read at a time, because an app may announce texts faster than they are read. */
   #readLatest(): void {
     if (this.#reading) {
       this.#readAgain = true;
@@ -117,16 +120,16 @@ export class XClipboard {
       this.#x.client.DeleteProperty(this.#window, transfer);
       return;
     }
-    // An app that lies about the encoding has copied no text; this throws for it.
+    // Throws for a text with a wrong encoding, which is ignored.
     this.#onText(utf8Decoder.decode(property.data));
   }
 
-  /** An app pastes. Source: ICCCM, 2.2. */
+  /** Answers a pasting app. Source: ICCCM, 2.2. */
   #answer(event: XEvent): void {
     const { targets, utf8, text } = this.#atoms;
     const { STRING, ATOM } = this.#x.client.atoms;
     const requestor = event.requestor ?? 0;
-    // Old clients leave the property out and mean the target.
+    // Old clients omit the property and mean the target.
     const property = event.property || event.target || 0;
     let granted = true;
     if (event.target === targets) {

@@ -7,9 +7,9 @@ const CONNECT_MS = 5_000;
 const ANSWER_MS = 5_000;
 
 /**
- * One connection to the session's X display, shared by input, cursor, clipboard and presence. The cookie comes
- * from XAUTHORITY. A request that fails (a window that is gone already) is counted, not thrown: on a display
- * that apps use it is ordinary.
+ * One connection to the session's X display, shared by input, cursor, clipboard and presence. The cookie comes from
+ * XAUTHORITY. A failed request (for example of a closed window) is counted and not thrown, because windows of apps
+ * close at any time.
  */
 export class XConnection {
   readonly display: XDisplay;
@@ -37,7 +37,7 @@ export class XConnection {
    * @throws when the server refuses or does not answer within 5 s
    */
   static open(display: string, onLost: () => void): Promise<XConnection> {
-    // Where the socket is missing the library would try TCP.
+    // Without the socket the library would try TCP.
     if (!existsSync(join(SOCKET_DIRECTORY, `X${display.slice(1)}`))) {
       return Promise.reject(new Error(`there is no display ${display}`));
     }
@@ -89,7 +89,7 @@ export class XConnection {
     });
   }
 
-  /** Waits until the server has worked off what was sent. */
+  /** Waits until the server has processed all sent requests. */
   async settle(): Promise<void> {
     await this.ask<unknown>((callback) => this.client.GetInputFocus(callback));
   }

@@ -3,16 +3,16 @@ import type { CursorImage, XEvent, XFixes } from 'x11';
 import { encodePng } from '../png.ts';
 import type { XConnection } from './x-connection.ts';
 
-/** Largest side that a viewer takes, pixels. */
+/** Largest side in pixels that a viewer accepts. */
 const MAX_SIDE = 128;
 const MAX_BASE64 = 65_536;
-/** Shapes are read at most this often: an animated cursor changes with every frame. */
+/** Least interval of reads: an animated cursor changes with every frame. */
 const READ_INTERVAL_MS = 30;
 const DISPLAY_CURSOR_MASK = 1;
 const CURSOR_NOTIFY = 1;
 
 export interface CursorShape {
-  /** The same for the same picture. */
+  /** Equal for equal pictures. */
   id: string;
   width: number;
   height: number;
@@ -22,9 +22,7 @@ export interface CursorShape {
   png: string;
 }
 
-/**
- * Follows the pointer's shape. Calls onShape with each change; null = hidden.
- */
+/** Follows the pointer's shape. Calls onShape with each change; null = hidden. */
 export class XCursor {
   readonly #x: XConnection;
   readonly #fixes: XFixes;
@@ -32,9 +30,9 @@ export class XCursor {
   readonly #onEvent = (event: XEvent) => {
     if (event.type === this.#fixes.firstEvent + CURSOR_NOTIFY) this.#schedule();
   };
-  /** From a change until its shape is read: shapes can be large, and one is read at a time. */
+  /** Set from a change until its shape is read: shapes can be large, so one is read at a time. */
   #timer: NodeJS.Timeout | null = null;
-  /** It changed again since. */
+  /** Whether the shape changed again in the meantime. */
   #changed = false;
   #closed = false;
   #shape: CursorShape | null = null;
@@ -55,7 +53,7 @@ export class XCursor {
     return cursor;
   }
 
-  /** The shape now; null = hidden. */
+  /** Current shape; null = hidden. */
   get shape(): CursorShape | null {
     return this.#shape;
   }
@@ -68,7 +66,7 @@ export class XCursor {
 
   #schedule(): void {
     this.#timer ??= setTimeout(() => {
-      // The display went away, which its connection reports.
+      // The connection itself reports a lost display.
       this.#read()
         .catch(() => undefined)
         .finally(() => {
@@ -90,8 +88,8 @@ export class XCursor {
 }
 
 /**
- * A viewer's cursor from the display's. Pure.
- * @returns null for a cursor that shows nothing; larger ones than 128 pixels are cut at the far sides
+ * Converts a cursor of the display for viewers. Pure.
+ * @returns null for an invisible cursor; larger ones than 128 pixels are cropped at the far sides
  */
 export function shapeOf(image: CursorImage): CursorShape | null {
   const width = Math.min(image.width, MAX_SIDE);
@@ -106,7 +104,7 @@ export function shapeOf(image: CursorImage): CursorShape | null {
       if (alpha === 0) continue;
       visible = true;
       const to = (y * width + x) * 4;
-      // Stored blue first and premultiplied; PNG wants neither.
+      // X stores blue first and premultiplied.
       const plain = (offset: number) =>
         Math.min(255, Math.round(((image.cursorImage[from + offset] ?? 0) * 255) / alpha));
       rgba[to] = plain(2);

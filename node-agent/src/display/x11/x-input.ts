@@ -2,35 +2,38 @@ import type { XEvent, XKeyboard, XTest } from 'x11';
 import { equalKeysyms, keysymOf } from './keysyms.ts';
 import type { XConnection } from './x-connection.ts';
 
-/** evdev codes are X keycodes less eight. */
+/** X keycodes are evdev codes plus eight. */
 const EVDEV_OFFSET = 8;
 const SHIFT_LEFT = 42 + EVDEV_OFFSET;
 
-/** X button numbers of the wire's buttons left, middle, right, back, forward. */
+/** X button numbers of left, middle, right, back, forward. */
 const X_BUTTON = [1, 2, 3, 8, 9] as const;
 const WHEEL_BUTTON = { up: 4, down: 5, left: 6, right: 7 } as const;
 
 const LOCK_MASK = 0x02;
 const NUM_LOCK_MASK = 0x10;
-/** Every part of a keyboard map, of XkbMapNotify. */
+/** Mask of all parts of a keyboard map (XkbMapNotify). */
 const ALL_MAP_PARTS = 0xff;
-/** Events of the keyboard extension that the library has no names for. Source: XKBproto, appendix D. */
+/** Events of the keyboard extension without names in the library. Source: XKBproto, appendix D. */
 const NEW_KEYBOARD_NOTIFY = 0;
 const MAP_NOTIFY = 1;
 /** Detail of XkbStateNotify: the locked modifiers changed. */
 const MODIFIER_LOCK = 1 << 3;
 
-/** Time for apps to take in a changed keyboard map before its keys are pressed. */
+/** Time for apps to read a changed keyboard map before its keys are pressed. */
 const REMAP_SETTLE_MS = 30;
-/** Wheel clicks of one message at most, so that one message cannot keep the display busy. */
+/** Most wheel clicks per message, so that one message cannot keep the display busy. */
 const MAX_CLICKS = 64;
 
 /**
- * Characters that may wait to be typed. Those that the keyboard lacks take a new map for every few dozen of them, so
- * a viewer could ask for more than the display can ever type.
+ * Characters that may wait. Characters that the keyboard lacks need a new map for every few dozen, so a viewer could
+ * request more than the display can type.
  */
 const MAX_WAITING_TEXT = 65_536;
-/** Other input that may wait for a text (count), and how long. After that it goes before the text, which is dropped. */
+/**
+ * Other input that may wait for a text (count), and for how long. Then the text is dropped, and the input is
+ * delivered.
+ */
 const MAX_WAITING = 1_000;
 const MAX_WAITING_MS = 3_000;
 
@@ -41,30 +44,30 @@ export const LOCK_KEYS = [
   { bit: 4, code: 70 },
 ] as const;
 
-/** What waits behind a text. Moves of the pointer that follow each other are one. */
+/** Input behind a text. Consecutive pointer moves are merged. */
 type Waiting =
   | { kind: 'move'; atMs: number; x: number; y: number; relative: boolean }
   | { kind: 'text'; text: string }
   | { kind: 'other'; atMs: number; act(): void };
 
 /**
- * Injects input into an X display by XTEST. Calls are taken in order; while a text is being typed, which may
- * have to wait for apps to see a new keyboard map, later calls wait behind it, up to a bound beyond which the text is
- * given up. Keys and buttons are never lost: one that is let go must not stay down.
+ * Injects input into an X display by XTEST, in order. While a text is typed, which may wait for apps to read a new
+ * keyboard map, later calls wait up to a bound; then the text is dropped. Keys and buttons are never lost, because a
+ * released key must not stay down.
  */
 export class XInput {
   readonly #x: XConnection;
   readonly #test: XTest;
   #keymap: KeyboardMap;
-  /** The display has another keyboard map than `#keymap`; it is read before the next text is typed. */
+  /** The display's keyboard map differs from `#keymap` and is read before the next text. */
   #keymapIsStale = false;
-  /** The text that is being typed; one that is not this any more was given up. */
+  /** The running text; replaced when it was dropped. */
   #typing: { text: string } | null = null;
   #waiting: Waiting[] = [];
   #waitingText = 0;
-  /** Settles when apps had time to see the newest keyboard map. */
+  /** Settles when apps had time to read the newest keyboard map. */
   #remapped: Promise<void> = Promise.resolve();
-  /** Lock bits as the display has them; scroll lock has no modifier and is counted along. */
+  /** Lock bits of the display; scroll lock has no modifier and is tracked here. */
   #locks = 0;
 
   private constructor(x: XConnection, test: XTest, keymap: KeyboardMap) {
@@ -81,12 +84,12 @@ export class XInput {
     return input;
   }
 
-  /** Lock bits in force: 1 caps, 2 num, 4 scroll. */
+  /** Current lock bits: 1 caps, 2 num, 4 scroll. */
   get locks(): number {
     return this.#locks;
   }
 
-  /** Caps and num lock are read, and followed from then on, since apps change them as well, and the keyboard map. */
+  /** Reads and follows caps lock, num lock and keyboard map, because apps change them too. */
   async #followKeyboard(): Promise<void> {
     const xkb = await this.#x.ask<XKeyboard>((callback) => this.#x.client.require('xkb', callback));
     const { NewKeyboardNotify, MapNotify, StateNotify } = xkb.EventType;
@@ -131,7 +134,7 @@ export class XInput {
     if (number !== undefined) this.#act(() => this.#fakeButton(number, down));
   }
 
-  /** Pixels of the display. */
+  /** Moves the pointer, in pixels of the display. */
   moveTo(x: number, y: number): void {
     this.#move(x, y, false);
   }
@@ -148,7 +151,7 @@ export class XInput {
     });
   }
 
-  /** Types characters; those that have no key get a spare one for the time being. Too much of it is dropped. */
+  /** Types characters; those without a key get a spare key temporarily. Excess is dropped. */
   text(text: string): void {
     if (this.#x.closed || this.#waitingText + text.length > MAX_WAITING_TEXT) return;
     this.#waitingText += text.length;
@@ -158,7 +161,7 @@ export class XInput {
     else this.#startTyping(text);
   }
 
-  /** Gives up what was not typed yet; what waited behind it takes effect at once. */
+  /** Drops text that was not typed; the input behind it is applied at once. */
   dropText(): void {
     this.#typing = null;
     this.#waitingText = 0;
@@ -211,7 +214,7 @@ export class XInput {
     const typing = { text };
     this.#typing = typing;
     void this.#type(typing)
-      // A display that went away is reported by its own connection.
+      // The connection itself reports a lost display.
       .catch(() => undefined)
       .finally(() => {
         if (this.#typing !== typing) return;
@@ -226,9 +229,9 @@ export class XInput {
     let start = 0;
     while (start < keysyms.length && this.#typing === typing) {
       await this.#readNewKeymap();
-      // As many characters as the map holds, with as many new ones as there are spare keys.
+      // As many characters as the map can hold, including new ones on spare keys.
       const { taken, changed } = this.#keymap.prepare(keysyms.slice(start));
-      // What the display does not answer is reported by its own connection.
+      // The connection itself reports a display without an answer.
       if (changed) this.#remapped = this.#remap().catch(() => undefined);
       await this.#remapped;
       this.#giveUpWhenLate();
@@ -239,7 +242,7 @@ export class XInput {
     }
   }
 
-  /** However often an app has changed the map, it is read once for what is typed next. */
+  /** Reads the map once before the next text, however often an app changed it. */
   async #readNewKeymap(): Promise<void> {
     if (!this.#keymapIsStale) return;
     this.#keymapIsStale = false;
@@ -260,7 +263,7 @@ export class XInput {
   #typeOne(keysym: number): void {
     const key = this.#keymap.find(keysym);
     if (!key) return;
-    // Caps lock turns the letters round; typed text must not depend on it.
+    // Caps lock swaps the case of letters; typed text must not depend on it.
     const isLetter = isCased(keysym);
     const shift = isLetter && this.#locks & 1 ? !key.shift : key.shift;
     if (shift) this.#fakeKey(SHIFT_LEFT, true);
@@ -285,7 +288,7 @@ export class XInput {
   }
 }
 
-/** Many moves that became one may be longer than a request can say, and than any display is wide. */
+/** Merged moves can exceed the range of a request. */
 function clampInt16(value: number): number {
   return Math.max(-0x8000, Math.min(value, 0x7fff));
 }
@@ -299,7 +302,7 @@ interface FoundKey {
   shift: boolean;
 }
 
-/** The display's keyboard map, and the keys of it that stand for nothing and can be lent to characters. */
+/** The display's keyboard map, with its unused keys, which can be assigned to characters. */
 class KeyboardMap {
   readonly #keys = new Map<number, FoundKey>();
   readonly #spare: number[];
@@ -307,7 +310,7 @@ class KeyboardMap {
   readonly #toApply = new Map<number, number>();
   #nextSpare = 0;
 
-  /** @param before whose lent keys are spare ones still, unless the display has given them another meaning */
+  /** @param before map whose assigned keys count as spare, unless the display changed them */
   private constructor(first: number, rows: readonly number[][], before: KeyboardMap | null) {
     this.#spare = [];
     rows.forEach((row, index) => {
@@ -323,7 +326,7 @@ class KeyboardMap {
     });
   }
 
-  /** @param before the map that was in force, whose spare keys may be lent */
+  /** @param before former map, whose spare keys may be reused */
   static async read(x: XConnection, before: KeyboardMap | null = null): Promise<KeyboardMap> {
     const first = x.display.min_keycode;
     const rows = await x.ask<number[][]>((callback) =>
@@ -340,7 +343,7 @@ class KeyboardMap {
     return undefined;
   }
 
-  /** Lends spare keys to the characters that lack one, for as many characters from the front as possible. */
+  /** Assigns spare keys to characters without a key, for the longest possible prefix. */
   prepare(keysyms: readonly number[]): { taken: number; changed: boolean } {
     const inUse = new Set<number>();
     let taken = 0;
@@ -350,7 +353,7 @@ class KeyboardMap {
       else if (!this.#lend(keysym, inUse)) break;
       taken++;
     }
-    // Without any spare key the character is skipped, and typing goes on.
+    // Without a spare key the character is skipped.
     return { taken: Math.max(1, taken), changed: this.#toApply.size > 0 };
   }
 

@@ -6,9 +6,8 @@ const ASYNCHRONOUS = 1;
 const ALL_BUTTONS = 0x1f00;
 
 /**
- * Tells when an app takes the pointer for itself, as games do for looking around: it hides the pointer and grabs
- * it. X tells nobody of a grab, so while the pointer is hidden and no button is down the grab is tried, and given
- * back at once where it was free.
+ * Reports when an app captures the pointer, as games do: it hides and grabs the pointer. X reports no grabs, so while
+ * the pointer is hidden and no button is down, a grab is tried and released at once if it succeeds.
  */
 export class XPointerMode {
   readonly #x: XConnection;
@@ -50,7 +49,7 @@ export class XPointerMode {
     const { keyMask } = await this.#x.ask<{ keyMask: number }>((callback) =>
       client.QueryPointer(root, callback),
     );
-    // A held button is a grab of its own.
+    // A held button is a grab too.
     if (keyMask & ALL_BUTTONS) return;
     const status = await this.#x.ask<number>((callback) =>
       client.GrabPointer(root, 1, 0, ASYNCHRONOUS, ASYNCHRONOUS, 0, 0, 0, callback),

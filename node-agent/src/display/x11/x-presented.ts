@@ -5,14 +5,14 @@ const DESTROY_NOTIFY = 17;
 const MAP_NOTIFY = 19;
 const VIEWABLE = 2;
 const INPUT_OUTPUT = 1;
-/** A damage this soon after mapping is the server painting the window's background. */
+/** A damage this soon after mapping is the server's painting of the background. */
 const BACKGROUND_MS = 50;
 const POLL_MS = 100;
-/** Rows of a window that are read at a time when it is looked at for more than one colour. */
+/** Rows read at a time in the search for a second colour. */
 const BAND_ROWS = 64;
-/** Looks at a window's picture (count); what is drawn later is seen as damage. */
+/** Reads of a window's picture (count); later drawing is seen as damage. */
 const MAX_LOOKS = 4;
-/** Windows looked at (count): an app that opens more before it draws is no ordinary one. */
+/** Windows observed (count). */
 const MAX_CANDIDATES = 32;
 const MIN_SIDE = 16;
 const ZPIXMAP = 2;
@@ -29,12 +29,11 @@ interface Candidate {
 }
 
 /**
- * Finds out when an app's window has drawn for the first time: a mapped window that names itself shows more than
- * one colour, or is drawn into after its background was painted. Windows of the window manager itself name
- * nothing and do not count. Reports once, then lets go of everything.
+ * Detects the first drawing of an app's window: a mapped window with a name shows more than one colour, or is drawn
+ * into after its background was painted. The window manager's own windows have no name and do not count. Reports
+ * once, then releases everything.
  *
- * A window that is gone is forgotten at once: when its client is gone too, the server gives the same id to a window of
- * the next one.
+ * A closed window is forgotten at once, because the server may reuse its id for the next client.
  */
 export class XPresented {
   readonly #x: XConnection;
@@ -42,7 +41,7 @@ export class XPresented {
   readonly #onPresented: () => void;
   readonly #candidates = new Map<number, Candidate>();
   readonly #seen = new Set<number>();
-  /** Windows of others, which never count. */
+  /** Existing windows, which do not count. */
   readonly #others: Set<number>;
   readonly #timer: NodeJS.Timeout;
   readonly #onEvent = (event: XEvent) => this.#handle(event);
@@ -67,7 +66,7 @@ export class XPresented {
     return new XPresented(x, damage, onPresented, new Set());
   }
 
-  /** The same for windows that are made from now on: those that stand already belong to somebody else. */
+  /** The same for new windows only; existing ones belong to another app. */
   static async openForNew(x: XConnection, onPresented: () => void): Promise<XPresented> {
     const damage = await x.ask<XDamage>((callback) => x.client.require('damage', callback));
     const standing = new Set<number>();
@@ -123,7 +122,7 @@ export class XPresented {
     );
     for (const window of tree.children) {
       if (this.#done) return;
-      // A window that went away meanwhile is no candidate.
+      // A window that closed in the meantime is no candidate.
       await this.#consider(window).catch(() => undefined);
       if (levels > 1) await this.#walk(window, levels - 1).catch(() => undefined);
     }
@@ -160,7 +159,7 @@ export class XPresented {
   }
 
   #poll(): void {
-    // A window inside a window manager's frame is mapped without the root being told.
+    // A window in the window manager's frame is mapped without an event of the root.
     this.#scan();
     for (const candidate of this.#candidates.values()) this.#look(candidate);
   }
@@ -169,12 +168,12 @@ export class XPresented {
     const candidate = this.#candidates.get(window);
     if (!candidate) return;
     this.#candidates.delete(window);
-    // It may be mapped again, under the same id.
+    // It may be mapped again under the same id.
     this.#seen.delete(window);
     if (!this.#x.closed) this.#damage.Destroy(candidate.damage);
   }
 
-  /** What an app drew before its damage was watched shows in the picture alone. */
+  /** Drawing before the damage was watched is visible only in the picture. */
   #look(candidate: Candidate): void {
     if (candidate.looking || candidate.looks >= MAX_LOOKS) return;
     candidate.looking = true;
@@ -187,7 +186,7 @@ export class XPresented {
       .catch(() => this.#forget(candidate.window));
   }
 
-  /** Whether a window shows more than one colour. @throws when it is not fully on the display, or gone */
+  /** Whether a window shows more than one colour. @throws when it is not fully on the display, or closed */
   async #showsSomething(window: number): Promise<boolean> {
     const { width, height } = await this.#x.ask<{ width: number; height: number }>((callback) =>
       this.#x.client.GetGeometry(window, callback),
@@ -215,18 +214,18 @@ export class XPresented {
   }
 }
 
-/** Has the server say when a window is gone, before it says anything of another one with its id. */
+/** Subscribes to the end of a window, before its id can be reused. */
 function watchEnd(x: XConnection, window: number): void {
   x.client.ChangeWindowAttributes(window, { eventMask: x11.eventMask.StructureNotify });
 }
 
-/** Every window down to that depth; the end of each is told from now on. */
+/** All windows down to that depth, with subscriptions to their end. */
 async function collect(x: XConnection, parent: number, levels: number, into: Set<number>): Promise<void> {
   const tree = await x.ask<{ children: number[] }>((callback) => x.client.QueryTree(parent, callback));
   for (const window of tree.children) {
     into.add(window);
     watchEnd(x, window);
-    // A window that went away meanwhile has none below it.
+    // A window that closed in the meantime has no children.
     if (levels > 1) await collect(x, window, levels - 1, into).catch(() => undefined);
   }
 }

@@ -12,14 +12,14 @@ const REPLACE = 0;
 const BITS_PER_CHARACTER = 8;
 const BASE_DPI = 96;
 const MM_PER_INCH = 25.4;
-/** Refresh rate that a mode names; a virtual screen has none. */
+/** Refresh rate in a mode's name; a virtual screen has none. */
 const NAMED_HZ = 60;
 
 /**
- * The size of a virtual screen, changed while apps draw on it.
+ * Changes the size of a virtual screen while apps draw.
  *
- * Xvfb offers one output and takes any size up to the one that it was started with. A screen must not be smaller than
- * what its output shows, so the output is switched off for the change.
+ * Xvfb has one output and accepts any size up to its initial one. A screen must not be smaller than its output's
+ * picture, so the output is off during the change.
  * Source: X RandR protocol 1.5, RRSetScreenSize, RRCreateMode, RRSetCrtcConfig.
  */
 export class XScreenSize {
@@ -43,7 +43,7 @@ export class XScreenSize {
     return { width, height };
   }
 
-  /** @throws when the screen does not take the size; it may then be without a picture until a resize that works */
+  /** @throws when the screen refuses the size; it may have no picture until a successful resize */
   async resize({ width, height }: ScreenSize): Promise<void> {
     const before = await this.#resources();
     await this.#configure(before, 0);
@@ -58,7 +58,7 @@ export class XScreenSize {
       throw new Error(`the display stayed at ${size.width}×${size.height}`);
   }
 
-  /** How large apps that start from now on draw text and controls. @param scale 1 = 96 dpi */
+  /** Sets the size of text and controls of apps that start later. @param scale 1 = 96 dpi */
   async setScale(scale: number): Promise<void> {
     const [property, text] = await Promise.all([this.#x.atom('RESOURCE_MANAGER'), this.#x.atom('STRING')]);
     const resources = `Xft.dpi:\t${Math.round(scale * BASE_DPI)}\n`;

@@ -4,29 +4,30 @@ import type { ScreenSize } from './x-screen.ts';
 
 const PROPERTY_NOTIFY = 28;
 const VIEWABLE = 2;
-/** Events of one moment are one look; an app that changes its windows all the time is looked at this often. */
+/** Debounce of events; also the interval of reads while an app keeps changing its windows. */
 const LOOK_PERIOD_MS = 100;
-/** Windows looked at (count): what an app opens beyond these is not counted. */
+/** Windows read (count); further ones are ignored. */
 const MAX_WINDOWS = 32;
 /** WM_SIZE_HINTS: flags, then 18 numbers; smallest and largest size are the 5th to 8th. Source: ICCCM, 4.1.2.3. */
 const HINT_WORDS = 9;
 const HAS_MIN_SIZE = 1 << 4;
 const HAS_MAX_SIZE = 1 << 5;
 
-/** A window that the window manager shows now. */
+/** A window that the window manager shows. */
 export interface ShownWindow {
   id: number;
   width: number;
   height: number;
-  /** An app's ordinary window, which the window manager asks to fill the display; dialogs, splashes and menus are none. */
+  /** An ordinary window, which the window manager asks to fill the display; not a dialog, splash or menu. */
   isMain: boolean;
-  /** The one size that its hints allow; null: it may have several. */
+  /** The only size that its hints allow; null: several. */
   fixed: ScreenSize | null;
 }
 
 /**
- * Follows the windows that the window manager shows. A connection of its own: event masks belong to a connection, and
- * others select theirs on the same windows. Where there is no window manager (_NET_CLIENT_LIST), no window is shown.
+ * Follows the windows that the window manager shows. Has its own connection, because event masks belong to a
+ * connection and others select events on the same windows. Without a window manager (_NET_CLIENT_LIST) no window is
+ * shown.
  */
 export class XWindows {
   readonly #x: XConnection;
@@ -51,7 +52,7 @@ export class XWindows {
     this.#lookSoon();
   }
 
-  /** @param x its owner becomes this object, which closes it */
+  /** @param x owned and closed by this object */
   static async open(x: XConnection, onChange: (windows: readonly ShownWindow[]) => void): Promise<XWindows> {
     const atoms = await Promise.all(ATOMS.map(async (name) => [name, await x.atom(name)] as const));
     return new XWindows(x, Object.fromEntries(atoms) as Record<AtomName, number>, onChange);
@@ -78,7 +79,7 @@ export class XWindows {
     }, LOOK_PERIOD_MS);
   }
 
-  /** Never throws: a display that does not answer is reported by others. */
+  /** Never throws: others report a display without an answer. */
   async #look(): Promise<void> {
     this.#looking = true;
     try {
@@ -89,7 +90,7 @@ export class XWindows {
         this.#onChange(shown);
       }
     } catch {
-      // The next event leads to another look.
+      // The next event causes another read.
     } finally {
       this.#looking = false;
     }
@@ -104,7 +105,7 @@ export class XWindows {
       const { StructureNotify, PropertyChange } = x11.eventMask;
       this.#x.client.ChangeWindowAttributes(id, { eventMask: StructureNotify | PropertyChange });
     }
-    // A window that went away meanwhile is not shown.
+    // A window that closed in the meantime is not shown.
     const shown = await Promise.all(list.map((id) => this.#window(id).catch(() => null)));
     return shown.filter((window) => window !== null);
   }
@@ -119,7 +120,7 @@ export class XWindows {
       this.#property(id, this.#atoms.WM_TRANSIENT_FOR, 1),
     ]);
     if (attributes.mapState !== VIEWABLE || attributes.overrideRedirect) return null;
-    // The first type that is known counts (EWMH); a window without one is ordinary unless it belongs to another.
+    // The first known type counts (EWMH); a window without one is ordinary unless it is transient.
     const [type = null] = words(types);
     const isMain = type === null ? owner.type === 0 : type === this.#atoms._NET_WM_WINDOW_TYPE_NORMAL;
     const { width, height } = geometry;

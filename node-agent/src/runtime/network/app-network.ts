@@ -10,29 +10,29 @@ import { listProcesses, SESSION_VARIABLE } from '../proc-table.ts';
 
 /** Ten times the slowest of 30 starts on a machine with a load of ten (docs/isolation.md, "Networks"). */
 const OPEN_LIMIT_MS = 5_000;
-/** SIGKILL ends a process at once, unless the kernel has it: after these rounds something else has to be done. */
+/** Rounds of SIGKILL before giving up: a process that survives them is blocked in the kernel. */
 const KILL_ATTEMPTS = 100;
 const KILL_PERIOD_MS = 10;
-/** Of the host's own addresses; a machine with more has them from a container engine or a router's software. */
+/** Bound of the host's own addresses. */
 const MAX_OWN_ADDRESSES = 256;
 
 /**
- * Where the resolver of an app's resolv.conf is: pasta sends what comes to port 53 there to the host's own resolver,
- * which may listen on the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64,
- * discard only): no network has a machine with one of them.
+ * Address of the resolver in an app's resolv.conf: pasta forwards its port 53 to the host's resolver, which may be on
+ * the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64, discard only): no
+ * machine has one of them.
  */
 const RESOLVER4 = '192.0.0.8';
 const RESOLVER6 = '100::8';
 
 /**
- * Addresses that packets of an app must not leave with. An app may choose the interface of a socket or of one packet
- * without any right (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF); pasta then opens what it is told to, on the host.
+ * Destinations that an app's packets must not reach. An app may choose the interface of a socket or packet without
+ * any right (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), and pasta opens the same destination on the host.
  */
 const CLOSED4 = [
-  // The host's own loopback, and "this host".
+  // The host's loopback, and "this host".
   ...['127.0.0.0/8', '0.0.0.0/8'],
-  // Where clouds tell a machine its credentials, and every other address that counts on one link only. Multicast and
-  // broadcast would come to services of the host, too.
+  // Metadata services of clouds and other link-local addresses. Multicast and broadcast would reach services of the
+  // host.
   ...['169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
   // Alibaba Cloud, Azure (its DNS is reached through the host's resolver), Oracle Cloud.
   ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
@@ -45,19 +45,19 @@ const CLOSED6 = [
   '64:ff9b::a9fe:0/112',
 ];
 
-/** A network namespace for one app. */
+/** A network namespace of one app. */
 export interface AppNetwork {
-  /** Words before a command line that run it in there. */
+  /** Command prefix that enters it. */
   readonly enter: readonly string[];
-  /** Text of /etc/resolv.conf in there; null: the host's. */
+  /** Content of its /etc/resolv.conf; null: the host's. */
   readonly resolvConf: string | null;
-  /** Why it leads nowhere although the app may use the network; null: nothing is wrong. */
+  /** Why it has no connection although the app may use the network; null: no problem. */
   readonly problem: string | null;
-  /** Whether it is still there, and the host still has the addresses and resolvers that it was made with. */
+  /** Whether it still exists, and the host still has the same addresses and resolvers. */
   readonly isCurrent: boolean;
-  /** Settles when nothing carries its traffic any more: after close(), or when pasta ended. */
+  /** Settles when no process carries its traffic: after close(), or when pasta ended. */
   readonly exited: Promise<ChildExit>;
-  /** Lets what carries its traffic count in these control groups (paths of cgroup.procs); best effort. */
+  /** Moves the process that carries its traffic into these control groups (paths of cgroup.procs); best effort. */
   countIn(procsFiles: readonly string[]): void;
   /** Ends what holds and serves it; comes back when that is gone. An app in there keeps the bare namespace. Repeatable. */
   close(): Promise<void>;

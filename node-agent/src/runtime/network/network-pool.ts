@@ -1,30 +1,30 @@
 import type { Clock, Timer } from '@footlight/platform';
 import { type AppNetwork, openOutwardNetwork } from './app-network.ts';
 
-/** The next network is made this long after one was taken: by then its app usually draws. */
+/** Delay of the next prefetch after a network was taken; its app usually draws by then. */
 export const REFILL_AFTER_MS = 1_000;
 
 export interface NetworkPoolOptions {
   clock: Clock;
-  /** Whether one is kept ready; false = each is made when it is asked for. */
+  /** Whether to prefetch a network; false = made on demand. */
   keep: boolean;
-  /** Left out: makes them with pasta. */
+  /** Default: made with pasta. */
   open?: (clock: Clock) => Promise<AppNetwork | null>;
 }
 
 /**
- * Networks of apps that may use the network. One is made ahead of need, because that takes as long as the start of a
+ * Networks for apps that may use the network. One is prefetched, because making one takes as long as the start of a
  * display (`scripts/bench launch`).
  *
- * Each is given to one app and never used again. The pool owns a network until take() hands it over; from then on
- * the taker does. One that has ended, that leads nowhere, or that was made when the host had other addresses or
- * resolvers is never handed over. The kernel ends what is kept when this process is killed.
+ * Each network serves one app and is never reused. The pool owns it until take() returns it; then the caller does. A
+ * network that ended, has no connection, or was made with other host addresses or resolvers is discarded. The kernel
+ * ends the prefetched one when this process is killed.
  */
 export class NetworkPool {
   readonly #clock: Clock;
   readonly #keep: boolean;
   readonly #open: () => Promise<AppNetwork | null>;
-  /** Settles with null where none can be kept. */
+  /** Settles with null where none can be prefetched. */
   #kept: Promise<KeptNetwork | null> | null = null;
   #refillTimer: Timer | null = null;
   #closed = false;
@@ -37,9 +37,9 @@ export class NetworkPool {
   }
 
   /**
-   * A network that is nobody else's.
-   * @returns null where the app keeps the host's network: pasta is not installed
-   * @throws when not even a namespace can be made
+   * Returns an exclusive network.
+   * @returns null: the app uses the host's network, because pasta is not installed
+   * @throws when no namespace can be made
    */
   async take(): Promise<AppNetwork | null> {
     const taken = this.#kept;
@@ -51,7 +51,7 @@ export class NetworkPool {
     return this.#open();
   }
 
-  /** Ends what is kept, and waits for that. Networks that were taken stay. */
+  /** Ends the prefetched network. Taken ones stay. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#refillTimer?.cancel();
@@ -69,7 +69,7 @@ export class NetworkPool {
     if (this.#keep && !this.#closed) this.#kept ??= this.#make();
   }
 
-  /** Never throws: the next caller makes one and learns why that does not work. */
+  /** Never throws: the next caller makes one and gets the error. */
   async #make(): Promise<KeptNetwork | null> {
     const network = await this.#open().catch(() => null);
     if (network === null) return null;
@@ -95,7 +95,7 @@ class KeptNetwork {
     return !this.#ended && this.network.problem === null && this.network.isCurrent;
   }
 
-  /** Never throws: one that does not end is nobody's, and ends with this process. */
+  /** Never throws: a network that does not end is abandoned, and ends with this process. */
   async close(): Promise<void> {
     await this.network.close().catch(() => undefined);
   }

@@ -2,24 +2,24 @@ import { type Clock, within } from '@footlight/platform';
 import type { DisplayUpdate } from '../../media/worker/worker-messages.ts';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 
-/** A change of size must be done within this: the control plane waits for 5 s. */
+/** Time limit of a size change, below the control plane's 5 s. */
 const LIMIT_MS = 4_500;
 const LATE = 'the display did not change in time';
 
 /**
- * Changes of size on their way to a session's worker, one at a time. One that comes too late is withdrawn, so that the
- * worker does not make it after it was refused here.
+ * Size changes on their way to a session's worker, one at a time. A late one is withdrawn, so that the worker does
+ * not make it after it was refused here.
  */
 export class DisplayChanges {
   readonly #worker: Pick<MediaWorker, 'on' | 'send'>;
   readonly #clock: Clock;
   readonly #gone: Promise<string>;
-  /** Changes that the worker was asked for (count). */
+  /** Changes sent to the worker (count). */
   #requests = 0;
   /** Settles when the newest change is over. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param gone settles when nobody is there any more who could make a change */
+  /** @param gone settles when the worker is gone */
   constructor(worker: Pick<MediaWorker, 'on' | 'send'>, clock: Clock, gone: Promise<unknown>) {
     this.#worker = worker;
     this.#clock = clock;
@@ -27,8 +27,8 @@ export class DisplayChanges {
   }
 
   /**
-   * @param sizes checked
-   * @returns null once it is done; otherwise why not, and then the sizes are as they were or become so again
+   * @param sizes validated
+   * @returns null when done; otherwise the reason, and the former sizes are restored
    */
   make(sizes: Omit<DisplayUpdate, 'type' | 'request'>): Promise<string | null> {
     const untilMs = this.#clock.monotonicMs() + LIMIT_MS;

@@ -5,9 +5,9 @@ const MIN_UI_SCALE = 1;
 const MAX_UI_SCALE = 3;
 
 /**
- * What speaks against a change of sizes, whatever the control plane thinks of it. Pure.
- * @param stream as it was launched: its size bounds the display, its rungs are the sizes of the picture
- * @returns null when nothing does
+ * Why a change of sizes is refused on this host. Pure.
+ * @param stream of the launch: its size bounds the display, its rungs are the sizes of the picture
+ * @returns null when it is allowed
  */
 export function displayProblem(
   change: Omit<SessionDisplayUpdate, 'type' | 'id' | 'session_id'>,
@@ -30,8 +30,8 @@ export function displayProblem(
 }
 
 /**
- * What speaks against it where the display is one beside the host, which has the size that it has. Pure.
- * @returns null when nothing does
+ * Why a change is refused for a console, whose size is fixed. Pure.
+ * @returns null when it is allowed
  */
 export function besideHostProblem(
   { render_width, stream_width }: Pick<SessionDisplayUpdate, 'render_width' | 'stream_width'>,

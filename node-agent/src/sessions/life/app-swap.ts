@@ -4,50 +4,50 @@ import type { RunningApp } from '../../runtime/runtime.ts';
 import { endedEarly } from './transitions.ts';
 
 /**
- * One change of app on a running display.
+ * One swap of apps on a running display.
  *
- *   the old app runs → the new one starts beside it → it has drawn → the old one ends → complete
+ *   old app runs → new app starts in parallel → new app has drawn → old app ends → complete
  *
- * Where both live in one home the old one ends first. Whatever fails, the new app ends and the old one goes on, or is
- * started again: rolled back. When that is impossible the session is lost. An end of the session cuts everything
- * short; the old app, or the one of the outcome, is then left to the session's own teardown.
+ * If both use one home, the old app ends first. After any failure the new app ends and the old one goes on or is
+ * restarted: rolled back. If that fails too, the session is lost. An end of the session aborts the swap; the
+ * remaining app is left to the session's teardown.
  */
 
-/** The old app may take this long to end, as for a stop. */
+/** Grace of the old app, as for a stop. */
 const OLD_APP_GRACE_MS = 2_000;
-/** An app that is not wanted after all. */
+/** Grace of a new app that failed. */
 const NEW_APP_GRACE_MS = 500;
 
 export interface SwapStage {
   clock: Clock;
-  /** Fires when the session ends. */
+  /** Aborts when the session ends. */
   ended: AbortSignal;
-  /** The app that runs. */
+  /** The running app. */
   old: RunningApp;
-  /** Both apps live in one home: the old one has to be gone before the new one comes. */
+  /** Both apps use one home: the old one must end before the new one starts. */
   sharedHome: boolean;
-  /** How long the new app may take to draw, in milliseconds; 0 = for ever. */
+  /** Time limit for the new app to draw, milliseconds; 0 = none. */
   bootTimeoutMs: number;
-  /** Takes the home of the new app, makes what it needs. */
+  /** Takes the new app's home and prepares its directories. */
   prepare(): Promise<void>;
-  /** Settles when windows that are mapped from now on are looked at; `drawn` settles when one of them has drawn. */
+  /** Settles when new windows are watched; `drawn` settles when one of them has drawn. */
   watch(): Promise<{ drawn: Promise<void> }>;
   startNew(): Promise<RunningApp>;
-  /** What the new app lacks by its last words. */
+  /** What the new app lacks, according to its output. */
   hint(next: RunningApp): string | undefined;
-  /** Starts the old app again. */
+  /** Restarts the old app. */
   startOld(): Promise<RunningApp>;
 }
 
 export type SwapOutcome =
   | { kind: 'complete'; app: RunningApp }
   | { kind: 'rolled_back'; app: RunningApp; error: string }
-  /** Neither app runs. */
+  /** No app runs. */
   | { kind: 'lost'; error: string }
-  /** The session ended meanwhile. */
+  /** The session ended during the swap. */
   | { kind: 'ended' };
 
-/** Never throws, and leaves nothing running but the app of its outcome; after `ended` the old app at most. */
+/** Never throws. Leaves only the app of its outcome running; after `ended` at most the old app. */
 export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
   const { ended, old } = stage;
   const isEnded = () => ended.aborted;
@@ -75,14 +75,14 @@ export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
     if (stuck !== null) return { kind: 'lost', error: `${errorText(error)}; and the new app: ${stuck}` };
     return goBack(errorText(error));
   }
-  // What will not end is looked for with everything else of the session.
+  // The session's cleanup finds a process that does not end.
   await problemOf(next.stop(NEW_APP_GRACE_MS));
   return { kind: 'ended' };
 
   async function goBack(error: string): Promise<SwapOutcome> {
     if (!oldIsGone) return { kind: 'rolled_back', app: old, error };
     try {
-      // What the old app left behind goes before it comes again.
+      // Ends processes that the old app left behind before its restart.
       await old.stop(0);
       if (isEnded()) return { kind: 'ended' };
       return { kind: 'rolled_back', app: await stage.startOld(), error };
@@ -92,7 +92,7 @@ export async function swapApps(stage: SwapStage): Promise<SwapOutcome> {
   }
 }
 
-/** @returns why it could not be done; null = it was done */
+/** @returns the failure's reason; null = success */
 async function problemOf(work: Promise<void> | undefined): Promise<string | null> {
   try {
     await work;

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '@footlight/platform';
 
 /**
- * Ends a session that nobody watches: fires after idleMs without a viewer, counted from running or from the last
- * disconnect. It rests while the control plane is away, since a viewer could not come back then, and counts from
- * zero afterwards.
+ * Ends a session without viewers: fires after idleMs without a viewer, counted from running or from the last
+ * disconnect. Paused while the control plane is down, because a viewer could not reconnect, and then restarted from
+ * zero.
  */
 export class IdleTimer {
   readonly #clock: Clock;
@@ -13,7 +13,7 @@ export class IdleTimer {
   #viewer = false;
   #linkUp = true;
   #timer: Timer | null = null;
-  /** Monotonic ms of the instant when the timer fires, while it is armed. */
+  /** Monotonic ms at which the armed timer fires. */
   #endsAtMs = 0;
 
   /** @param idleMs 0 = never */
@@ -38,7 +38,7 @@ export class IdleTimer {
     this.#rearm();
   }
 
-  /** Whole seconds until it fires; null: somebody watches, or it never does; undefined: nothing is known yet. */
+  /** Whole seconds until it fires; null: a viewer is connected, or it never fires; undefined: unknown. */
   get endsInS(): number | null | undefined {
     if (this.#idleMs === 0 || this.#viewer) return null;
     if (!this.#running || !this.#linkUp) return undefined;

@@ -3,13 +3,13 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { sessionProcesses, startVariable } from '../../runtime/proc-table.ts';
 
 export interface LaunchFacts {
-  /** The app has shown its first window. */
+  /** The app has drawn its first window. */
   presented: boolean;
-  /** Whether the title of a tile runs; null for an app that is none. */
+  /** Whether the title of a tile runs; null for an app that is no tile. */
   titleRuns: boolean | null;
 }
 
-/** How far an app is, from how far it was. Pure. Source: docs/sessions.md, "How far an app is". */
+/** The next state of an app's start. Pure. Source: docs/sessions.md, "How far an app is". */
 export function nextLaunchState(
   before: AppLaunchState,
   { presented, titleRuns }: LaunchFacts,
@@ -20,8 +20,8 @@ export function nextLaunchState(
 }
 
 /**
- * Whether a session runs a process of a tile's title. Steam tells each game which title it is; of other sources
- * nothing is known, so theirs never does.
+ * Whether a session runs a process of a tile's title. Steam sets a variable with the title in each game; other
+ * sources do not, so their titles never count.
  * @param uid null: the session shares the agent's user
  */
 export function runsTitle(

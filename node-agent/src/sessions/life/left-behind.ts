@@ -1,17 +1,17 @@
 import type { Clock, Timer } from '@footlight/platform';
 
-/** A launcher may take this long between its last window and the first one of the program that it starts. */
+/** Longest time between a launcher's last window and the first window of its program. */
 export const WINDOWLESS_MS = 30_000;
 
 /**
- * Tells when of an app nothing is left but daemons: its first process has ended with status 0, it had drawn, and none
- * of its windows has been shown for a while. What it left behind, such as gpg-agent, would keep its session for ever.
+ * Detects an app of which only daemons are left: its first process exited with status 0, it had drawn, and no window
+ * has been shown for a while. Without this, a daemon such as gpg-agent would keep the session alive forever.
  */
 export class LeftBehind {
   readonly #clock: Clock;
   readonly #onOver: () => void;
   #facts = { handedOver: false, drawn: false };
-  /** Windows that are shown (count); null: nothing is known of any. */
+  /** Shown windows (count); null: unknown. */
   #windows: number | null = null;
   #timer: Timer | null = null;
 
@@ -20,7 +20,7 @@ export class LeftBehind {
     this.#onOver = onOver;
   }
 
-  /** Adds facts of the app that runs now; the start of another app sets both. */
+  /** Updates facts about the running app; the start of another app sets both. */
   note(facts: Partial<{ handedOver: boolean; drawn: boolean }>): void {
     Object.assign(this.#facts, facts);
     this.#watch();

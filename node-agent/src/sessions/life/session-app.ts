@@ -15,7 +15,7 @@ import type { Stage } from './stage.ts';
 import type { TraceEvents } from './trace-events.ts';
 import type { Input } from './transitions.ts';
 
-/** What the app of a session finds around it. */
+/** Dependencies of a session's app. */
 export interface AppWorld {
   sessionId: string;
   clock: Clock;
@@ -24,15 +24,15 @@ export interface AppWorld {
   dirs: SessionDirs;
   tenancy: Tenancy;
   events: TraceEvents;
-  /** Fires when the session begins to end. */
+  /** Aborts when the session starts to end. */
   ended: AbortSignal;
-  /** How long an app may take to draw; 0 = for ever. */
+  /** Time limit for an app to draw; 0 = none. */
   bootTimeoutSecs: number;
-  /** null: it has not come yet. */
+  /** null: not assigned yet. */
   worker(): MediaWorker | null;
-  /** Words before a command line that run it in the session's IPC namespace. */
+  /** Command prefix that enters the session's IPC namespace. */
   enter(): readonly string[];
-  /** Writes down what the session holds, for a successor of this process. */
+  /** Writes the session's record, for cleanup after a crash of this process. */
   writeRecord(): Promise<void>;
   apply(input: Extract<Input, { kind: 'presented' | 'app_exited' | 'boot_timeout' | 'failure' }>): void;
   /** @param error null: the session has that app now */
@@ -40,31 +40,31 @@ export interface AppWorld {
 }
 
 /**
- * The app of one session: the one that it was launched with, or the one that took its place.
+ * The app of one session: that of the launch, or a later one.
  *
- * The session ends with the app that runs. While a change is under way nothing that an app does ends the session; how
- * the change goes is decided by `swapApps`, and what it leaves running is adopted here.
+ * The session ends with its running app. During a swap no app's exit ends the session; `swapApps` decides the result,
+ * and the app that it leaves running is adopted here.
  */
 export class SessionApp {
   readonly #world: AppWorld;
   #stage: Stage | null = null;
   #running: RunningApp | null = null;
   #launch: Promise<void> = Promise.resolve();
-  /** What runs, and which app of the catalog that is. */
+  /** The running app, and its catalog id. */
   #spec: AppSpec;
   #appId: string;
-  /** HOME of the app that runs, where it has none of its own. */
+  /** HOME of a running app without its own home. */
   #scratchHome: string;
   #hasDrawn = false;
-  /** Apps that were started here (count); it names each of them. */
+  /** Started apps (count), used in their names. */
   #starts = 0;
-  /** Network of the first app, until that app has it. */
+  /** Network of the first app until its start. */
   #network: Promise<AppNetwork | null> | null = null;
-  /** The change of app under way. */
+  /** The running swap. */
   #swap: { appId: string; over: Promise<void> } | null = null;
-  /** Changes of app that were begun (count). */
+  /** Started swaps (count). */
   #swaps = 0;
-  /** Watches for an app's first window that were asked for (count); the first has the number 0. */
+  /** Watches for first windows (count); the first has number 0. */
   #watches = 0;
   #bootTimer: Timer | null = null;
   readonly #leftBehind: LeftBehind;
@@ -88,37 +88,37 @@ export class SessionApp {
     return this.#appId;
   }
 
-  /** The title that the app is a tile of, where it is one. */
+  /** The tile's title, if the app is a tile. */
   get tile(): AppSpec['tile'] {
     return this.#spec.tile;
   }
 
-  /** Makes what the first app needs besides a stage, while that opens; comes back at once. */
+  /** Prepares the first app while its stage opens; returns at once. */
   prepare(): void {
     this.#network = this.#openNetwork(this.#spec);
-    // The launch, or the end, finds out.
+    // The launch, or the end, handles the rejection.
     this.#network.catch(() => undefined);
   }
 
-  /** Starts the first app; comes back at once. */
+  /** Starts the first app; returns at once. */
   launch(stage: Stage): void {
     this.#stage = stage;
     this.#launch = this.#launchOn(stage);
   }
 
-  /** The app has shown its first window. */
+  /** The app has drawn its first window. */
   drawn(): void {
     this.#hasDrawn = true;
     this.#bootTimer?.cancel();
     this.#leftBehind.note({ drawn: true });
   }
 
-  /** How many windows the display shows. */
+  /** Number of shown windows. */
   set windows(count: number) {
     this.#leftBehind.windows = count;
   }
 
-  /** Begins to change the app of a session that runs. A repeat of the same change has no second effect. */
+  /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
   change({ app_id, app }: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
     if (this.#swap !== null && this.#swap.appId !== app_id)
       return { ok: false, code: 'busy', error: 'the app of the session is being changed' };
@@ -127,23 +127,23 @@ export class SessionApp {
     return { ok: true };
   }
 
-  /** Ends whatever of it runs; call it once the session ends. */
+  /** Ends the running apps; call when the session ends. */
   async end(graceMs: number): Promise<void> {
     await this.#launch;
     await Promise.all([this.#stopRunning(graceMs), this.#swap?.over]);
-    // A change of app that was just over may have left another one.
+    // A swap that just finished may have left another app.
     await this.#stopRunning(graceMs);
     const unused = await this.#network?.catch(() => null);
     this.#network = null;
     await unused?.close();
   }
 
-  /** The last lines that the app wrote; "" when there are none. */
+  /** Last lines of the app's output; "" for none. */
   logTail(): string {
     return this.#running?.logTail() ?? '';
   }
 
-  /** What will not end is looked for with everything else of the session. */
+  /** The session's cleanup finds a process that does not end. */
   async #stopRunning(graceMs: number): Promise<void> {
     try {
       await this.#running?.stop(graceMs);
@@ -166,8 +166,8 @@ export class SessionApp {
   }
 
   /**
-   * The first app starts while its display server comes up. A server that fails ends the app too, and the session fails
-   * for the server's reason, even when the end of the app was seen first: `run` is not called then.
+   * The first app starts while its display server starts. A server that fails also ends the app; the session then
+   * fails for the server's reason even if the app's end was seen first, and `run` is not called.
    */
   #onceDisplayAnswers(run: () => void): void {
     const runUnlessEnded = () => {
@@ -193,7 +193,7 @@ export class SessionApp {
     return network;
   }
 
-  /** @throws when it cannot be started at all */
+  /** @throws when it cannot be started */
   async #start(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
     const { sessionId, runtime, tenancy, dirs } = this.#world;
     const prepared = this.#network;
@@ -216,7 +216,7 @@ export class SessionApp {
     return app;
   }
 
-  /** A network that ends before its app does leaves the app without one. */
+  /** A network that ends before its app leaves the app without one. */
   #reportLostNetwork(network: AppNetwork, app: RunningApp): void {
     let isOver = false;
     void app.exited.then(() => {
@@ -228,7 +228,7 @@ export class SessionApp {
   }
 
   /**
-   * From now on the session ends with this app. Inside a change of app the exit of the old one ends nothing.
+   * From now on the session ends with this app. During a swap the exit of the old app ends nothing.
    * @param drawn it has shown a window
    */
   #adopt(app: RunningApp, drawn: boolean): void {
@@ -256,7 +256,7 @@ export class SessionApp {
     }
   }
 
-  /** What fails leaves the old app, or ends the session. */
+  /** A failure keeps the old app, or ends the session. */
   async #changeTo(appId: string, spec: AppSpec): Promise<void> {
     const stage = this.#stage;
     const old = this.#running;
@@ -288,7 +288,7 @@ export class SessionApp {
         return this.#start(stage, from.spec, from.home);
       },
     });
-    // The session's own teardown gives both homes back.
+    // The session's teardown gives both homes back.
     if (outcome.kind === 'ended') return;
     if (outcome.kind === 'lost') {
       this.#swap = null;
@@ -296,7 +296,7 @@ export class SessionApp {
       return;
     }
     if (!ended.aborted) await this.#settleHomes(outcome.kind === 'complete' && !sharedHome);
-    // What came meanwhile ends the session with everything that it has.
+    // An event during the swap ends the session with all its apps.
     if (ended.aborted) {
       this.#running = outcome.app;
       return;
@@ -321,7 +321,7 @@ export class SessionApp {
     this.#world.reportSwap(appId, null);
   }
 
-  /** @param moved the new app has its home; otherwise the home that was taken for it goes back */
+  /** @param moved the new app has its home; otherwise the home that was taken for it is released */
   async #settleHomes(moved: boolean): Promise<void> {
     const { logger, tenancy } = this.#world;
     try {
@@ -332,7 +332,7 @@ export class SessionApp {
     }
   }
 
-  /** The first window of an app that is to start now. @returns when windows that come from now on are seen */
+  /** Watches for the first window of an app before its start. @returns when new windows are watched */
   async #watchForWindow(): Promise<{ drawn: Promise<void> }> {
     const worker = this.#world.worker();
     if (!worker) throw new Error('the media worker is gone');
@@ -353,14 +353,14 @@ export class SessionApp {
     return { drawn };
   }
 
-  /** The old app had not drawn yet when it was to be changed: its window is waited for again. */
+  /** The old app had not drawn before the swap: watch for its window again. */
   #watchOldAppAgain(): void {
     this.#world.worker()?.send({ type: 'watch_app', watch: 0, only_new: false });
     this.#armBootTimer();
   }
 }
 
-/** Settles when the signal fires, or has fired. */
+/** Settles when the signal is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));

@@ -1,7 +1,7 @@
 import type { AgentSignaling, SessionMetrics, SessionTraceEvent } from '@footlight/protocol/agent';
 import type { ReliableMessage } from '../../link/outbox.ts';
 
-/** What a session says to the control plane; the link keeps what must arrive. */
+/** Messages of a session to the control plane; the link keeps the reliable ones. */
 export interface SessionLink {
   report(message: ReliableMessage): number;
   event(event: SessionTraceEvent): void;

@@ -54,11 +54,11 @@ import {
   step,
 } from './transitions.ts';
 
-/** After `stop`, a media worker has this long to say goodbye to its viewer. */
+/** Time for a media worker's goodbye after `stop`. */
 const WORKER_STOP_MS = 1_500;
-/** Status with which Xlib ends a process whose display went away; libxcb may be quicker, and aborts it. */
+/** Exit code of Xlib when its display is lost; libxcb may abort the process first. */
 const XLIB_EXIT_CODE = 1;
-/** How much later than its clients a display server may be seen to end. */
+/** Longest delay between the exits of a display's clients and of its server. */
 const DISPLAY_EXIT_MS = 1_000;
 
 export interface SessionDeps {
@@ -71,25 +71,25 @@ export interface SessionDeps {
   homes: HomeLocks;
   quarantine: Quarantine;
   sweep: UidSweep;
-  /** Display, sound and window manager get network namespaces with nothing in them. */
+  /** Display, sound server and window manager get empty network namespaces. */
   helpersWithoutNetwork: boolean;
   /** null: the agent is not root, and sessions share its user. */
   uids: UidPool | null;
   stateDir: string;
-  /** Ends the sessions whose apps hold names of displays, and waits for them for a moment. */
+  /** Ends sessions whose apps hold names of displays, with a short wait. */
   endNameHolders(): Promise<void>;
 }
 
-/** What the supervisor decided about a session before it began. */
+/** Decisions of the supervisor about a session before its start. */
 export interface SessionPlan {
   assign: SessionAssign;
-  /** Brings up what the session draws on. */
+  /** Starts the session's display. */
   startDisplay: StartDisplay;
   uid: number | null;
-  /** Groups that the session's user needs for its GPU. */
+  /** Groups of the session's user for its GPU. */
   groups: number[];
   homeRoot: string;
-  /** This host chose the home root, not the control plane. */
+  /** Whether this host chose the home root; otherwise the control plane did. */
   ownsHomeRoot: boolean;
   encoder: EncoderChoice;
   /** Host settings in force at this launch. */
@@ -98,15 +98,15 @@ export interface SessionPlan {
 }
 
 /**
- * One session on this host: applies the pure machine of transitions.ts to the world.
+ * One session on this host: applies the pure state machine of transitions.ts.
  *
- * It owns everything that it makes (home lock, uid, directories, display, sound, app, worker) and has given all of
- * it back when its last report goes out. Teardown order: app and worker, then sound and display, then whatever
- * still runs as the session's user, then directories, uid and home.
+ * Owns everything that it makes (home lock, uid, directories, display, sound, app, worker) and has released all of it
+ * when its last report is sent. Teardown order: app and worker, sound and display, remaining processes of the
+ * session's user, directories, uid and home.
  */
 export class Session {
   readonly id: string;
-  /** Settles when nothing of the session is left and its end has been reported. */
+  /** Settles when the session is torn down and its end is reported. */
   readonly ended: Promise<void>;
   readonly #plan: SessionPlan;
   readonly #deps: SessionDeps;
@@ -117,7 +117,7 @@ export class Session {
   readonly #events: TraceEvents;
   readonly #idle: IdleTimer;
   readonly #app: SessionApp;
-  /** How far the app was when it was last looked at. */
+  /** Last known state of the app's start. */
   #launchState: { appId: string; state: AppLaunchState };
   readonly #abort = new AbortController();
   #machine: Machine;
@@ -125,14 +125,14 @@ export class Session {
   #stage: Stage | null = null;
   #displayAnswers = false;
   #worker: MediaWorker | null = null;
-  /** null: it has not come yet, or the session has the agent's. */
+  /** null: not open yet, or the agent's namespace. */
   #ipc: HeldNamespace | null = null;
   #displayChanges: DisplayChanges | null = null;
   #startedAtMs: number | null = null;
   #viewer = false;
   #logTail = '';
   #homeBytes: number | null = null;
-  /** Reports go out; false for an agent that restarts, whose successor is asked about them. */
+  /** Whether reports are sent; false for an agent that restarts, whose successor reports. */
   #reporting = true;
   #lastSeq = 0;
   #settleEnded: () => void = () => undefined;
@@ -177,7 +177,7 @@ export class Session {
     });
   }
 
-  /** Starts the preparation; comes back at once. */
+  /** Starts the preparation; returns at once. */
   begin(): void {
     this.#preparation = this.#prepare();
   }
@@ -186,12 +186,12 @@ export class Session {
     this.#apply({ kind: 'start' });
   }
 
-  /** Ends the session for that reason; one that is ending already goes on as it is. */
+  /** Ends the session for that reason; no effect if it is already ending. */
   stop(reason: string, graceMs: number): void {
     this.#apply({ kind: 'stop', reason, graceMs });
   }
 
-  /** Ends it, because its app holds the abstract names of these displays. */
+  /** Ends the session, because its app holds the abstract names of these displays. */
   endNameHolder(numbers: readonly number[]): void {
     if (this.isEnding) return;
     const [first = 0] = numbers;
@@ -200,7 +200,7 @@ export class Session {
     this.#fail('display_name_taken', `the app took the name of display :${first}${others}`);
   }
 
-  /** Ends without a word: the next agent process is asked what became of it. */
+  /** Ends without reports: the next agent process reports the end. */
   endSilently(): void {
     this.#reporting = false;
     this.stop('agent_restart', 500);
@@ -214,14 +214,14 @@ export class Session {
     });
   }
 
-  /** Changes the app of a session that runs. A repeat of the same change has no second effect. */
+  /** Starts a swap in a running session. A repeat of the same swap has no second effect. */
   swapApp(change: Pick<SessionSwapApp, 'app_id' | 'app'>): Verdict {
     if (this.#machine.phase !== 'running')
       return { ok: false, code: 'busy', error: 'the session does not run yet' };
     return this.#app.change(change);
   }
 
-  /** Changes sizes of a session that runs. @returns once it is done, or nothing has changed */
+  /** Changes sizes of a running session. @returns when done or refused */
   async updateDisplay(command: SessionDisplayUpdate): Promise<Verdict> {
     const changes = this.#displayChanges;
     if (this.#machine.phase !== 'running' || changes === null) return rejected('the session does not run');
@@ -271,12 +271,12 @@ export class Session {
     return this.#machine.phase === 'ending' || this.isOver;
   }
 
-  /** Number of the newest report; once it was seen, an ended session may be forgotten. */
+  /** Number of the newest report; after the control plane has seen it, an ended session may be forgotten. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
 
-  /** null: it shares the agent's user. */
+  /** null: the session shares the agent's user. */
   get uid(): number | null {
     return this.#tenancy.uid;
   }
@@ -327,7 +327,7 @@ export class Session {
     }
   }
 
-  /** Looks how far the app is, and tells when that is another thing than before. */
+  /** Updates the state of the app's start and reports a change. */
   #shownWithMetrics(): Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'> {
     const idle_ends_in_s = this.#idle.endsInS;
     return {
@@ -352,7 +352,7 @@ export class Session {
   #tellLaunchState(state: AppLaunchState): void {
     const { tile } = this.#app;
     this.#events.send('app.launch_state', { state, ...(tile && { appid: tile.external_id }) });
-    // Of an app that is no tile, viewers are told that it drew.
+    // Viewers are told that an app has drawn, unless it is a tile.
     if (tile !== undefined || state === 'game_exited') this.#worker?.send({ type: 'app_state', state });
   }
 
@@ -407,7 +407,7 @@ export class Session {
     const acquired = this.#deps.workers.acquire();
     const entered = acquired.then((worker) => this.#shareMemory(worker)).catch(crashed);
     const adopted = acquired.then((worker) => worker.warm.then(() => this.#adopt(worker))).catch(crashed);
-    // A worker that is slow to come must not hold the end up.
+    // A worker that starts slowly must not delay the end.
     const ended = aborted(this.#abort.signal);
     await Promise.race([entered, ended]);
     await Promise.all([Promise.race([adopted, ended]), this.isEnding ? home : this.#openStage(home, cookie)]);
@@ -448,7 +448,7 @@ export class Session {
     this.#apply({ kind: 'stage_ready' });
   }
 
-  /** What asks the display server something waits until it answers. */
+  /** Requests to the display server wait until it answers. */
   async #followDisplay(display: Display): Promise<void> {
     try {
       await display.answers;
@@ -463,7 +463,7 @@ export class Session {
     this.#prepareWorker();
   }
 
-  /** Display and app get what System V objects they share with the worker from the worker's namespace. */
+  /** Display and app use the worker's IPC namespace, so that they share System V objects. */
   #shareMemory(worker: MediaWorker): void {
     if (!this.isEnding) this.#ipc = worker.openIpcNamespace();
   }
@@ -519,7 +519,9 @@ export class Session {
     }, GRANT_AGAIN_MS);
   }
 
-  /** Xlib ends its process when the display goes: then the display is what failed, and its exit comes in a moment. */
+  /**
+   * Xlib ends its process when the display is lost: then the display is the cause, and its exit follows in a moment.
+   */
   async #workerGone({ code, signal }: WorkerExit): Promise<void> {
     if (this.isEnding) return;
     const display = this.#stage?.display;
@@ -530,7 +532,7 @@ export class Session {
     this.#fail('media_worker_crashed', `the media worker ended with ${signal ?? `status ${code}`}`);
   }
 
-  /** Once the worker is there and the display answers, whichever comes last. */
+  /** Runs when both the worker exists and the display answers. */
   #prepareWorker(): void {
     const { assign, encoder, settings, media } = this.#plan;
     const stage = this.#stage;
@@ -581,7 +583,7 @@ export class Session {
     try {
       await Promise.all([this.#app.end(graceMs), this.#endWorker()]);
       this.#logTail = this.#app.logTail();
-      // The app and the worker may have been started by a preparation that was still under way.
+      // A preparation that was still running may have started app and worker.
       await this.#preparation;
       await this.#endWorker();
       const [bytes] = await Promise.all([this.#tenancy.bytes(this.#deps.clock), this.#stage?.close()]);
@@ -589,13 +591,13 @@ export class Session {
     } finally {
       this.#ipc?.close();
       this.#ipc = null;
-      // Whatever could not be ended or removed: the next session of this home must not wait for ever.
+      // Something could not be ended or removed; the next session of this home must not wait forever.
       const { uid, homes } = this.#tenancy;
       await this.#deps.quarantine.release({ sessionId: this.id, uid, homes }, () => this.#giveBack());
     }
   }
 
-  /** Call it when no process of the session is left. */
+  /** Call when no process of the session is left. */
   async #giveBack(): Promise<void> {
     const { uid, homes } = this.#tenancy;
     let isClean = uid === null;

@@ -7,7 +7,7 @@ import type { Display, StartDisplay } from '../../display/xvfb.ts';
 
 export interface StageOptions extends HelperOptions {
   startDisplay: StartDisplay;
-  /** What the display asks of its clients, as in the session's file. */
+  /** Cookie of the display, as in the session's file. */
   cookie: Buffer;
   width: number;
   height: number;
@@ -17,14 +17,14 @@ export interface StageOptions extends HelperOptions {
 }
 
 /**
- * The screen and sound of one session: display server, window manager and sound server.
- * Order of teardown: window manager and sound, then the display, since its end would only make the others complain.
+ * Screen and sound of one session: display server, window manager, sound server.
+ * Teardown order: window manager and sound, then the display, because its end would make them log errors.
  */
 export class Stage {
   readonly display: Display;
   /** null = a session without sound. */
   readonly audio: AudioServer | null;
-  /** Why a session that wants sound has none; null = nothing is wrong. */
+  /** Why the sound server failed; null = no problem. */
   readonly audioProblem: string | null;
   readonly #windowManager: WindowManager;
 
@@ -41,17 +41,17 @@ export class Stage {
   }
 
   /**
-   * Starts everything at once. A session without its sound is still worth having, so only the display must come up; it
-   * may not answer yet. The window manager connects to it before any app can.
-   * @param onDisplay called as soon as display and sound stand; open() waits for it beside the window manager
-   * @throws when the display does not come up; nothing is left running then
+   * Starts all parts in parallel. A session without sound is still useful, so only the display must start; it may not
+   * answer yet. The window manager connects before any app.
+   * @param onDisplay called when display and sound exist; open() waits for it in parallel with the window manager
+   * @throws when the display does not start; nothing is left running
    */
   static async open(
     options: StageOptions,
     deps: HelperDeps,
     onDisplay: (display: Display) => Promise<void>,
   ): Promise<Stage> {
-    // The display before the sound, because it takes longer.
+    // The display first, because it takes longer.
     const screen = options.startDisplay(options, options.cookie, deps);
     const sound =
       options.audio || options.microphone ? startAudioServer(options, deps) : Promise.resolve(null);

@@ -4,7 +4,7 @@ import { maxEventPayloadBytes, type SessionTraceEvent } from '@footlight/protoco
 import { isReliableEvent } from '@footlight/protocol/telemetry';
 import type { SessionLink } from './session-link.ts';
 
-/** Sends a session's trace events on the lane that their type belongs to, within the payload's bound. */
+/** Sends a session's trace events on the lane of their type, within the payload's bound. */
 export class TraceEvents {
   readonly #sessionId: string;
   readonly #link: Pick<SessionLink, 'report' | 'event'>;
@@ -16,7 +16,7 @@ export class TraceEvents {
     this.#clock = clock;
   }
 
-  /** @param ts when it happened, epoch milliseconds; now when left out */
+  /** @param ts time of the event, epoch milliseconds; default: now */
   send(event: string, payload: JsonObject, ts = this.#clock.nowMs()): void {
     const message = bounded({ type: 'session_trace_event', session_id: this.#sessionId, ts, event, payload });
     if (isReliableEvent(message.event)) this.#link.report(message);
@@ -24,7 +24,7 @@ export class TraceEvents {
   }
 }
 
-/** The event itself, or in its place the fact that it was too large. */
+/** The event, or a notice that it was too large. */
 function bounded(message: SessionTraceEvent): SessionTraceEvent {
   const bytes = Buffer.byteLength(JSON.stringify(message.payload));
   if (bytes <= maxEventPayloadBytes(message.event)) return message;

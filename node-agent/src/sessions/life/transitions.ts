@@ -1,7 +1,7 @@
 import { LAUNCH_STEPS } from '@footlight/protocol/agent';
 
 /**
- * What happens to one session, as a pure machine: facts in, next state and things to do out. No clock, no I/O.
+ * The state machine of one session. Pure: facts in, next state and effects out.
  *
  *   waiting ──home free──► preparing ──start──► starting ──first encoded frame──► running
  *      │                      │                    │                                 │
@@ -9,11 +9,10 @@ import { LAUNCH_STEPS } from '@footlight/protocol/agent';
  *                                          ▼
  *                                       ending ──torn down──► ended (stopped | failed)
  *
- * Preparation and start overlap: the app starts as soon as the display listens, sound and home stand and the start was
- * asked for, the encoder as soon as its worker is prepared (the display answers then) and the app was started. A session that is not encoded runs
- * from that moment on. The first cause of an end wins.
- * A failure is reported only when everything is gone, and never as `stopping` before it, because what fails while
- * stopping counts as stopped.
+ * Preparation and start overlap: the app starts when the display listens, sound and home are ready and the start was
+ * requested; the encoder starts when its worker is prepared (the display answers then) and the app was started. A
+ * local session runs from the app's start. The first cause of an end wins. A failure is reported when everything is
+ * torn down, and never as `stopping` before, because a failure while stopping counts as stopped.
  */
 
 export type Phase = 'waiting' | 'preparing' | 'starting' | 'running' | 'ending' | 'ended';
@@ -24,10 +23,10 @@ export type Ending =
 
 export interface Machine {
   readonly phase: Phase;
-  /** false: what it draws is shown beside the host alone, so there is no encoder to wait for. */
+  /** false: a local session, without an encoder. */
   readonly encodes: boolean;
   readonly startRequested: boolean;
-  /** Home and sound stand, and the display listens. */
+  /** Home and sound are ready, and the display listens. */
   readonly stageReady: boolean;
   readonly workerReady: boolean;
   readonly appStarted: boolean;
@@ -48,7 +47,7 @@ export type Input =
   /** status null: ended by a signal. */
   /** hint: what the app seems to lack. */
   | { kind: 'app_exited'; status: number | null; hint?: string | undefined }
-  /** Asked for from outside, or by the agent itself (idle_timeout, orphaned, agent_shutdown). */
+  /** Requested from outside, or by the agent itself (idle_timeout, orphaned, agent_shutdown). */
   | { kind: 'stop'; reason: string; graceMs: number }
   | { kind: 'failure'; failure_code: string; error: string }
   | { kind: 'boot_timeout'; afterSecs: number }
@@ -71,7 +70,7 @@ export interface Step {
   effects: Effect[];
 }
 
-/** Grace of an end that nobody asked for. */
+/** Grace of an end without a request. */
 const FAILURE_GRACE_MS = 500;
 
 export function newMachine(encodes = true): Machine {
@@ -88,7 +87,7 @@ export function newMachine(encodes = true): Machine {
   };
 }
 
-/** What the control plane is told that this session is; assigned = prepared, or preparing, and not started. */
+/** State for the control plane; assigned = preparing or prepared, and not started. */
 export function heldState(
   machine: Machine,
 ): 'assigned' | 'starting' | 'running' | 'stopping' | 'stopped' | 'failed' {
@@ -105,7 +104,7 @@ export function heldState(
   }
 }
 
-/** Applies one input. Inputs that mean nothing in a state change nothing and have no effects. */
+/** Applies one input. Inputs without a meaning in a state have no effect. */
 export function step(machine: Machine, input: Input): Step {
   if (machine.phase === 'ended') return { machine, effects: [] };
   if (machine.phase === 'ending') {
@@ -175,8 +174,7 @@ function proceed(machine: Machine): Step {
       { kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_app },
       { kind: 'launch_app' },
     );
-    // The worker may still be preparing. What viewers say from this report on waits for it at the relay, so
-    // that it is there when the worker is ready.
+    // The worker may still be preparing. Viewer messages after this report wait at the relay until it is ready.
     if (next.encodes) {
       effects.push({ kind: 'report', state: 'starting', detail: LAUNCH_STEPS.starting_encoder });
     }
@@ -198,7 +196,7 @@ function encoding(machine: Machine): Step {
     { kind: 'report', state: 'running', detail: LAUNCH_STEPS.app_booting },
     { kind: 'running' },
   ];
-  // The window was quicker than the encoder; the steps are told in their order all the same.
+  // The window was faster than the encoder; the steps are still reported in order.
   if (machine.presented) effects.push(...shown());
   return { machine: { ...machine, phase: 'running' }, effects };
 }
@@ -234,10 +232,10 @@ function howItEnded(status: number | null): string {
   return status === null ? 'was ended by a signal' : `exited with status ${status}`;
 }
 
-/** The sentence about an app that is gone before it showed a window. */
+/** Sentence for an app that ended before its first window. */
 export function endedEarly(status: number | null, hint: string | undefined): string {
   const more = hint === undefined ? '' : `; ${hint}`;
-  // Status 0 is no crash: the command did its work, or gave it to a program that runs elsewhere already.
+  // Status 0 is no crash: the command finished, or passed its work to a running program.
   if (status === 0) return `the app ended without showing a window (exit status 0)${more}`;
   return `the app ${howItEnded(status)} before it drew anything${more}`;
 }

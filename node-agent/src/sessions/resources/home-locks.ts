@@ -5,8 +5,8 @@ interface Waiter {
 }
 
 /**
- * One holder per home on this host. A session takes its home before it starts anything and gives it back when its
- * last process is gone; sessions that come meanwhile wait in order.
+ * One holder per home on this host. A session takes its home before it starts anything and releases it after its last
+ * process; later sessions wait in order.
  */
 export class HomeLocks {
   readonly #clock: Clock;
@@ -20,24 +20,24 @@ export class HomeLocks {
     return this.#waiting.has(ref);
   }
 
-  /** The homes that sessions hold now. */
+  /** Homes held now. */
   get taken(): string[] {
     return [...this.#waiting.keys()];
   }
 
-  /** A held home that this one lies in, or that lies in this one; null = there is none. */
+  /** A held home that contains this one or is inside it; null = none. */
   nestedWith(ref: string): string | null {
     return this.taken.find((held) => held.startsWith(`${ref}/`) || ref.startsWith(`${held}/`)) ?? null;
   }
 
-  /** @returns the release function, or null when somebody holds it */
+  /** @returns the release function, or null when held */
   tryTake(ref: string): (() => void) | null {
     if (this.#waiting.has(ref)) return null;
     this.#waiting.set(ref, []);
     return this.#releaser(ref);
   }
 
-  /** Waits for the home. @returns null when limitMs passed or givenUp fired first */
+  /** Waits for the home. @returns null when limitMs passed or givenUp was aborted first */
   take(ref: string, limitMs: number, givenUp: AbortSignal): Promise<(() => void) | null> {
     const free = this.tryTake(ref);
     if (free) return Promise.resolve(free);

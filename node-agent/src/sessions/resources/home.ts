@@ -5,20 +5,17 @@ import { startChild } from '../../runtime/child.ts';
 import { baseEnvironment } from '../../runtime/launch-line.ts';
 import type { SessionUser } from '../../runtime/runtime.ts';
 
-/** A home that may not be used as it stands; the message says why and names the path. */
+/** A home that cannot be used; the message gives reason and path. */
 export class HomeError extends Error {}
 
-/**
- * Whether a home's path is one below the root, by its text alone. Links are looked at when it is opened.
- * Pure.
- */
+/** Whether a home's path is below the root, by text only; links are checked when it is opened. Pure. */
 export function isBelow(root: string, path: string): boolean {
   const clean = resolve(path);
   return clean === path && clean !== root && clean.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
 /**
- * The host's own system, state and users. Of what the control plane names, none of these becomes a home: with one it could
+ * The host's system, state and users. Paths of the control plane in these are refused as homes, otherwise it could
  * have root's files given to an app.
  */
 const OF_THE_HOST = [
@@ -42,7 +39,7 @@ function refuseOfTheHost(path: string, stateDir: string): void {
   if (tree !== undefined) throw new HomeError(`${path} lies in ${tree}, which is the host's own`);
 }
 
-/** What decides about homes below a root that the control plane chose. */
+/** Checks for homes below a root that the control plane chose. */
 export interface ForeignHomes {
   /** Tells homes from other directories. */
   isSessionsGroup(gid: number): boolean;
@@ -51,13 +48,13 @@ export interface ForeignHomes {
 }
 
 /**
- * Opens a home: makes what is missing below the root and gives the directory to the session's user, mode 0700.
+ * Opens a home: creates missing directories below the root and gives the home to the session's user, mode 0700.
  *
- * Every directory on the way must be a real one. Only the agent can write above the home itself, so a link there
- * is a trick or a mistake, and either is refused. The way is mode 0711: a session's user may pass and see nothing.
- * @param foreign where the control plane chose the root: directories of the host, and those that are no homes, are not given
- * away then; null: this host chose it
- * @throws HomeError for a path that leaves the root or is no directory
+ * Every directory on the path must be real. Only the agent can write above the home, so a link there is an attack or
+ * a mistake and is refused. Parents have mode 0711: a session's user can pass but not list them.
+ * @param foreign set if the control plane chose the root: directories of the host and directories that are no homes
+ *   are then not given away; null: this host chose it
+ * @throws HomeError for a path outside the root, or no directory
  */
 export async function openHome(
   root: string,
@@ -66,7 +63,7 @@ export async function openHome(
   foreign: ForeignHomes | null = null,
 ): Promise<void> {
   if (!isBelow(root, ref)) throw new HomeError(`${ref} is not below the home root ${root}`);
-  // Of an agent that is not root nothing is given away.
+  // An agent without root gives nothing away.
   const limits = user === null ? null : foreign;
   if (limits) refuseOfTheHost(ref, limits.stateDir);
   await mkdir(root, { recursive: true, mode: 0o711 });
@@ -89,8 +86,8 @@ export async function openHome(
 }
 
 /**
- * Takes a home back when its session's last process is gone: root owns the directory, so that the next holder of the
- * uid next cannot enter. Its group keeps the uid, by which the next session of this home gets the same one.
+ * Closes a home after its session's last process: root owns the directory, so that the next holder of the uid cannot
+ * enter. The group keeps the uid, so that the next session of this home gets the same one.
  */
 export async function closeHome(ref: string, user: SessionUser | null): Promise<void> {
   if (!user) return;
@@ -100,7 +97,7 @@ export async function closeHome(ref: string, user: SessionUser | null): Promise<
   await chmod(ref, 0o700);
 }
 
-/** The uid that owns what is inside the home; null when it is not there or nobody had it yet. */
+/** The uid that owns the home's content; null when missing or never used. */
 export async function lastOwner(ref: string): Promise<number | null> {
   try {
     const info = await lstat(ref);
@@ -113,7 +110,7 @@ export async function lastOwner(ref: string): Promise<number | null> {
 async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
-    // mkdir takes the umask into account.
+    // mkdir applies the umask.
     await chmod(path, mode);
     return;
   } catch (error) {
@@ -127,8 +124,8 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
 async function giveHome(path: string, user: SessionUser): Promise<void> {
   const info = await lstat(path);
   if (info.gid !== user.gid) {
-    // Files of a former user, or of an administrator. A file with further names may be one of the host that an app has
-    // linked here; it changes its owner only where that was the former user.
+    // Files of a former user, or of an administrator. A file with several links may be one of the host that an app
+    // linked here; its owner changes only if that was the former user.
     const isOwn = ['(', '-type', 'd', '-o', '-links', '1', '-o', '-uid', String(info.gid), ')'];
     const child = await startChild(
       ['find', path, '-xdev', ...isOwn, '-exec', 'chown', '-h', `${user.uid}:${user.gid}`, '--', '{}', '+'],
@@ -141,7 +138,7 @@ async function giveHome(path: string, user: SessionUser): Promise<void> {
   await chmod(path, 0o700);
 }
 
-/** Size of a home in bytes; null when it could not be told within limitMs. */
+/** Size of a home in bytes; null when not known within limitMs. */
 export async function homeBytes(path: string, clock: Clock, limitMs: number): Promise<number | null> {
   let output = '';
   const child = await startChild(['nice', '-n', '19', 'du', '-sxB1', '--', path], {

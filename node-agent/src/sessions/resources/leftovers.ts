@@ -17,7 +17,7 @@ import {
 import type { UidPool } from './uid-pool.ts';
 import type { UidSweep } from './uid-sweep.ts';
 
-/** How long an agent that starts waits for it: an app may have left millions of files. */
+/** Wait of a starting agent for the cleanup: an app may have left millions of files. */
 export const LEFTOVERS_WAIT_MS = 5_000;
 
 interface LeftoversDeps {
@@ -25,25 +25,26 @@ interface LeftoversDeps {
   logger: Logger;
   quarantine: Quarantine;
   sweep: UidSweep;
-  /** The range of this agent. */
+  /** Uid range of this agent. */
   uids: UidPool;
-  /** Takes user and homes of a session as its own, so that nobody gets them before this is over; returns what gives them back. */
+  /**
+   * Takes user and homes of a session, so that no session gets them before the cleanup ends; returns their release.
+   */
   take: (tenant: Tenant) => (keepUid: boolean) => void;
-  /** Gives back what draws on the display beside the host. */
+  /** Releases the console. */
   reclaimConsole: () => void;
 }
 
 /**
- * Takes away what an earlier agent process left when it was killed: processes, displays, control groups,
- * directories. Runs before the first dial, so no session of this process can be among them. What takes longer than 5 s goes
- * on behind it.
+ * Removes leftovers of a killed agent process: processes, displays, control groups, directories. Runs before the
+ * first connection, so no session of this process is affected. After 5 s the rest continues in the background.
  */
 export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Promise<void> {
   const left = (await leftSessions(stateDir)).map(({ sessionId, record }) => {
     deps.logger.warn({ session_id: sessionId }, 'leftovers.found');
     const uid = record?.uid ?? null;
     const homes = record === null ? [] : homesOf(record);
-    // A uid outside our range is somebody else's: the range was changed meanwhile.
+    // A uid outside the range is foreign: the range was changed.
     const ownUid = uid !== null && deps.uids.contains(uid) ? uid : null;
     const tenant: Tenant = { sessionId, uid: ownUid, homes };
     return { tenant, record, giveBack: deps.take(tenant) };
@@ -70,7 +71,7 @@ async function removeSession(
   let isClean = ownUid === null;
   const free = async () => {
     if (existsSync(dirs.console)) {
-      // What draws there has the agent's user, not the session's.
+      // The program that draws there has the agent's user.
       await endProcesses({ sessionId, uid: null, homes: [] }, clock);
       reclaimConsole();
     }

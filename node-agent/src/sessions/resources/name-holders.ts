@@ -6,26 +6,26 @@ import { isHeldHere, listNamedSockets, type NamedSocket } from '../../platform/u
 import { listProcesses, readProcess, SESSION_VARIABLE, startVariable } from '../../runtime/proc-table.ts';
 
 const LOOK_EVERY_MS = 5_000;
-/** How long a launch waits for the end of a session that holds every name. */
+/** Time for a launch to wait for the end of a session that holds every name. */
 const END_LIMIT_MS = 5_000;
-/** Descriptors that one look reads (count). */
+/** Descriptors read in one search (count). */
 const MAX_DESCRIPTORS = 100_000;
-/** Parents that are looked at to find the session of a process (count). */
+/** Parents checked to find a process's session (count). */
 const MAX_ANCESTORS = 64;
 
-/** A session that may have taken names. */
+/** A session that may hold names. */
 interface NameHolder {
   readonly id: string;
-  /** null: it shares the agent's user. */
+  /** null: the session shares the agent's user. */
   readonly uid: number | null;
   readonly isEnding: boolean;
   readonly ended: Promise<void>;
-  /** Ends it, because its app holds the abstract names of these displays. */
+  /** Ends the session, because its app holds the abstract names of these displays. */
   endNameHolder(numbers: readonly number[]): void;
 }
 
 /**
- * Sockets that have the abstract name of a display of sessions, without those of this process. Pure.
+ * Sockets with the abstract name of a session display, except those of this process. Pure.
  * @returns display number → socket
  */
 function takenNames(sockets: readonly NamedSocket[]): Map<number, NamedSocket> {
@@ -46,10 +46,10 @@ function displayOf(name: string): number | null {
 }
 
 /**
- * Ends sessions whose apps hold abstract names of displays. Such an app could get the clients of a display that comes
- * later, and with all names it keeps every other session from starting.
+ * Ends sessions whose apps hold abstract names of displays. Such an app could receive the clients of a later display,
+ * and with all names it could block every launch.
  *
- * Looks while there are sessions, and when a launch finds no free number.
+ * Searches periodically while sessions exist, and when a launch finds no free number.
  */
 export class NameHolders {
   readonly #clock: Clock;
@@ -71,7 +71,7 @@ export class NameHolders {
     this.#list = deps.list ?? listNamedSockets;
   }
 
-  /** Looks every five seconds from now on. */
+  /** Searches every five seconds from now on. */
   watch(): void {
     this.#timer ??= this.#clock.setInterval(() => void this.look(), LOOK_EVERY_MS);
   }
@@ -81,7 +81,7 @@ export class NameHolders {
     this.#timer = null;
   }
 
-  /** Ends every session that holds a name, and waits for it, 5 s at most. Never throws. */
+  /** Ends every session that holds a name, and waits up to 5 s. Never throws. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null;
@@ -112,7 +112,7 @@ export class NameHolders {
     const held = new Map<NameHolder, number[]>();
     if (taken.size === 0) return held;
     const byUid = new Map(live.flatMap((session) => (session.uid === null ? [] : [[session.uid, session]])));
-    // Where sessions share the agent's user, their processes tell.
+    // Where sessions share the agent's user, processes identify them.
     const shared = live.filter(({ uid }) => uid === null);
     const byInode = shared.length === 0 ? new Map() : await sessionsByInode(shared, taken);
     for (const [number, { uid, inode }] of taken) {
@@ -144,7 +144,7 @@ async function sessionsByInode(
   return found;
 }
 
-/** The session that a process belongs to by its own environment or that of a parent; null = none that shows. */
+/** The session of a process, by its environment or that of a parent; null = unknown. */
 function sessionOf(pid: number): string | null {
   let at = pid;
   for (let steps = 0; at > 1 && steps < MAX_ANCESTORS; steps++) {

@@ -7,23 +7,23 @@ const KILL_ROUNDS = 100;
 const KILL_PERIOD_MS = 10;
 const LOOK_AGAIN_MS = 1_000;
 
-/** Whose processes are meant. */
+/** User and homes of a session. */
 export interface Tenant {
   sessionId: string;
-  /** The session's own user; null: sessions share the agent's, and its variable names its processes. */
+  /** The session's user; null: sessions share the agent's, and the session's variable identifies its processes. */
   uid: number | null;
-  /** What no other session may have while one of its processes lives. */
+  /** Homes that no other session may use while one of its processes lives. */
   homes: readonly string[];
 }
 
-/** Sends SIGKILL to everything that still runs of a session. @returns how many processes that were */
+/** Sends SIGKILL to every remaining process of a session. @returns their number */
 export function killProcesses({ sessionId, uid }: Tenant): number {
   const left = sessionProcesses(sessionId, uid);
   for (const row of left) sendSignal(row.pid, 'SIGKILL');
   return left.length;
 }
 
-/** Kills what still runs of a session until it is gone, for 1 s at most. @returns whether nothing of it is left */
+/** Kills the remaining processes of a session, for 1 s at most. @returns whether none is left */
 export async function endProcesses(
   tenant: Tenant,
   clock: Clock,
@@ -37,9 +37,9 @@ export async function endProcesses(
 }
 
 /**
- * What ended sessions hold as long as one of their processes lives. SIGKILL ends a process at once, unless the kernel
- * has it: it waits for a disk or a server that does not answer. User, home and directories of its session then stay
- * taken, and it is looked for every second until it is gone.
+ * Resources of ended sessions whose processes still live. SIGKILL ends a process at once, unless it is blocked in the
+ * kernel by a disk or server that does not answer. User, home and directories of its session then stay taken, and it
+ * is checked every second until it is gone.
  */
 export class Quarantine {
   readonly #clock: Clock;
@@ -55,9 +55,9 @@ export class Quarantine {
   }
 
   /**
-   * Ends what still runs of a session, and frees what it held once nothing does: before this comes back, or, where
-   * something is left after a second, later.
-   * @param free called once; comes too late for the caller to hear when it throws after this has come back
+   * Ends the remaining processes of a session and then frees its resources: before this returns, or later if a
+   * process is left after a second.
+   * @param free called once; after this has returned, its exception is only logged
    */
   async release(tenant: Tenant, free: () => Promise<void>): Promise<void> {
     if (await endProcesses(tenant, this.#clock, this.#kill)) return free();
@@ -73,7 +73,7 @@ export class Quarantine {
     });
   }
 
-  /** Looks no more. What is left is found by the next agent process, by the directories that are still there. */
+  /** Stops checking. The next agent process finds the rest by the remaining directories. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers) timer.cancel();

@@ -9,7 +9,7 @@ const recordSchema = z.object({
   session_id: z.string(),
   uid: z.number().int().nullable(),
   home: z.string().nullable(),
-  /** The home of an app that is to come; left out while there is none. */
+  /** The home of a swap's new app; missing: none. */
   next_home: z.string().optional(),
   display: z
     .object({
@@ -20,10 +20,7 @@ const recordSchema = z.object({
     .nullable(),
 });
 
-/**
- * What a session has made on this host, in a file beside it, so that an agent that starts after a crash can take it
- * all away.
- */
+/** Resources of a session in a file, so that an agent that starts after a crash can remove them. */
 export type SessionRecord = z.infer<typeof recordSchema>;
 
 export function homesOf({ home, next_home }: SessionRecord): string[] {
@@ -36,7 +33,7 @@ export function sessionsDir(stateDir: string): string {
 
 /**
  * The session id in 22 characters instead of 36: a socket's path may have 107 bytes, and the state directory of an
- * ordinary user takes many of them already.
+ * ordinary user already needs many of them.
  */
 function directoryName(sessionId: string): string {
   return Buffer.from(sessionId.replaceAll('-', ''), 'hex').toString('base64url');
@@ -56,7 +53,7 @@ const LONGEST_SOCKET = join(
   'pulse.sock',
 );
 
-/** How long a state directory may be, in bytes, so that the sockets below it can be bound (unix(7), sun_path). */
+/** Longest state directory in bytes, so that the sockets below it can be bound (unix(7), sun_path). */
 export const STATE_DIR_BYTES = SOCKET_PATH_BYTES - LONGEST_SOCKET.length - 1;
 
 export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
@@ -74,7 +71,7 @@ export function sessionDirs(stateDir: string, sessionId: string): SessionDirs {
   };
 }
 
-/** Makes a session's directories: the outer ones may be passed by its user, the inner ones belong to it alone. */
+/** Creates a session's directories: its user may pass the outer ones and owns the inner ones. */
 export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | null): Promise<void> {
   await mkdir(dirs.root, { recursive: true, mode: 0o711 });
   await Promise.all([mkdir(dirs.mounts, { mode: 0o755 }), mkdir(dirs.scratch, { mode: 0o700 })]);
@@ -84,9 +81,10 @@ export async function makeSessionDirs(dirs: SessionDirs, user: SessionUser | nul
 }
 
 /**
- * An empty home for one app of a session, in the scratch directory. That belongs to the session's user, and another app
- * of it runs already: what is given away is opened first, and is a directory that only this process can have made there.
- * @throws when something else lies there
+ * An empty home in the scratch directory for one app of a session. The directory belongs to the session's user, and
+ * another app may already run: the new directory is opened first and checked to be one that only this process can
+ * have made.
+ * @throws when something else exists there
  */
 export async function makeScratchHome(path: string, user: SessionUser | null): Promise<void> {
   await mkdir(path, { mode: 0o700 });
@@ -108,7 +106,7 @@ export async function writeRecord(dirs: SessionDirs, record: SessionRecord): Pro
   await writeFile(join(dirs.root, 'record.json'), JSON.stringify(record), { mode: 0o600 });
 }
 
-/** Sessions that an earlier agent left behind; record is null where it had not come that far. */
+/** Sessions of an earlier agent; record is null if it was not written. */
 export async function leftSessions(
   stateDir: string,
 ): Promise<{ sessionId: string; record: SessionRecord | null }[]> {

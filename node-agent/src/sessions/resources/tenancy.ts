@@ -14,7 +14,7 @@ export interface TenancyOptions {
   /** undefined = the app has an empty home in the session's scratch directory. */
   home: HomeSpec | undefined;
   homeRoot: string;
-  /** This host chose the home root, not the control plane. */
+  /** Whether this host chose the home root; otherwise the control plane did. */
   ownsHomeRoot: boolean;
   stateDir: string;
   /** null = sessions share the agent's user. */
@@ -22,7 +22,7 @@ export interface TenancyOptions {
   groups: number[];
 }
 
-/** A home that this session holds; no other session of the host has it. */
+/** A home that only this session holds. */
 interface HeldHome {
   ref: string;
   release: () => void;
@@ -31,8 +31,8 @@ interface HeldHome {
 }
 
 /**
- * A session's user and home: who it is and where it lives. Taken before anything is started, given back when its
- * last process is gone. While its app changes it may hold two homes, the one in use and the one of the next app.
+ * User and homes of a session. Taken before anything is started, and released after its last process. During a swap a
+ * session may hold two homes.
  */
 export class Tenancy {
   readonly #options: TenancyOptions;
@@ -57,21 +57,21 @@ export class Tenancy {
     return this.#uid === null ? null : { uid: this.#uid, gid: this.#uid, groups: this.#options.groups };
   }
 
-  /** The home that the app gets; null = one in the scratch directory. */
+  /** The app's home; null = one in the scratch directory. */
   get home(): string | null {
     return this.#current?.open ? this.#current.ref : null;
   }
 
-  /** Every home that it holds, those of an app that is still to come among them. */
+  /** Every held home, including that of a swap's new app. */
   get homes(): string[] {
     return [this.#current, this.#next].flatMap((held) => (held === null ? [] : [held.ref]));
   }
 
   /**
    * Waits until no other session uses the home.
-   * @param onBusy called when it has to wait
-   * @returns false when `ended` fired first
-   * @throws HomeError when it was not released within 30 s, or lies in that of another session
+   * @param onBusy called when it must wait
+   * @returns false when `ended` was aborted first
+   * @throws HomeError when it was not released within 30 s, or is nested in another session's home
    */
   async take(ended: AbortSignal, onBusy: () => void): Promise<boolean> {
     const ref = this.#options.home?.ref;
@@ -97,7 +97,7 @@ export class Tenancy {
   }
 
   /**
-   * Takes the home of the app that is to come, beside the one in use.
+   * Takes the home of a swap's new app in addition.
    * @param opening called when it is held and before it is opened
    * @throws HomeError when another session keeps it for 10 s, when it cannot be opened, or when the session ends
    */
@@ -110,7 +110,7 @@ export class Tenancy {
     await this.#open(this.#next);
   }
 
-  /** The next app is the app: the former home is given back. Call it when the former app is gone. */
+  /** The swap succeeded: releases the former home. Call when the former app has ended. */
   async moveToNext(): Promise<void> {
     const former = this.#current;
     this.#current = this.#next;
@@ -118,22 +118,22 @@ export class Tenancy {
     await this.#close(former);
   }
 
-  /** The next app is not to come: its home is given back. Call it when nothing of it is left. */
+  /** The swap failed: releases the new home. Call when the new app has ended. */
   async dropNext(): Promise<void> {
     const next = this.#next;
     this.#next = null;
     await this.#close(next);
   }
 
-  /** Size of the home in bytes; null without one, or when it takes too long to tell. */
+  /** Size of the home in bytes; null without one, or when it takes too long. */
   async bytes(clock: Clock): Promise<number | null> {
     const ref = this.home;
     return ref === null ? null : homeBytes(ref, clock, HOME_SIZE_MS).catch(() => null);
   }
 
   /**
-   * Call it when no process of the session is left: the next holder starts at once.
-   * @param keepUid files of the uid may be left in directories of others: it is given back when they are gone
+   * Call when no process of the session is left, because the next holder starts at once.
+   * @param keepUid files of the uid may be left in foreign directories: the uid is released when they are gone
    */
   async giveBack(keepUid = false): Promise<void> {
     const held = [this.#current, this.#next];
@@ -142,13 +142,13 @@ export class Tenancy {
     try {
       for (const home of held) if (home?.open) await closeHome(home.ref, this.user);
     } finally {
-      // The uid before the homes: a session that waits for a home wants the uid that owns its files.
+      // The uid before the homes, because a session that waits for a home wants the uid that owns its files.
       if (this.#uid !== null && !keepUid) this.#uids?.release(this.#uid);
       for (const home of held) home?.release();
     }
   }
 
-  /** An app could put links in the place of what this process opens and gives away inside its home. */
+  /** Nested homes are refused: an app could place links at paths that this process opens and gives away. */
   #refuseNested(ref: string): void {
     const other = this.#homes.nestedWith(ref);
     if (other !== null) throw new HomeError(`${ref} and ${other}, which is in use, lie in one another`);
@@ -170,7 +170,7 @@ export class Tenancy {
     }
   }
 
-  /** The holder before us had the uid that owns every file of the home; with it nothing has to be changed. */
+  /** Takes the uid that already owns the home's files, so that no file must be changed. */
   async #takeOwnersUid(ref: string): Promise<void> {
     const owner = await lastOwner(ref);
     if (!this.#uids || this.#uid === null || owner === null || owner === this.#uid) return;
@@ -182,8 +182,8 @@ export class Tenancy {
 }
 
 /**
- * Takes the user and the homes of a session of an earlier agent process.
- * @returns what gives them back: the user too, or the homes alone
+ * Takes user and homes of an earlier agent's session.
+ * @returns their release: with the user, or homes only
  */
 export function takeTenancy(
   { uid, homes }: Pick<Tenant, 'uid' | 'homes'>,

@@ -1,7 +1,4 @@
-/**
- * The users that sessions get when the agent is root: one uid each, out of a range that is nobody else's.
- * The gid has the same number.
- */
+/** Users of sessions when the agent is root: one uid each from a reserved range. The gid equals the uid. */
 export class UidPool {
   readonly #low: number;
   readonly #high: number;
@@ -20,8 +17,7 @@ export class UidPool {
   }
 
   /**
-   * @param preferred the uid that the session's home belongs to already, which spares changing every file; null =
-   * none
+   * @param preferred uid that owns the session's home, which saves changing every file; null = none
    * @returns null when all are taken
    */
   take(preferred: number | null): number | null {
@@ -31,7 +27,7 @@ export class UidPool {
     }
     for (let tries = 0; tries <= this.#high - this.#low; tries++) {
       const uid = this.#next;
-      // Round and round, so that a uid rests as long as possible before another session gets it.
+      // Round robin, so that a uid rests as long as possible before its reuse.
       this.#next = uid === this.#high ? this.#low : uid + 1;
       if (this.#taken.has(uid)) continue;
       this.#taken.add(uid);

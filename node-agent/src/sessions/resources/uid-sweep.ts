@@ -2,26 +2,26 @@ import type { Clock, Logger, Timer } from '@footlight/platform';
 import { within } from '@footlight/platform';
 import { removeBelongings } from '../../runtime/belongings.ts';
 
-/** How long the end of a session waits for the search of its user's files. */
+/** Wait of a session's end for the search of its user's files. */
 export const SWEEP_WAIT_MS = 1_000;
-/** How long the first search may take. */
+/** Time limit of the first search. */
 const FIRST_SEARCH_SECS = 10;
-/** A later search, which nobody waits for. */
+/** Time limit of later searches, which run in the background. */
 const LATER_SEARCH_SECS = 300;
 export const SWEEP_AGAIN_MS = 60_000;
 
-/** Where to look. */
+/** Places to search. */
 export interface SweepPlaces {
-  /** Homes of the session, which stay. */
+  /** Homes of the session, which are kept. */
   keep: readonly string[];
   /** Directories of other sessions. */
   others: readonly string[];
 }
 
 /**
- * User ids of ended sessions whose files in directories of others are being removed. An id is free again when a search
- * was complete; until then it is searched for once a minute. An app that makes millions of files makes every search
- * slow, so the end of a session waits for a second only, and later searches run one after the other.
+ * Uids of ended sessions whose files in foreign directories are being removed. An id is free after a complete search;
+ * until then the search is repeated once a minute. An app with millions of files makes every search slow, so a
+ * session's end waits one second only, and later searches are serialized.
  */
 export class UidSweep {
   readonly #clock: Clock;
@@ -39,10 +39,10 @@ export class UidSweep {
   }
 
   /**
-   * Removes what a user left outside its session's directories.
+   * Removes a user's files outside its session's directories.
    * @param places read before each search
-   * @param free called once when it comes later than this comes back
-   * @returns whether everything was searched within a second
+   * @param free called once if the search ends after this returns
+   * @returns whether the search was complete within a second
    */
   async sweep(uid: number, places: () => SweepPlaces, free: () => void): Promise<boolean> {
     const search = this.#search(uid, places(), FIRST_SEARCH_SECS);
@@ -53,7 +53,7 @@ export class UidSweep {
     return false;
   }
 
-  /** Searches no more: the next agent process gives out all its ids. */
+  /** Stops searching: the next agent process has a fresh pool. */
   close(): void {
     this.#closed = true;
     for (const timer of this.#timers) timer.cancel();
@@ -76,7 +76,7 @@ export class UidSweep {
     this.#timers.add(timer);
   }
 
-  /** Never throws: a search that fails was not complete. */
+  /** Never throws: a failed search counts as incomplete. */
   #search(uid: number, { keep, others }: SweepPlaces, limitSecs: number): Promise<boolean> {
     return this.#remove(uid, keep, others, limitSecs).catch(() => false);
   }
