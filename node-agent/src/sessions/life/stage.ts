@@ -41,10 +41,11 @@ export class Stage {
   }
 
   /**
-   * Starts all parts in parallel. A session without sound is still useful, so only the display must start; it may not
-   * answer yet. The window manager connects before any app.
-   * @param onDisplay called when display and sound exist; open() waits for it in parallel with the window manager
-   * @throws when the display does not start; nothing is left running
+   * Starts display and sound in parallel, and the window manager as soon as the display listens, so that it connects
+   * before any app. A session without sound is still useful, so only display and window manager must start; the display
+   * may not answer yet.
+   * @param onDisplay called as soon as the display listens; open() waits for it
+   * @throws when display or window manager do not start, or onDisplay fails; nothing is left running
    */
   static async open(
     options: StageOptions,
@@ -53,30 +54,46 @@ export class Stage {
   ): Promise<Stage> {
     // The display first, because it takes longer.
     const screen = options.startDisplay(options, options.cookie, deps);
-    const sound =
-      options.audio || options.microphone ? startAudioServer(options, deps) : Promise.resolve(null);
-    const [screenResult, soundResult] = await Promise.allSettled([screen, sound]);
-    const audio = soundResult.status === 'fulfilled' ? soundResult.value : null;
-    if (screenResult.status === 'rejected') {
-      await audio?.close();
-      throw screenResult.reason;
-    }
-    const display = screenResult.value;
-    const told = onDisplay(display);
+    const sound = startSound(options, deps);
+    let display: Display;
     try {
-      const windowManager = await startWindowManager({ ...options, display: display.name }, deps);
-      await told;
-      const problem = soundResult.status === 'rejected' ? errorText(soundResult.reason) : null;
-      return new Stage(display, windowManager, audio, problem);
+      display = await screen;
     } catch (error) {
-      await Promise.allSettled([told, audio?.close()]);
-      await display.close();
+      await (await sound).audio?.close();
       throw error;
     }
+    const [told, managed, { audio, problem }] = await Promise.all([
+      settled(onDisplay(display)),
+      settled(startWindowManager({ ...options, display: display.name }, deps)),
+      sound,
+    ]);
+    if (told.status === 'fulfilled' && managed.status === 'fulfilled')
+      return new Stage(display, managed.value, audio, problem);
+    const windowManager = managed.status === 'fulfilled' ? managed.value : null;
+    await Promise.allSettled([windowManager?.close(), audio?.close()]);
+    await display.close();
+    throw [told, managed].find((result) => result.status === 'rejected')?.reason;
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#windowManager.close(), this.audio?.close()]);
     await this.display.close();
   }
+}
+
+async function startSound(
+  options: StageOptions,
+  deps: HelperDeps,
+): Promise<{ audio: AudioServer | null; problem: string | null }> {
+  if (!options.audio && !options.microphone) return { audio: null, problem: null };
+  try {
+    return { audio: await startAudioServer(options, deps), problem: null };
+  } catch (error) {
+    return { audio: null, problem: errorText(error) };
+  }
+}
+
+async function settled<T>(promise: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([promise]);
+  return result;
 }
