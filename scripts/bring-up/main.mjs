@@ -16,6 +16,7 @@ import { missingPackages, npmIsInstalled, prepare, root, rootPrefix, webIsBuilt 
 import { demoApps, seedEntries } from './demo-apps.mjs';
 import { keepEnrollmentToken, makeDirectories, placesFor, reachableAddresses } from './places.mjs';
 import { takenPorts } from './ports.mjs';
+import { productParts, reloadOnChange } from './reload.mjs';
 import { healthUrl, supervise } from './supervise.mjs';
 
 const START_LIMIT_MS = 60_000;
@@ -26,9 +27,11 @@ const CONTROL_STOP_MS = 5_000;
 const say = (/** @type {string} */ line) => process.stdout.write(`${line}\n`);
 
 const usage = `Usage: scripts/up [--dry-run]
+       scripts/dev [--dry-run]
 
 Starts Footlight on this machine: the control plane, a node agent and demo apps.
 Installs what is missing from Debian and npm, and says so first. Ctrl-C stops all of it.
+scripts/dev also watches the sources: what a change touches is built and started again.
 
   --dry-run   list packages, ports and files, and change nothing
 
@@ -39,7 +42,8 @@ Files: SERVICE_DATA_DIR, SERVICE_AGENT_STATE_DIR. Database: DATABASE_URL (unset:
 async function main() {
   const words = process.argv.slice(2);
   if (words.includes('--help') || words.includes('-h')) return say(usage);
-  const unknown = words.find((word) => word !== '--dry-run');
+  const reload = words.includes('--reload');
+  const unknown = words.find((word) => word !== '--dry-run' && word !== '--reload');
   if (unknown !== undefined) {
     process.stderr.write(`scripts/up does not know '${unknown}'.\n\n${usage}`);
     process.exitCode = 2;
@@ -84,9 +88,11 @@ async function main() {
   /** @type {ReturnType<typeof supervise> | null} */
   let agent = null;
   let stopping = false;
+  let endReload = () => {};
   const stopAll = async () => {
     if (stopping) return;
     stopping = true;
+    endReload();
     say('\nStopping: running apps first, then the agent and the control plane.');
     await agent?.stop(AGENT_STOP_MS);
     await control.stop(CONTROL_STOP_MS);
@@ -124,6 +130,15 @@ async function main() {
 
   const startMs = performance.now() - began - downloadMs - installMs;
   announce(places, { downloadMs, installMs, startMs });
+  if (!reload) return;
+  const { restart } = agent;
+  endReload = reloadOnChange(
+    productParts({ control: () => control.restart(CONTROL_STOP_MS), agent: () => restart(AGENT_STOP_MS) }),
+    say,
+  );
+  say(
+    'Watching the sources: a change is built, and its part started again. Reload the page for one of the web app.',
+  );
 }
 
 /** @param {import('./places.mjs').Places} places @returns {import('./ports.mjs').WantedPort[]} */

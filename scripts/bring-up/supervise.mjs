@@ -35,6 +35,7 @@ const MISSED_AT_START = 36;
 export function supervise(program, say) {
   let restartMs = FIRST_RESTART_MS;
   let stopping = false;
+  let restarting = false;
   let missedAnswers = 0;
   let hasAnswered = false;
   /** @type {import('node:child_process').ChildProcess | null} */
@@ -102,6 +103,11 @@ export function supervise(program, say) {
         ended();
         return;
       }
+      if (restarting) {
+        restarting = false;
+        start();
+        return;
+      }
       if (performance.now() - startedAt > GOOD_START_MS) restartMs = FIRST_RESTART_MS;
       say(`The ${program.name} stopped (${signal ?? `exit ${code}`}); starting it again.`);
       timer = setTimeout(start, restartMs);
@@ -121,6 +127,20 @@ export function supervise(program, say) {
     get missedAnswers() {
       return missedAnswers;
     },
+    /** Ends the program, as stop does, and starts it again at once. @param {number} limitMs */
+    async restart(limitMs) {
+      if (stopping || restarting) return;
+      restartMs = FIRST_RESTART_MS;
+      if (child === null) {
+        clearTimeout(timer);
+        start();
+        return;
+      }
+      restarting = true;
+      const running = child;
+      const gone = new Promise((resolve) => running.once('exit', resolve));
+      await endWithin(running, gone, limitMs);
+    },
     /** Tells the program to stop and waits; after the limit it is killed. @param {number} limitMs */
     async stop(limitMs) {
       stopping = true;
@@ -129,11 +149,7 @@ export function supervise(program, say) {
         log.end();
         return;
       }
-      const running = child;
-      running.kill('SIGTERM');
-      const limit = setTimeout(() => running.kill('SIGKILL'), limitMs);
-      await end;
-      clearTimeout(limit);
+      await endWithin(child, end, limitMs);
     },
     /** The last lines it wrote, for a person who has to find out why it did not start. */
     lastLines() {
@@ -141,6 +157,18 @@ export function supervise(program, say) {
       return readFileSync(program.logFile, 'utf8').trimEnd().split('\n').slice(-15).join('\n');
     },
   };
+}
+
+/**
+ * @param {import('node:child_process').ChildProcess} running
+ * @param {Promise<unknown>} gone
+ * @param {number} limitMs
+ */
+async function endWithin(running, gone, limitMs) {
+  running.kill('SIGTERM');
+  const limit = setTimeout(() => running.kill('SIGKILL'), limitMs);
+  await gone;
+  clearTimeout(limit);
 }
 
 /** @param {string} url @param {number} limitMs */

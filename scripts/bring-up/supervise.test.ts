@@ -73,3 +73,12 @@ test('one that stands still for a moment goes on', async () => {
   await expect.poll(() => program.missedAnswers, { timeout: 10_000 }).toBe(0);
   expect([starts(), said]).toEqual([[first], []]);
 }, 30_000);
+
+test('a restart ends the program and starts it again, without a word about an end', async () => {
+  await expect.poll(() => program.hasAnswered, { timeout: 10_000 }).toBe(true);
+  const [first = 0] = starts();
+  await program.restart(1_000);
+  await expect.poll(() => starts().length, { timeout: 10_000 }).toBe(2);
+  expect(() => process.kill(first, 0)).toThrow('ESRCH');
+  expect(said).toEqual([]);
+});

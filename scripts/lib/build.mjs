@@ -71,6 +71,11 @@ const bundles = [
   },
 ];
 
+/** The folders that the programs of a package are made of. @param {string} folder */
+export function sourcesOf(folder) {
+  return [...new Set(bundles.filter((b) => b.folder === folder).flatMap((b) => b.sources))];
+}
+
 /** Several programs may be started at once: each file appears whole or not at all. @param {string} file @param {Uint8Array | string} content */
 function writeWhole(file, content) {
   const partial = `${file}.${process.pid}`;
@@ -121,4 +126,10 @@ export async function build(folder) {
   await esbuild?.stop();
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await build(process.argv[2]);
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await build(process.argv[2]).catch((error) => {
+    // The compiler has printed what is wrong with the sources.
+    if (!('errors' in error)) throw error;
+    process.exit(1);
+  });
+}

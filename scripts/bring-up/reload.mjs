@@ -1,0 +1,117 @@
+// scripts/dev: builds what a change touches and starts it again, while the rest goes on.
+import { execFile } from 'node:child_process';
+import { watch } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { sourcesOf } from '../lib/build.mjs';
+import { root } from '../lib/prepare.mjs';
+
+/**
+ * @typedef {object} Part
+ * @property {string} name
+ * @property {string[]} sources  folders, watched with all below them
+ * @property {() => Promise<void>} build    throws with the words of the compiler
+ * @property {() => Promise<void>} restart
+ */
+
+/** An editor writes a file in several steps, and a checkout many files: they are one change. */
+const QUIET_MS = 150;
+
+const run = promisify(execFile);
+
+/**
+ * The parts of the product that a change can touch. Nothing is restarted by a change of tests alone.
+ * @param {{control: () => Promise<void>, agent: () => Promise<void>}} restart
+ * @returns {Part[]}
+ */
+export function productParts(restart) {
+  const script = (/** @type {string[]} */ ...words) =>
+    run(process.execPath, words, { cwd: root }).then(() => undefined);
+  const vite = path.join('packages', 'web', 'node_modules', 'vite', 'bin', 'vite.js');
+  return [
+    {
+      name: 'control plane',
+      sources: sourcesOf('control-plane'),
+      build: () => script('scripts/lib/build.mjs', 'control-plane'),
+      restart: restart.control,
+    },
+    {
+      name: 'node agent',
+      sources: sourcesOf('node-agent'),
+      build: () => script('scripts/lib/build.mjs', 'node-agent'),
+      restart: restart.agent,
+    },
+    {
+      name: 'web app',
+      sources: ['packages/web/src', 'packages/stream-client/src', 'protocol/src'],
+      build: () => script(vite, 'build', 'packages/web', '--logLevel', 'warn'),
+      // The control plane reads the built pages when it starts.
+      restart: restart.control,
+    },
+  ];
+}
+
+/**
+ * Builds and restarts each part after a change of its sources. What does not build is told, and what ran goes on. A
+ * change during a build is built after it.
+ * @param {Part[]} parts
+ * @param {(line: string) => void} say
+ * @param {string} [base] where the sources lie
+ * @returns {() => void} ends the watch
+ */
+export function reloadOnChange(parts, say, base = root) {
+  const ends = parts.map((part) => {
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer;
+    let closed = false;
+    let building = false;
+    let changed = false;
+    const reload = async () => {
+      changed = true;
+      if (building) return;
+      building = true;
+      while (changed && !closed) {
+        changed = false;
+        await buildAndRestart(part, say);
+      }
+      building = false;
+    };
+    const watchers = part.sources.map((folder) =>
+      watch(path.join(base, folder), { recursive: true }, (_event, file) => {
+        if (file === null || isIgnored(file)) return;
+        clearTimeout(timer);
+        timer = setTimeout(() => void reload(), QUIET_MS);
+      }),
+    );
+    return () => {
+      closed = true;
+      clearTimeout(timer);
+      for (const watcher of watchers) watcher.close();
+    };
+  });
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+/** @param {Part} part @param {(line: string) => void} say */
+async function buildAndRestart(part, say) {
+  const from = performance.now();
+  try {
+    await part.build();
+  } catch (error) {
+    const words = /** @type {{stderr?: string}} */ (error).stderr || String(error);
+    say(`The ${part.name} does not build; what ran before goes on.\n${words.trim()}`);
+    return;
+  }
+  await part.restart();
+  say(`The ${part.name} runs with your change after ${((performance.now() - from) / 1000).toFixed(1)} s.`);
+}
+
+/** Tests, what a build of the web app writes, and the files that editors keep beside the real ones. @param {string} file */
+function isIgnored(file) {
+  return (
+    /\.test\.tsx?$|~$|\.sw[px]$|^\.|\/\./.test(file) ||
+    /(^|\/)(node_modules|dist)(\/|$)|route-tree\.gen\.ts$/.test(file)
+  );
+}
