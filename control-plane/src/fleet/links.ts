@@ -16,6 +16,7 @@ import { FeatureSets } from './feature-sets.ts';
 import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './fleet.ts';
 import { type HostChange, hostSubject } from './hosts/host-change.ts';
 import { markAllOffline, markOffline } from './hosts/host-store.ts';
+import { HostLog } from './link/host-log.ts';
 import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from './link/link.ts';
 import type { CapacityMessage, OrderedMessage, ReportMessage } from './link/report-run.ts';
 import { ReportSequence } from './link/report-sequence.ts';
@@ -72,6 +73,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   readonly #batch: TurnBatch;
   readonly #pulse: Pulse;
   readonly #configs: ConfigPush;
+  readonly #hostLog: HostLog;
   readonly #featureSets = new FeatureSets();
   /** Dependencies of all links. */
   readonly #linkDeps: LinkDeps;
@@ -94,12 +96,19 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     this.#wheel = new TimerWheel(platform.clock);
     this.#batch = new TurnBatch(platform.database);
     this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
-    this.#configs = new ConfigPush(platform, {
+    this.#hostLog = new HostLog(platform.logger, platform.clock);
+    this.#configs = new ConfigPush(platform, this.#hostLog, {
       isConnected: (hostId) => this.isConnected(hostId),
       // Only the process with the link pushes configurations.
       command: (hostId, command, timeoutMs) => this.#commandHere(hostId, command, timeoutMs),
     });
-    this.#linkDeps = { clock: platform.clock, logger: platform.logger, wheel: this.#wheel, owner: this };
+    this.#linkDeps = {
+      clock: platform.clock,
+      logger: platform.logger,
+      hostLog: this.#hostLog,
+      wheel: this.#wheel,
+      owner: this,
+    };
   }
 
   setHandlers(handlers: AgentHandlers): void {
@@ -248,7 +257,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     });
     this.#configs.registered(host);
     this.#safely('reconcile', host.id, outcome.afterCommit);
-    this.#platform.logger.info(
+    this.#hostLog.line(
+      'info',
+      host.node_name,
       { host_id: host.id, node: host.node_name, agent_version: message.agent_version, new: outcome.isNew },
       'agent.registered',
     );
@@ -337,7 +348,9 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         this.#safely('metrics', hostId, () => this.handlers.metrics(hostId, message));
         return;
       case 'error':
-        this.#platform.logger.warn(
+        this.#hostLog.line(
+          'warn',
+          link.admission.nodeName,
           { host_id: hostId, code: message.code, message: message.message, ref: message.ref },
           'agent.says_error',
         );

@@ -23,6 +23,7 @@ import {
 import type { RawData, WebSocket } from 'ws';
 import { sha256Hex } from '../../platform/digest.ts';
 import type { Admission } from '../upgrade/agent-upgrade.ts';
+import type { HostLog } from './host-log.ts';
 import { PendingCommands } from './pending-commands.ts';
 import { lengthOfRun, type OrderedMessage } from './report-run.ts';
 import { type QueueOwner, SendQueue } from './send-queue.ts';
@@ -62,6 +63,7 @@ export interface LinkDeps {
   clock: Clock;
   wheel: TimerWheel;
   logger: Logger;
+  hostLog: HostLog;
   owner: LinkOwner;
 }
 
@@ -205,10 +207,7 @@ export class AgentLink implements QueueOwner {
   close(code: number, reason: string): void {
     if (this.#phase === 'closed') return;
     this.#end();
-    this.#deps.logger.info(
-      { node: this.admission.nodeName, host_id: this.hostId, code, reason },
-      'agent.link_closed',
-    );
+    this.#log('info', { code, reason }, 'agent.link_closed');
     this.#socket.close(code, cutUtf8(reason, MAX_REASON_BYTES));
     this.#cut = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
   }
@@ -339,15 +338,17 @@ export class AgentLink implements QueueOwner {
     if (id !== undefined) this.#refuse(id, 'unknown_command');
   }
 
+  #log(level: 'info' | 'warn' | 'error', fields: object, event: string): void {
+    const { nodeName } = this.admission;
+    this.#deps.hostLog.line(level, nodeName, { node: nodeName, host_id: this.hostId, ...fields }, event);
+  }
+
   #malformedFrame(frame: { type?: string; id?: string; why: string }, now: number): void {
     const inHandshake =
       this.#phase === 'register' ||
       this.#phase === 'registering' ||
       (this.#phase === 'capacity' && frame.type === 'capacity');
-    this.#deps.logger.warn(
-      { node: this.admission.nodeName, host_id: this.hostId, type: frame.type?.slice(0, 64), why: frame.why },
-      'agent.message_malformed',
-    );
+    this.#log('warn', { type: frame.type?.slice(0, 64), why: frame.why }, 'agent.message_malformed');
     if (inHandshake) {
       this.close(AGENT_CLOSE.malformed, `malformed: ${frame.why}`);
       return;
@@ -376,7 +377,7 @@ export class AgentLink implements QueueOwner {
     try {
       await this.#deps.owner.register(this, message);
     } catch (error) {
-      this.#deps.logger.error({ err: error, node: this.admission.nodeName }, 'agent.registration_failed');
+      this.#log('error', { err: error }, 'agent.registration_failed');
       this.close(INTERNAL_ERROR, 'registration failed');
     }
     this.#working = this.#inbox.length > 0 ? this.#work() : null;
@@ -392,10 +393,7 @@ export class AgentLink implements QueueOwner {
           run.map(({ message }) => message),
         );
       } catch (error) {
-        this.#deps.logger.error(
-          { err: error, host_id: this.hostId, type: run[0]?.message.type },
-          'agent.message_failed',
-        );
+        this.#log('error', { err: error, type: run[0]?.message.type }, 'agent.message_failed');
       }
       if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
         this.#paused = false;

@@ -5,6 +5,7 @@ import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Fleet } from '../fleet.ts';
 import { hostById } from '../hosts/host-store.ts';
+import type { HostLog } from '../link/host-log.ts';
 
 const ACK_MS = 10 * SECOND_MS;
 
@@ -16,6 +17,7 @@ type Configured = Pick<HostsTable, 'id' | 'settings_overrides' | 'console_config
  */
 export class ConfigPush {
   readonly #platform: Pick<Platform, 'database' | 'logger'>;
+  readonly #hostLog: HostLog;
   readonly #fleet: Pick<Fleet, 'command' | 'isConnected'>;
   /** Running push of each host. */
   readonly #turns = new Map<string, Promise<void>>();
@@ -24,9 +26,11 @@ export class ConfigPush {
 
   constructor(
     platform: Pick<Platform, 'database' | 'logger'>,
+    hostLog: HostLog,
     fleet: Pick<Fleet, 'command' | 'isConnected'>,
   ) {
     this.#platform = platform;
+    this.#hostLog = hostLog;
     this.#fleet = fleet;
   }
 
@@ -69,7 +73,12 @@ export class ConfigPush {
       .command(host.id, { type: 'config_update', settings, console_config }, ACK_MS)
       .then((result) => {
         if (result.kind !== 'ok')
-          this.#platform.logger.warn({ host_id: host.id, result: result.kind }, 'config.update_not_taken');
+          this.#hostLog.line(
+            'warn',
+            host.id,
+            { host_id: host.id, result: result.kind },
+            'config.update_not_taken',
+          );
       });
   }
 }

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dialAgentSocket, FakeAgent } from '@footlight/test-harness';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestApp, type TestApp } from '../../testing/index.ts';
+
+const TOKEN = 'a-fixed-enrollment-token';
+const VISITS = 150;
+const ERRORS = 5;
+
+let folder: string;
+let app: TestApp;
+let url: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'footlight-flap-'));
+  const target = { dialect: 'sqlite' as const, file: join(folder, 'control.db') };
+  app = await createTestApp(target, { env: { SERVICE_ENROLLMENT_TOKEN: TOKEN } });
+  ({ http: url } = await app.plane.listen());
+});
+afterAll(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Lines that are written without the level debug. */
+const lines = () => app.log.map((line) => JSON.parse(line)).filter(({ level }) => level !== 'debug');
+
+test('a host that comes, complains and goes as fast as it can fills no disk, and others are heard', async () => {
+  const host = new FakeAgent({ url, nodeName: 'mallory', credential: { token: TOKEN }, heartbeatMs: 0 });
+  const registration = JSON.stringify({
+    type: 'register',
+    node_name: 'mallory',
+    agent_version: '1',
+    protocol: { min: 1, max: 1 },
+    boot_id: host.bootId,
+    features: [],
+    sessions: [],
+  });
+  await host.connect();
+  const headers = { 'X-Service-Node': 'mallory', Authorization: `Bearer ${host.secret}` };
+  await host.drop();
+  const before = lines().length;
+  for (let visit = 0; visit < VISITS; visit += 1) {
+    const socket = await dialAgentSocket(url, headers);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const registered = new Promise((resolve) => socket.once('message', resolve));
+    socket.send(registration);
+    await registered;
+    for (let n = 0; n < ERRORS; n += 1)
+      socket.send(JSON.stringify({ type: 'error', code: 'x', message: 'y'.repeat(500) }));
+    socket.close();
+    await closed;
+  }
+  await expect
+    .poll(() => app.log.filter((line) => line.includes('agent.registered')).length)
+    .toBe(VISITS + 1);
+  const said = lines().slice(before);
+  // By its name and by its id, and a line that says so for each.
+  expect(said.length).toBeLessThanOrEqual(2 * 121);
+  expect(said.filter(({ event }) => event === 'agent.lines_left_out').length).toBeGreaterThan(0);
+
+  const other = new FakeAgent({ url, nodeName: 'render-2', credential: { token: TOKEN }, heartbeatMs: 0 });
+  await other.connect();
+  expect(lines().some(({ event, node }) => event === 'agent.registered' && node === 'render-2')).toBe(true);
+  await other.drop();
+  await app.clock.pass(60_000);
+  await host.connect();
+  expect(lines().at(-1)).toMatchObject({ event: 'agent.registered', node: 'mallory' });
+  await host.drop();
+});
