@@ -16,10 +16,9 @@ export function registerMeRoutes(server: Server, accounts: Accounts): void {
     { early: perUser(passwordBuckets) },
   );
 
-  server.handle('devices.list', async ({ caller }) => ({
-    status: 200,
-    body: { devices: await devices.list(caller) },
-  }));
+  server.handle('devices.list', async ({ caller }) => ({ status: 200, kept: await devices.list(caller) }), {
+    compress: false,
+  });
   server.handle(
     'devices.probe',
     async ({ caller, body, headers }) => ({

@@ -1,6 +1,7 @@
 import { DAY_MS, SECOND_MS } from '@footlight/platform';
 import type { Device } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { KeptBody } from '../../platform/http/message/kept-body.ts';
 import {
   addSession,
   createTestApp,
@@ -197,6 +198,30 @@ describeDatabases('devices', ({ fresh }) => {
       const empty = JSON.stringify({ device_key: 'k', more: '' });
       const body = JSON.stringify({ device_key: 'k', more: 'x'.repeat(8192 - empty.length) });
       expect((await post(alice, body)).status).toBe(200);
+    });
+
+    test('fifty requests for a long list cost few readings of it, so that nobody else waits for them', async () => {
+      const capabilities = { text: Array.from({ length: 14 }, () => 'x'.repeat(500)) };
+      for (let index = 0; index < 20; index += 1) await device(alice, `long ${index}`, capabilities);
+      const lists = new Set<KeptBody>();
+      const { compressed } = KeptBody.prototype;
+      const spy = vi.spyOn(KeptBody.prototype, 'compressed').mockImplementation(function (this: KeptBody) {
+        lists.add(this);
+        return compressed.call(this);
+      });
+      onTestFinished(() => spy.mockRestore());
+      const parse = vi.spyOn(JSON, 'parse');
+      onTestFinished(() => parse.mockRestore());
+      const ask = () => app.call(alice, 'GET', '/v1/me/devices', { headers: { 'accept-encoding': 'gzip' } });
+      const answers = await Promise.all(Array.from({ length: 50 }, ask));
+      expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
+      const parsed = parse.mock.calls.filter(([text]) => text.startsWith('{') && text.includes('xxx'));
+      expect(parsed).toHaveLength(0);
+      expect(lists.size).toBeGreaterThan(0);
+      expect(lists.size).toBeLessThanOrEqual(10);
+      // What is read is never older than the request.
+      await device(alice, 'one more');
+      expect(await list(alice)).toHaveLength(21);
     });
 
     test('an account keeps 200 devices, and besides those what a sign-in or a session uses', async () => {

@@ -1,13 +1,15 @@
 import type { Body, Device, Success } from '@footlight/protocol/rest';
-import { instant, lockForRemoval, toJson } from '../../platform/database/index.ts';
+import { instant, lockForRemoval, readTogether, toJson } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
+import { KeptBody } from '../../platform/http/message/kept-body.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsDeps } from '../deps.ts';
 import { keptUserAgent } from '../sign-in/user-agent.ts';
 import { sanitizeCapabilities } from './capabilities.ts';
 import {
   deleteDevice,
+  devicesJson,
   findOwnDevice,
   listDevices,
   listLiveSessions,
@@ -20,7 +22,8 @@ import {
 
 /** Browsers and programs of a person. Other people can neither see nor change them. */
 export interface Devices {
-  list(caller: Caller): Promise<Device[]>;
+  /** JSON of the answer. Requests for the same list that come together share one. */
+  list(caller: Caller): Promise<KeptBody>;
   /** Stores a measurement. The caller's token is not bound to the device. */
   probe(
     caller: Caller,
@@ -38,10 +41,21 @@ export interface Devices {
 
 export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stopSessions'>): Devices {
   const { clock, database, random } = platform;
+
+  /** By account and current device. One list may have 1.6 MB, so many at once would keep everybody else waiting. */
+  const readList = readTogether(async (keys: readonly string[]) => {
+    const lists = new Map<string, KeptBody>();
+    for (const key of keys) {
+      const [userId = '', deviceId = ''] = key.split(' ');
+      const rows = await listDevices(database.db, userId);
+      lists.set(key, new KeptBody(devicesJson(rows, deviceId === '' ? null : deviceId)));
+    }
+    return lists;
+  });
+
   return {
-    async list(caller) {
-      const rows = await listDevices(database.db, caller.userId);
-      return rows.map((row) => toDevice(row, caller.deviceId));
+    async list({ userId, deviceId }) {
+      return (await readList(`${userId} ${deviceId ?? ''}`)) as KeptBody;
     },
 
     async probe(caller, body, userAgent) {

@@ -172,6 +172,18 @@ export function toDevice(row: DeviceRow, currentDeviceId: string | null): Device
   };
 }
 
+/**
+ * JSON of an account's devices. What they measured goes out as it is stored: to read and write 200 times 8 KiB again
+ * would cost more than the rest of the answer.
+ */
+export function devicesJson(rows: readonly DeviceRow[], currentDeviceId: string | null): string {
+  const items = rows.map((row) => {
+    const { capabilities: _, ...others } = toDevice({ ...row, capabilities: '{}' }, currentDeviceId);
+    return `${JSON.stringify(others).slice(0, -1)},"capabilities":${row.capabilities}}`;
+  });
+  return `{"devices":[${items.join(',')}]}`;
+}
+
 /** @param patch missing and null: unchanged */
 export async function updateOwnDevice(
   tx: Tx,
