@@ -102,7 +102,7 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
  * Limits the rate of reading: a program that floods its output blocks on its full pipe, and this process stays
  * responsive.
  */
-function readPaced(stream: Readable, onOutput: (chunk: Buffer) => void): Promise<void> {
+export function readPaced(stream: Readable, onOutput: (chunk: Buffer) => void): Promise<void> {
   let budget = OUTPUT_BYTES_PER_TICK;
   stream.on('data', (chunk: Buffer) => {
     onOutput(chunk);

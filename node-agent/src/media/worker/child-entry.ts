@@ -1,8 +1,9 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import { pathToFileURL } from 'node:url';
+import { readPaced } from '../../runtime/child.ts';
 
 /** Environment variable with the pid of a child's parent. */
 export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
@@ -13,6 +14,8 @@ export const PARENT_PID_VARIABLE = 'FOOTLIGHT_PARENT_PID';
  */
 export const BUILT_ENTRIES_VARIABLE = 'FOOTLIGHT_BUILT_ENTRIES';
 
+/** Characters of a line of output. */
+const MAX_LINE = 16 * 1024;
 /**
  * Data of a media worker, KiB. One had 217 MiB at 320×240 (VmData, Debian 12). What viewers and apps can have it keep is bounded
  * one by one; this bounds what was overlooked, before it takes the memory of the host.
@@ -65,9 +68,27 @@ export function forkEntry(entry: ChildEntry, options: ChildEntryOptions = {}): C
   };
   const child = fork(file, options.args ?? [], forkOptions);
   for (const stream of [child.stdout, child.stderr]) {
-    if (stream) createInterface({ input: stream }).on('line', (line) => options.onOutput?.(line));
+    if (stream)
+      void readPaced(
+        stream,
+        linesOf((line) => options.onOutput?.(line)),
+      );
   }
   return child;
+}
+
+/** Cuts output into lines. A child may be in the hands of a viewer: a line without end comes in pieces, and none is kept. */
+function linesOf(onLine: (line: string) => void): (chunk: Buffer) => void {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  return (chunk) => {
+    const lines = `${rest}${decoder.write(chunk)}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(line);
+    if (rest.length < MAX_LINE) return;
+    onLine(rest);
+    rest = '';
+  };
 }
 
 /**

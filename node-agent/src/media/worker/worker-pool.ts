@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { systemClock } from '@footlight/platform';
+import { systemClock, TokenBucket } from '@footlight/platform';
 import { SilenceWatch } from '../../platform/silence-watch.ts';
 import { HeldNamespace } from '../../runtime/held-namespace.ts';
 import { forkEntry } from './child-entry.ts';
@@ -17,6 +17,9 @@ import { type ParentMessage, type WorkerMessage, workerMessage } from './worker-
 const WARM_LIMIT_MS = 10_000;
 /** A running worker sends a message every PULSE_MS; a silent one is killed after this time. */
 const SILENCE_LIMIT_MS = 2_500;
+/** A worker says a few dozen things a second, and what it said while this process stood still comes at once. */
+const MESSAGES_PER_SECOND = 1_000;
+const MESSAGES_AT_ONCE = 5_000;
 /** Delay of the next fork after a worker was taken; the picture usually exists by then. */
 const REFILL_AFTER_MS = 1_000;
 
@@ -128,6 +131,7 @@ class ForkedWorker implements MediaWorker {
   readonly #child: ChildProcess;
   readonly #ownIpc: boolean;
   readonly #listeners = new Map<WorkerMessage['type'], Set<(message: WorkerMessage) => void>>();
+  readonly #messages = new TokenBucket(MESSAGES_PER_SECOND, MESSAGES_AT_ONCE, systemClock.monotonicMs());
   #ended = false;
   #silence: SilenceWatch | null = null;
 
@@ -161,6 +165,11 @@ class ForkedWorker implements MediaWorker {
       });
     });
     this.#child.on('message', (raw) => {
+      if (!this.#messages.take(systemClock.monotonicMs())) {
+        if (!this.#ended) options.onMalformed?.(pid, 'killed: too many messages');
+        this.kill();
+        return;
+      }
       this.#silence?.heard();
       const parsed = workerMessage.safeParse(raw);
       if (!parsed.success) {
