@@ -32,26 +32,26 @@ import { AGENT_VERSION } from './version.ts';
 
 const STORAGE_CHECK_MS = 60_000;
 const GPU_SAMPLE_MS = 5_000;
-/** Sessions have this long to end when the agent is asked to. */
+/** Time for sessions to end at a shutdown. */
 const SHUTDOWN_MS = 8_000;
 const FLUSH_MS = 2_000;
 const OK: Verdict = { ok: true };
 
 export interface AgentDeps {
   clock: Clock;
-  /** Left out: those of this machine. */
+  /** Default: the displays of this machine. */
   displays?: Displays;
-  /** Left out: what weston can show on this machine. */
+  /** Default: weston on this machine. */
   screens?: ConsoleScreens;
   random: Random;
   logger: Logger;
 }
 
 /**
- * The agent process: wires the link, the inventory, the supervisor and the health answer together.
+ * The agent process: connects link, inventory, supervisor and health page.
  *
- * Order of start: leftovers of a killed agent go, hardware is probed, a media worker warmed and a network of an app made, then the first
- * dial. Order of stop: sessions, reports, link, warm worker and kept network, health.
+ * Start order: cleanup after a killed agent, hardware probe, warm media worker and prefetched network, first
+ * connection. Stop order: sessions, reports, link, warm worker and prefetched network, health.
  */
 export class Agent {
   readonly #config: AgentConfig;
@@ -71,7 +71,7 @@ export class Agent {
   #reportedStorage: Awaited<ReturnType<Inventory['storage']>> = [];
   #stopping: Promise<void> | null = null;
   #askRestart: () => void = () => undefined;
-  /** Settles when the control plane asked this process to end so that its supervisor starts it again. */
+  /** Settles when the control plane requested a restart. */
   readonly restartAsked: Promise<void>;
 
   private constructor(
@@ -79,7 +79,7 @@ export class Agent {
     deps: AgentDeps,
     found: {
       isolated: boolean;
-      /** null: apps have the host's network. */
+      /** null: apps use the host's network. */
       networks: NetworkPool | null;
       workers: MediaWorkerPool;
       settings: HostSettings;
@@ -135,11 +135,11 @@ export class Agent {
   }
 
   /**
-   * Starts everything; comes back when the first dial is under way.
-   * @throws when the state directory cannot be used, the health address is taken, or the host is not enrolled
+   * Starts all parts; returns when the first connection attempt runs.
+   * @throws when the state directory is unusable, the health address is taken, or the host is not enrolled
    */
   static async start(config: AgentConfig, deps: AgentDeps): Promise<Agent> {
-    // Sessions' users pass through it on the way to their homes; its files are for the agent alone.
+    // Users of sessions pass through it to their homes; its files belong to the agent.
     await mkdir(config.stateDir, { recursive: true, mode: 0o711 });
     const closed = process.getuid?.() === 0 ? closedAncestor(config.stateDir) : null;
     if (closed !== null) {
@@ -152,7 +152,7 @@ export class Agent {
         `SERVICE_AGENT_STATE_DIR: ${config.stateDir} is too long for the sockets of sessions below it; expected at most ${STATE_DIR_BYTES} bytes`,
       );
     }
-    // Before the first child, so that every one of them is born below it.
+    // Before the first child, so that every child starts below it.
     enterServiceGroup();
     const isolated = await canIsolate();
     const hasNetworks = isolated && (await networkNamespaceProblem(deps.clock)) === null;
@@ -201,7 +201,7 @@ export class Agent {
     return agent;
   }
 
-  /** Whether the registration with the control plane stands. */
+  /** Whether the agent is registered with the control plane. */
   get connected(): boolean {
     return this.#link.connected;
   }
@@ -211,7 +211,7 @@ export class Agent {
     return this.#link.controlUrl;
   }
 
-  /** Sessions that are not over. */
+  /** Live sessions (count). */
   get sessionCount(): number {
     return this.#supervisor.liveCount;
   }
@@ -220,13 +220,13 @@ export class Agent {
     return this.#health?.port ?? 0;
   }
 
-  /** Ends all sessions, tells the control plane, and lets go of everything. Repeatable. */
+  /** Ends all sessions, reports them, and releases everything. Repeatable. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop(false);
     return this.#stopping;
   }
 
-  /** The same for a restart: sessions end without a report, because the next registration tells of them. */
+  /** The same for a restart: sessions end without reports, because the next registration reports them. */
   stopForRestart(): Promise<void> {
     this.#stopping ??= this.#stop(true);
     return this.#stopping;
@@ -309,7 +309,7 @@ export class Agent {
       case 'config_update':
         return this.#configUpdate(command);
       case 'restart':
-        // After the ack has left: the process that answers must not be gone before its answer.
+        // After the ack was sent: the process must not exit before its answer.
         setImmediate(() => this.#askRestart());
         return OK;
       case 'image_ensure':
@@ -328,7 +328,7 @@ export class Agent {
     return OK;
   }
 
-  /** Says what this host is and has now; without a link the next registration does. */
+  /** Reports the current capacity; without a link the next registration does. */
   #report(): void {
     void this.#link.sendCapacity().catch((error) => {
       this.#deps.logger.error({ error: errorText(error) }, 'capacity.failed');

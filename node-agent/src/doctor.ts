@@ -16,7 +16,7 @@ import { canIsolate } from './runtime/process.ts';
 
 const REACH_LIMIT_MS = 5_000;
 const MARKS: Record<string, string> = { pass: 'ok  ', fail: 'FAIL', skip: '–   ', unknown: '?   ' };
-/** What a host can do without; the other checks decide the exit code. */
+/** Optional checks; the others decide the exit code. */
 const OPTIONAL = [
   'service',
   'input_devices',
@@ -29,8 +29,8 @@ const OPTIONAL = [
 ];
 
 /**
- * Checks this host and prints each finding with what to do about it.
- * @returns the exit code: 0 sessions can run here, 1 something has to be mended first
+ * Checks this host and prints each finding with its remedy.
+ * @returns the exit code: 0 sessions can run here, 1 a fault must be repaired
  */
 export async function doctor(config: AgentConfig, print: (line: string) => void): Promise<number> {
   const logger = silentLogger();
@@ -60,21 +60,21 @@ export async function doctor(config: AgentConfig, print: (line: string) => void)
     print(`This host cannot serve sessions yet: ${broken.map(({ id }) => id).join(', ')}.`);
   else if (advice.length > 0) print('This host can serve sessions; some things could be better.');
   else print('This host can serve sessions.');
-  // Once more, together: what is above may have left the screen, and these are what a person does next.
+  // Repeated at the end, because earlier lines may have scrolled away.
   for (const { id, remediation } of [...broken, ...advice]) {
     for (const line of remediation.slice(0, 1)) print(`  to mend ${id}: ${asCommand(line)}`);
   }
   return broken.length > 0 ? 1 : 0;
 }
 
-/** On an installed agent a setting that would mend something is a command too. */
+/** On an installed agent the remedy of a setting is a command. */
 function asCommand(remedy: string): string {
   const setting = /\bset (SERVICE_[A-Z_]+=[\w./:-]+)/.exec(remedy)?.[1];
   if (setting === undefined || !existsSync(INSTALL_PLACES.command)) return remedy;
   return `sudo ${setting} footlight-agent install (${remedy})`;
 }
 
-/** The whole table of encoders against this host's GStreamer, on the GPU that sessions would use. */
+/** Compares the encoder table with this host's GStreamer, on the GPU of sessions. */
 async function encoderTable(inventory: Inventory): Promise<Readiness[]> {
   const { gpus, encoderFamily, settings } = inventory;
   const first = gpus.find(({ renderNode }) => renderNode !== null);
@@ -101,7 +101,7 @@ function programs(): Readiness {
   };
 }
 
-/** Whether this host runs its agent by itself. */
+/** Whether this host starts its agent automatically. */
 async function service(): Promise<Readiness> {
   const id = 'service';
   if (!isSystemdRunning())
@@ -123,7 +123,7 @@ function skipped(id: string, summary: string): Readiness {
   return { id, status: 'skip', summary, remediation: [] };
 }
 
-/** Passes when one replica can be reached: the agent needs no more. */
+/** Passes when one replica is reachable. */
 async function controlPlane(urls: readonly URL[]): Promise<Readiness> {
   const id = 'control_plane';
   const problems: string[] = [];

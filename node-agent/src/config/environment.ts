@@ -15,11 +15,11 @@ import ipaddr from 'ipaddr.js';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 
 const FINGERPRINT = /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/;
-/** Replicas of one control plane. */
+/** Bound of the replicas of one control plane. */
 const MAX_CONTROL_URLS = 16;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
-/** An environment variable that cannot be used; the message names it and what was expected. */
+/** An unusable environment variable; the message names it and the expected form. */
 export class ConfigError extends Error {
   constructor(
     readonly variable: string,
@@ -39,18 +39,18 @@ export interface AgentConfig {
   /** http(s) base address of the control plane, without a trailing slash. */
   /** Replicas of one control plane; at least one. */
   controlUrls: readonly URL[];
-  /** PEM certificates trusted besides the system's; null = only the system's. */
+  /** PEM certificates trusted in addition to the system's; null = only the system's. */
   controlCa: string | null;
   /** SHA-256 of the control plane's leaf certificate, upper-case hex pairs with colons; null = no pin. */
   controlFingerprint: string | null;
-  /** Secret. A one-use or the fixed enrollment token; null = the agent must be enrolled already. */
+  /** Secret. A one-use or the fixed enrollment token; null = the agent must already be enrolled. */
   enrollmentToken: string | null;
   nodeName: string;
   stateDir: string;
-  /** 0 = keep sessions for ever without a control plane. */
+  /** 0 = sessions survive without a control plane for any time. */
   orphanSecs: number;
   mountRoots: MountRoot[];
-  /** One number for every GPU, or one by GPU index; null = by encoder family. */
+  /** One number for all GPUs, or one per GPU index; null = by encoder family. */
   encodeSlots: number[] | null;
   mediaAddresses: string[] | null;
   mediaPorts: [number, number] | null;
@@ -58,29 +58,29 @@ export interface AgentConfig {
   containerEngine: string | null;
   containerRuntime: string | null;
   containerUlimits: 'host' | null;
-  /** 0 = no limit, for the three of them. */
+  /** 0 = no limit; also for the next two. */
   appMemoryMb: number;
   appPids: number;
   appCpus: number;
   processRuntime: boolean;
-  /** Inclusive range of uids that sessions get as root. */
+  /** Inclusive range of session uids with root. */
   processUids: [number, number];
   healthHost: string;
   healthPort: number;
   imageSourceHosts: string[];
   logLevel: string;
-  /** Knobs that the environment sets; the others have their defaults. */
+  /** Settings from the environment; the others have their defaults. */
   knobs: Record<string, KnobValue>;
-  /** Sentences about values that are legal and probably not meant. */
+  /** Sentences about valid values that are probably a mistake. */
   warnings: string[];
 }
 
 /**
- * The agent's configuration out of the environment.
+ * Reads the agent's configuration from the environment.
  *
- * Every variable may be given as a file instead, under its name with the suffix _FILE. An empty value counts as
- * unset, so that unit files can list every variable.
- * @throws ConfigError at the first value that cannot be used
+ * Every variable may be given as a file, under its name with the suffix _FILE. An empty value counts as unset, so
+ * that unit files can list every variable.
+ * @throws ConfigError at the first unusable value
  */
 export function readConfig(env: Environment): AgentConfig {
   const read = (name: string): string | null => readVariable(env, name);
@@ -130,7 +130,7 @@ function readVariable(env: Environment, name: string): string | null {
   return given.text;
 }
 
-/** Each of them is sent the same credential, so they are replicas of one control plane. */
+/** All get the same credential, so they must be replicas of one control plane. */
 function controlUrls(read: Read): URL[] {
   const texts = (read('SERVICE_CONTROL_URL') ?? '').split(',').map((text) => text.trim());
   if (texts.length > MAX_CONTROL_URLS)
@@ -331,7 +331,7 @@ function range(read: Read, name: string, min: number, max: number): [number, num
   return [low, high];
 }
 
-/** Where homes live unless a host override says otherwise. */
+/** Directory of homes, unless a host override changes it. */
 export function homeRootOf(config: AgentConfig, values: ReadonlyMap<string, KnobValue>): string {
   const root = values.get('home_root');
   return typeof root === 'string' && root !== '' ? resolve(root) : join(config.stateDir, 'homes');

@@ -9,11 +9,11 @@ import { knobBaseline, overlayKnobs, rateModeInForce } from './knobs.ts';
 type Overrides = Readonly<Record<string, unknown>>;
 
 /**
- * The host settings in force: the overrides of the control plane over the environment over the defaults of the
- * catalog. Those of class live follow every config_update, for sessions that start later. Those of class restart are
- * latched when the agent starts, and the control plane speaks only later; so the overrides are kept in settings.json.
+ * Host settings in force: overrides of the control plane over the environment over the catalog's defaults. Live
+ * settings follow every config_update, for sessions that start later. Restart settings are fixed at the agent's
+ * start, before the control plane's first message, so the overrides are stored in settings.json.
  *
- * Owner of that file; writes are in order, and `saved` tells when none is under way.
+ * Owner of that file; writes are serialized, and `saved` resolves when none is running.
  */
 export class HostSettings {
   readonly #file: string;
@@ -44,7 +44,7 @@ export class HostSettings {
     this.#rejected = rejected;
   }
 
-  /** @param environment knobs that the environment sets */
+  /** @param environment settings from the environment */
   static async open(
     stateDir: string,
     environment: Record<string, KnobValue>,
@@ -57,18 +57,18 @@ export class HostSettings {
     return this.#values;
   }
 
-  /** What a session that is launched now gets. */
+  /** Settings of a session that is launched now. */
   get forSessions(): Record<string, KnobValue> {
     const abr_mode = rateModeInForce(this.#values, this.#environment, this.#overrides);
     return { ...Object.fromEntries(KNOBS.map((knob) => [knob.key, this.#inForce(knob)])), abr_mode };
   }
 
-  /** A setting of class restart, as it was when the agent started. */
+  /** A restart setting, as at the agent's start. */
   latched(key: 'encoder' | 'render_node' | 'cuda_device'): KnobValue {
     return this.#latched.get(key) as KnobValue;
   }
 
-  /** What is in force, as texts; restart ones as latched. */
+  /** Values in force as texts; restart settings as at the start. */
   get effective(): Record<string, string> {
     return Object.fromEntries(
       KNOBS.map((knob) => {
@@ -83,14 +83,14 @@ export class HostSettings {
     return [...this.#rejected, ...(this.#notKept === null ? [] : [this.#notKept])];
   }
 
-  /** Settings of class restart that wait for one. */
+  /** Restart settings that wait for a restart. */
   get awaitingRestart(): string[] {
     return KNOBS.filter(
       ({ key, class: kind }) => kind === 'restart' && this.#values.get(key) !== this.#latched.get(key),
     ).map(({ key }) => key);
   }
 
-  /** Replaces the overrides; what they leave out falls back. Resolves once they are kept. */
+  /** Replaces the overrides; missing ones fall back. Resolves when stored. */
   apply(overrides: Overrides): Promise<void> {
     const { values, rejected } = overlayKnobs(this.#baseline, overrides);
     this.#overrides = overrides;
@@ -105,7 +105,7 @@ export class HostSettings {
     return this.#saving;
   }
 
-  /** Encoders are proved at the start, so a session gets what was latched then. */
+  /** Encoders are tested at the start, so sessions use the value of that time. */
   #inForce({ key, class: kind }: Knob): KnobValue {
     return (kind === 'restart' ? this.#latched : this.#values).get(key) ?? null;
   }
@@ -121,7 +121,7 @@ export class HostSettings {
   }
 }
 
-/** What the last agent process was told. A file that cannot be used counts as none: it is written again on connecting. */
+/** Overrides of the last agent process. An unusable file counts as missing; the next connection rewrites it. */
 async function readKept(stateDir: string, logger: Logger): Promise<Overrides> {
   try {
     const kept = JSON.parse(await readFile(fileIn(stateDir), 'utf8')) as { overrides?: unknown } | null;

@@ -1,12 +1,12 @@
-/** What the agent makes of the host settings: texts of its environment, and the overrides of the control plane. */
+/** Merges host settings from the environment and from the control plane's overrides. */
 import { isKnobValue, KNOBS, type KnobValue, knobExpectation } from '@footlight/protocol/agent';
 
 export type KnobValues = ReadonlyMap<string, KnobValue>;
 
 /**
- * Baseline overlaid with the sparse overrides of the control plane.
+ * Overlays the baseline with the control plane's overrides.
  *
- * Pure. Unknown keys are ignored; a bad value keeps the baseline and is named in `rejected`.
+ * Pure. Unknown keys are ignored; a bad value keeps the baseline and is listed in `rejected`.
  */
 export function overlayKnobs(
   baseline: KnobValues,
@@ -23,7 +23,7 @@ export function overlayKnobs(
   return { values, rejected };
 }
 
-/** Defaults overlaid with what the environment gave. */
+/** Defaults overlaid with values of the environment. */
 export function knobBaseline(fromEnvironment: Readonly<Record<string, KnobValue>>): Map<string, KnobValue> {
   return new Map(
     KNOBS.map((knob) => [
@@ -34,8 +34,8 @@ export function knobBaseline(fromEnvironment: Readonly<Record<string, KnobValue>
 }
 
 /**
- * The rate control mode in force: abr_mode where the environment or an override sets it, else off while abr_enabled
- * is false.
+ * The rate control mode in force: abr_mode if the environment or an override sets it, else off while abr_enabled is
+ * false.
  */
 export function rateModeInForce(
   values: KnobValues,
@@ -43,7 +43,7 @@ export function rateModeInForce(
   overrides: Readonly<Record<string, unknown>>,
 ): KnobValue {
   const mode = values.get('abr_mode') ?? null;
-  // A bad override was refused: then the value in force is another one.
+  // A refused override does not count.
   const isSet = Object.hasOwn(fromEnvironment, 'abr_mode') || overrides.abr_mode === mode;
   return isSet || values.get('abr_enabled') !== false ? mode : 'off';
 }

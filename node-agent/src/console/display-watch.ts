@@ -5,10 +5,10 @@ import type { Displays } from './displays.ts';
 const LOOK_MS = 2_000;
 
 /**
- * Notices that a display or a device was plugged in or out. Looking costs a few small files, and needs neither a
- * listener of kernel events nor the right to have one.
+ * Detects plugged and unplugged displays and devices by polling a few small files, which needs no kernel events and
+ * no rights.
  *
- * Owner of one timer, from the first `read` to `close`.
+ * Owns one timer, from the first `read` to `close`.
  */
 export class DisplayWatch {
   readonly #displays: Displays;
@@ -16,13 +16,13 @@ export class DisplayWatch {
   #last: ConsoleCapabilities | null = null;
   #looking = false;
 
-  /** @param changed called after each look that found something else than the last report said */
+  /** @param changed called after each poll that differs from the last report */
   constructor(deps: { displays: Displays; clock: Clock; changed: () => void }) {
     this.#displays = deps.displays;
     this.#timer = deps.clock.setInterval(() => void this.#look(deps.changed), LOOK_MS);
   }
 
-  /** For a report: what is there now. */
+  /** Reads the current state for a report. */
   async read(): Promise<ConsoleCapabilities> {
     this.#last = await this.#displays.read();
     return this.#last;
@@ -39,7 +39,7 @@ export class DisplayWatch {
       const now = await this.#displays.read();
       if (JSON.stringify(now) !== JSON.stringify(this.#last)) changed();
     } catch {
-      // What cannot be read now is looked at again in a moment.
+      // An unreadable file is read again at the next poll.
     } finally {
       this.#looking = false;
     }

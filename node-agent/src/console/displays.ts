@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import type { ConsoleCapabilities } from '@footlight/protocol/agent';
 import { type DisplayTiming, readEdid } from './edid.ts';
 
-/** What a display beside this host could be: read again each time, since displays are plugged in and out. */
+/** Displays and devices for a console, read each time because they are plugged and unplugged. */
 export interface Displays {
   read(): Promise<ConsoleCapabilities>;
 }
@@ -16,11 +16,10 @@ const MAX_SINKS = 64;
 const MAX_DEVICES = 128;
 
 /**
- * Displays, sound outputs and input devices as Linux shows them in files; nothing is opened that would take a device
- * from anybody.
+ * Reads displays, sound outputs and input devices from files of Linux, without opening a device.
  * @param paths other roots, for tests
- * Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and Documentation/sound/designs/procfile.rst of the kernel;
- *   /dev/input/by-id of udev.
+ * Source: Documentation/gpu/drm-uapi.rst, Documentation/ABI and Documentation/sound/designs/procfile.rst of the
+ * kernel; /dev/input/by-id of udev.
  */
 export function linuxDisplays(
   paths = { drm: '/sys/class/drm', sound: '/proc/asound', inputs: '/dev/input/by-id' },
@@ -38,7 +37,7 @@ export function linuxDisplays(
   };
 }
 
-/** Connectors are directories beside the cards, such as card1-DP-4. */
+/** Connectors are directories next to the cards, such as card1-DP-4. */
 async function outputsIn(drm: string): Promise<Output[]> {
   const names = await namesIn(drm);
   const connectors = names.filter((name) => /^card\d+-.+/.test(name)).slice(0, MAX_OUTPUTS);
@@ -53,7 +52,7 @@ async function outputsIn(drm: string): Promise<Output[]> {
         render_node: await renderNodeOf(drm, card),
         connector,
         connected: isConnected,
-        // What a card shows now is told only to the process that drives it.
+        // Only the process that drives a card knows its current mode.
         active_mode: null,
         modes: modes.slice(0, MAX_MODES).map(named),
       };
@@ -66,16 +65,13 @@ function named(timing: DisplayTiming): Output['modes'][number] {
   return { name: `${timing.width}x${timing.height}${suffix}`, ...timing };
 }
 
-/** A card and its render node hang below the same device. */
+/** A card and its render node belong to the same device. */
 async function renderNodeOf(drm: string, card: string): Promise<string | null> {
   const node = (await namesIn(join(drm, card, 'device', 'drm'))).find((name) => name.startsWith('renderD'));
   return node === undefined ? null : `/dev/dri/${node}`;
 }
 
-/**
- * What can play, by the name that ALSA gives it. A card's own name stays its own when cards come in another order, its
- * number does not.
- */
+/** Playback devices by ALSA name. A card's name is stable, its number is not. */
 async function sinksIn(sound: string): Promise<ConsoleCapabilities['audio_sinks']> {
   const cards = new Map<number, { id: string; label: string }>();
   for (const line of (await textOf(join(sound, 'cards'))).split('\n')) {
@@ -93,7 +89,7 @@ async function sinksIn(sound: string): Promise<ConsoleCapabilities['audio_sinks'
   return sinks.slice(0, MAX_SINKS);
 }
 
-/** One entry for each device node, by the name that udev made of what the device says of itself. */
+/** One entry per device node, by udev's name. */
 async function inputsIn(inputs: string): Promise<ConsoleCapabilities['input_devices']> {
   const found = new Map<string, string>();
   for (const name of (await namesIn(inputs)).filter((each) => /-event(-|$)/.test(each))) {
@@ -105,7 +101,7 @@ async function inputsIn(inputs: string): Promise<ConsoleCapabilities['input_devi
   return [...found].slice(0, MAX_DEVICES).map(([path, label]) => ({ path, label }));
 }
 
-/** "usb-Logitech_K120-event-kbd" as people read it. */
+/** "usb-Logitech_K120-event-kbd" as readable text. */
 function labelOf(name: string): string {
   const words = name
     .replace(/^[a-z]+-/, '')

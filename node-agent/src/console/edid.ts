@@ -1,4 +1,4 @@
-/** A timing that a display says it can show. */
+/** A timing that a display supports. */
 export interface DisplayTiming {
   width: number;
   height: number;
@@ -18,8 +18,8 @@ const FIRST_DESCRIPTOR = 54;
 const CTA_EXTENSION = 0x02;
 
 /**
- * The detailed timings of an EDID, the display's own first one preferred. Sizes that it only names by a code carry no
- * timing and are left out. Anything that is no EDID, or a damaged block, gives none of it.
+ * The detailed timings of an EDID, the first one preferred. Sizes given only by a code have no timing and are
+ * omitted. Text that is no EDID, or a damaged block, gives nothing.
  * Source: VESA E-EDID 1.4, section 3.10.2; CTA-861, extension version 3.
  */
 export function readEdid(bytes: Uint8Array): DisplayTiming[] {
@@ -44,18 +44,18 @@ export function readEdid(bytes: Uint8Array): DisplayTiming[] {
   return timings;
 }
 
-/** Each block's bytes add up to a multiple of 256. */
+/** The bytes of a valid block sum up to a multiple of 256. */
 function isWhole(bytes: Uint8Array, start: number): boolean {
   const block = bytes.subarray(start, start + BLOCK_BYTES);
   return block.length === BLOCK_BYTES && block.reduce((sum, byte) => sum + byte, 0) % 256 === 0;
 }
 
-/** @returns null for a descriptor that is no timing */
+/** @returns null for a descriptor without a timing */
 function readDescriptor(bytes: Uint8Array, preferred: boolean): DisplayTiming | null {
   const byte = (index: number) => bytes[index] ?? 0;
   const clock_khz = (byte(0) + byte(1) * 256) * 10;
   if (clock_khz === 0) return null;
-  // Low eight bits in a byte of their own, the upper four in halves of a byte that two fields share.
+  // Low eight bits in one byte, the upper four in half of a shared byte.
   const width = byte(2) + (byte(4) >> 4) * 256;
   const height = byte(5) + (byte(7) >> 4) * 256;
   const htotal = width + byte(3) + (byte(4) & 0x0f) * 256;

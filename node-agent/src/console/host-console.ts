@@ -4,41 +4,40 @@ import type { Display, StartDisplay } from '../display/xvfb.ts';
 import type { Displays } from './displays.ts';
 import { type ChosenOutput, chooseOutput } from './output-choice.ts';
 
-/** What showing something beside a host takes, in the order in which it is looked for. */
+/** Requirements of a console, in the order of the checks. */
 export type ScreenNeed = 'connector' | 'root' | 'programs' | 'card' | 'terminal';
 
-/** What draws sessions on displays that are plugged into this host. */
+/** Draws sessions on displays that are plugged into this host. */
 export interface ConsoleScreens {
-  /** The first of its needs that this host does not meet; null: something can be shown. */
+  /** The first missing requirement; null: none. */
   lacks(): ScreenNeed | null;
   /**
-   * Brings an X display up that fills that output; its end is the end of the picture, and closing it leaves the output
-   * as it was.
-   * @throws when it does not come up; nothing is left running then
+   * Starts an X display that fills that output. Its end is the end of the picture; closing it restores the output.
+   * @throws when it does not start; nothing is left running
    */
   open(output: ChosenOutput, options: HelperOptions, cookie: Buffer, deps: HelperDeps): Promise<Display>;
-  /** Gives back what a display still holds that was killed together with its agent. Never throws. */
+  /** Releases resources of a display that was killed with its agent. Never throws. */
   reclaim(): void;
 }
 
-/** none: nothing can be shown on this host. off: the administrator has not turned it on, or to something else. */
+/** none: this host has no console. off: the administrator has not enabled it, or selected another compositor. */
 export type ConsoleState = 'none' | 'off' | 'taken' | 'free';
 
-/** The display beside the host in the hands of one session. */
+/** The console, held by one session. */
 export interface ConsoleClaim {
   readonly startDisplay: StartDisplay;
-  /** Viewers hear what is played. */
+  /** Viewers hear the sound. */
   readonly audible: boolean;
-  /** When nothing of the session is left. Repeatable. */
+  /** Call when the session is torn down. Repeatable. */
   release(): void;
 }
 
 /**
- * The display beside this host: who has it, and how it is to be used.
+ * The console of this host: its holder and configuration.
  *
  *   free ──claim──► taken ──release──► free
  *
- * One session at a time. What is configured counts from the claim on; a change moves nothing that is shown.
+ * One session at a time. A configuration applies from the claim on; a change does not affect a running session.
  */
 export class HostConsole {
   #lacks: ScreenNeed | null;
@@ -53,23 +52,23 @@ export class HostConsole {
     this.#lacks = screens.lacks();
   }
 
-  /** Looks again at what this host lacks, which an administrator may have mended. @returns null: nothing */
+  /** Checks again what this host lacks, because an administrator may have repaired it. @returns null: nothing */
   look(): ScreenNeed | null {
     this.#lacks = this.#screens.lacks();
     return this.#lacks;
   }
 
-  /** What the last look found lacking; null: nothing. */
+  /** Result of the last check; null: nothing is missing. */
   get lacks(): ScreenNeed | null {
     return this.#lacks;
   }
 
-  /** The administrator's choice of a compositor; null: nothing is to be shown. */
+  /** The administrator's compositor; null: console disabled. */
   get wanted(): ConsoleConfig['compositor'] | null {
     return this.#config?.enabled ? this.#config.compositor : null;
   }
 
-  /** @param config null: off */
+  /** @param config null: disabled */
   configure(config: ConsoleConfig | null): void {
     this.#config = config;
   }
@@ -80,7 +79,7 @@ export class HostConsole {
     return this.#holder === null ? 'free' : 'taken';
   }
 
-  /** Only where the state is free. */
+  /** Call only in the state free. */
   claim(): ConsoleClaim {
     const config = this.#config;
     if (config === null || this.#holder !== null) throw new Error('the display beside the host is not free');

@@ -1,19 +1,19 @@
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 
-/** The display that a session is to be shown on, and how. */
+/** Display and mode of a session. */
 export interface ChosenOutput {
   /** Card in /dev/dri, such as card1. */
   card: string;
   /** Connector of that card as the kernel names it, such as DP-4. */
   connector: string;
-  /** null: the one that the display prefers. */
+  /** null: the display's preferred mode. */
   mode: ConsoleConfig['mode'];
   /** The card's other connectors, which stay dark. */
   others: string[];
 }
 
 /**
- * Which of the displays that are plugged in now is meant. Pure.
+ * The connected display that a configuration names. Pure.
  * @returns null: none
  * Source: docs/console.md.
  */

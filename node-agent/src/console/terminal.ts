@@ -6,12 +6,12 @@ const KDSKBMODE = 0x4b45;
 const VT_SETMODE = 0x5602;
 const KD_TEXT = 0;
 const K_UNICODE = 3;
-/** struct vt_mode; all zero is VT_AUTO: the kernel switches terminals without asking anybody. */
+/** struct vt_mode; all zero is VT_AUTO: the kernel switches terminals without asking a process. */
 const VT_MODE_BYTES = 8;
 
 /**
- * Makes a virtual terminal one of text again, with its keys and the switch to others. A compositor that was killed
- * leaves it in graphics mode, and then none starts on it any more. What cannot be done is left as it is.
+ * Restores text mode, keys and switching of a virtual terminal. A killed compositor leaves it in graphics mode, where
+ * no other one can start. Errors are ignored.
  */
 export function restoreTerminal(path: string, open: (path: string) => DeviceFile = openDeviceFile): void {
   let file: DeviceFile;
@@ -29,7 +29,7 @@ export function restoreTerminal(path: string, open: (path: string) => DeviceFile
     try {
       file.ioctl(request, argument);
     } catch {
-      // The others may still help.
+      // The remaining calls may still help.
     }
   }
   file.close();

@@ -14,7 +14,7 @@ import type { ConsoleScreens } from './host-console.ts';
 import type { ChosenOutput } from './output-choice.ts';
 import { restoreTerminal } from './terminal.ts';
 
-/** Weston without a seat manager draws on a virtual terminal, which root alone may open. */
+/** Weston without a seat manager draws on a virtual terminal, which only root may open. */
 const TERMINAL = 7;
 const TERMINAL_DEVICE = `/dev/tty${TERMINAL}`;
 const SOCKET = 'wayland';
@@ -23,21 +23,21 @@ const LOOK_MS = 20;
 const STOP_LIMIT_MS = 500;
 const PROGRAMS = ['/usr/bin/weston', '/usr/bin/Xwayland'];
 
-/** What weston draws on. */
+/** The output of weston. */
 export interface Canvas {
-  /** Words of its command line that say so. */
+  /** Command line options of this output. */
   words(output: ChosenOutput): string[];
-  /** Input devices of the host reach it. */
+  /** Whether input devices of the host reach it. */
   readonly readsDevices: boolean;
-  /** Gives back what a weston that was killed still holds. Never throws. */
+  /** Releases resources of a killed weston. Never throws. */
   reclaim(): void;
 }
 
 /**
- * Draws with weston on a connector, and inside it with an Xwayland that fills the output: apps, capture and input see
- * an X display as they do everywhere else. Weston is the agent's and draws for nobody else; Xwayland is the session's.
+ * Draws with weston on a connector, with an Xwayland inside that fills the output, so apps, capture and input use an
+ * X display as elsewhere. Weston runs as the agent, Xwayland as the session's user.
  *
- * @param canvas tests put something in the place of a connector
+ * @param canvas replaced by tests
  * Source: weston(1), weston-drm(7), weston.ini(5), as of weston 10; Xwayland(1).
  */
 export function westonScreens(canvas: Canvas = CONNECTOR): ConsoleScreens {
@@ -59,7 +59,7 @@ export function westonScreens(canvas: Canvas = CONNECTOR): ConsoleScreens {
           await x.close();
           throw error;
         });
-        // Its connection to weston stands. Apps have the same user as Xwayland, and no business with a program that runs as root.
+        // Xwayland is connected. Apps run as Xwayland's user and must not connect to a program that runs as root.
         rmSync(weston.socket, { force: true });
         return new WestonDisplay(weston.child, x, canvas.readsDevices, () =>
           end(weston.child, canvas, deps.clock),
@@ -93,7 +93,7 @@ function cardsWithConnectors(): string[] {
   }
 }
 
-/** Only an attempt shows what the unit of the service closes. */
+/** Only an attempt shows whether the service's unit closes the device. */
 function mayOpen(device: string): boolean {
   try {
     closeSync(openSync(device, constants.O_RDWR | constants.O_NOCTTY | constants.O_NONBLOCK));
@@ -103,9 +103,9 @@ function mayOpen(device: string): boolean {
   }
 }
 
-/** The configuration that has weston show one output in one mode, for ever and with nothing around it. */
+/** Configuration of weston for one output in one mode, without timeouts or decorations. */
 export function westonConfig({ connector, mode, others }: ChosenOutput): string {
-  // It tells rates apart by whole hertz.
+  // Weston distinguishes rates in whole hertz.
   const wanted =
     mode === null ? 'preferred' : `${mode.width}x${mode.height}@${Math.round(mode.refresh_millihz / 1_000)}`;
   return [
@@ -121,7 +121,7 @@ async function startWeston(
   { sessionId, user, dirs, ended }: HelperOptions,
   deps: HelperDeps,
 ): Promise<{ child: Child; socket: string }> {
-  // Not among what belongs to the session's user: weston is root, and trusts its own directory.
+  // Not in the session user's directories: weston runs as root and trusts its own directory.
   const dir = dirs.console;
   await mkdir(dir, { mode: 0o711 });
   const config = join(dir, 'weston.ini');
@@ -135,7 +135,7 @@ async function startWeston(
     ]),
     {
       env: { ...baseEnvironment(deps.env), HOME: dir, XDG_RUNTIME_DIR: dir, [SESSION_VARIABLE]: sessionId },
-      // Keys of the display's own keyboard make it write files: they go with the session.
+      // Keys of the display's keyboard make it write files, which are deleted with the session.
       cwd: dir,
       onOutput: (chunk) => log.add(chunk),
     },
@@ -149,7 +149,7 @@ async function startWeston(
   throw new Error(`weston did not start: ${log.tail(3, 400) || 'it gave no reason'}`);
 }
 
-/** Weston makes its socket once the output shows a picture. */
+/** Weston creates its socket when the output shows a picture. */
 async function isListening(socket: string, child: Child, ended: AbortSignal, clock: Clock): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < START_LIMIT_MS && child.alive && !ended.aborted; waitedMs += LOOK_MS) {
     const found = await stat(socket).catch(() => null);
@@ -160,15 +160,15 @@ async function isListening(socket: string, child: Child, ended: AbortSignal, clo
 }
 
 async function end(weston: Child, canvas: Canvas, clock: Clock): Promise<void> {
-  // Asked to, it gives the terminal and the connector back as they were.
+  // With SIGTERM it restores terminal and connector.
   weston.signal('SIGTERM');
   await Promise.race([weston.exited, delay(clock, STOP_LIMIT_MS)]);
   weston.signal('SIGKILL');
-  // One that ended by itself holds nothing, or never did: the terminal may be somebody else's.
+  // If it ended by itself it holds nothing, and the terminal may belong to another program.
   if ((await weston.exited).signal !== null) canvas.reclaim();
 }
 
-/** An Xwayland and the weston around it, as one display. Teardown: Xwayland, then weston. */
+/** An Xwayland with its weston as one display. Teardown: Xwayland, then weston. */
 class WestonDisplay implements Display {
   readonly number: number;
   readonly name: string;

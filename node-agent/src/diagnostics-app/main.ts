@@ -1,7 +1,6 @@
 /**
- * The Diagnostics app: a known, fully moving picture, a 440 Hz tone, and two fields that answer keys and clicks at once.
- * It is an ordinary X11 client, started by the process runtime like any other app, and needs nothing but DISPLAY.
- * FOOTLIGHT_DIAGNOSTICS_FPS sets the pictures drawn per second (1–240, default 60).
+ * The Diagnostics app: a known moving picture, a 440 Hz tone, and two fields that react to keys and clicks at once.
+ * An ordinary X11 client that needs only DISPLAY. FOOTLIGHT_DIAGNOSTICS_FPS sets the frame rate (1–240, default 60).
  */
 import x11 from 'x11';
 import {
@@ -68,7 +67,7 @@ x11.createClient((error, display) => {
     fill([...barRectangles(width, height), ...movingRectangles(pattern()), ...fieldRectangles(pattern())]);
     show(0, height);
   };
-  // Input is answered at once and not with the next frame: what is measured is the way there and back.
+  // Input is answered at once, not with the next frame, because the round trip is measured.
   const drawFields = () => {
     fill(fieldRectangles(pattern()));
     show(Math.round(height * 0.7), height);
@@ -91,7 +90,7 @@ x11.createClient((error, display) => {
         drawFields();
       }
     } else if (event.type === EXPOSE) {
-      // What was drawn before the window was on the screen is lost, but for the canvas.
+      // Drawing before the window is visible is lost, except on the canvas.
       show(0, height);
     } else if (event.type === CONFIGURE_NOTIFY && (event.width !== width || event.height !== height)) {
       width = event.width;

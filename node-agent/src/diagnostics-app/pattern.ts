@@ -1,11 +1,11 @@
 /**
- * What the Diagnostics app draws, as data: rectangles and colours for a size, a frame number and the input seen so far.
- * Everything has a fixed place in fractions of the picture, so a test can read it back from a decoded frame:
+ * Content of the Diagnostics app as data: rectangles and colours for a size, a frame number and the input so far.
+ * Every part has a fixed place in fractions of the picture, so a test can read it from a decoded frame:
  *
  *   0.00–0.30  eight colour bars
  *   0.30–0.40  the frame number in binary, sixteen cells, the highest bit left, white is 1
  *   0.40–0.70  stripes that move one step a frame
- *   0.70–1.00  left: the key field, right: the pointer field; each takes its next colour with every press
+ *   0.70–1.00  left: key field, right: pointer field; each changes its colour with every press
  */
 
 export const BAR_COLOURS = [
@@ -58,7 +58,7 @@ export function barRectangles(width: number, height: number): Rectangle[] {
   return row(BAR_COLOURS.length, width, 0, Math.round(height * 0.3), (i) => BAR_COLOURS[i] ?? 0);
 }
 
-/** The frame number and the moving stripes: what changes with every frame. */
+/** Frame number and moving stripes. */
 export function movingRectangles({ width, height, frame }: PatternInput): Rectangle[] {
   const top = Math.round(height * 0.3);
   const middle = Math.round(height * 0.4);
@@ -87,7 +87,7 @@ export function movingRectangles({ width, height, frame }: PatternInput): Rectan
   return [...counter, ...stripes];
 }
 
-/** The two fields that answer input. */
+/** The two fields that react to input. */
 export function fieldRectangles({
   width,
   height,

@@ -10,8 +10,8 @@ for (let i = 0; i < RATE_HZ; i++) {
 }
 
 /**
- * Plays a 440 Hz sine on the session's audio server until the returned function is called.
- * A display without an audio server stays silent; that is not an error of the app.
+ * Plays a 440 Hz sine on the session's audio server until the returned function is called. Without an audio server it
+ * stays silent, which is no error.
  */
 export function playTone(): () => void {
   const player: ChildProcess = spawn(

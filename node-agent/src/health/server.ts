@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import ipaddr from 'ipaddr.js';
 
 export interface Health {
-  /** Sessions that are not over (count). */
+  /** Live sessions (count). */
   sessions: number;
   connected: boolean;
 }
@@ -10,8 +10,8 @@ export interface Health {
 /**
  * Serves GET /health on a loopback address.
  *
- * It answers only a Host header of localhost or a loopback address: a page of another site that has its own name
- * resolve to this machine gets 403, so it learns nothing.
+ * Answers only a Host header of localhost or a loopback address: a page of a site whose name resolves to this machine
+ * gets 403.
  * @throws when the address is taken
  */
 export async function serveHealth(host: string, port: number, read: () => Health): Promise<HealthServer> {
@@ -52,7 +52,7 @@ export class HealthServer {
   }
 }
 
-/** Status and body of one request. Pure but for `read`. */
+/** Status and body of one request. Pure except for `read`. */
 export function answer(
   method: string,
   url: string,
@@ -67,7 +67,7 @@ export function answer(
   return [200, { status: 'ok', ...read() }];
 }
 
-/** Whether a Host header names this machine's loopback; a port after it is allowed. */
+/** Whether a Host header names this machine's loopback, with an optional port. */
 export function isLoopbackHost(host: string): boolean {
   const name = /^(?:\[([0-9a-f:.]+)\]|([^:]+))(?::\d{1,5})?$/i.exec(host);
   const address = (name?.[1] ?? name?.[2] ?? '').toLowerCase();

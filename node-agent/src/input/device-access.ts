@@ -1,22 +1,21 @@
 import { chmodSync, chownSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Where the kernel shows virtual input devices, and where their nodes are. */
+/** Paths of virtual input devices and of their nodes. */
 export interface DevicePlaces {
   sysfs: string;
   nodes: string;
 }
 
 const PLACES: DevicePlaces = { sysfs: '/sys/devices/virtual/input', nodes: '/dev/input' };
-/** udev gives new nodes to a group once it has heard of them; by then it has. */
+/** Delay of the second grant: udev changes the group of new nodes shortly after their creation. */
 export const GRANT_AGAIN_MS = 1_000;
 
 /**
- * Lets a session's user, and nobody else, open the nodes of an input device that its media worker made. The worker
- * has no rights over nodes, and its word is not taken for whose device it is: the device's own place of attachment
- * must name the session.
- * @param sysname name of the device in sysfs, as the worker told it
- * @returns the nodes that were given; none for a device that is not the session's
+ * Lets only a session's user open the nodes of an input device that its media worker made. The worker has no rights
+ * over nodes and is not trusted: the device's own place of attachment must name the session.
+ * @param sysname name of the device in sysfs, from the worker
+ * @returns the granted nodes; empty for a device of another session
  */
 export function grantDevice(
   sysname: string,
@@ -38,7 +37,7 @@ export function grantDevice(
         return node;
       });
   } catch {
-    // It went away meanwhile.
+    // The device was removed in between.
     return [];
   }
 }

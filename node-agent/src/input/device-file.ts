@@ -4,15 +4,15 @@ import koffi from 'koffi';
 import { EVENT_BYTES } from './uinput-layout.ts';
 
 /**
- * One open device. Of /dev/uinput: becomes at most one virtual device at a time, which the kernel removes when the file
- * is closed, by us or with our process. The only place that makes ioctl calls.
+ * One open device. For /dev/uinput: becomes at most one virtual device at a time, which the kernel removes when the
+ * file is closed or the process ends. The only code with ioctl calls.
  */
 export interface DeviceFile {
   /** @throws when the kernel refuses, with the errno */
   ioctl(request: number, argument: number | Buffer): void;
   /** @throws when the kernel refuses */
   write(bytes: Buffer): void;
-  /** What the kernel wants to tell; null when that is nothing. */
+  /** A message of the kernel; null: none. */
   read(): Buffer | null;
   close(): void;
 }
@@ -35,9 +35,9 @@ function bindIoctl(): Ioctl {
   };
 }
 
-/** @throws when the device is missing, or may not be opened for reading and writing */
+/** @throws when the device is missing, or cannot be opened for reading and writing */
 export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
-  // A terminal must not become that of this process.
+  // A terminal must not become the controlling terminal.
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOCTTY);
   bound ??= bindIoctl();
   const calls = bound;
@@ -71,8 +71,8 @@ export function openDeviceFile(path = UINPUT_PATH): DeviceFile {
 }
 
 /**
- * Opens as many as can be opened. To be called before a process gives up the right to: what is open stays usable.
- * @returns what was opened, and why there is no more; problem null when all are there
+ * Opens as many as possible. Call before a process drops its rights: open files stay usable.
+ * @returns the opened files, and why there are no more; problem null when all are open
  */
 export function openDeviceFiles(
   count: number,

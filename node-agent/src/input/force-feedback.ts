@@ -1,7 +1,7 @@
 import { RUMBLE_MAX_MS } from '@footlight/protocol/input';
 import type { RumbleEffect } from './uinput-layout.ts';
 
-/** What the two motors of a pad should do from now on. */
+/** Strengths for the two motors of a pad. */
 export interface RumbleOrder {
   /** 0–65535 */
   strong: number;
@@ -16,12 +16,12 @@ interface Playing {
 }
 
 const FULL_GAIN = 0xffff;
-/** An order that goes on is given again this long before the last one runs out. */
+/** A continuing order is renewed this long before its end. */
 const RENEW_MS = 500;
 
 /**
- * The effects that an app keeps in a pad, mixed into orders for its two motors: strengths add up. Pure: instants go
- * in, orders come out. An order covers at most RUMBLE_MAX_MS, so that a pad whose host is lost falls silent.
+ * Mixes the effects that an app stored in a pad into orders for its two motors: strengths add up. Pure: times in,
+ * orders out. An order covers at most RUMBLE_MAX_MS, so that a pad whose host is lost stops.
  */
 export class EffectMixer {
   readonly #effects = new Map<number, RumbleEffect>();
@@ -38,7 +38,7 @@ export class EffectMixer {
     this.#playing.delete(id);
   }
 
-  /** @param times how often it plays; 0 stops it */
+  /** @param times number of repeats; 0 stops it */
   play(id: number, times: number, nowMs: number): void {
     const effect = this.#effects.get(id);
     this.#playing.delete(id);
@@ -48,12 +48,12 @@ export class EffectMixer {
     this.#playing.set(id, { fromMs, untilMs });
   }
 
-  /** @param gain 0–65535, of everything that plays */
+  /** @param gain 0–65535, for all effects */
   setGain(gain: number): void {
     this.#gain = Math.min(FULL_GAIN, Math.max(0, gain));
   }
 
-  /** The next order; null while the last one still says everything. */
+  /** The next order; null while the last one still applies. */
   order(nowMs: number): RumbleOrder | null {
     const { strong, weak, untilMs } = this.#mix(nowMs);
     const last = this.#ordered;

@@ -3,42 +3,42 @@ import type { DeviceFile } from './device-file.ts';
 import type { RumbleOrder } from './force-feedback.ts';
 import { type PadSnapshot, VirtualPad } from './virtual-pad.ts';
 
-/** How long a pad stays for a viewer who has just connected and may announce it again. */
+/** Time for a newly connected viewer to announce a pad again. */
 export const RECLAIM_MS = 5_000;
-/** An app that uploads an effect waits this long at most; a rumble comes this late at most. */
+/** Interval of polling: an app that uploads an effect waits this long at most, and rumble is this late at most. */
 const POLL_MS = 10;
-/** Devices that may be made within the window: each one costs every program of the host that watches for them. */
+/** Devices per window, because each new device costs every program of the host that watches for them. */
 const MAX_CREATIONS = 16;
 const CREATION_WINDOW_MS = 60_000;
 
 export interface GamepadsOptions {
-  /** One for each index; fewer files are fewer pads. */
+  /** One per index; fewer files allow fewer pads. */
   files: readonly DeviceFile[];
   sessionId: string;
   monotonicMs(): number;
   onRumble(index: number, order: RumbleOrder): void;
-  /** A device was made; its name in sysfs. */
+  /** A device was created; its sysfs name. */
   onCreated(sysname: string): void;
   onProblem(why: string): void;
 }
 
 interface Slot {
   pad: VirtualPad;
-  /** When the pad goes because the viewer in charge has not announced it; null = it has. */
+  /** When the pad is removed because the active viewer has not announced it; null = announced. */
   goesAtMs: number | null;
 }
 
-/** Where the agent looks to see whose device it is. */
+/** Place of attachment by which the agent checks a device's session. */
 export function physOf(sessionId: string, index: number): string {
   return `footlight/${sessionId}/pad${index}`;
 }
 
 /**
- * The virtual gamepads of one session, one for each index that its viewer announces.
+ * The virtual gamepads of one session, one per announced index.
  *
- * A pad is absent → connected (on) → absent (off, or not announced within RECLAIM_MS of another viewer's
- * connection). A reconnect keeps it, because a pad that vanishes pauses most games. Owner: the media session;
- * close() removes all of them, and the kernel does when the process dies.
+ * A pad is absent → connected (on) → absent (off, or not announced within RECLAIM_MS of another viewer's connection).
+ * A reconnect keeps it, because most games pause when a pad vanishes. Owner: the media session; close() removes all
+ * of them, and the kernel does when the process dies.
  */
 export class Gamepads {
   readonly #options: GamepadsOptions;
@@ -77,7 +77,7 @@ export class Gamepads {
     if (slot) this.#attempt(index, () => slot.pad.apply(snapshot));
   }
 
-  /** Another viewer is in charge. @param announced the pads that it has */
+  /** Switches to another viewer. @param announced its pads */
   takeOver(announced: ReadonlySet<number>): void {
     const goesAtMs = this.#options.monotonicMs() + RECLAIM_MS;
     for (const [index, slot] of this.#slots) {
@@ -85,7 +85,7 @@ export class Gamepads {
     }
   }
 
-  /** Answers apps, passes rumble on, and removes what nobody announced. */
+  /** Answers apps, forwards rumble, and removes pads that were not announced. */
   tick(): void {
     const nowMs = this.#options.monotonicMs();
     for (const [index, { pad, goesAtMs }] of [...this.#slots]) {
@@ -124,7 +124,7 @@ export class Gamepads {
     return true;
   }
 
-  /** A device that fails costs its pad, not the session. */
+  /** A device error costs its pad, not the session. */
   #attempt(index: number, action: () => void): void {
     try {
       action();

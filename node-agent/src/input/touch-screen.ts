@@ -4,7 +4,7 @@ import type { DeviceFile } from './device-file.ts';
 import { ABS, EV, encodeEvents, type InputEvent, KEY, PROPERTY } from './uinput-layout.ts';
 import { createDevice, type DeviceDescription, destroyDevice } from './virtual-device.ts';
 
-/** Tracking ids run round; the kernel takes 16 bits of them. */
+/** Tracking ids wrap; the kernel uses 16 bits. */
 const TRACKING_IDS = 0x1_0000;
 const LIFTED = -1;
 
@@ -14,8 +14,8 @@ export interface Point {
 }
 
 /**
- * A touch screen of that many pixels. Beside the contacts it has the axes and the key of a screen that knows one only,
- * without which libinput takes no device for a touch screen.
+ * A touch screen of that many pixels. It also has the axes and the key of a single-touch screen, which libinput
+ * requires.
  */
 export function describeTouchScreen(phys: string, width: number, height: number): DeviceDescription {
   const axis = (code: number, maximum: number) => ({ code, minimum: 0, maximum, fuzz: 0, flat: 0 });
@@ -39,19 +39,19 @@ export function describeTouchScreen(phys: string, width: number, height: number)
 export interface TouchScreenOptions {
   sessionId: string;
   size: { width: number; height: number };
-  /** A device that fails costs its contacts, not the session. */
+  /** A device error costs its contacts, not the session. */
   onProblem(why: string): void;
 }
 
 /**
- * The touch screen of one session, as what its display is drawn by sees it: contacts come and go, each in a slot of its
- * own. Owner: the media session; close() removes it, and the kernel does when the process dies.
+ * The touch screen of one session, as its display server sees it: each contact has its own slot. Owner: the media
+ * session; close() removes it, and the kernel does when the process dies.
  * Source: Documentation/input/multi-touch-protocol.rst of Linux, "Protocol Type B".
  */
 export class TouchScreen {
   readonly #file: DeviceFile;
   readonly #onProblem: (why: string) => void;
-  /** Where each contact is, the oldest first. */
+  /** Position of each contact, the oldest first. */
   readonly #contacts = new Map<number, Point>();
   #slot = 0;
   #nextTrackingId = 0;

@@ -30,7 +30,7 @@ export const ABS = {
   mtTrackingId: 0x39,
 } as const;
 export const KEY = { touch: 0x14a } as const;
-/** direct: what is touched is where it is shown. */
+/** direct: the touched point is the displayed point. */
 export const PROPERTY = { direct: 1 } as const;
 export const FF = {
   rumble: 0x50,
@@ -40,7 +40,7 @@ export const FF = {
   sine: 0x5a,
   gain: 0x60,
 } as const;
-/** Codes of EV_UINPUT: what the kernel wants done. */
+/** Codes of EV_UINPUT: requests of the kernel. */
 export const UINPUT_REQUEST = { upload: 1, erase: 2 } as const;
 export const BUS_USB = 3;
 
@@ -78,7 +78,7 @@ export interface InputEvent {
   value: number;
 }
 
-/** struct input_event of each, and the report that makes them one. */
+/** struct input_event of each, with a final report. */
 export function encodeEvents(events: readonly InputEvent[]): Buffer {
   const bytes = Buffer.alloc((events.length + 1) * EVENT_BYTES);
   for (const [index, { type, code, value }] of events.entries()) {
@@ -90,7 +90,7 @@ export function encodeEvents(events: readonly InputEvent[]): Buffer {
   return bytes;
 }
 
-/** Whole records only; a rest is dropped. */
+/** Reads whole records; a remainder is dropped. */
 export function decodeEvents(bytes: Buffer): InputEvent[] {
   return Array.from({ length: Math.floor(bytes.length / EVENT_BYTES) }, (_, index) => {
     const at = index * EVENT_BYTES + EVENT_TYPE;
@@ -107,7 +107,7 @@ export interface DeviceIdentity {
   vendor: number;
   product: number;
   version: number;
-  /** Force-feedback effects that apps may keep in the device at once; 0 = none. */
+  /** Force-feedback effects that apps may store in the device; 0 = none. */
   maxEffects: number;
 }
 
@@ -127,9 +127,9 @@ export interface AxisRange {
   code: number;
   minimum: number;
   maximum: number;
-  /** Changes below this are noise to the kernel. */
+  /** Changes below this are noise. */
   fuzz: number;
-  /** Values below this are the middle to apps. */
+  /** Values below this count as the centre. */
   flat: number;
 }
 
@@ -144,7 +144,7 @@ export function encodeAxis(axis: AxisRange): Buffer {
   return bytes;
 }
 
-/** A string as the kernel takes it: ended by a zero. */
+/** A NUL-terminated string. */
 export function encodeString(text: string): Buffer {
   return Buffer.from(`${text}\0`, 'utf8');
 }

@@ -15,19 +15,19 @@ import {
 
 export interface DeviceDescription {
   identity: DeviceIdentity;
-  /** Where the device says it is attached; the agent tells by it whose device it is. */
+  /** Place of attachment, by which the agent checks the device's session. */
   phys: string;
   keys: readonly number[];
   axes: readonly AxisRange[];
   /** Kinds of force feedback. */
   effects: readonly number[];
-  /** What kind of device it is besides. */
+  /** Further properties of the device. */
   properties: readonly number[];
 }
 
 /**
- * Has the kernel make the device.
- * @returns its name in sysfs, such as "input12"
+ * Creates the device.
+ * @returns its sysfs name, such as "input12"
  * @throws when the kernel refuses a step
  */
 export function createDevice(file: DeviceFile, device: DeviceDescription): string {
@@ -55,12 +55,12 @@ export function createDevice(file: DeviceFile, device: DeviceDescription): strin
   return decodeString(sysname);
 }
 
-/** The device goes away; the file can become another one. */
+/** Removes the device; the file can be reused. */
 export function destroyDevice(file: DeviceFile): void {
   file.ioctl(UI.devDestroy, 0);
 }
 
-/** Sends what differs from before; axes and keys that stay say nothing. */
+/** Sends only changed axes and keys. */
 export class EventWriter {
   readonly #file: DeviceFile;
   readonly #values = new Map<number, number>();

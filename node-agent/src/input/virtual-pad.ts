@@ -21,7 +21,7 @@ export type PadSnapshot = Pick<PadState, 'left_trigger' | 'right_trigger' | 'but
 
 export const NEUTRAL_PAD: PadSnapshot = { left_trigger: 0, right_trigger: 0, buttons: 0, axes: [0, 0, 0, 0] };
 
-/** Whether nothing on the pad is touched. */
+/** Whether no control of the pad is touched. */
 export function isNeutral({ left_trigger, right_trigger, buttons, axes }: PadSnapshot): boolean {
   return left_trigger === 0 && right_trigger === 0 && buttons === 0 && axes.every((axis) => axis === 0);
 }
@@ -44,7 +44,7 @@ const HAT = { up: 12, down: 13, left: 14, right: 15 } as const;
 const STICK_AXES = [ABS.x, ABS.y, ABS.rx, ABS.ry] as const;
 const MAX_EFFECTS = 16;
 
-/** As the pad that every game knows is described by its own driver, so that known mappings fit. */
+/** Described like the driver of the Xbox 360 pad, so that known mappings fit. */
 export function describePad(phys: string): DeviceDescription {
   const stick = { minimum: -32_768, maximum: 32_767, fuzz: 16, flat: 128 };
   const trigger = { minimum: 0, maximum: 255, fuzz: 0, flat: 0 };
@@ -83,8 +83,8 @@ export function padEvents({ buttons, axes, left_trigger, right_trigger }: PadSna
 }
 
 /**
- * One gamepad as apps see it, from its creation to disconnect(); the file it lives in outlasts it.
- * An app that uploads an effect waits in the kernel until poll() has answered.
+ * One gamepad from its creation to disconnect(); its file outlives it. An app that uploads an effect waits in the
+ * kernel until poll().
  */
 export class VirtualPad {
   /** Name of the device in sysfs. */
@@ -104,7 +104,7 @@ export class VirtualPad {
     this.#writer.write(padEvents(snapshot));
   }
 
-  /** Answers what apps ask of the device. @returns what its motors should do now; null = as before */
+  /** Answers requests of apps. @returns new strengths for the motors; null = unchanged */
   poll(nowMs: number): RumbleOrder | null {
     for (let bytes = this.#file.read(); bytes !== null; bytes = this.#file.read()) {
       for (const event of decodeEvents(bytes)) this.#answer(event, nowMs);

@@ -15,7 +15,7 @@ import { AGENT_SERVICE, agentUnit } from './unit.ts';
 export interface InstallPlaces {
   environmentFile: string;
   unitFile: string;
-  /** What a person types. */
+  /** The command for people. */
   command: string;
 }
 
@@ -25,18 +25,18 @@ export const INSTALL_PLACES: InstallPlaces = {
   command: '/usr/local/bin/footlight-agent',
 };
 
-/** The agent knows its variables by their prefix alone. */
+/** The agent's variables have a common prefix. */
 const isOwn = (name: string): boolean => name.startsWith('SERVICE_') && !name.endsWith('_FILE');
 
-/** Places that the unit hides from the agent (ProtectHome=). */
+/** Paths that the unit hides from the agent (ProtectHome=). */
 const PEOPLES_HOMES = /^\/(home|root|run\/user)(\/|$)/;
 
 /**
- * Makes this agent a service: writes its environment, its unit and the command `footlight-agent`, and starts it.
- * Repeatable: what an earlier call was told stays unless this one says otherwise, and the identity is not touched.
- * @param env what this call was told; with what is stored it has to be a whole configuration
+ * Installs this agent as a service: writes its environment, unit and the command `footlight-agent`, and starts it.
+ * Repeatable: values of an earlier call stay unless this one overrides them; the identity is not touched.
+ * @param env variables of this call; complete together with the stored ones
  * @returns the exit code: 0 done, 1 the service does not start
- * @throws ConfigError for a value that the agent would not start with; nothing is written then
+ * @throws ConfigError for an invalid value; nothing is written
  */
 export async function install(
   env: Environment,
@@ -58,7 +58,7 @@ export async function install(
     stateDir: config.stateDir,
     homePaths: pathsBelowHomes(config),
   });
-  // Secrets may be among them: the token, until it is used.
+  // May contain secrets, such as an unused token.
   await writeWhole(places.environmentFile, text, 0o600);
   await writeWhole(places.unitFile, unit, 0o644);
   await writeWhole(places.command, commandText(program, places), 0o755);
@@ -66,7 +66,7 @@ export async function install(
   return startService(AGENT_SERVICE, print);
 }
 
-/** What the agent needs of places that the unit would hide: itself, when it runs from a checkout, and app files. */
+/** Paths that the unit would hide and the agent needs: a checkout, and app files. */
 function pathsBelowHomes(config: AgentConfig): string[] {
   const wanted = [
     PRODUCT_ROOT.replace(/\/$/, ''),

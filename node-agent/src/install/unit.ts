@@ -1,4 +1,4 @@
-/** Where the service of an agent runs from and what it may touch. */
+/** Paths of an agent's service. */
 export interface AgentUnit {
   /** Absolute paths of the Node binary and of the agent's main program. */
   node: string;
@@ -7,17 +7,17 @@ export interface AgentUnit {
   environmentFile: string;
   /** Absolute; the agent's SERVICE_AGENT_STATE_DIR. */
   stateDir: string;
-  /** Directories below the homes of people that the agent or its apps need all the same. */
+  /** Directories below people's homes that the agent or its apps need. */
   homePaths: readonly string[];
 }
 
 export const AGENT_SERVICE = 'footlight-agent.service';
-/** systemd ends an agent whose event loop has not come round for this long. Seconds. */
+/** systemd restarts an agent whose event loop hangs for this long (seconds; WatchdogSec). */
 export const WATCHDOG_SECS = 30;
 
 /**
- * The systemd unit of the agent. What is closed is closed for apps that run as processes of this host as well,
- * since they are children of the agent; containers are children of their engine.
+ * The systemd unit of the agent. Its restrictions also apply to apps that run as processes, because they are the
+ * agent's children; containers are children of their engine.
  * Source: systemd.service(5), systemd.exec(5), systemd.resource-control(5), as of systemd 252.
  */
 export function agentUnit(unit: AgentUnit): string {
@@ -121,15 +121,15 @@ WantedBy=multi-user.target
 `;
 }
 
-/** systemd makes and owns the directory where it lies in its own place; elsewhere the agent makes it. */
+/** systemd creates and owns the default directory; the agent creates others. */
 function stateDirectory(stateDir: string): string {
   const below = /^\/var\/lib\/([\w.-]+(?:\/[\w.-]+)*)$/.exec(stateDir)?.[1];
   if (below === undefined) return '';
-  // Users of sessions pass through it on the way to their homes.
+  // Users of sessions pass through it to their homes.
   return `StateDirectory=${below}\nStateDirectoryMode=0711\n`;
 }
 
-/** A word of a unit file: quoted, `%` and `$` taken literally. Source: systemd.syntax(7), "Quoting". */
+/** Quotes a word of a unit file; `%` and `$` are literal. Source: systemd.syntax(7), "Quoting". */
 function quoted(word: string): string {
   const literal = word.replace(/%/g, '%%');
   return /^[\w./@:+,=%-]+$/.test(literal)

@@ -4,14 +4,14 @@ import { lstat, open } from 'node:fs/promises';
 export type SharedFile =
   | { kind: 'read'; bytes: Buffer }
   | { kind: 'missing' }
-  /** A link, a directory, a device, a pipe, too large, or closed to this process. */
+  /** A link, directory, device, pipe, too large file, or unreadable. */
   | { kind: 'unfit' };
 
 /**
- * Reads a small file that lies where others may put files: /tmp, and directories of sessions.
+ * Reads a small file in a directory where others may write: /tmp, and directories of sessions.
  *
- * It follows no link, and opens nothing but regular files: opening a pipe waits for a writer, and opening a device may
- * do something. Every step runs off the event loop, so a file system that hangs does not hang this process.
+ * Follows no link and opens only regular files: opening a pipe waits for a writer, and opening a device may have an
+ * effect. Runs off the event loop, so a hanging file system does not block this process.
  */
 export async function readSharedFile(path: string, maxBytes: number): Promise<SharedFile> {
   const info = await lstat(path).catch((error: NodeJS.ErrnoException) =>
@@ -23,7 +23,7 @@ export async function readSharedFile(path: string, maxBytes: number): Promise<Sh
   const file = await open(path, flags).catch(() => null);
   if (file === null) return { kind: 'unfit' };
   try {
-    // What the path leads to may be another file by now.
+    // The path may lead to another file by now.
     const opened = await file.stat();
     if (!opened.isFile() || opened.size > maxBytes) return { kind: 'unfit' };
     const buffer = Buffer.alloc(maxBytes + 1);

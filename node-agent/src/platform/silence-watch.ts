@@ -3,8 +3,8 @@ import type { Clock, Timer } from '@footlight/platform';
 const LOOK_MS = 250;
 
 /**
- * Tells once when somebody has not been heard for a while. Time in which this process itself stood still (stopped,
- * starved, machine asleep) does not count: what was said meanwhile is still waiting to be read.
+ * Reports once when a peer has been silent for a while. Time in which this process was paused (stopped, starved,
+ * machine asleep) does not count, because unread messages may be waiting.
  */
 export class SilenceWatch {
   readonly #clock: Clock;

@@ -2,8 +2,8 @@ import { closeSync, fstatSync } from 'node:fs';
 import koffi from 'koffi';
 
 /**
- * Names of unix sockets: takes one without listening on it, lists who has which, and tells which process listens at a
- * path. Node can do none of it, so this calls socket(2), bind(2), getsockopt(2) and the kernel's socket diagnosis.
+ * Names of unix sockets: binds one without listening, lists the holders, and finds the process that listens at a
+ * path. Node has no API for this, so it calls socket(2), bind(2), getsockopt(2) and the kernel's socket diagnosis.
  */
 
 const AF_UNIX = 1;
@@ -31,7 +31,7 @@ const UNIX_DIAG_UID = 7;
 const NETLINK_HEADER_BYTES = 16;
 const DIAG_HEADER_BYTES = 16;
 const ANSWER_BYTES = 64 * 1024;
-/** An answer holds about 900 sockets, so this is more than three million. */
+/** An answer has about 900 sockets, so this allows more than three million. */
 const MAX_ANSWERS = 4_096;
 
 interface Libc {
@@ -70,25 +70,25 @@ function openSocket(domain: number, type: number, protocol: number): number {
   return fd;
 }
 
-/** A name that this process has bound. Nobody else can bind it, and connecting to it is refused. */
+/** A name bound by this process. No other process can bind it or connect to it. */
 export interface HeldName {
-  /** Of the socket that has the name, as in /proc/net/unix. */
+  /** Inode of the socket with the name, as in /proc/net/unix. */
   readonly inode: number;
-  /** Gives the name back. Repeatable. */
+  /** Releases the name. Repeatable. */
   release(): void;
 }
 
 const heldHere = new Set<number>();
 
-/** Whether the socket with this inode holds a name for this process. */
+/** Whether this process holds a name by the socket with this inode. */
 export function isHeldHere(inode: number): boolean {
   return heldHere.has(inode);
 }
 
 /**
- * Binds a name of the abstract namespace without listening.
+ * Binds an abstract name without listening.
  * @param name without its leading NUL
- * @returns null when somebody has the name
+ * @returns null when the name is taken
  * @throws when the kernel refuses for another reason
  * Source: unix(7), "Abstract sockets".
  */
@@ -116,8 +116,8 @@ export function holdAbstractName(name: string): HeldName | null {
 }
 
 /**
- * The process that listens at a path: the one that called listen(2).
- * @returns null when it cannot be connected to now: nothing listens there, or its queue is full
+ * The process that called listen(2) at a path.
+ * @returns null when a connection is not possible now: no listener, or a full queue
  * Source: unix(7), SO_PEERCRED.
  */
 export function listeningProcess(path: string): number | null {
@@ -142,21 +142,21 @@ function unixAddress(name: string): Buffer {
   return Buffer.concat([family, Buffer.from(name)]);
 }
 
-/** A unix socket that has a name. */
+/** A named unix socket. */
 export interface NamedSocket {
-  /** An abstract name begins with NUL. */
+  /** An abstract name starts with NUL. */
   name: string;
   inode: number;
-  /** User that made it; null where the kernel does not say (before 5.3). */
+  /** User that created it; null on kernels before 5.3. */
   uid: number | null;
 }
 
 /**
- * The unix sockets of this network namespace that have a name.
+ * Named unix sockets of this network namespace.
  *
- * Not from /proc/net/unix: a name may hold a line feed, and so write lines there about sockets of others. A socket
- * also shows here while its only descriptor travels in a message, where no process has it.
- * @throws where the kernel has no socket diagnosis
+ * /proc/net/unix is not used, because a name may contain a line feed and fake other lines. This list also has a
+ * socket whose only descriptor is in a message, where no process has it.
+ * @throws when the kernel has no socket diagnosis
  * Source: sock_diag(7), linux/unix_diag.h.
  */
 export async function listNamedSockets(): Promise<NamedSocket[]> {
@@ -167,7 +167,7 @@ export async function listNamedSockets(): Promise<NamedSocket[]> {
     const sockets: NamedSocket[] = [];
     const buffer = Buffer.alloc(ANSWER_BYTES);
     for (let answers = 0; answers < MAX_ANSWERS; answers++) {
-      // The kernel makes each part of a dump when it is asked for, so this never waits.
+      // The kernel makes each part of a dump on request, so this never blocks.
       const length = libc().recv(fd, buffer, buffer.length, MSG_DONTWAIT);
       if (length < 0) throw refused('recv');
       const answer = parseDiagAnswer(buffer.subarray(0, Number(length)));
@@ -194,8 +194,8 @@ function diagRequest(): Buffer {
 }
 
 /**
- * One part of the kernel's answer. Pure.
- * @throws with the errno that the kernel answers
+ * Parses one part of the kernel's answer. Pure.
+ * @throws with the errno in the answer
  */
 export function parseDiagAnswer(bytes: Buffer): { sockets: NamedSocket[]; last: boolean } {
   const sockets: NamedSocket[] = [];

@@ -5,24 +5,24 @@ import type { Gpu } from '@footlight/protocol/agent';
 import { type NvidiaGpu, queryNvidia } from './nvidia.ts';
 import { queryVainfo, type VaInfo } from './vainfo.ts';
 
-/** A GPU as found on this host, before its encoders were tried. */
+/** A GPU before its encoders were tested. */
 export interface FoundGpu {
   index: number;
   vendor: Gpu['vendor'];
   model: string;
-  /** 0 where nobody can tell. */
+  /** 0 when unknown. */
   vramTotalMb: number;
-  /** By-path form, which names the same card after a reboot; null for software. */
+  /** By-path form, stable over reboots; null for software. */
   renderNode: string | null;
   /** Driver's row; null for other vendors. */
   nvidia: NvidiaGpu | null;
-  /** null where VA-API was not asked or did not answer. */
+  /** null when VA-API was not asked or gave no answer. */
   va: VaInfo | null;
 }
 
 export interface GpuProbe {
   detection: 'ok' | 'failed';
-  /** One sentence, with failed. */
+  /** One sentence, only with failed. */
   reason: string | null;
   gpus: FoundGpu[];
 }
@@ -41,10 +41,10 @@ interface RenderNode {
 }
 
 /**
- * Finds the GPUs of this host: those that the NVIDIA driver knows, then the other render nodes.
+ * Finds the GPUs of this host: those of the NVIDIA driver, then other render nodes.
  *
- * A host without any has one entry, its CPU, so that encoding in software has a place to be counted.
- * @param cpuModel name of the CPU, for that entry
+ * A host without a GPU has one entry, its CPU, for software encoding.
+ * @param cpuModel name of the CPU for that entry
  */
 export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
   const nodes = renderNodes();
@@ -64,7 +64,7 @@ export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
     va: null,
   }));
   for (const node of nodes) {
-    // An NVIDIA card that its own driver does not list cannot be used either.
+    // An NVIDIA card that its driver does not list is unusable.
     if (node.vendor === 'nvidia') continue;
     const va = await queryVainfo(node.path);
     found.push({
@@ -85,7 +85,7 @@ export async function probeGpus(cpuModel: string): Promise<GpuProbe> {
   };
 }
 
-/** The entry of a host without a GPU. */
+/** Entry of a host without a GPU. */
 export function softwareGpu(cpuModel: string): Omit<FoundGpu, 'index'> {
   return {
     vendor: 'software',

@@ -4,7 +4,7 @@ import si from 'systeminformation';
 
 const KEPT_MS = 60_000;
 const MIB = 1024 * 1024;
-/** File systems that hold no user data, or none of this machine. */
+/** File systems without user data, or not of this machine. */
 const PSEUDO =
   /^(tmpfs|devtmpfs|overlay|squashfs|proc|sysfs|cgroup.*|fuse\.(?!ntfs).*|ramfs|efivarfs|autofs)$/;
 
@@ -15,7 +15,7 @@ export interface HostFacts {
   storage: StorageReport[];
 }
 
-/** CPU, memory and disks of this host; asked at most once a minute, since some answers cost a process each. */
+/** CPU, memory and disks of this host; cached for a minute, because some queries start a process. */
 export class HostFactsProbe {
   readonly #clock: Clock;
   #kept: { facts: HostFacts; atMs: number } | null = null;
@@ -57,7 +57,7 @@ interface Disk {
   mount: string;
 }
 
-/** Real file systems, one row each; the first mount point of a device stands for it. Pure. */
+/** Real file systems, one row each, by the first mount point of a device. Pure. */
 export function storageOf(disks: readonly Disk[]): StorageReport[] {
   const seen = new Set<string>();
   return disks
@@ -72,7 +72,7 @@ export function storageOf(disks: readonly Disk[]): StorageReport[] {
     }));
 }
 
-/** Whether the disks changed enough to be worth a report: by 1 GiB or by 1 % of the disk. Pure. */
+/** Whether the disks changed by 1 GiB or 1 %, which is worth a report. Pure. */
 export function storageMoved(before: readonly StorageReport[], after: readonly StorageReport[]): boolean {
   if (before.length !== after.length) return true;
   return after.some((disk, index) => {

@@ -30,12 +30,12 @@ import { encodeSlots } from './slots.ts';
 
 const CODECS = ['h264', 'h265', 'av1'] as const;
 
-/** What is known without asking the control plane: nothing is to be shown. */
+/** Default before the control plane's configuration: console disabled. */
 const NO_CONSOLE: ConsoleFacts = { wanted: null, lacks: null };
 
 /**
- * What this host is and can do: hardware and encoders, found once before the first dial and kept; settings in
- * force; readiness, looked at again at each registration.
+ * Facts about this host: hardware and encoders, probed once before the first connection; settings in force;
+ * readiness, checked at each registration.
  */
 export class Inventory {
   readonly #config: AgentConfig;
@@ -66,7 +66,7 @@ export class Inventory {
     this.#settings = deps.settings;
   }
 
-  /** Finds GPUs and proves encoders; takes seconds, since each encoder really encodes. */
+  /** Finds GPUs and tests encoders; takes seconds, because each encoder really encodes. */
   async probe(): Promise<void> {
     const { cpuModel } = await this.#facts.read();
     this.#probe = await probeGpus(cpuModel);
@@ -92,7 +92,7 @@ export class Inventory {
     return this.#encoders.encoders;
   }
 
-  /** Latched at start: a new choice takes effect when the agent starts again. */
+  /** Fixed at the start; a change applies after a restart. */
   get encoderFamily(): EncoderFamily {
     return this.#settings.latched('encoder') as EncoderFamily;
   }
@@ -101,12 +101,12 @@ export class Inventory {
     return homeRootOf(this.#config, this.#settings.values);
   }
 
-  /** Whether it is the one that the environment of this host names. */
+  /** Whether the home root comes from this host's environment. */
   get ownsHomeRoot(): boolean {
     return this.homeRoot === homeRootOf(this.#config, knobBaseline(this.#config.knobs));
   }
 
-  /** Settings for a session that is launched now. */
+  /** Settings of a session that is launched now. */
   get settings(): Record<string, KnobValue> {
     return this.#settings.forSessions;
   }
@@ -146,7 +146,7 @@ export class Inventory {
     };
   }
 
-  /** The newest finished samples; what cannot be measured is left out. */
+  /** Newest samples; unmeasured values are missing. */
   heartbeat(
     liveByGpu: ReadonlyMap<number, number>,
   ): Omit<Heartbeat, 'type' | 'ts' | 'clock' | 'running_sessions'> {
@@ -165,7 +165,7 @@ export class Inventory {
     };
   }
 
-  /** Asks the driver for memory and encoder load; heartbeats carry what came back last. */
+  /** Queries memory and encoder load; heartbeats carry the last result. */
   async sampleGpus(): Promise<void> {
     if (!this.gpus.some(({ nvidia }) => nvidia !== null)) return;
     const rows = await queryNvidia().catch(() => []);
@@ -185,12 +185,12 @@ export class Inventory {
     this.#vram = vram.length > 0 ? { gpu_vram: vram } : {};
   }
 
-  /** Disks as of the last minute. */
+  /** Disks, at most a minute old. */
   async storage(): Promise<HostFacts['storage']> {
     return (await this.#facts.read()).storage;
   }
 
-  /** Looks at everything again and logs what has begun to fail. */
+  /** Repeats all checks and logs new failures. */
   async refreshReadiness(clock: ClockPair | null, console: ConsoleFacts = NO_CONSOLE): Promise<Readiness[]> {
     const config = this.#config;
     const [mdns, answers, appNetwork] = await Promise.all([mdnsProblem(), askFirewall(), this.#appNetwork()]);
@@ -295,7 +295,7 @@ function hostOf(facts: HostFacts): Capacity['host'] {
   };
 }
 
-/** Of the user that this process runs as; its number where it has no name, as in some containers. */
+/** User of this process; its number without a name, as in some containers. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -4,7 +4,7 @@ import { askProgram } from '../runtime/ask-program.ts';
 const LIMIT_MS = 5_000;
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 
-/** One GPU as its driver describes it. null = the driver does not say, which is never zero. */
+/** One GPU of the driver. null = not reported, never zero. */
 export interface NvidiaGpu {
   model: string;
   /** PCI address in the form of /dev/dri/by-path: "0000:01:00.0". */
@@ -17,7 +17,7 @@ export interface NvidiaGpu {
 }
 
 const parser = new XMLParser({
-  // Everything stays text: "N/A" must not become a number, nor a bus id one in octal.
+  // Values stay text: "N/A" must not become a number, nor a bus id an octal one.
   parseTagValue: false,
   ignoreAttributes: true,
   isArray: (name) => name === 'gpu' || name === 'process_info',
@@ -55,7 +55,7 @@ export async function queryNvidia(): Promise<NvidiaGpu[]> {
     maxBytes: MAX_OUTPUT_BYTES,
   });
   if (answer.kind === 'ok') return parseNvidiaSmi(answer.stdout);
-  // EACCES: not found either, and some directory of PATH is closed to this user.
+  // EACCES: not found, and a directory of PATH is closed to this user.
   if (answer.kind === 'not_started' && ['ENOENT', 'EACCES'].includes(answer.code)) return [];
   throw new Error(answer.why);
 }
@@ -65,7 +65,7 @@ function field(node: unknown, name: string): unknown {
   return (node as Record<string, unknown>)[name];
 }
 
-/** null for what the driver marks as unknown. */
+/** null for values that the driver marks as unknown. */
 function text(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const trimmed = value.trim();
@@ -83,7 +83,7 @@ function share(percent: number | null): number | null {
   return percent === null ? null : Math.min(1, percent / 100);
 }
 
-/** "00000000:01:00.0" → "0000:01:00.0", the form that sysfs and /dev/dri use. */
+/** "00000000:01:00.0" → "0000:01:00.0", the form of sysfs and /dev/dri. */
 function pciAddress(busId: string | null): string | null {
   const match = /^[0-9A-Fa-f]*([0-9A-Fa-f]{4}):([0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])$/.exec(busId ?? '');
   return match ? `${match[1]}:${match[2]}`.toLowerCase() : null;

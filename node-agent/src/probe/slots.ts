@@ -1,14 +1,14 @@
 import type { EncoderFamily } from '@footlight/protocol';
 
-/** Megapixels a second of one 1280×720 stream at 60 frames a second. */
+/** Megapixels a second of a 1280×720 stream at 60 frames a second. */
 const MPIX_S_720P60 = 55.3;
 
 /**
  * Encode slots of one GPU. Pure.
  *
- * Hardware encoders have a figure by family. Software has as many 720p60 streams as 70 % of the measured
- * throughput carries, since the apps want the cores as well; at least two, at most sixteen.
- * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs or one by index; null = by family
+ * Hardware encoders have a fixed number per family. Software has as many 720p60 streams as 70 % of the measured
+ * throughput allows, because apps use the cores too; at least two, at most sixteen.
+ * @param configured SERVICE_ENCODE_SLOTS: one number for all GPUs or one per index; null = by family
  * @param mpixS measured megapixels a second; null = not measured
  */
 export function encodeSlots(

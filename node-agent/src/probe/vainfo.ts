@@ -2,7 +2,7 @@ import { askProgram } from '../runtime/ask-program.ts';
 
 const LIMIT_MS = 5_000;
 
-/** What VA-API offers on one render node. */
+/** VA-API facts of one render node. */
 export interface VaInfo {
   /** Driver's own words, for example "Mesa Gallium driver 22.3.6 for AMD Radeon RX 6600". */
   driver: string | null;
@@ -16,7 +16,7 @@ const PROFILES = [
   [/^VAProfileAV1/, 'av1'],
 ] as const;
 
-/** Reads the output of `vainfo --display drm`. Pure; output that says nothing gives nothing. */
+/** Parses the output of `vainfo --display drm`. Pure; an output without facts gives none. */
 export function parseVainfo(output: string): VaInfo {
   const driver = /Driver version:\s*(.+)$/m.exec(output)?.[1]?.trim() ?? null;
   const encodes = new Set<VaInfo['encodes'][number]>();

@@ -4,62 +4,62 @@ import type { ClockPair } from '../link/clock-pairs.ts';
 import type { FoundGpu } from '../probe/gpus.ts';
 import type { Firewall } from './firewall.ts';
 
-/** What is to be shown on a display beside this host, and what stands in the way. */
+/** Console configuration, and missing requirements. */
 export interface ConsoleFacts {
-  /** Compositor that an administrator chose; null: nothing is to be shown. */
+  /** The administrator's compositor; null: console disabled. */
   wanted: 'weston' | 'cage' | null;
-  /** null: something can be shown. */
+  /** null: nothing is missing. */
   lacks: ScreenNeed | null;
 }
 
-/** Whether apps get a network of their own. */
+/** Whether apps get their own network. */
 export type AppNetworkFact =
   | { kind: 'own' }
-  /** None can be made: apps have the host's. */
+  /** No namespaces: apps use the host's network. */
   | { kind: 'no_namespaces' }
-  /** pasta is not installed: apps have the host's. */
+  /** pasta is not installed: apps use the host's network. */
   | { kind: 'not_installed' }
-  /** pasta does not work: apps have their loopback alone. */
+  /** pasta does not work: apps have only their loopback. */
   | { kind: 'fails'; why: string };
 
-/** What the checks look at; gathered by facts.ts, null = could not be found out. */
+/** Input of the checks, collected by facts.ts; null = unknown. */
 export interface ReadinessFacts {
   root: boolean;
-  /** Name of the user that the agent runs as. */
+  /** User name of the agent. */
   user: string;
   processRuntime: boolean;
-  /** Containers are wanted: an engine is named, or processes are not allowed. */
+  /** Containers are requested: an engine is configured, or processes are not allowed. */
   containersWanted: boolean;
   gpus: readonly FoundGpu[];
   gpuProblem: string | null;
   encoderFamily: string;
   encoders: readonly EncoderInfo[];
-  /** Programs that were looked for and not found. */
+  /** Missing programs. */
   missingPrograms: readonly string[];
   unreadableRenderNodes: readonly string[];
   uinputWritable: boolean;
   storage: readonly StorageReport[];
-  /** Free share and bytes of the file system that holds the state directory; null = unknown. */
+  /** Free space of the state directory's file system; null = unknown. */
   stateDisk: { path: string; freeBytes: number; totalBytes: number } | null;
-  /** Of the state directory and the home root, what the agent cannot write to. */
+  /** Unwritable directories among state directory and home root. */
   unwritable: readonly string[];
-  /** Memory and cpu numbers can be enforced. */
+  /** Whether limits on memory and CPU can be enforced. */
   cgroupsWritable: boolean;
   limitsWanted: boolean;
   isolated: boolean;
   appNetwork: AppNetworkFact;
   clock: ClockPair | null;
   mdnsProblem: string | null;
-  /** Addresses besides loopback that media can use. */
+  /** Addresses for media, without loopback. */
   mediaAddresses: readonly string[];
   firewall: Firewall;
   console: ConsoleFacts;
   settingsProblems: readonly string[];
-  /** Keys of settings that count only once the agent has started again. */
+  /** Keys of settings that apply after a restart of the agent. */
   settingsAwaitingRestart: readonly string[];
 }
 
-/** All checks, in the order of their ids. Pure; checks that do not apply here are left out or say skip. */
+/** All checks in order of id. Pure; checks that do not apply are omitted or skipped. */
 export function readinessChecks(facts: ReadinessFacts): Readiness[] {
   return [
     mediaReachability(facts),
@@ -88,7 +88,7 @@ function skip(id: string, summary: string): Readiness {
   return { id, status: 'skip', summary, remediation: [] };
 }
 
-/** @param remediation commands for a root shell of the host, or sentences, which end with a full stop */
+/** @param remediation commands for the host's root shell, or sentences with a full stop */
 function fail(id: string, summary: string, ...remediation: string[]): Readiness {
   return { id, status: 'fail', summary, remediation: remediation.slice(0, 8) };
 }
@@ -180,7 +180,7 @@ function gstreamerPlugins(facts: ReadinessFacts): Readiness {
   const id = 'gstreamer_plugins';
   const own = facts.encoders.filter(({ family }) => family === facts.encoderFamily);
   const lacking = own.filter(({ available, reason }) => !available && /no element|lacks/i.test(reason ?? ''));
-  // A codec that this GPU or this GStreamer does not have is nothing to mend while another one works.
+  // A codec that this GPU or GStreamer lacks needs no repair while another one works.
   if (lacking.length === 0 || own.some(({ available }) => available)) {
     return pass(id, 'The GStreamer elements of the encoder in use are installed.');
   }
@@ -230,7 +230,7 @@ function consoleDisplay({ console: { wanted, lacks } }: ReadinessFacts): Readine
   );
 }
 
-/** These names are looked up at each connection of the agent. */
+/** Checked at each connection of the agent. */
 const SCREEN_NEEDS: Record<ScreenNeed, { why: string; mend: string[] }> = {
   connector: {
     why: 'no graphics card with a connector is known to its kernel',

@@ -4,16 +4,16 @@ import { type EncoderRow, FAMILY_SOURCES, WITHOUT_ENCODER } from '../media/encod
 import { PAYLOADING } from '../media/encode/payloading.ts';
 import type { EncoderInspection } from '../media/encode/probe-messages.ts';
 
-/** One row of the encoder table as this host has it; text = why it could not be looked at. */
+/** One row of the encoder table on this host; text = why it could not be inspected. */
 export interface InspectedRow {
   row: EncoderRow;
   inspection: EncoderInspection | string;
 }
 
 /**
- * What this host has of each family of the encoder table: elements, properties, and what brings the rest. Pure.
+ * Availability of each family of the encoder table on this host: elements, properties, and what adds the rest. Pure.
  *
- * Only the family in use fails when it lacks its H.264; of the others, nobody has to have any.
+ * Only the family in use fails, when it lacks H.264.
  * @param inUse family of the setting `encoder`
  */
 export function encoderTableChecks(rows: readonly InspectedRow[], inUse: EncoderFamily): Readiness[] {
@@ -82,7 +82,7 @@ function packageOf(codec: Codec, element: string): string | undefined {
   return PAYLOADING[codec].elements.find(({ name }) => name === element)?.package;
 }
 
-/** Compares releases such as "1.22.0" and "1.4" number by number. */
+/** Compares releases such as "1.22.0" and "1.4" numerically. */
 function byRelease(a: string, b: string): number {
   const [left, right] = [a, b].map((release) => release.split('.').map(Number));
   for (let index = 0; index < 2; index++) {

@@ -6,7 +6,7 @@ import { errorText } from '@footlight/platform';
 import ipaddr from 'ipaddr.js';
 import { makeCgroup, removeCgroupDirs } from '../runtime/cgroups.ts';
 
-/** Programs that a session is made of, with the Debian package of each. */
+/** Programs that sessions need, with their Debian packages. */
 export const PROGRAMS: Readonly<Record<string, string>> = {
   Xvfb: 'xvfb',
   pulseaudio: 'pulseaudio',
@@ -39,7 +39,7 @@ export function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-/** Addresses of this machine that a viewer could reach: neither loopback nor link-local. */
+/** Addresses of this machine that viewers could reach: neither loopback nor link-local. */
 export function reachableAddresses(): string[] {
   return Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -48,7 +48,7 @@ export function reachableAddresses(): string[] {
     .filter((address) => !['loopback', 'linkLocal', 'unspecified'].includes(ipaddr.process(address).range()));
 }
 
-/** Space of the file system that holds a directory, which need not exist yet; null when nobody can tell. */
+/** Space of a directory's file system, also before the directory exists; null when unknown. */
 export function diskOf(path: string): { path: string; freeBytes: number; totalBytes: number } | null {
   try {
     const { bavail, blocks, bsize } = statfsSync(nearest(path));
@@ -58,19 +58,19 @@ export function diskOf(path: string): { path: string; freeBytes: number; totalBy
   }
 }
 
-/** Whether files can be made in a directory, or where it is to be made; never on a file system that is read-only. */
+/** Whether files can be created in a directory, or the directory itself; false on a read-only file system. */
 export function isWritable(path: string): boolean {
   return isAllowed(nearest(path), constants.W_OK);
 }
 
-/** The path itself, or the closest directory above it that exists. */
+/** The path, or its closest existing parent. */
 function nearest(path: string): string {
   let at = path;
   while (!existsSync(at) && at !== '/') at = dirname(at);
   return at;
 }
 
-/** Tries to make a control group with these limits. */
+/** Tests control group limits by creating a group. */
 export function areLimitsEnforceable(memoryMb: number, cpus: number): boolean {
   const cgroup = makeCgroup(`probe-${process.pid}`, { memoryBytes: memoryMb * 1024 * 1024, cpus });
   if (!cgroup) return false;
@@ -78,7 +78,7 @@ export function areLimitsEnforceable(memoryMb: number, cpus: number): boolean {
   return true;
 }
 
-/** Whether this machine lets us join the multicast group of mDNS. @returns the reason why not, or null */
+/** Tests joining the mDNS multicast group. @returns the failure's reason, or null */
 export function mdnsProblem(): Promise<string | null> {
   return new Promise((resolve) => {
     const socket = createSocket({ type: 'udp4', reuseAddr: true });
@@ -98,7 +98,7 @@ export function mdnsProblem(): Promise<string | null> {
   });
 }
 
-/** The first directory on the way to a path that other users may not pass; null when all may be. */
+/** The first directory on a path that other users cannot pass; null: none. */
 export function closedAncestor(path: string): string | null {
   const ancestors: string[] = [];
   for (let at = path; at !== '/'; at = dirname(at)) ancestors.unshift(at);

@@ -7,12 +7,12 @@ import { filteredPorts } from './packet-filter.ts';
 import { type PortSet, portSet, portWords } from './port-set.ts';
 
 const MDNS_PORT = 5353;
-/** What Linux gives out where nobody changed it. */
+/** Linux's default range of ephemeral ports. */
 const USUAL_EPHEMERAL: readonly [number, number] = [32_768, 60_999];
 const ASK_LIMIT_MS = 3_000;
 const ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** What a tool printed. absent: not installed; refused: installed, and did not answer. */
+/** Output of a tool. absent: not installed; refused: installed without an answer. */
 export type ToolAnswer =
   | { kind: 'absent' }
   | { kind: 'refused'; why: string }
@@ -27,28 +27,28 @@ export interface FirewallAnswers {
 }
 
 /**
- * Whether viewers' packets get in.
- * unanswered: no tool is there (why is null), or each that is there refused to answer.
- * unknown: a tool answered, and its answer does not tell; ports as words: those that viewers send to.
+ * Whether viewers' packets pass.
+ * unanswered: no tool is installed (why is null), or each refused to answer.
+ * unknown: a tool answered, but its rules cannot be judged; ports as text: those that viewers send to.
  */
 export type Firewall =
   | { kind: 'unanswered'; why: string | null }
   | { kind: 'unknown'; why: string; ports: string }
   | { kind: 'open' }
-  /** ports as words; where: the chain; remedy: the one command that lets them in. */
+  /** ports as text; where: the chain; remedy: the one command that opens them. */
   | { kind: 'filtered'; ports: string; where: string; remedy: string };
 
-/** One place where inbound packets are judged. */
+/** One chain that judges inbound packets. */
 interface Gate {
   where: string;
   filtered: PortSet;
-  /** The tool whose rules these are. */
+  /** The tool that owns the rules. */
   owner: 'nft' | 'iptables' | 'ip6tables' | 'ufw' | 'firewalld';
-  /** Of nft: family, table and chain. */
+  /** For nft: family, table and chain. */
   place: string;
 }
 
-/** UDP ports that a viewer sends to. @param mediaPorts as configured; null: the ephemeral ones */
+/** UDP ports that viewers send to. @param mediaPorts as configured; null: the ephemeral ones */
 export function viewerPorts(mediaPorts: readonly [number, number] | null): PortSet {
   return portSet([[MDNS_PORT, MDNS_PORT], mediaPorts ?? ephemeralPorts()]);
 }
@@ -65,7 +65,7 @@ function ephemeralPorts(): readonly [number, number] {
   }
 }
 
-/** Asks every tool that manages packet filters on Linux. Nothing is changed by it. */
+/** Queries every packet filter tool of Linux without changing rules. */
 export async function askFirewall(): Promise<FirewallAnswers> {
   const [nft, iptablesSave, ip6tablesSave, ufw, firewalld] = await Promise.all([
     ask('nft', '-j', 'list', 'ruleset'),
@@ -81,7 +81,7 @@ async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
   const answer = await askProgram(program, args, {
     limitMs: ASK_LIMIT_MS,
     maxBytes: ANSWER_BYTES,
-    // Translated words could not be read, and Debian keeps these tools where ordinary users do not look.
+    // Untranslated output, and the directories of these tools, which are not in an ordinary user's PATH.
     env: { LC_ALL: 'C', PATH: `${process.env.PATH ?? ''}:/usr/sbin:/sbin` },
   });
   if (answer.kind === 'ok') return { kind: 'text', text: answer.stdout };
@@ -90,7 +90,7 @@ async function ask(program: string, ...args: string[]): Promise<ToolAnswer> {
 }
 
 /**
- * What the answers mean for a viewer's first packet. Pure.
+ * Meaning of the answers for a viewer's first packet. Pure.
  * @param wanted see `viewerPorts`
  * Source: docs/hosts.md, "Readiness".
  */
@@ -123,7 +123,7 @@ function verdictOf(gates: readonly Gate[]): Firewall {
   };
 }
 
-/** Every place that judges inbound packets, IPv4 first. @throws for rules that only an absent tool could print */
+/** Chains that judge inbound packets, IPv4 first. @throws for rules that only an absent tool could print */
 function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
   const ufw = answers.ufw.kind === 'text' && answers.ufw.text.startsWith('Status: active');
   const firewalld = answers.firewalld.kind === 'text' && answers.firewalld.text.trim() === 'running';
@@ -147,7 +147,7 @@ function gatesOf(answers: FirewallAnswers, wanted: PortSet): Gate[] {
   const inputs = answers.nft.kind === 'text' ? readNftRuleset(answers.nft.text) : [];
   for (const input of inputs) {
     const isIptables = input.table === 'filter' && input.chain === 'INPUT';
-    // iptables has printed the same rules above, and more of them.
+    // iptables has already printed these rules more completely.
     if (isIptables && byIptables.has(input.family)) continue;
     if (input.isForeign) {
       throw new Error(`table ${input.family} ${input.table} has rules of iptables, which is not installed`);
@@ -167,7 +167,7 @@ function nftGate(input: NftInput, wanted: PortSet, firewalld: boolean): Gate {
   };
 }
 
-/** One rule for exactly the ports that are kept out, in the words of the tool that owns the rules. */
+/** One rule for exactly the closed ports, in the syntax of the tool that owns the rules. */
 function remedyFor({ owner, place, filtered }: Gate): string {
   switch (owner) {
     case 'ufw':

@@ -1,7 +1,7 @@
 import { type FilterChain, type FilterRule, type FilterTable, RuleReading } from './packet-filter.ts';
 import { complement, type PortSet, portSet } from './port-set.ts';
 
-/** Matches that narrow nothing: they name the module of the option that follows, or carry a remark. */
+/** Options that restrict nothing: they load a module or carry a comment. */
 const HARMLESS = new Set(['--comment', '-m', '--match', '--reject-with', '--log-prefix', '--log-level']);
 
 /**
@@ -49,11 +49,11 @@ function verdictOf(option: '-j' | '-g', target: string): FilterRule['verdict'] {
   if (target === 'ACCEPT') return { kind: 'accept' };
   if (target === 'DROP' || target === 'REJECT') return { kind: 'drop' };
   if (target === 'RETURN') return { kind: 'return' };
-  // Targets that only do something by the way (LOG, MARK) are no chain, and looked up in vain.
+  // Targets with side effects only (LOG, MARK) are no chains.
   return { kind: option === '-g' ? 'goto' : 'jump', target };
 }
 
-/** @returns how many words the option's value takes */
+/** @returns number of words in the option's value */
 function readOption(reading: RuleReading, option: string, value: string, isNegated: boolean): number {
   const among = (word: string) => value.split(',').includes(word) !== isNegated;
   switch (option) {
@@ -82,7 +82,7 @@ function readOption(reading: RuleReading, option: string, value: string, isNegat
       return 1;
     default:
       reading.some();
-      // Flags have no value; what follows is then the next option.
+      // Flags have no value; the next word is another option.
       return value.startsWith('-') || value === '' || value === '!' ? 0 : 1;
   }
 }
@@ -96,7 +96,7 @@ function portsOf(list: string): PortSet {
   );
 }
 
-/** Words of a line; quoted ones keep their blanks. */
+/** Words of a line; quoted ones keep their spaces. */
 function wordsOf(line: string): string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 }

@@ -34,7 +34,7 @@ export interface NftInput {
   table: string;
   chain: string;
   chains: FilterTable;
-  /** The table belongs to iptables, and has conditions that only iptables can print. */
+  /** The table belongs to iptables and has conditions that only iptables can print. */
   isForeign: boolean;
 }
 
@@ -80,7 +80,7 @@ export function readNftRuleset(text: string): NftInput[] {
 type Expression = Record<string, unknown>;
 type NamedSets = ReadonlyMap<string, PortSet | null>;
 
-/** A rule may decide several times over when it looks its verdict up in a map. */
+/** A rule may have several verdicts from a map. */
 function readRule(expressions: readonly Expression[], named: NamedSets): FilterRule[] {
   const reading = new RuleReading();
   for (const expression of expressions) {
@@ -105,7 +105,7 @@ function readRule(expressions: readonly Expression[], named: NamedSets): FilterR
       case 'comment':
         break;
       default:
-        // Limits, meters and conditions that only another tool knows.
+        // Limits, meters and conditions of other tools.
         reading.some();
     }
   }
@@ -178,14 +178,14 @@ function readVerdictMap(reading: RuleReading, { key, data }: VerdictMap): Filter
   });
 }
 
-/** Values of the right side of a match: one, a list, or a set. */
+/** Right-hand values of a match: one, a list, or a set. */
 function valuesOf(right: unknown): string[] {
   if (Array.isArray(right)) return right.map(String);
   if (typeof right === 'object' && right !== null && 'set' in right) return valuesOf(right.set);
   return [String(right)];
 }
 
-/** @returns null for a set that is not known here */
+/** @returns null for an unknown set */
 function portsOf(values: readonly unknown[] | undefined, named: NamedSets): PortSet | null {
   let ports: PortSet = [];
   for (const value of values ?? []) {

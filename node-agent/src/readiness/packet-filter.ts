@@ -1,34 +1,33 @@
 import { ALL_PORTS, intersection, NO_PORTS, type PortSet, union, without } from './port-set.ts';
 
 /**
- * Which inbound UDP ports a packet filter keeps from a viewer who sends the first packet: not loopback, not part of a
- * known connection, to an address of this host. Pure; nftables.ts and iptables.ts make these rules of what the tools
- * print.
+ * Computes which inbound UDP ports a packet filter closes for a viewer that sends the first packet: not on loopback,
+ * not of a known connection, to an address of this host. Pure; nftables.ts and iptables.ts produce these rules.
  *
- * A rule that lets some viewers in (one network, one interface, a limited rate) counts as letting them in: for whom is
- * a person's matter. A rule that keeps only some out counts as nothing.
+ * A rule that accepts some viewers (one network, one interface, a limited rate) counts as accepting them. A rule that
+ * drops only some is ignored.
  */
 export interface FilterRule {
-  /** UDP destination ports that it is about; none: it concerns no packet of a viewer. */
+  /** UDP destination ports of the rule; none: no viewer's packet matches. */
   ports: PortSet;
-  /** It concerns every packet to these ports, not some of them. */
+  /** The rule matches every packet to these ports. */
   isCertain: boolean;
   verdict: { kind: 'accept' | 'drop' | 'return' | 'none' } | { kind: 'jump' | 'goto'; target: string };
 }
 
 export interface FilterChain {
   rules: FilterRule[];
-  /** Of a chain where packets come in; null: only reached from another chain. */
+  /** Policy of a base chain; null: reached only by jumps. */
   policy: 'accept' | 'drop' | null;
 }
 
 /** One table: its chains by name. */
 export type FilterTable = ReadonlyMap<string, FilterChain>;
 
-/** Deeper chains than any tool makes; a ring of jumps must end somewhere. */
+/** Bound of nested jumps, which may be cyclic. */
 const MAX_DEPTH = 32;
 
-/** @returns the wanted ports that nobody outside can reach through this base chain */
+/** @returns the wanted ports that this base chain closes */
 export function filteredPorts(table: FilterTable, baseChain: string, wanted: PortSet): PortSet {
   const base = table.get(baseChain);
   if (base === undefined) return NO_PORTS;
@@ -36,7 +35,7 @@ export function filteredPorts(table: FilterTable, baseChain: string, wanted: Por
   return base.policy === 'drop' ? union(filtered, falling) : filtered;
 }
 
-/** @returns filtered: kept out in here; falling: undecided at the chain's end */
+/** @returns filtered: closed here; falling: undecided at the chain's end */
 function walk(
   table: FilterTable,
   chain: FilterChain,
@@ -74,7 +73,7 @@ function walk(
         const inner = walk(table, target, ports, certain, depth + 1);
         filtered = union(filtered, inner.filtered);
         left = without(left, ports);
-        // What some packets fall through to, all others meet as well.
+        // Packets that return from the jump continue with the next rule.
         if (rule.verdict.kind === 'jump') left = union(left, inner.falling);
         else if (rule.isCertain) falling = union(falling, inner.falling);
         else left = union(left, inner.falling);
@@ -84,17 +83,17 @@ function walk(
   return { filtered, falling: union(falling, left) };
 }
 
-/** A rule that is still being read: every condition narrows it. */
+/** A rule under construction: every condition restricts it. */
 export class RuleReading {
   ports: PortSet = ALL_PORTS;
   isCertain = true;
 
-  /** It concerns other packets than those of viewers. */
+  /** The rule cannot match viewers' packets. */
   never(): void {
     this.ports = NO_PORTS;
   }
 
-  /** It concerns only some of them. */
+  /** The rule matches only some of them. */
   some(): void {
     this.isCertain = false;
   }

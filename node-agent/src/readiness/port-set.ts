@@ -1,4 +1,4 @@
-/** A set of ports: ranges, both ends included, in order and apart from one another. */
+/** A set of ports as sorted, separate, inclusive ranges. */
 export type PortSet = readonly (readonly [low: number, high: number])[];
 
 export const NO_PORTS: PortSet = [];
@@ -41,7 +41,7 @@ export function complement(set: PortSet): PortSet {
   return gaps;
 }
 
-/** @param dash what stands between the ends of a range: nft and firewalld take "-", iptables and ufw ":" */
+/** @param dash separator of a range: nft and firewalld use "-", iptables and ufw ":" */
 export function portWords(set: PortSet, dash: '-' | ':' = '-'): string[] {
   return set.map(([low, high]) => (low === high ? String(low) : `${low}${dash}${high}`));
 }

@@ -1,14 +1,14 @@
 import type { DeviceFile } from '../device-file.ts';
 import { decodeEvents, type InputEvent, SYSNAME_BYTES, UI } from '../uinput-layout.ts';
 
-/** A kernel's side of one /dev/uinput: remembers what was asked and says what a test wants it to say. */
+/** A fake kernel side of /dev/uinput: records calls and answers as the test configures. */
 export class FakeDeviceFile implements DeviceFile {
   readonly calls: { request: number; argument: number | Buffer }[] = [];
-  /** Events of each write, without the report that ends them. */
+  /** Events of each write, without the final report. */
   readonly reports: InputEvent[][] = [];
-  /** What read() gives, oldest first. */
+  /** Results of read(), oldest first. */
   readonly toRead: Buffer[] = [];
-  /** Fills the buffer of a call that asks for something. */
+  /** Fills the buffer of a reading call. */
   answers = new Map<number, (argument: Buffer) => void>();
   /** Requests that the kernel refuses. */
   refused = new Set<number>();
@@ -20,7 +20,7 @@ export class FakeDeviceFile implements DeviceFile {
 
   ioctl(request: number, argument: number | Buffer): void {
     if (this.refused.has(request)) throw new Error('refused');
-    // A copy, because the caller may write on.
+    // A copy, because the caller may reuse the buffer.
     this.calls.push({ request, argument: typeof argument === 'number' ? argument : Buffer.from(argument) });
     if (typeof argument !== 'number') this.answers.get(request)?.(argument);
   }

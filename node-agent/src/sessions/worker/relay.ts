@@ -1,12 +1,12 @@
 import type { ControlSignaling } from '@footlight/protocol/agent';
 import type { ParentMessage } from '../../media/worker/worker-messages.ts';
 
-/** Messages kept for a worker that knows nothing of its session yet (count). */
+/** Messages queued for a worker without a session (count). */
 const HELD_LIMIT = 80;
 
 /**
- * Signaling on its way from the link to a session's worker. It knows the newest attached browser socket: what comes
- * from an older one is dropped, and an attach that comes before the worker is told of its session waits for it.
+ * Relays signaling from the link to a session's worker. Knows the newest attached browser socket: messages of older
+ * ones are dropped, and an attach that comes before the worker's session waits.
  */
 export class Relay {
   readonly #send: (message: ParentMessage) => void;
@@ -19,12 +19,12 @@ export class Relay {
     this.#send = send;
   }
 
-  /** Number of the attached browser socket; null = none was. */
+  /** Number of the attached browser socket; null = none. */
   get conn(): number | null {
     return this.#attached ? this.#conn : null;
   }
 
-  /** The worker takes messages from now on. */
+  /** The worker accepts messages from now on. */
   open(): void {
     this.#open = true;
     for (const message of this.#held.splice(0)) this.#send(message);
@@ -36,7 +36,7 @@ export class Relay {
       case 'attach':
         this.#conn = conn;
         this.#attached = true;
-        // What an earlier socket had to say is void.
+        // Messages of an earlier socket are obsolete.
         this.#held = [];
         this.#pass({
           type: 'attach',
@@ -55,8 +55,8 @@ export class Relay {
   }
 
   /**
-   * Without a link to the control plane no browser socket is attached any more; media goes on. The numbers may begin
-   * again: a control plane that restarts takes them from its clock, which may have been set back.
+   * A lost link detaches every browser socket; media goes on. Socket numbers may restart: a restarted control plane
+   * takes them from its clock, which may have been set back.
    */
   linkLost(): void {
     if (this.#attached) this.#detach('closed');

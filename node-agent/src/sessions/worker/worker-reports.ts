@@ -14,12 +14,12 @@ import type { TraceEvents } from '../life/trace-events.ts';
 type Said<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>;
 type Kind = 'lossy_event' | 'reliable_event' | 'metrics' | 'signaling' | 'log';
 
-/** Messages that a worker may have passed on: so many a second in the long run, and so many at once. */
+/** Limits of a worker's messages: long-term rate and burst. */
 const BUDGETS: Record<Kind, readonly [perSecond: number, burst: number]> = {
   lossy_event: [10, 128],
   reliable_event: [5, 64],
   metrics: [2, 10],
-  // An offer with all its candidates, several times over.
+  // Several offers with all their candidates.
   signaling: [50, 200],
   log: [10, 128],
 };
@@ -34,10 +34,10 @@ export interface WorkerReportsOptions {
 }
 
 /**
- * Passes on what a session's media worker says to the control plane. A worker runs as the session's user and talks to
- * the network, so that neither it nor its viewers are trusted with the connection that all sessions of the host share:
- * what is not well formed is dropped, and so is what goes over its budget. Lossy events have one of their own, so that
- * a flood of them costs no reliable one. How much was dropped is logged.
+ * Forwards a media worker's messages to the control plane. A worker runs as the session's user and talks to the
+ * network, so neither it nor its viewers may endanger the link that all sessions of the host share: malformed
+ * messages and those over a limit are dropped. Lossy events have a separate limit, so that a flood of them drops no
+ * reliable one. Dropped messages are counted in the log.
  */
 export class WorkerReports {
   readonly #options: WorkerReportsOptions;
@@ -59,13 +59,13 @@ export class WorkerReports {
 
   event({ event, ts, payload }: Said<'event'>): void {
     if (!this.#allows(isReliableEvent(event) ? 'reliable_event' : 'lossy_event')) return;
-    // Its size is looked at where every event's is.
+    // Its size is checked together with other events.
     const { sessionId: session_id, events } = this.#options;
     const head = { type: 'session_trace_event', session_id, ts, event, payload: {} };
     if (sessionTraceEventSchema.safeParse(head).success) events.send(event, payload, ts);
   }
 
-  /** @param look what the session adds; it may look through all processes, so only what is passed on makes it look */
+  /** @param look values that the session adds; may scan all processes, so it is called only for forwarded messages */
   metrics(
     { ts, window_ms, metrics }: Said<'metrics'>,
     look: () => Pick<SessionMetrics, 'app_launch_state' | 'idle_ends_in_s'>,
@@ -94,7 +94,7 @@ export class WorkerReports {
     if (this.#allows('log')) this.#options.logger[level]({ ...fields, worker }, event);
   }
 
-  /** Nothing more comes. */
+  /** Stops forwarding. */
   close(): void {
     this.#tellDropped();
   }
