@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { DAY_MS, HOUR_MS } from '@footlight/platform';
 import { adminUser, entitlement } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { noteCatalogChange } from '../../catalog/index.ts';
 import {
   addHost,
   addSession,
@@ -14,7 +16,7 @@ import {
   UNKNOWN_ID,
 } from '../../testing/index.ts';
 
-describeDatabases('users', ({ fresh }) => {
+describeDatabases('users', ({ dialect, fresh }) => {
   let app: TestApp;
   let admin: Person;
   let hostId: string;
@@ -347,6 +349,41 @@ describeDatabases('users', ({ fresh }) => {
         expect(left).toEqual([]);
       }
     });
+
+    // SQLite runs one transaction at a time.
+    test.runIf(dialect === 'postgres')(
+      'waits for a favourite that is about to commit, and the favourite not for the deletion',
+      async () => {
+        const person = await app.addPerson('starred');
+        const appId = await addApp('Starred');
+        const { database } = app.plane.platform;
+        let commit = () => {};
+        const committing = new Promise<void>((resolve) => {
+          commit = resolve;
+        });
+        let marking = Promise.resolve();
+        await new Promise<void>((inserted) => {
+          marking = database.transaction(async (tx) => {
+            await tx
+              .insertInto('favourites')
+              .values({ user_id: person.id, app_id: appId, created_at: 1 })
+              .execute();
+            inserted();
+            await committing;
+            await noteCatalogChange(tx, { userId: person.id });
+          });
+        });
+        const deleting = remove(person.id);
+        await vi.waitUntil(async () => {
+          const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`;
+          return (await waiting.execute(database.db)).rows[0]?.count === 1;
+        });
+        commit();
+        await marking;
+        expect((await deleting).status).toBe(204);
+      },
+    );
   });
 
   describe('the entitlements of one account', () => {

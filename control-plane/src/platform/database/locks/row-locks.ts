@@ -127,8 +127,9 @@ export async function lockForRemoval(
     await sql`select 1 from ${sql.table(referring)} where ${sql.join(refers, sql` or `)} order by ${order}
       for no key update`.execute(tx);
   }
-  // Deleting an account also deletes the notes of changes to its app list, which catalog writers delete too.
+  await sql`${rows} for update`.execute(tx);
+  // Deleting an account also deletes the notes of changes to its app list, which catalog writers delete too. Last: a
+  // writer that refers to the account waits for this row, and the lock above for that writer.
   if (table === 'users')
     await sql`select id from ${sql.table('catalog_version')} for no key update`.execute(tx);
-  await sql`${rows} for update`.execute(tx);
 }
