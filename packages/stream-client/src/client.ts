@@ -1,8 +1,8 @@
 /**
- * The shell around the state machine: carries out its actions on sockets, connections, tracks and input, and feeds
- * back what happens. One queue keeps facts in order, so an action may cause the next fact without nesting.
+ * The shell around the state machine: applies its actions to sockets, connections, tracks and input, and feeds events
+ * back. One queue keeps facts in order, so an action may cause the next fact without recursion.
  *
- * Owned here and freed by dispose(): the socket, every peer, the picture, sound, input, meter, all timers.
+ * Owned here and freed by dispose(): socket, peers, picture, sound, input, meter, timers.
  */
 import { decodeInput } from '@footlight/protocol/input';
 import type { Ready } from '@footlight/protocol/signal';
@@ -40,7 +40,7 @@ import {
 } from './types.ts';
 
 const DEFAULT_FPS = 60;
-/** Control messages kept for a connection that is not shown yet. */
+/** Queued control messages of a connection that is not shown yet. */
 const MAX_EARLY = 256;
 
 const PASTE_TOO_LONG = {
@@ -75,7 +75,7 @@ export class BrowserStreamClient implements StreamClient {
   #ready: Ready | null = null;
   #stats: StreamStats | null = null;
   #size: { width: number; height: number } | null = null;
-  /** numbers the token requests, so that an old answer is not taken for a new one */
+  /** number of the newest token request, to detect late answers */
   #access = 0;
 
   constructor(options: StreamClientOptions) {
@@ -120,7 +120,7 @@ export class BrowserStreamClient implements StreamClient {
       if (this.#model.active) this.#trace('client.visibility_changed', { hidden: document.hidden });
     });
     this.#cleanup.listen(window, 'online', () => this.#dispatch({ type: 'online' }));
-    // A page that is left for good says so, instead of holding the session's viewer until a time-out.
+    // A page that is left says bye, instead of holding the session's viewer until a time-out.
     this.#cleanup.listen(window, 'pagehide', (event) => {
       if (!(event as PageTransitionEvent).persisted) this.disconnect();
     });
@@ -407,7 +407,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   #onPaste(text: string): void {
-    // The key goes on its way whatever becomes of the text, and the app would paste what it had before.
+    // The key is sent even if the text is refused; the app then pastes its former clipboard.
     if (this.#clipboard.toSession(text) === 'too_long') this.#emitter.emit('notice', PASTE_TOO_LONG);
   }
 
@@ -432,7 +432,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 
   #onControl(peer: Peer, frame: string): void {
-    // What the host says before its connection is promoted waits for that.
+    // Messages of a connection wait until it is promoted.
     if (peer !== this.#current) {
       peer.early.push(frame);
       if (peer.early.length > MAX_EARLY) peer.early.shift();
@@ -457,7 +457,7 @@ export class BrowserStreamClient implements StreamClient {
 
   #onDecoded(): void {
     const { video } = this.#options;
-    // A hidden page gets no frame callbacks, and some browsers have none at all.
+    // A hidden page gets no frame callbacks, and some browsers have none.
     if (!this.#picture.tellsFrames || document.hidden) {
       this.#size ??= { width: video.videoWidth, height: video.videoHeight };
       this.#seen();
@@ -502,7 +502,7 @@ export class BrowserStreamClient implements StreamClient {
   }
 }
 
-/** Makes a client for one session. Nothing happens before connect(). */
+/** Creates a client for one session. Inactive before connect(). */
 export function createStreamClient(options: StreamClientOptions): StreamClient {
   return new BrowserStreamClient(options);
 }

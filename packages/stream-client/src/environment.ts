@@ -1,7 +1,7 @@
-/** The browser as the player's outside world. */
+/** The browser's time, randomness and connections. */
 import type { Environment, Timer } from './types.ts';
 
-/** A random uuid (version 4), also on pages without a secure context, where randomUUID is missing. */
+/** A random uuid (version 4), also on pages without a secure context, which lack randomUUID. */
 export function randomUuid(): string {
   if (typeof crypto.randomUUID === 'function') return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -31,7 +31,7 @@ export function browserEnvironment(): Environment {
   };
 }
 
-/** Owns what must be undone; everything in it is undone once, the newest first. */
+/** Clean-up actions, each run once, the newest first. */
 export class Cleanup {
   #undo: (() => void)[] = [];
 

@@ -1,4 +1,4 @@
-/** Typed listeners. A listener that throws is its page's fault and must not stop the stream. */
+/** Typed listeners. An exception of a page's listener does not stop the stream. */
 import type { StreamClientOptions, StreamEventName, StreamEvents, StreamListener } from './types.ts';
 
 export class Emitter {
@@ -11,7 +11,7 @@ export class Emitter {
     return () => set.delete(listener as (event: never) => void);
   }
 
-  /** Takes over the listeners that came with the options. */
+  /** Adds the listeners of the options. */
   subscribe(options: StreamClientOptions): void {
     const { onState, onStats, onTrace, onClock, onAudio, onInput, onClipboard, onFirstFrame } = options;
     if (onState) this.on('state', onState);

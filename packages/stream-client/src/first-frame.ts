@@ -1,7 +1,7 @@
-/** Tells once per connect() how long the first picture took, as soon as the host's clock is known or not to be had. */
+/** Reports the time to the first picture once per connect(), when the host's clock is known or unavailable. */
 import type { ClockRecord, Environment, Timer, TraceEvent } from './types.ts';
 
-/** The clock takes eight pings; without an answer by then the launch time is left out. */
+/** Wait for the clock's eight pings; without an answer the launch time is omitted. */
 const CLOCK_WAIT_MS = 3_000;
 
 export interface FirstFrameFacts {
@@ -11,7 +11,7 @@ export interface FirstFrameFacts {
   /** when the frame was shown, in Unix ms and monotonic ms of this browser */
   atUnixMs: number;
   atMs: number;
-  /** monotonic ms at which the offer came */
+  /** arrival of the offer, monotonic ms */
   offeredAtMs: number;
   /** session's created_at in Unix ms of the service; null = unknown */
   createdAtMs: number | null;

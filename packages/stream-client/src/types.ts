@@ -1,4 +1,4 @@
-/** The public shapes of the player: what a page hands in, what it hears, and what it may ask. */
+/** The public types of the player: options, events and methods. */
 import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
 import type { AppNotice, Display } from '@footlight/protocol/input';
 import type { IceServer, Ready } from '@footlight/protocol/signal';
@@ -10,7 +10,7 @@ export type EndReason =
   | 'session_ended'
   /** the host is gone */
   | 'host_lost'
-  /** another page took over; this one stays away until the person asks (connect() again) */
+  /** another page took over; this one stays away until connect() is called again */
   | 'taken_over'
   /** nobody used the session for too long */
   | 'idle_timeout'
@@ -22,39 +22,39 @@ export type EndReason =
   | 'reload'
   /** the page could not get a signaling token, for good (see SignalingRefused) */
   | 'refused'
-  /** a bug or a refusal that trying again cannot mend; code and message say which */
+  /** a bug, or a refusal that no retry can fix; see code and message */
   | 'error';
 
-/** signaling: 'lost' while a live picture plays on without the control plane, which is no reason to alarm anybody. */
+/** signaling 'lost': a live picture plays on without the control plane, which needs no alarm. */
 export type StreamState =
   /** before connect() */
   | { kind: 'idle' }
-  /** on the way to the service */
+  /** connecting to the service */
   | { kind: 'connecting'; attempt: number }
-  /** connected; the session is not far enough to show anything, or the picture is being negotiated */
+  /** connected; the session shows nothing yet, or the picture is being negotiated */
   | {
       kind: 'waiting';
       session_state: SessionStateName;
-      /** launch step in the contract's words, for example "starting display"; null = nothing to say */
+      /** launch step in the contract's words, for example "starting display"; null = none */
       state_detail: string | null;
       app_launch_state: AppLaunchState | null;
     }
   /** frames are shown */
   | { kind: 'live'; signaling: 'connected' | 'lost'; app_launch_state: AppLaunchState | null }
-  /** there was a picture and it is gone; a new one is on its way */
+  /** the picture was lost and is being restored */
   | { kind: 'reconnecting'; attempt: number; why: 'signaling' | 'media' }
   | { kind: 'ended'; reason: EndReason; code: string | null; message: string | null };
 
 export type StreamStateKind = StreamState['kind'];
 
-/** How the stream feels, in one word, and the one measurement that decided it. */
+/** The stream's quality in one word, with the decisive measurement. */
 export interface Quality {
   word: 'excellent' | 'good' | 'poor';
   /** for people, for example "network delay 84 ms"; "" when excellent */
   reason: string;
 }
 
-/** Where the host's clock stands against this page's. */
+/** Offset of the host's clock to this page's. */
 export interface ClockRecord {
   /** host − client */
   client_offset_ms: number;
@@ -62,7 +62,7 @@ export interface ClockRecord {
   uncertainty_ms: number;
 }
 
-/** One second of the stream. A measurement that could not be taken is absent, never zero. */
+/** One second of the stream. Unmeasured values are missing, never zero. */
 export interface StreamStats {
   ts_unix_ms: number;
   /** in the form of the telemetry route */
@@ -87,7 +87,7 @@ export interface TraceEvent {
   payload: Record<string, unknown>;
 }
 
-/** What is held or caught at the moment, for the page's controls. */
+/** Input status for the page's controls. */
 export interface InputStatus {
   /** events reach the session (see setInputEnabled) */
   enabled: boolean;
@@ -109,18 +109,18 @@ export interface AudioStatus {
   microphone: 'off' | 'on' | 'denied' | 'unavailable';
 }
 
-/** Names of events with what they carry. */
+/** Event names with their payloads. */
 export interface StreamEvents {
   state: StreamState;
   stats: StreamStats;
-  /** what the service said about the stream: codec, size, sound, recording */
+  /** the service's facts about the stream: codec, size, sound, recording */
   ready: Ready;
   trace: TraceEvent;
   /** a new clock measurement, worth posting */
   clock: ClockRecord;
   audio: AudioStatus;
   input: InputStatus;
-  /** the app changed the clipboard; written already where the browser allowed it without a gesture */
+  /** the app changed the clipboard; written: the browser allowed it without a gesture */
   clipboard: { text: string; written: boolean };
   /** the display changed its size or scale */
   display: Display;
@@ -128,23 +128,23 @@ export interface StreamEvents {
   /** something the person should read */
   notice: { code: string; text: string };
   /**
-   * The person asks for the page's own controls: Ctrl+Alt+Shift+Z, which also gives back keyboard and pointer, or
-   * the guide button of a gamepad, which the session sees too.
+   * The person requests the page's controls: Ctrl+Alt+Shift+Z, which also releases keyboard and pointer, or the guide
+   * button of a gamepad, which the session also gets.
    */
   menu: { source: 'keyboard' | 'pad' };
-  /** the first picture of this connect() is shown: the moment for a cross-fade */
+  /** the first picture of this connect() is shown: start the cross-fade */
   first_frame: { width: number; height: number };
 }
 export type StreamEventName = keyof StreamEvents;
 export type StreamListener<Name extends StreamEventName> = (event: StreamEvents[Name]) => void;
 
-/** What connectSignaling answers: the parts of the signaling-token route. */
+/** Result of connectSignaling: members of the signaling-token operation. */
 export interface SignalingAccess {
   /** absolute ws(s) URL of /v1/signal, or a path of the page's own origin; with or without the token */
   url: string;
-  /** single use, 60 s; "" when the URL has it already */
+  /** single use, 60 s; "" when the URL contains it */
   token: string;
-  /** used until the service names newer ones */
+  /** used until the service sends newer ones */
   ice_servers?: IceServer[];
 }
 
@@ -152,13 +152,13 @@ export interface StreamClientOptions {
   /** shows picture and sound; the client sets srcObject, muted and playsInline, nothing else */
   video: HTMLVideoElement;
   /**
-   * Takes the input: an element that covers the video exactly, or contains it. It is made focusable, gets
-   * touch-action none, the session's cursor, and is what goes full screen.
+   * Receives the input: an element that covers or contains the video exactly. The client makes it focusable, sets
+   * touch-action none and the session's cursor, and shows it full screen.
    */
   surface: HTMLElement;
   /**
-   * Gets a fresh token. Called once per attempt. A rejection is tried again on the backoff, unless it is a
-   * SignalingRefused, which ends the stream.
+   * Gets a new token, once per attempt. A rejection is retried with backoff, unless it is a SignalingRefused, which
+   * ends the stream.
    */
   connectSignaling: () => Promise<SignalingAccess>;
   /** codecs this browser can decode, h264 is implied; absent: asked from RTCRtpReceiver.getCapabilities */
@@ -175,7 +175,7 @@ export interface StreamClientOptions {
   onInput?: StreamListener<'input'>;
   onClipboard?: StreamListener<'clipboard'>;
   onFirstFrame?: StreamListener<'first_frame'>;
-  /** where the client's time, randomness and sockets come from; absent: the browser's own */
+  /** time, randomness and sockets of the client; absent: the browser's */
   environment?: Partial<Environment>;
 }
 
@@ -185,15 +185,15 @@ export interface StreamClient {
   readonly stats: StreamStats | null;
   readonly audio: AudioStatus;
   readonly input: InputStatus;
-  /** what the service said last; null before the first connection */
+  /** the service's last ready message; null before the first connection */
   readonly ready: Ready | null;
-  /** Hears one kind of event; the returned function stops it. */
+  /** Adds a listener; the returned function removes it. */
   on<Name extends StreamEventName>(name: Name, listener: StreamListener<Name>): () => void;
   /** Starts, or starts again after an end. Does nothing while connecting or live. */
   connect(): void;
   /** Leaves the stream: the session goes on, state becomes ended with reason disconnected. */
   disconnect(): void;
-  /** Builds a new media connection beside the old one, for example after the person changed networks. */
+  /** Opens a new media connection next to the old one, for example after a change of networks. */
   renegotiate(): void;
   /**
    * Turns the sound on. Call it from a click or key press: browsers start media muted.
@@ -203,20 +203,20 @@ export interface StreamClient {
   muteAudio(): void;
   /** @param volume 0–1 */
   setVolume(volume: number): void;
-  /** @returns what came of it; 'unavailable' where the session has no microphone */
+  /** @returns the result; 'unavailable' without a microphone in the session */
   setMicrophone(on: boolean): Promise<AudioStatus['microphone']>;
-  /** Full screen, with the keyboard locked where the browser can. Call it from a gesture. */
+  /** Full screen, with the keyboard locked if possible. Call it from a gesture. */
   enterFullscreen(): Promise<boolean>;
   exitFullscreen(): Promise<void>;
   toggleFullscreen(): Promise<void>;
   /** Call it from a gesture. @returns false where the browser refused */
   requestPointerLock(): Promise<boolean>;
   exitPointerLock(): void;
-  /** Types text as characters, whatever the keyboard layout; split into messages as needed. */
+  /** Types text as characters, independent of the keyboard layout; split into messages as needed. */
   sendText(text: string): void;
-  /** Presses keys in order and lets them go in reverse: ["ControlLeft", "AltLeft", "Delete"]. */
+  /** Presses keys in order and releases them in reverse: ["ControlLeft", "AltLeft", "Delete"]. */
   sendKeys(codes: string[]): void;
-  /** Gives the session a clipboard text. @returns false where it is too long, too often, or nobody listens */
+  /** Sends a clipboard text. @returns false when too long, too frequent, or not connected */
   sendClipboard(text: string): boolean;
   /** Whether events of the surface reach the session; off while a dialog of the page is open. */
   setInputEnabled(enabled: boolean): void;
@@ -232,7 +232,7 @@ export interface Timer {
   cancel(): void;
 }
 
-/** The outside world, so that tests can play it. */
+/** The browser's interfaces, replaceable by tests. */
 export interface Environment {
   /** Unix milliseconds with fractions */
   nowUnixMs(): number;
@@ -248,8 +248,8 @@ export interface Environment {
 }
 
 /**
- * Thrown by connectSignaling when asking again is useless: the session is gone, or the person may not see it.
- * @param reason what state becomes
+ * Thrown by connectSignaling when a retry is useless: the session is gone, or the person may not see it.
+ * @param reason the end reason of the state
  */
 export class SignalingRefused extends Error {
   override readonly name = 'SignalingRefused';

@@ -13,13 +13,13 @@ import {
 import type { EndReason, StreamState } from '../types.ts';
 import { type Action, type Ended, type Fact, INITIAL, type Model, type PeerModel } from './model.ts';
 
-/** From the token request to ready. */
+/** Time limit from the token request to ready. */
 const HANDSHAKE_MS = 15_000;
-/** A disconnected peer often comes back within a moment. */
+/** Grace of a disconnected peer, which often recovers. */
 const DISCONNECTED_GRACE_MS = 3_000;
-/** Faults of the way, not of this viewer: after a restart the host is back a moment later than the service. */
+/** Temporary errors: after a restart the host reconnects shortly after the service. */
 const PASSING: ReadonlySet<string> = new Set(['relay_unavailable', 'rate_limited', 'internal']);
-/** An offer that was asked for comes at once, or the socket is dead without saying so. */
+/** Time limit of a requested offer; without one the socket is dead. */
 const OFFER_MS = 10_000;
 
 export interface Step {
@@ -34,7 +34,10 @@ export interface Circumstances {
   random: number;
 }
 
-/** What a fact does. Facts that do not fit the state are ignored: late answers of old sockets and peers are normal. */
+/**
+ * Effect of a fact. Facts that do not fit the state are ignored, because late answers of old sockets and peers are
+ * normal.
+ */
 export function decide(model: Model, fact: Fact, at: Circumstances): Step {
   if (fact.type === 'connect') return model.active ? stay(model) : start(model);
   if (!model.active) return stay(model);
@@ -122,7 +125,7 @@ function end(
   const ended: Ended = { reason, code, message };
   const peers = [model.current, model.next].filter((peer) => peer !== null);
   const actions: Action[] = [
-    // Only who leaves by choice says so: otherwise the service knows already.
+    // The bye is sent only when leaving by choice; otherwise the service already knows.
     { type: 'close_socket', bye: reason === 'disconnected' && model.socket === 'ready' },
     ...peers.map((peer): Action => ({ type: 'close_peer', pc_id: peer.pc_id })),
     ...(['retry', 'handshake', 'retire', 'grace', 'renegotiate', 'offer'] as const).map(
@@ -143,7 +146,7 @@ function retry(model: Model, ms: number): Step {
   };
 }
 
-/** The waits grew while the network was away, and say nothing about the service. */
+/** Resets the backoff, which grew while the network was down. */
 function online(model: Model): Step {
   if (model.socket !== 'closed') return stay(model);
   const step = fetchAccess({ ...model, attempt: 0 });
@@ -151,7 +154,7 @@ function online(model: Model): Step {
 }
 
 function greet(model: Model): Step {
-  // Only a connection that still plays is worth keeping; otherwise the service shall offer a new one.
+  // Only a connection that still plays is resumed; otherwise the service offers a new one.
   const resume = model.current?.connected && !model.current.lost ? model.current.pc_id : null;
   return { model: { ...model, socket: 'greeted' }, actions: [{ type: 'send_hello', resume }] };
 }
@@ -164,7 +167,7 @@ function socketClosed(model: Model, code: number, at: Circumstances): Step {
   if (rule === 'reload') return end(model, 'reload', String(code));
   if (rule === 'no')
     return end(model, endReasonOf(code), fault?.code ?? String(code), fault?.message ?? null);
-  // A token can be lost once without harm; after that the usual pace holds.
+  // One lost token is retried at once, later ones with backoff.
   if (rule === 'new_token')
     return retry(model, model.attempt === 0 ? 0 : backoffMs(model.attempt, at.random));
   if (rule === 'backoff') return retry(model, backoffMs(model.attempt, at.random));
@@ -212,7 +215,7 @@ function receive(model: Model, message: ServiceMessage, at: Circumstances): Step
       return { model, actions: [{ type: 'add_candidate', pc_id, candidate, mid }] };
     }
     case 'bye':
-      // A service that goes away closes the socket next; the picture does not need it.
+      // The service will close the socket; the picture goes on without it.
       return message.reason === 'going_away' ? stay(model) : end(model, message.reason);
     case 'error':
       return serviceError(model, message, at);
@@ -220,10 +223,10 @@ function receive(model: Model, message: ServiceMessage, at: Circumstances): Step
 }
 
 function offered(model: Model, offer: Offer): Step {
-  // One offer, one connection: a repeated id would only orphan the connection that has it.
+  // A repeated offer id would orphan its connection.
   if (model.current?.pc_id === offer.pc_id || model.next?.pc_id === offer.pc_id) return stay(model);
   const actions: Action[] = [{ type: 'clear_timer', name: 'offer' }];
-  // The connection that never came up is superseded; the one that plays stays until the new one does.
+  // A connection that never came up is replaced; the playing one stays until the new one plays.
   if (model.next !== null) actions.push({ type: 'close_peer', pc_id: model.next.pc_id });
   actions.push({ type: 'build_peer', offer, ice_servers: model.ice_servers });
   if (model.current !== null) actions.push({ type: 'set_timer', name: 'retire', ms: MAKE_BEFORE_BREAK_MS });
@@ -233,7 +236,7 @@ function offered(model: Model, offer: Offer): Step {
 
 function resumed(model: Model, pc_id: string, at: Circumstances): Step {
   if (model.current?.pc_id === pc_id && !model.current.lost) return stay(model);
-  // It went down while the hello was on its way.
+  // The connection was lost while the hello was on its way.
   return askForOffer(model, 'disconnected', at);
 }
 
@@ -306,7 +309,7 @@ function promote(model: Model): Step {
 
 function peerUnusable(model: Model, pc_id: string, why: string): Step {
   if (model.next?.pc_id !== pc_id) return stay(model);
-  // The same offer would come again and fail again.
+  // The same offer would fail again.
   return model.picture ? dropNext(model) : end(model, 'error', 'offer_unusable', why);
 }
 
@@ -319,14 +322,14 @@ function lose(model: Model, reason: Renegotiate['reason'], at: Circumstances): S
   if (model.current === null) return stay(model);
   const current = { ...model.current, connected: false, lost: true };
   const lost: Model = { ...model, current, picture: false };
-  // A newer connection is on its way already.
+  // A newer connection is already being negotiated.
   if (model.next !== null) return stay(lost);
   return askForOffer(lost, reason, at);
 }
 
 function askForOffer(model: Model, reason: Renegotiate['reason'], at: Circumstances): Step {
   if (model.last_pc_id === null) return stay(model);
-  // Without a socket the next hello asks by itself, since a lost connection is not resumed.
+  // Without a socket the next hello requests an offer, because a lost connection is not resumed.
   if (model.socket !== 'ready') return stay(model);
   const waitMs =
     model.renegotiated_at_ms === null ? 0 : model.renegotiated_at_ms + RENEGOTIATE_INTERVAL_MS - at.nowMs;
@@ -352,7 +355,7 @@ function controlBye(
   at: Circumstances,
 ): Step {
   if (model.current?.pc_id !== pc_id) return stay(model);
-  // The farewell of a connection that is being replaced says nothing about this page.
+  // A bye of a connection that is being replaced does not concern this page.
   if (model.next !== null && reason === 'taken_over') return stay(model);
   if (reason === 'error') return lose(model, 'ice_failed', at);
   return end(model, reason);
@@ -383,7 +386,7 @@ function timer(model: Model, name: Extract<Fact, { type: 'timer' }>['name'], at:
   }
 }
 
-/** Two connections for too long: the one that does not play closes. */
+/** Two connections for too long: closes the one that does not play. */
 function retire(model: Model): Step {
   if (model.next === null || model.current === null) return stay(model);
   if (model.current.connected && !model.current.lost) return dropNext(model);

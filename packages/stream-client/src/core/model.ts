@@ -1,10 +1,10 @@
 /**
- * The player's state machine, as data: what is known (Model), what can happen (Fact) and what to do about it (Action).
+ * The player's state machine as data: state (Model), events (Fact) and effects (Action).
  *
- * Two things live side by side and fail apart. The signaling socket: closed → fetching (a token) → opening → greeted
- * (hello sent) → ready, and back to closed. The peer connections: `next` is being negotiated, `current` is the newest
- * that connected and shows the picture. Losing the socket leaves the peers alone; losing the picture asks for a new
- * peer over the socket. Everything is let go when `ended` is set.
+ * Socket and peer connections fail independently. The signaling socket: closed → fetching (a token) → opening →
+ * greeted (hello sent) → ready, and back to closed. The peer connections: `next` is being negotiated, `current` is
+ * the newest connected one and shows the picture. Losing the socket keeps the peers; losing the picture requests a
+ * new peer over the socket. `ended` releases everything.
  */
 import type { AppLaunchState, SessionStateName } from '@footlight/protocol';
 import type {
@@ -22,19 +22,19 @@ export type TimerName =
   | 'retry'
   /** an attempt that takes too long */
   | 'handshake'
-  /** the older of two peers must go */
+  /** time limit until the older of two peers closes */
   | 'retire'
-  /** a peer that is merely disconnected may come back by itself */
+  /** grace of a disconnected peer */
   | 'grace'
-  /** a renegotiation that had to wait for its turn */
+  /** delay of a renegotiation */
   | 'renegotiate'
-  /** an offer that was asked for does not come: the socket is dead */
+  /** time limit of a requested offer */
   | 'offer';
 
 export interface PeerModel {
   pc_id: string;
   connected: boolean;
-  /** the picture of this connection is gone: failed, disconnected too long, or stuck */
+  /** the picture of this connection is lost: failed, disconnected too long, or stuck */
   lost: boolean;
 }
 
@@ -55,7 +55,7 @@ export interface Model {
   ice_servers: IceServer[];
   current: PeerModel | null;
   next: PeerModel | null;
-  /** id of the newest offer, which a renegotiation names even when its connection is gone */
+  /** id of the newest offer; a renegotiation names it even if its connection is gone */
   last_pc_id: string | null;
   /** a picture was shown since connect */
   had_picture: boolean;
@@ -63,9 +63,9 @@ export interface Model {
   picture: boolean;
   /** renegotiation that waits for the socket or its turn */
   pending: Renegotiate['reason'] | null;
-  /** monotonic ms of the last renegotiation that was sent */
+  /** monotonic ms of the last sent renegotiation */
   renegotiated_at_ms: number | null;
-  /** what the service said before a close */
+  /** the service's last error before a close */
   fault: { code: string; message: string; fatal: boolean } | null;
 }
 
@@ -94,13 +94,13 @@ export type Action =
   | { type: 'fetch_access' }
   | { type: 'open_socket'; url: string }
   | { type: 'close_socket'; bye: boolean }
-  /** the shell fills in what this browser can decode */
+  /** the shell adds the codecs of this browser */
   | { type: 'send_hello'; resume: string | null }
   | { type: 'send'; message: BrowserMessage }
   | { type: 'ready'; ready: Ready }
   | { type: 'build_peer'; offer: Offer; ice_servers: IceServer[] }
   | { type: 'add_candidate'; pc_id: string; candidate: string; mid: string | null }
-  /** this connection now shows the picture and takes the input */
+  /** this connection now shows the picture and receives the input */
   | { type: 'promote'; pc_id: string }
   | { type: 'close_peer'; pc_id: string }
   | { type: 'set_timer'; name: TimerName; ms: number }

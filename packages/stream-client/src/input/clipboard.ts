@@ -1,6 +1,6 @@
 /**
- * The clipboard in both directions. Text of the page goes to the session when the person pastes; text of the app goes
- * to the page's clipboard, at once where the browser allows it, else with the next gesture. Never logged.
+ * The clipboard in both directions. The page's text goes to the session when the person pastes; the app's text goes
+ * to the page's clipboard, at once if the browser allows it, else at the next gesture. Never logged.
  */
 import { CLIPBOARD_PER_SECOND, fitsClipboard } from '@footlight/protocol/input';
 import type { Environment } from '../types.ts';
@@ -9,7 +9,7 @@ export class ClipboardBridge {
   #environment: Environment;
   #send: (text: string) => boolean;
   #sentAtMs: number[] = [];
-  /** text of the app that the browser has not let us write yet */
+  /** text of the app that waits for a gesture */
   #waiting: string | null = null;
 
   constructor(environment: Environment, send: (text: string) => boolean) {
@@ -17,7 +17,7 @@ export class ClipboardBridge {
     this.#send = send;
   }
 
-  /** @returns not_now: nobody listens, or the session got as many as it takes in a second */
+  /** @returns not_now: no connection, or the session's rate limit is reached */
   toSession(text: string): 'sent' | 'too_long' | 'not_now' {
     if (!fitsClipboard(text)) return 'too_long';
     const nowMs = this.#environment.monotonicMs();
@@ -27,13 +27,13 @@ export class ClipboardBridge {
     return 'sent';
   }
 
-  /** @returns whether the page's clipboard has it already */
+  /** @returns whether the page's clipboard was written */
   async fromSession(text: string): Promise<boolean> {
     this.#waiting = text;
     return this.onGesture();
   }
 
-  /** Tries again what needed a gesture. */
+  /** Retries a write that needs a gesture. */
   async onGesture(): Promise<boolean> {
     const text = this.#waiting;
     if (text === null || navigator.clipboard === undefined || !document.hasFocus()) return false;

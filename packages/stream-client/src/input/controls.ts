@@ -1,4 +1,4 @@
-/** All input of one client together: who listens, when, and what the page is told about it. */
+/** All input of one client: listeners, their activation, and status for the page. */
 import type { AgentHello, PointerMode } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
 import type { Environment, InputStatus } from '../types.ts';
@@ -8,7 +8,7 @@ import { Pointer } from './pointer.ts';
 import type { InputSender } from './sender.ts';
 
 export interface ControlsHooks {
-  /** a picture is shown, so what the person does belongs to it */
+  /** a picture is shown, so input belongs to the session */
   isLive(): boolean;
   onGesture(): void;
   onPaste(text: string): void;
@@ -84,12 +84,12 @@ export class Controls {
     };
   }
 
-  /** A new connection holds nothing and has greeted. */
+  /** A new connection greeted; it holds no keys. */
   greeted(hello: AgentHello): void {
     this.pads.announce(hello.max_pads);
   }
 
-  /** The next connection takes over: what was held on the old one was let go by its end. */
+  /** The next connection takes over; the end of the old one released its keys. */
   forget(): void {
     this.#relative = false;
     this.#pointer.forget();
@@ -130,7 +130,7 @@ export class Controls {
     this.keyboard.focus();
     const keyboard = lockableKeyboard();
     if (keyboard?.lock !== undefined) {
-      // Without the lock only the keys that the system keeps for itself are missing.
+      // Without the lock only the system's own keys are missing.
       this.#keyboardLocked = await keyboard.lock().then(
         () => true,
         () => false,

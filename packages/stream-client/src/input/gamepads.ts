@@ -1,11 +1,11 @@
-/** Gamepads with the standard mapping: announced, polled while any is there, rumbled on request. */
+/** Gamepads with the standard mapping: announced, polled while connected, rumbled on request. */
 import { MAX_PADS, type Rumble } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
 import type { Environment, Timer } from '../types.ts';
 import { PadSchedule, readPad } from './pad-state.ts';
 import type { InputSender } from './sender.ts';
 
-/** Pads change between pictures; this is finer than any display and cheap while nothing changes. */
+/** Finer than any display's frame time, and cheap without changes. */
 const POLL_MS = 8;
 
 interface Rumbling {
@@ -41,8 +41,9 @@ export class Gamepads {
   }
 
   /**
-   * A new connection knows of no pads yet. A pad keeps its index, because the session keeps the device of that index.
-   * @param maxPads as many as the session takes
+   * Announces the pads to a new connection. A pad keeps its index, because the session keeps the device of that
+   * index.
+   * @param maxPads limit of the session
    */
   announce(maxPads: number): void {
     this.#maxPads = Math.min(MAX_PADS, maxPads);
@@ -71,7 +72,7 @@ export class Gamepads {
     }
   }
 
-  /** Nobody says any more when to stop. */
+  /** Stops rumble when no more orders can arrive. */
   still(): void {
     const gamepads = this.#read();
     for (const { browserIndex } of this.#pads.values()) stop(gamepads[browserIndex]);
@@ -119,7 +120,7 @@ export class Gamepads {
   }
 
   #sample(): void {
-    // A hidden page sees pads as they were when it was hidden, so a button would seem held for ever.
+    // A hidden page reads stale pads, so a button would stay held.
     if (!this.#hooks.isEnabled() || document.hidden) return;
     const gamepads = this.#read();
     const nowMs = this.#environment.monotonicMs();

@@ -1,4 +1,4 @@
-/** Where the picture lies inside its element, and where a point of the page lies in the picture. Pure. */
+/** Maps between page, video element and picture. Pure. */
 import { fractionToCoordinate } from '@footlight/protocol/input';
 
 export interface Box {

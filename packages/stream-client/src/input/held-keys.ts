@@ -1,9 +1,9 @@
 /**
- * Which keys are down, and what to send for a key event. Pure but for its own memory.
+ * Held keys, and the messages for a key event. Pure except for its own state.
  *
- * Lock keys need care: the receiver brings its locks in line with the bits of every KEY before it presses. For the
- * lock key itself the bits therefore say what the display shows at that moment: before the press the old state, and
- * before the release always "on", since X lets a lock go only when its key comes up again.
+ * The receiver sets its locks to the bits of every KEY before it presses. For a lock key the bits therefore give the
+ * display's current state: before the press the old state, and before the release always "on", because X changes a
+ * lock off only at the release.
  */
 import { KEY_CODES, LOCK } from '@footlight/protocol/input';
 
@@ -29,7 +29,7 @@ const LOCK_BITS: ReadonlyMap<string, number> = new Map([
 
 export class HeldKeys {
   #held = new Map<string, number>();
-  /** what the session's display is believed to show */
+  /** assumed lock state of the session's display */
   #locks = 0;
 
   get size(): number {
@@ -53,7 +53,7 @@ export class HeldKeys {
     const own = LOCK_BITS.get(key.code) ?? 0;
     if (own === 0) {
       this.#locks = key.locks;
-      // Some systems swallow the release of whatever was held together with Meta.
+      // Some systems drop the release of keys that were held together with Meta.
       const swallowed = key.code.startsWith('Meta') ? this.#releaseHeld(key.locks) : [];
       return [{ code, down: false, locks: key.locks }, ...swallowed];
     }
@@ -62,13 +62,13 @@ export class HeldKeys {
     return [{ code, down: false, locks: (key.locks & ~own) | own }];
   }
 
-  /** A lock key that the system reports as one event per toggle: a whole press. */
+  /** A whole press of a lock key that the system reports as one event per toggle. */
   tap(key: KeyFacts): KeyAction[] {
     this.#held.delete(key.code);
     return [...this.down({ ...key, repeat: false }), ...this.up(key)];
   }
 
-  /** Forgets everything: the receiver was told to let go. */
+  /** Forgets everything, because the receiver released all keys. */
   clear(): void {
     this.#held.clear();
   }

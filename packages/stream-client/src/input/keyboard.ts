@@ -1,8 +1,8 @@
 /**
- * Physical keys of the focused surface, text from input methods, and the paste key.
+ * Physical keys of the focused surface, text of input methods, and the paste key.
  *
- * A hidden text area inside the surface holds the focus, because only an editable element gets composition events and
- * the keyboard of a touch screen. Keys are taken before the page sees them; what an input method eats comes as text.
+ * A hidden text area in the surface holds the focus, because only an editable element gets composition events and
+ * opens the keyboard of a touch screen. Keys are handled before the page; keys of an input method arrive as text.
  */
 import { LOCK, MAX_TEXT_BYTES } from '@footlight/protocol/input';
 import { Cleanup } from '../environment.ts';
@@ -11,23 +11,23 @@ import { HeldKeys, type KeyAction, type KeyFacts } from './held-keys.ts';
 import { isPageControl } from './overlay.ts';
 import type { InputSender } from './sender.ts';
 
-/** The browser fires `paste` right after the key event that asks for it; where it does not, the key goes alone. */
+/** Wait for the browser's `paste` after its key event; without one the key is sent alone. */
 const PASTE_WAIT_MS = 60;
 
 export interface KeyboardHooks {
   isEnabled(): boolean;
-  /** the person pressed or clicked: what needs a gesture may be done now */
+  /** a gesture: actions that need one may run */
   onGesture(): void;
   /** the person wants the keyboard back */
   onEscape(): void;
-  /** everything is released: other records of held keys may be cleared */
+  /** everything was released: other records of held keys may be cleared */
   onRelease(): void;
   /** the person pasted this text */
   onPaste(text: string): void;
 }
 
 export class Keyboard {
-  /** takes the focus for the surface; null where the surface cannot hold children */
+  /** holds the focus for the surface; null if the surface cannot have children */
   readonly field: HTMLTextAreaElement | null;
   #environment: Environment;
   #sender: InputSender;
@@ -60,7 +60,7 @@ export class Keyboard {
     this.#cleanup.listen(document, 'visibilitychange', () => {
       if (document.hidden) this.releaseAll();
     });
-    // A page that is put aside, to be shown again as it was, hears of no key that comes up meanwhile.
+    // A page in the back/forward cache gets no key events, so releases would be missed.
     this.#cleanup.listen(window, 'pagehide', () => this.releaseAll());
   }
 
@@ -68,7 +68,7 @@ export class Keyboard {
     (this.field ?? this.#surface).focus({ preventScroll: true });
   }
 
-  /** Lets everything go, here and in the session: keys, buttons, contacts, pads. */
+  /** Releases everything here and in the session: keys, buttons, contacts, pads. */
   releaseAll(): void {
     this.#held.clear();
     this.#pasting?.timer.cancel();
@@ -77,7 +77,7 @@ export class Keyboard {
     this.#hooks.onRelease();
   }
 
-  /** Types characters, whatever the layout; cut into messages between characters. */
+  /** Types characters independent of the layout, split into messages between characters. */
   sendText(text: string): void {
     const encoder = new TextEncoder();
     const buffer = new Uint8Array(MAX_TEXT_BYTES);
@@ -89,7 +89,7 @@ export class Keyboard {
     }
   }
 
-  /** Presses in order, lets go in reverse. */
+  /** Presses in order, releases in reverse. */
   sendKeys(codes: string[]): void {
     const facts = codes.map((code): KeyFacts => ({ code, repeat: false, locks: 0 }));
     const held = new HeldKeys();
@@ -109,7 +109,7 @@ export class Keyboard {
     field.autocapitalize = 'off';
     field.autocomplete = 'off';
     field.spellcheck = false;
-    // No keyboard pops up on a touch screen merely because the picture was touched.
+    // A touch of the picture must not open the on-screen keyboard.
     field.inputMode = 'none';
     field.tabIndex = -1;
     Object.assign(field.style, {
@@ -131,7 +131,7 @@ export class Keyboard {
   #onKeyDown(event: KeyboardEvent): void {
     if (!this.#hooks.isEnabled() || isPageControl(event)) return;
     this.#hooks.onGesture();
-    // 229 is a key that an input method keeps for itself; its text comes by composition.
+    // 229 is a key handled by an input method; its text arrives by composition.
     if (event.isComposing || event.keyCode === 229) return;
     if (isEscapeChord(event)) {
       event.preventDefault();
@@ -147,15 +147,15 @@ export class Keyboard {
       return;
     }
     event.stopPropagation();
-    // A paste that waits for its clipboard is not overtaken by what is pressed next.
+    // Later keys must not overtake a paste that waits for its clipboard.
     if (!event.repeat) this.#finishPaste();
-    // Keys of a keyboard on the screen have no place; what they type comes as text.
+    // On-screen keyboards send keys without a code; their text arrives as input.
     if (event.code === '') return;
-    // Windows makes the right Alt key of many layouts out of two, the first of which nobody pressed.
+    // Windows sends AltGr of many layouts as two keys, the first of which was not pressed.
     if (this.#isWindows && event.code === 'AltRight' && event.key === 'AltGraph')
       this.#send(this.#held.up({ ...key, code: 'ControlLeft' }));
     if (isPasteKey(event) && !event.repeat) {
-      // The clipboard goes ahead of the key that uses it.
+      // The clipboard is sent before the key that pastes it.
       this.#pasting = { key, timer: this.#environment.setTimeout(() => this.#finishPaste(), PASTE_WAIT_MS) };
       return;
     }
@@ -195,7 +195,7 @@ export class Keyboard {
   }
 
   #onBeforeInput(event: InputEvent): void {
-    // Compositions must run in the field; everything else is ours already or comes from a touch keyboard.
+    // Compositions run in the field; other input is already handled, or comes from a touch keyboard.
     if (isPageControl(event) || event.isComposing || event.inputType.startsWith('insertComposition')) return;
     event.preventDefault();
     if (!this.#hooks.isEnabled()) return;
@@ -217,7 +217,7 @@ function facts(event: KeyboardEvent): KeyFacts {
   return { code: event.code, repeat: event.repeat, locks };
 }
 
-/** The way out for who has only a keyboard: every other key belongs to the session. */
+/** The key combination that leaves the session; every other key belongs to the session. */
 function isEscapeChord(event: KeyboardEvent): boolean {
   return event.code === 'KeyZ' && event.ctrlKey && event.altKey && event.shiftKey;
 }

@@ -1,4 +1,4 @@
-/** One gamepad's state on the wire, and when it has to be sent. Pure but for its own memory. */
+/** One gamepad's state on the wire, and the schedule of its messages. Pure except for its own state. */
 import { PAD_IDLE_MS, PAD_REPEAT_MS, PAD_REPEATS } from '@footlight/protocol/input';
 
 export interface PadSnapshot {
@@ -8,7 +8,7 @@ export interface PadSnapshot {
   axes: [number, number, number, number];
 }
 
-/** What of a Gamepad matters here. */
+/** Read members of a Gamepad. */
 export interface PadReading {
   buttons: readonly { pressed: boolean; value: number }[];
   axes: readonly number[];
@@ -33,7 +33,7 @@ export function readPad(pad: PadReading): PadSnapshot {
   };
 }
 
-/** Sends on change, then a few repeats because the channel may lose any one, then a slow reminder. */
+/** Sends on change, then a few repeats because the channel is lossy, then slow refreshes. */
 export class PadSchedule {
   #last: PadSnapshot | null = null;
   #sentAtMs = 0;

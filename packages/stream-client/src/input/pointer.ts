@@ -8,7 +8,7 @@ import type { InputSender } from './sender.ts';
 export interface PointerHooks {
   isEnabled(): boolean;
   onGesture(): void;
-  /** a press in the picture: focus belongs to the stream now */
+  /** a press in the picture: the stream gets the focus */
   onPress(): void;
   /** the app wants relative motion and the pointer is not locked */
   wantsLock(): boolean;
@@ -16,7 +16,7 @@ export interface PointerHooks {
 }
 
 const INT16_MAX = 32_767;
-/** MouseEvent.button is in the order of the wire: left, middle, right, back, forward. */
+/** Buttons in wire order, the same as MouseEvent.button: left, middle, right, back, forward. */
 const BUTTONS = 5;
 
 export class Pointer {
@@ -42,7 +42,7 @@ export class Pointer {
     this.#cleanup.add(() => {
       surface.style.touchAction = touchAction;
     });
-    // pointerrawupdate is not held back until the next picture of the page, as pointermove is.
+    // Unlike pointermove, pointerrawupdate is not delayed until the next frame of the page.
     const move = 'onpointerrawupdate' in window ? 'pointerrawupdate' : 'pointermove';
     const listen = (target: EventTarget, type: string, listener: (event: never) => void) =>
       this.#cleanup.listen(target, type, listener as (event: Event) => void, { passive: false });
@@ -65,7 +65,7 @@ export class Pointer {
     return document.pointerLockElement === this.#surface;
   }
 
-  /** Must follow a gesture. Raw movement where the browser has it, since games add their own acceleration. */
+  /** Call from a gesture. Raw movement if available, because games have their own acceleration. */
   async lock(): Promise<boolean> {
     const request = this.#surface.requestPointerLock?.bind(this.#surface) as
       | ((options?: { unadjustedMovement: boolean }) => Promise<void> | undefined)
@@ -87,13 +87,13 @@ export class Pointer {
     if (this.isLocked) document.exitPointerLock();
   }
 
-  /** The app let go of the pointer: give it back if it was taken for the app. */
+  /** The app released the pointer: unlocks it if it was locked for the app. */
   releaseAppLock(): void {
     if (this.#lockedByApp) this.unlock();
     this.#lockedByApp = false;
   }
 
-  /** The receiver was told to let go. */
+  /** The receiver released everything. */
   forget(): void {
     this.#buttons.clear();
     this.#contacts.clear();
@@ -132,11 +132,11 @@ export class Pointer {
     if (!this.#hooks.isEnabled() || isPageControl(event)) return;
     this.#hooks.onGesture();
     if (event.pointerType !== 'touch') {
-      // Moves outside the element count as long as a button is down.
+      // Moves outside the element count while a button is down.
       if (!this.isLocked) this.#surface.setPointerCapture?.(event.pointerId);
       return;
     }
-    // Otherwise the browser would send the touch again as a mouse.
+    // Otherwise the browser repeats the touch as a mouse.
     event.preventDefault();
     this.#hooks.onPress();
     const taken = new Set(this.#contacts.values());
@@ -160,7 +160,7 @@ export class Pointer {
   #onButton(event: MouseEvent, down: boolean): void {
     const { button } = event;
     if (button < 0 || button >= BUTTONS) return;
-    // A button that went down in the picture comes up wherever it comes up.
+    // A button pressed in the picture is released anywhere.
     if (!down && !this.#buttons.has(button)) return;
     if (down && (!this.#hooks.isEnabled() || isPageControl(event))) return;
     event.preventDefault();

@@ -2,7 +2,7 @@ import { decodeInput, type InputLane, type InputMessage } from '@footlight/proto
 import type { Environment } from '../types.ts';
 import { InputSender } from './sender.ts';
 
-/** For tests: a sender whose channels are open and hand over what goes through them, in order. */
+/** For tests: a sender whose open channels record all messages in order. */
 export function recordingSender(
   environment: Environment,
   keep: (message: InputMessage) => void,

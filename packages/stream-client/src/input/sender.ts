@@ -1,7 +1,7 @@
 /**
- * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are brought down to what the
- * session can use; what is on the reliable channel goes out at once. Without an open channel, messages are dropped:
- * input for a picture that nobody sees would only surprise.
+ * Numbers, stamps and sends binary messages on the newest connection. Pointer moves are coalesced to the session's
+ * rate; messages on the reliable channel are sent at once. Without an open channel messages are dropped, because late
+ * input for an invisible picture would surprise.
  */
 import {
   CHANNELS,
@@ -32,13 +32,13 @@ export class InputSender {
   #sumX = 0;
   #sumY = 0;
 
-  /** @param onPress hears of each key or button that goes down, with its seq and the monotonic ms of sending */
+  /** @param onPress called for each pressed key or button with its seq and the monotonic ms of sending */
   constructor(environment: Environment, onPress: (seq: number, sentMs: number) => void) {
     this.#environment = environment;
     this.#onPress = onPress;
   }
 
-  /** Moves to another connection's channels; each counts from 1. null = nowhere. */
+  /** Switches to another connection's channels; each counts from 1. null = none. */
   attach(channels: { input: RTCDataChannel; motion: RTCDataChannel } | null): void {
     this.#moves.clear();
     this.#moveTimer?.cancel();
@@ -55,7 +55,7 @@ export class InputSender {
     return this.#input?.readyState === 'open';
   }
 
-  /** Sends what must arrive: keys, text, buttons, wheel, touch down and up, pads on and off. */
+  /** Sends reliable messages: keys, text, buttons, wheel, touch down and up, pads on and off. */
   send(message: Outgoing): void {
     if (message.kind === 'button' || message.kind === 'touch') this.#forgetMoves(message);
     const channel = this.#input;
@@ -73,7 +73,7 @@ export class InputSender {
       this.#onPress(this.#inputSeq, nowMs);
   }
 
-  /** Sends what the next message replaces, at once: pad states and pings. */
+  /** Sends lossy messages at once: pad states and pings. */
   sendMotion(message: Outgoing): void {
     const channel = this.#motion;
     if (channel?.readyState !== 'open' || channel.bufferedAmount > MOTION_BUFFER_BYTES) return;
@@ -82,18 +82,18 @@ export class InputSender {
     channel.send(encodeInput({ ...message, seq: this.#motionSeq, t } as ViewerMessage));
   }
 
-  /** The pointer is here now, 0–65535. */
+  /** Absolute pointer position, 0–65535. */
   moveTo(x: number, y: number): void {
     this.#moves.delete('rel');
     this.#move('abs', { kind: 'pointer_abs', x, y });
   }
 
-  /** The pointer went this far, in stream pixels. */
+  /** Relative pointer motion, in stream pixels. */
   moveBy(dx: number, dy: number): void {
     this.#sumX += dx * POINTER_REL_UNIT;
     this.#sumY += dy * POINTER_REL_UNIT;
     this.#moves.delete('abs');
-    // Totals wrap at 32 bits, so a lost message costs nothing.
+    // Totals wrap at 32 bits, so a lost message loses no motion.
     this.#move('rel', {
       kind: 'pointer_rel',
       sum_x: Math.round(this.#sumX) | 0,
@@ -124,10 +124,10 @@ export class InputSender {
     this.#moves.clear();
   }
 
-  /** A press carries its own place; a move from before it must not come after it. */
+  /** A press carries its position, so earlier pending moves are dropped. */
   #forgetMoves(message: Outgoing): void {
     if (message.kind === 'button' && message.position !== null) this.#moves.delete('abs');
-    // Relative motion adds up, so it goes out ahead of the press instead.
+    // Relative motion is cumulative, so it is sent before the press.
     else if (message.kind === 'button') this.#flushMoves();
     else if (message.kind === 'touch') this.#moves.delete(`touch ${message.contact}`);
   }

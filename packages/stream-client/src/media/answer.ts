@@ -1,10 +1,10 @@
-/** What the page changes in its answer, and reads from it. Text work on SDP, RFC 8866. */
+/** Edits and reads the page's answer. SDP as in RFC 8866. */
 
 const ABS_CAPTURE_TIME = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time';
 
 /**
- * Asks for stereo: a browser plays Opus in mono unless its own answer says otherwise.
- * @returns the SDP with stereo=1 on every Opus format that lacks it
+ * Requests stereo: a browser plays Opus in mono unless its answer says otherwise.
+ * @returns the SDP with stereo=1 on every Opus format
  * Source: RFC 7587, section 6.1.
  */
 export function wantStereo(sdp: string): string {
@@ -26,8 +26,8 @@ export function wantStereo(sdp: string): string {
 }
 
 /**
- * Lets the host begin the DTLS handshake: this page is reachable before the host has read the answer, so a handshake
- * begun here would lose its first message and wait for the repetition.
+ * Leaves the start of the DTLS handshake to the host: the page is reachable before the host has read the answer, so a
+ * handshake started by the page would lose its first message and wait for the repeat.
  * Source: RFC 8842, section 5.3.
  */
 export function wantPassive(sdp: string): string {
@@ -39,7 +39,7 @@ export function negotiatedCaptureTime(sdp: string): boolean {
   return sdp.includes(ABS_CAPTURE_TIME);
 }
 
-/** Header extensions that a browser may know but leaves out unless it is asked. */
+/** Header extensions that a browser omits unless requested. */
 interface ExtensionChoice {
   uri: string;
   direction: string;
@@ -49,7 +49,7 @@ interface ChoosingTransceiver {
   setHeaderExtensionsToNegotiate?(extensions: ExtensionChoice[]): void;
 }
 
-/** Turns capture time on for a receiving transceiver where this browser lets a page choose. */
+/** Enables capture time for a receiving transceiver, if the browser allows it. */
 export function wantCaptureTime(transceiver: RTCRtpTransceiver): void {
   const choosing = transceiver as unknown as ChoosingTransceiver;
   const extensions = choosing.getHeaderExtensionsToNegotiate?.();
@@ -60,6 +60,6 @@ export function wantCaptureTime(transceiver: RTCRtpTransceiver): void {
   try {
     choosing.setHeaderExtensionsToNegotiate(wanted);
   } catch {
-    // Only a measurement is lost.
+    // Only a measurement is missing.
   }
 }

@@ -1,4 +1,4 @@
-/** What each message of the host's control channel does on the page. */
+/** Effect of each control message of the host on the page. */
 import type { AgentControl, ControlBye } from '@footlight/protocol/input';
 import type { Emitter } from '../events.ts';
 import type { ClipboardBridge } from '../input/clipboard.ts';

@@ -1,6 +1,6 @@
 /**
- * What is said on the newest connection beside input: the control channel's JSON, pings for the clock, and the host's
- * frame timing. Numbers belong to one connection and start over with the next.
+ * Messages of the newest connection besides input: control channel, pings for the clock, and frame timing. Numbers
+ * restart with each connection.
  */
 import {
   type AgentControl,
@@ -32,13 +32,13 @@ export class ControlLink {
     this.#sender = sender;
   }
 
-  /** Greets on a control channel that has just opened; every connection is greeted first. */
+  /** Greets a newly opened control channel; every connection is greeted first. */
   greet(peer: Peer, viewport: { width: number; height: number; dpr: number }): void {
     send(peer, { type: 'hello', protocol: INPUT_PROTOCOL, features: [...CONTROL_FEATURES], viewport });
     if (this.#frameTiming) send(peer, { type: 'frame_timing', enabled: true });
   }
 
-  /** Speaks on this connection from now on; null = on none. */
+  /** Switches to this connection; null = none. */
   attach(peer: Peer | null): void {
     this.#peer = peer;
     this.#ping?.cancel();
@@ -46,7 +46,7 @@ export class ControlLink {
     if (peer !== null) this.#pingAfter(PING_BURST, PING_BURST_INTERVAL_MS);
   }
 
-  /** @returns false when nobody can hear it now */
+  /** @returns false without an open channel */
   send(message: ViewerControl): boolean {
     return this.#peer !== null && send(this.#peer, message);
   }
@@ -57,7 +57,7 @@ export class ControlLink {
     this.send({ type: 'frame_timing', enabled });
   }
 
-  /** Tells the host of a freeze, so that it may allow more delay; a storm of them is one piece of news. */
+  /** Reports a freeze to the host, so that it can allow more delay; a series of freezes is one report. */
   freeze(gapMs: number): void {
     const nowMs = this.#environment.monotonicMs();
     this.#freezes = this.#freezes.filter((atMs) => nowMs - atMs < 1000);
@@ -66,7 +66,7 @@ export class ControlLink {
     this.send({ type: 'freeze', gap_ms: gapMs });
   }
 
-  /** Reads one frame of the control channel; null = not for this version. */
+  /** Parses one frame of the control channel; null = unknown in this version. */
   read(frame: string): AgentControl | null {
     const parsed = parseAgentControl(frame);
     return parsed.kind === 'message' ? parsed.message : null;

@@ -3,7 +3,7 @@ import { CURSOR_SHAPES_KEPT, type Cursor, type CursorUse } from '@footlight/prot
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** CSS value of a shape; null when it is not a picture that may stand in a style. */
+/** CSS value of a shape; null when it is no valid picture. */
 export function cursorCss(cursor: Cursor): string | null {
   if (!BASE64.test(cursor.png)) return null;
   const x = Math.min(cursor.hot_x, cursor.width - 1);
@@ -15,7 +15,7 @@ export class CursorShapes {
   #surface: HTMLElement;
   #before: string;
   #shapes = new Map<Cursor['id'], string>();
-  /** undefined: the session has not said anything yet */
+  /** undefined: not set by the session yet */
   #inUse: Cursor['id'] | null | undefined = undefined;
 
   constructor(surface: HTMLElement) {

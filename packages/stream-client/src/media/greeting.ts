@@ -1,4 +1,4 @@
-/** How the page introduces itself on the signaling socket: who it is, what it can decode, what it still plays. */
+/** The page's hello on the signaling socket: client id, codecs, resumed connection. */
 import type { Codec } from '@footlight/protocol';
 import { type Hello, SIGNAL_PROTOCOL } from '@footlight/protocol/signal';
 import { randomUuid } from '../environment.ts';
@@ -10,10 +10,10 @@ const MIME: readonly (readonly [string, Codec])[] = [
   ['video/av1', 'av1'],
 ];
 
-/** One id per page load, so that a page that comes back resumes instead of taking over. */
+/** One id per page load, so that a reconnecting page resumes instead of taking over. */
 let pageClientId: string | null = null;
 
-/** Codecs this browser can decode, in the order of the product; h264 alone where it does not say. */
+/** Codecs that this browser decodes, in the product's order; h264 if unknown. */
 export function decodableCodecs(): Codec[] {
   const capabilities =
     typeof RTCRtpReceiver === 'undefined' ? null : RTCRtpReceiver.getCapabilities?.('video');
@@ -22,7 +22,7 @@ export function decodableCodecs(): Codec[] {
   return MIME.filter(([mime, codec]) => codec === 'h264' || mimeTypes.has(mime)).map(([, codec]) => codec);
 }
 
-/** @param resume id of the connection that still plays; null = none, so a new one is wanted */
+/** @param resume id of the connection that still plays; null = none */
 export function greeting(
   options: Pick<StreamClientOptions, 'client' | 'codecs'>,
   resume: string | null,

@@ -1,6 +1,6 @@
 /**
- * The page's microphone: off until the person turns it on, and open only while it is. A browser asks the person once
- * more; a person who turns it off, or leaves, while that question stands gets no open microphone afterwards.
+ * The page's microphone: off until the person turns it on, and open only while on. The browser asks for permission;
+ * turning it off or leaving during that question opens no microphone.
  */
 import type { AudioStatus } from '../types.ts';
 import type { Peer } from './peer.ts';
@@ -12,7 +12,7 @@ export class Microphone {
   #status: Status = 'off';
   #input: MediaStream | null = null;
   #peer: Pick<Peer, 'setMicrophone'> | null = null;
-  /** Numbers what the person wants, so that a late answer to an older wish is not taken for the newest. */
+  /** number of the newest request, to detect late answers */
   #wish = 0;
 
   constructor(onChange: () => void) {
@@ -23,7 +23,7 @@ export class Microphone {
     return this.#status;
   }
 
-  /** Another connection plays; a microphone that is on goes with it. null = none plays any more. */
+  /** Another connection plays; an open microphone moves with it. null = none plays. */
   attach(peer: Pick<Peer, 'setMicrophone'> | null): void {
     this.#peer = peer;
     if (peer === null) this.#close('off');
@@ -51,7 +51,7 @@ export class Microphone {
     }
     this.#input = input;
     const [track] = input.getAudioTracks();
-    // Unplugged, or taken back in the browser's own controls.
+    // Unplugged, or revoked in the browser.
     track?.addEventListener('ended', () => {
       if (this.#input === input) this.#close('off');
     });

@@ -1,6 +1,6 @@
 /**
- * One RTCPeerConnection: answers one offer, once, and carries tracks and channels. It owns both; close() ends it.
- * Negotiation failures are told by onUnusable, everything else by onState.
+ * One RTCPeerConnection: answers one offer, and owns tracks and channels. close() ends it. Negotiation failures go to
+ * onUnusable, other changes to onState.
  */
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import type { IceServer, Offer } from '@footlight/protocol/signal';
@@ -31,19 +31,19 @@ function toRtcIceServer({ urls, username, credential }: IceServer): RTCIceServer
 export class Peer {
   readonly pcId: string;
   readonly offerReason: Offer['reason'];
-  /** monotonic ms at which the offer arrived */
+  /** arrival of the offer, monotonic ms */
   readonly offeredAtMs: number;
   readonly connection: RTCPeerConnection;
   readonly channels: Record<ChannelName, RTCDataChannel>;
   readonly tracks: MediaStreamTrack[] = [];
   captureTimeNegotiated = false;
-  /** control frames that wait until this connection is the current one */
+  /** control frames that wait until this connection is current */
   readonly early: string[] = [];
   #events: PeerEvents;
   #closed = false;
-  /** candidates that came before the offer was applied */
+  /** candidates that arrived before the offer was applied */
   #pending: RTCIceCandidateInit[] | null = [];
-  /** candidates that were found before the answer was sent */
+  /** candidates found before the answer was sent */
   #held: { candidate: string; mid: string | null }[] | null = [];
   #iceState: RTCIceConnectionState = 'new';
 
@@ -87,14 +87,14 @@ export class Peer {
   }
 
   addCandidate(candidate: string, mid: string | null): void {
-    // Everything is bundled, so the first section stands for all.
+    // With bundling, the first section stands for all.
     const init: RTCIceCandidateInit =
       mid === null ? { candidate, sdpMLineIndex: 0 } : { candidate, sdpMid: mid };
     if (this.#pending !== null) this.#pending.push(init);
     else void this.#apply(init);
   }
 
-  /** Sends the page's microphone, or nothing. @returns false where the session takes none */
+  /** Sends the page's microphone, or nothing. @returns false without a microphone in the session */
   async setMicrophone(track: MediaStreamTrack | null): Promise<boolean> {
     const transceiver = this.connection.getTransceivers().find((item) => item.mid === MIC_MID);
     if (transceiver === undefined) return false;
@@ -117,7 +117,7 @@ export class Peer {
       await this.connection.setLocalDescription({ type: 'answer', sdp: wanted });
       return wanted;
     } catch {
-      // A browser that accepts no edited answer connects later and plays mono, which beats silence.
+      // A browser that refuses the edited answer connects with its own and plays mono.
       await this.connection.setLocalDescription({ type: 'answer', sdp });
       return sdp;
     }
@@ -126,10 +126,10 @@ export class Peer {
   async #apply(candidate: RTCIceCandidateInit): Promise<void> {
     if (this.#closed) return;
     try {
-      // Browsers differ in how they take the end of candidates; ICE ends without it just as well.
+      // Browsers differ in the end of candidates; ICE completes without it.
       if (candidate.candidate !== '') await this.connection.addIceCandidate(candidate);
     } catch {
-      // A candidate that this browser cannot use is one path less.
+      // An unusable candidate is only one path less.
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The video element: which tracks it plays, and each frame it shows. One MediaStream stays for good and its tracks
- * are exchanged, so the last picture stands until the next connection's first one.
+ * The video element: its tracks, and each shown frame. One MediaStream is kept and its tracks are exchanged, so the
+ * last picture stays until the next connection's first one.
  */
 
 export interface ShownFrame {
@@ -26,13 +26,13 @@ export class Picture {
     this.#onFrame = onFrame;
     video.playsInline = true;
     video.autoplay = true;
-    // Browsers start nothing with sound before the person did something.
+    // Browsers do not start playback with sound before a gesture.
     video.muted = true;
     video.srcObject = this.#stream;
     this.#watch();
   }
 
-  /** Whether this browser tells of each frame; otherwise only the decoder's counters do. */
+  /** Whether this browser reports each frame; otherwise only the decoder's counters are available. */
   get tellsFrames(): boolean {
     return typeof this.#video.requestVideoFrameCallback === 'function';
   }
@@ -58,9 +58,9 @@ export class Picture {
   }
 
   /**
-   * Whether the whole picture has one colour: the app runs and has drawn nothing yet. Reads the decoded planes as they
-   * are: a canvas would convert the picture to RGB first, 25 ms of the main thread at 720p while the launch needs it.
-   * @returns null where the picture cannot be read
+   * Whether the whole picture has one colour, that is the app has drawn nothing yet. Reads the decoded planes
+   * directly: a canvas would convert the picture to RGB, 25 ms of the main thread at 720p during the launch.
+   * @returns null when the picture cannot be read
    */
   async isFlat(): Promise<boolean | null> {
     if (typeof VideoFrame === 'undefined') return null;
@@ -108,12 +108,12 @@ export class Picture {
   }
 }
 
-/** Samples of one plane lie this many bytes apart; a prime, so that they fall on all columns. */
+/** Distance of samples in a plane, bytes; a prime, so that they cover all columns. */
 const SAMPLE_STEP = 251;
-/** What a lossy codec does to a flat area, in steps of 256. */
+/** Largest deviation in a flat area after lossy coding, of 256. */
 const FLAT_TOLERANCE = 4;
 
-/** Whether all samples of a plane are near its first ones; planes interleave up to four components. */
+/** Whether all samples of a plane are close to its first ones; planes interleave up to four components. */
 function isNearlyConstant(plane: Uint8Array): boolean {
   for (let index = 0; index < plane.length; index += SAMPLE_STEP) {
     if (Math.abs((plane[index] ?? 0) - (plane[index % 4] ?? 0)) > FLAT_TOLERANCE) return false;

@@ -1,4 +1,4 @@
-/** One attempt at the signaling socket after another. Events of an attempt that was given up are not heard. */
+/** Attempts at the signaling socket. Events of abandoned attempts are ignored. */
 import {
   type BrowserMessage,
   encodeBrowserFrame,
@@ -14,14 +14,14 @@ export interface SocketEvents {
   onClose(code: number): void;
 }
 
-/** 1000 is a farewell; anything else of ours has no meaning on this socket. */
+/** A normal close; the page uses no other codes. */
 const NORMAL = 1000;
 const ABNORMAL = 1006;
 
 /**
- * Address to dial.
+ * URL to dial.
  * @param base address of the page, for a relative url
- * @throws TypeError for what is no URL
+ * @throws TypeError for an invalid URL
  */
 export function signalingUrl(access: Pick<SignalingAccess, 'url' | 'token'>, base: string): string {
   const url = new URL(access.url, base);
@@ -47,7 +47,7 @@ export class SignalingSocket {
     try {
       socket = this.#environment.createWebSocket(url);
     } catch {
-      // An address that cannot be dialled is like one that does not answer.
+      // An invalid URL counts as no answer.
       this.#events.onClose(ABNORMAL);
       return;
     }
@@ -61,18 +61,18 @@ export class SignalingSocket {
       this.#socket = null;
       this.#events.onClose(event.code);
     };
-    // One that was dialled before may be open already.
+    // An early socket may already be open.
     if (socket.readyState === WebSocket.OPEN) queueMicrotask(() => isCurrent() && this.#events.onOpen());
     socket.onmessage = (event: MessageEvent) => {
       if (!isCurrent() || typeof event.data !== 'string' || event.data.length > MAX_SIGNAL_FRAME_BYTES)
         return;
       const parsed = parseServiceFrame(event.data);
-      // A newer service may say things that this page need not understand.
+      // Unknown messages of a newer service are ignored.
       if (parsed.kind === 'message') this.#events.onMessage(parsed.message);
     };
   }
 
-  /** Dropped when the socket is not open: what matters is said again after a reconnect. */
+  /** Dropped when the socket is not open; important messages are repeated after a reconnect. */
   send(message: BrowserMessage): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(encodeBrowserFrame(message));
   }

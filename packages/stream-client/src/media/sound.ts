@@ -1,4 +1,4 @@
-/** Sound out, and the microphone beside it. Both start off, since browsers allow neither without the person's act. */
+/** Sound and microphone. Both start off, because browsers require a gesture. */
 import type { AudioStatus } from '../types.ts';
 import { Microphone } from './microphone.ts';
 import type { Peer } from './peer.ts';
@@ -29,7 +29,7 @@ export class Sound {
     };
   }
 
-  /** Another connection plays; what the person chose stays. */
+  /** Another connection plays; the person's choice stays. */
   attach(peer: Peer): void {
     this.#available = this.#picture.hasAudio;
     this.#video.muted = !this.#wanted;
@@ -68,7 +68,7 @@ export class Sound {
     return this.#microphone.turn(on);
   }
 
-  /** Nothing plays any more: nobody may be heard. */
+  /** Playback ended: closes the microphone. */
   closeMicrophone(): void {
     this.#microphone.attach(null);
   }

@@ -1,8 +1,8 @@
 /**
- * From a press to the frame that shows its effect, all on this page's clock. Pure but for its own memory.
+ * Time from a press to the frame with its effect, on this page's clock. Pure except for its own state.
  *
- * A press is noted when it is sent; the host's frame timing says which frame first contained it, by RTP timestamp;
- * the callback of that frame, or of the next one shown, says when it reached the screen.
+ * A press is noted when sent; the host's frame timing names the first frame that contains it, by RTP timestamp; the
+ * callback of that frame, or of the next shown one, gives the display time.
  */
 import { isNewerSeq } from '@footlight/protocol/input';
 import { median } from './numbers.ts';
@@ -13,7 +13,7 @@ const MAX_FRAMES = 128;
 export class ClickToPhoton {
   /** seq → monotonic ms when it was sent */
   #sent = new Map<number, number>();
-  /** presses whose frame is known and not shown yet */
+  /** presses whose frame is known but not shown yet */
   #named: { sentMs: number; rtp: number }[] = [];
   #shown: { rtp: number; displayMs: number }[] = [];
   #results: number[] = [];
@@ -27,7 +27,7 @@ export class ClickToPhoton {
     }
   }
 
-  /** The host names the first frame that contained input `seq`. */
+  /** The host names the first frame with input `seq`. */
   contained(seq: number, rtp: number): void {
     const sentMs = this.#sent.get(seq);
     if (sentMs === undefined) return;
@@ -48,7 +48,7 @@ export class ClickToPhoton {
     });
   }
 
-  /** The window that ends now; null when no press was seen through. */
+  /** Results of the current window; null without a completed press. */
   take(): { click_to_photon_ms: number; click_to_photon_n: number } | null {
     const middle = median(this.#results);
     const n = this.#results.length;
@@ -56,7 +56,7 @@ export class ClickToPhoton {
     return middle === null ? null : { click_to_photon_ms: middle, click_to_photon_n: n };
   }
 
-  /** Another connection counts its frames again. */
+  /** Another connection restarts the frame numbers. */
   reset(): void {
     this.#sent.clear();
     this.#named = [];

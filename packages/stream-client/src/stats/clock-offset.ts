@@ -1,5 +1,5 @@
 /**
- * The host's clock against this page's, from ping and pong. Pure.
+ * Offset of the host's clock to this page's, from ping and pong. Pure.
  * Source: RFC 5905, the on-wire protocol: offset = ((t1 − t0) + (t2 − t3)) / 2, delay = (t3 − t0) − (t2 − t1).
  */
 import type { Pong } from '@footlight/protocol/input';
@@ -15,16 +15,16 @@ export class ClockOffset {
   #samples: { offset: number; rtt: number }[] = [];
   #told: { record: ClockRecord; atMs: number } | null = null;
 
-  /** A new connection starts over. */
+  /** Restarts for a new connection. */
   reset(): void {
     this.#samples = [];
     this.#told = null;
   }
 
   /**
-   * @param receivedUnixMs when the pong arrived, on the clock of client_ms
+   * @param receivedUnixMs arrival of the pong, on the clock of client_ms
    * @param nowMs monotonic
-   * @returns a record that is worth posting now, else null
+   * @returns a record that should be posted now, else null
    */
   add(
     pong: Pick<Pong, 'client_ms' | 'receive_ms' | 'send_ms'>,
@@ -43,7 +43,7 @@ export class ClockOffset {
     return record;
   }
 
-  /** The best of the last 64: the smallest round trip bounds the error best. null before the first. */
+  /** The best of the last 64: the smallest round trip bounds the error best. null: none. */
   get record(): ClockRecord | null {
     let best: { offset: number; rtt: number } | null = null;
     for (const sample of this.#samples) if (best === null || sample.rtt < best.rtt) best = sample;

@@ -1,4 +1,4 @@
-/** Takes one second of the stream after the other: the browser's counters, the frames shown, presses seen through. */
+/** Measures the stream second by second: the browser's counters, shown frames, completed presses. */
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import type { ShownFrame } from '../media/picture.ts';
 import type { ClockRecord, Environment, StreamStats, Timer } from '../types.ts';
@@ -9,7 +9,7 @@ import { RefreshRate } from './refresh-rate.ts';
 import { type Comparison, compare, type RawSample, readReport, StuckDetector } from './report.ts';
 
 const EVERY_MS = 1_000;
-/** A smaller change of the jitter-buffer target is noise. */
+/** Smaller changes of the jitter-buffer target are noise. */
 const PLAYOUT_STEP_MS = 10;
 
 export interface Measured {
@@ -50,7 +50,7 @@ export class Meter {
     this.#timer = environment.setInterval(() => void this.#sample(), EVERY_MS);
   }
 
-  /** Another connection counts again. */
+  /** Restarts for another connection. */
   reset(): void {
     this.#before = null;
     this.#encodeMs = null;
@@ -59,7 +59,7 @@ export class Meter {
     this.forgetInterval();
   }
 
-  /** The page was hidden: the time until the next frame says nothing about the stream. */
+  /** The page was hidden, so the time to the next frame does not count. */
   forgetInterval(): void {
     this.#presentation.forget();
     this.#freezes.reset();
@@ -75,7 +75,7 @@ export class Meter {
     if (interval !== null && this.#freezes.add(interval)) this.#hooks.onFreeze(interval);
   }
 
-  /** What the host says a frame took to encode. */
+  /** The host's encode time of a frame. */
   encoded(ms: number): void {
     this.#encodeMs = ms;
   }
@@ -100,7 +100,7 @@ export class Meter {
       this.#before = now;
       if (before !== null) this.#tell(measured, now, compare(before, now));
     } catch {
-      // A connection that closes while it is asked has nothing to say.
+      // A connection that closes during the query gives no result.
     } finally {
       this.#sampling = false;
     }
@@ -152,7 +152,7 @@ export class Meter {
   }
 }
 
-/** Splits capture-to-display into the way through the network and the rest. */
+/** Splits capture-to-display into network and the rest. */
 function derive(metrics: ClientMetrics): void {
   const { rtt_ms: rtt, jitter_buffer_ms: buffer, rvfc_capture_to_display_ms: total } = metrics;
   if (typeof rtt === 'number') metrics.network_pacing_ms = rtt / 2;

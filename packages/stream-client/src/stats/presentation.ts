@@ -1,4 +1,4 @@
-/** How evenly frames reach the screen, from video frame callbacks. Pure but for its own memory. */
+/** Regularity of shown frames, from video frame callbacks. Pure except for its own state. */
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 import { deviation, median, percentile } from './numbers.ts';
 
@@ -19,7 +19,7 @@ export class Presentation {
   #intervals: number[] = [];
   #captureToDisplay: number[] = [];
 
-  /** @returns the interval to the frame before in ms; null for the first or a repeated frame */
+  /** @returns the interval to the previous frame in ms; null for the first or a repeated frame */
   add(frame: PresentedFrame): number | null {
     const last = this.#last;
     if (last !== null && frame.mediaTime === last.mediaTime) return null;
@@ -33,12 +33,12 @@ export class Presentation {
     return interval;
   }
 
-  /** Hidden pages show nothing: the gap until they are seen again is no interval. */
+  /** A hidden page shows no frames, so the gap is no interval. */
   forget(): void {
     this.#last = null;
   }
 
-  /** The window that ends now, and a new one begins. */
+  /** Results of the current window; starts a new one. */
   take(): ClientMetrics {
     const intervals = this.#intervals;
     const captured = median(this.#captureToDisplay);
@@ -70,15 +70,15 @@ export class Presentation {
   }
 }
 
-/** Recent intervals against which a freeze stands out. */
+/** Recent intervals that a freeze is compared with. */
 const FREEZE_WINDOW = 30;
 
 export class FreezeDetector {
   #recent: number[] = [];
 
   /**
-   * @param intervalMs from one frame to the next
-   * @returns whether people saw it stop: three times the usual, and at least 150 ms more
+   * @param intervalMs interval between two frames
+   * @returns whether it is a visible freeze: three times the average, and at least 150 ms above
    * Source: WebRTC statistics, freezeCount.
    */
   add(intervalMs: number): boolean {

@@ -1,8 +1,8 @@
-/** What a second of measurements means for a person, and for the session's health. Pure. */
+/** Rates a second of measurements for people, and for the session's health. Pure. */
 import type { ClientHealth, ClientMetrics } from '@footlight/protocol/telemetry';
 import type { Quality } from '../types.ts';
 
-/** Facts of one second beside the metrics. */
+/** Facts of one second besides the metrics. */
 export interface SecondFacts {
   /** frame rate the session is made for */
   targetFps: number;
@@ -18,8 +18,8 @@ export interface SecondFacts {
 type Mark = [value: number | undefined, good: number, poor: number, say: (value: number) => string];
 
 /**
- * One word for the stream.
- * Thresholds: above `good` the word is good, above `poor` it is poor; the first and worst mark gives the reason.
+ * The stream's quality in one word. Above the threshold `good` it is good, above `poor` it is poor; the worst value
+ * gives the reason.
  */
 export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts): Quality {
   const number = (value: number | boolean | undefined) => (typeof value === 'number' ? value : undefined);
@@ -49,7 +49,7 @@ export function judgeQuality(metrics: ClientMetrics, facts: SecondFacts): Qualit
   return good === null ? { word: 'excellent', reason: '' } : { word: 'good', reason: good };
 }
 
-/** How this device copes, apart from the network. */
+/** Health of this device, apart from the network. */
 export function judgeHealth(
   metrics: ClientMetrics,
   facts: SecondFacts,

@@ -1,4 +1,4 @@
-/** How often this display refreshes, from short bursts of animation frames; a steady loop would cost power. */
+/** Refresh rate of this display, from short bursts of animation frames; a steady loop would cost power. */
 import type { Environment, Timer } from '../types.ts';
 import { median } from './numbers.ts';
 

@@ -1,7 +1,7 @@
 /** From RTCPeerConnection.getStats() to one second of numbers. Pure. */
 import type { ClientMetrics } from '@footlight/protocol/telemetry';
 
-/** Running totals and present values of one report; undefined where the browser does not measure. */
+/** Totals and current values of one report; undefined when not measured. */
 export interface RawSample {
   atMs: number;
   framesDecoded: number | undefined;
@@ -28,7 +28,7 @@ const number = (entry: Entry | undefined, key: string) => {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 };
 
-/** Finds the picture, its codec and the path in use. @param atMs monotonic */
+/** Finds picture, codec and active path in a report. @param atMs monotonic */
 export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
   const byId = new Map<string, Entry>();
   for (const item of report) {
@@ -65,7 +65,7 @@ export function readReport(report: Iterable<unknown>, atMs: number): RawSample {
   };
 }
 
-/** Growth of a running total; undefined when unknown or started over. */
+/** Growth of a total; undefined when unknown or restarted. */
 function growth(before: number | undefined, after: number | undefined): number | undefined {
   if (before === undefined || after === undefined || after < before) return undefined;
   return after - before;
@@ -76,7 +76,7 @@ const ratio = (part: number | undefined, whole: number | undefined) =>
 
 const rounded = (value: number, digits = 2) => Number(value.toFixed(digits));
 
-/** What happened between two samples of one connection. */
+/** Differences between two samples of one connection. */
 export interface Comparison {
   metrics: ClientMetrics;
   loss: number | null;
@@ -122,7 +122,7 @@ export function compare(before: RawSample, after: RawSample): Comparison {
   };
 }
 
-/** Seconds without a decoded frame, while packets arrive, after which the picture counts as stuck. */
+/** Milliseconds without a decoded frame, while packets arrive, after which the picture counts as stuck. */
 const STUCK_AFTER_MS = 5_000;
 
 export class StuckDetector {
@@ -135,7 +135,7 @@ export class StuckDetector {
       this.#sinceMs = null;
       return false;
     }
-    // The interval before this sample was without a frame already.
+    // The interval before this sample already had no frame.
     this.#sinceMs ??= atMs - 1000;
     if (atMs - this.#sinceMs < STUCK_AFTER_MS) return false;
     this.#sinceMs = null;
