@@ -1,25 +1,25 @@
 import { CLOCK_TIME_NONE, native, type Pointer, readUint64, takeString } from './native.ts';
 import { GstObject } from './object.ts';
 
-/** Offset of pts in GstBuffer: behind the mini object and the pool pointer. */
+/** Offset of pts in GstBuffer, after the mini object and the pool pointer. */
 const BUFFER_PTS = 72;
 const NS_PER_MS = 1e6;
 
-/** Buffers of a list are packets as a rule: room in which one fits whole, bytes. */
+/** Room for one packet, the usual buffer of a list (bytes). */
 const PACKET_ROOM = 2_048;
-/** Packets are carved out of pieces of this size: an allocation for each would cost more than its copy. */
+/** Slab size for packets: an allocation per packet would cost more than its copy. */
 const SLAB_BYTES = 64 * 1024;
 
 export interface MediaBuffer {
-  /** A copy that the caller owns. */
+  /** A copy owned by the caller. */
   data: Buffer;
-  /** Presentation time in milliseconds of the pipeline's running time; null when the buffer has none. */
+  /** Presentation time in milliseconds of running time; null: none. */
   ptsMs: number | null;
 }
 
 /**
- * One pulled sample: an owned reference, to be released at once after reading, because the pipeline's buffer
- * pools are small.
+ * One pulled sample, an owned reference. Release it right after reading, because the pipeline's buffer pools are
+ * small.
  */
 export class Sample {
   #pointer: Pointer | null;
@@ -33,15 +33,15 @@ export class Sample {
     return this.#pointer;
   }
 
-  /** Presentation time of the first buffer without copying its bytes; milliseconds, null when it has none. */
+  /** Presentation time of the first buffer in milliseconds, without copying bytes; null: none. */
   get ptsMs(): number | null {
     const first = this.#buffers()[0];
     return first === undefined ? null : readPtsMs(first);
   }
 
   /**
-   * Copies out each buffer: one for a plain sample, several for a buffer list, which is an access unit's packets and
-   * has one time.
+   * Copies each buffer: one for a plain sample, several for a buffer list, which holds the packets of an access unit
+   * with one time.
    */
   read(): MediaBuffer[] {
     const buffers = this.#buffers();
@@ -77,16 +77,16 @@ export class Sample {
   }
 }
 
-/** An appsink element. Pull from it in a loop; at most one pull may be under way. */
+/** An appsink element. Pull in a loop; at most one pull may run. */
 export class AppSink extends GstObject {
   #pulling: ((sample: Sample | null) => void) | null = null;
   #listening = false;
 
   /**
-   * Waits until a sample is there.
-   * @param timeoutMs longest wait, milliseconds; left out: as long as it takes
-   * @returns null on time-out, at end of stream, and when the pipeline stops meanwhile
-   * @throws when a pull is under way already
+   * Waits for a sample.
+   * @param timeoutMs longest wait, milliseconds; default: none
+   * @returns null on time-out, at end of stream, and when the pipeline stops
+   * @throws when another pull is running
    */
   pull(timeoutMs?: number): Promise<Sample | null> {
     if (this.#pulling) throw new Error('appsink is being pulled already');
@@ -102,18 +102,18 @@ export class AppSink extends GstObject {
     });
   }
 
-  /** Takes a sample that is there already, without waiting. */
+  /** Takes an available sample without waiting. */
   pullNow(): Sample | null {
     const sample = native().gst_app_sink_try_pull_sample(this.pointer, 0);
     return sample ? new Sample(sample) : null;
   }
 
-  /** True after end of stream, and while the element is not started. */
+  /** True after end of stream, and before the element is started. */
   get ended(): boolean {
     return native().gst_app_sink_is_eos(this.pointer);
   }
 
-  /** The pipeline stopped: nothing comes for a pull that is under way. */
+  /** The pipeline stopped: resolves a running pull. */
   stopped(): void {
     this.#pulling?.(null);
   }
@@ -129,14 +129,14 @@ export class AppSink extends GstObject {
     if (!this.#pulling) return;
     const sample = this.pullNow();
     if (sample) this.#pulling(sample);
-    // Not at once: a caller that goes on pulling must leave the event loop its turn.
+    // Deferred: a caller that pulls in a loop must not block the event loop.
     else if (this.ended) setImmediate(() => this.stopped());
   }
 }
 
 let slab = Buffer.alloc(0);
 
-/** Bytes of a buffer. Each call into the library costs as much as a small copy, so a packet takes one. */
+/** Bytes of a buffer. A call into the library costs as much as a small copy, so a packet takes one call. */
 function copyOut(buffer: Pointer): Buffer {
   if (slab.length < PACKET_ROOM) slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
   const copied = Number(native().gst_buffer_extract(buffer, 0, slab, PACKET_ROOM));

@@ -6,9 +6,9 @@ const EFD_CLOEXEC = 0o2000000;
 const COUNT_BYTES = 8;
 
 /**
- * Calls back on the event loop when an object emits a signal on a thread of its own. No thread of ours waits for it:
- * the handler is the C library's eventfd_write, which gets the descriptor first, and the object's address as the number
- * to add. It returns 0, which is GST_FLOW_OK to a signal that wants to know.
+ * Calls back on the event loop when an object emits a signal on one of its threads, without a thread of ours: the
+ * signal's handler is the C function eventfd_write, called with the descriptor and the object's address as the number
+ * to add. It returns 0, which is GST_FLOW_OK for signals with a result.
  */
 export class Doorbell {
   readonly #descriptor: number;
@@ -23,18 +23,18 @@ export class Doorbell {
     const count = Buffer.alloc(COUNT_BYTES);
     this.#poll = koffi.node.poll(descriptor, () => {
       native().eventfd_read(descriptor, count);
-      // Promises that are settled in the poll's own callback are not carried on behind it.
+      // Promises that settle in the poll's own callback would not continue after it.
       setImmediate(onRing);
     });
   }
 
-  /** Rings with each emission of a signal whose handlers return nothing or a GstFlowReturn. */
+  /** Rings at each emission of a signal whose handlers return nothing or a GstFlowReturn. */
   ringOn(object: Pointer, signal: string): void {
     const { eventfd_write } = native();
     this.#disconnects.push(connectSwapped(object, signal, eventfd_write, BigInt(this.#descriptor)));
   }
 
-  /** To be called while the objects are there, and emit no more: the descriptor's number may become another's. */
+  /** Call while the objects exist and emit no more, because the descriptor's number may be reused. */
   close(): void {
     for (const disconnect of this.#disconnects) disconnect();
     this.#poll.close();
@@ -45,8 +45,8 @@ export class Doorbell {
 const G_CONNECT_SWAPPED = 1 << 1;
 
 /**
- * Connects a C function to a signal; it gets `data` first and is called on the thread that emits.
- * @returns takes it off again
+ * Connects a C function to a signal; it gets `data` first and runs on the emitting thread.
+ * @returns a function that disconnects it
  */
 export function connectSwapped(object: Pointer, signal: string, handler: Pointer, data: Pointer): () => void {
   const { g_signal_connect_data, g_signal_handler_disconnect } = native();

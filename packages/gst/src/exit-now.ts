@@ -1,8 +1,8 @@
 import koffi from 'koffi';
 
 /**
- * Ends this process at once, without what exit(3) runs: the destructors of native libraries would wait for a thread
- * of theirs that hangs, as an encoder's does whose driver gives no answer.
+ * Ends this process without exit(3), whose destructors of native libraries would wait for a hanging thread, for
+ * example of an encoder whose driver gives no answer.
  * Source: _exit(2).
  */
 export function exitNow(status: number): never {

@@ -3,8 +3,8 @@ import { native } from './native.ts';
 let initialised = false;
 
 /**
- * Initialises GStreamer once a process; later calls do nothing. Reads the plugin registry (GST_REGISTRY, else
- * below HOME), and scans all plugins when there is none, which takes seconds.
+ * Initializes GStreamer once per process. Reads the plugin registry (GST_REGISTRY, else below HOME), or scans all
+ * plugins, which takes seconds.
  * @throws when libgstreamer-1.0 is missing
  */
 export function initialise(): void {

@@ -1,10 +1,10 @@
 import koffi, { type KoffiFunc } from 'koffi';
 
 /**
- * The C functions this package calls, and nothing else. Every pointer is a BigInt address (0 or null = NULL).
+ * The C functions of this package. Every pointer is a BigInt address (0 or null = NULL).
  *
- * No callback is JavaScript: GStreamer would call it on a streaming thread, where JavaScript cannot run without
- * stopping the pipeline until the event loop comes round. Doorbell and sinceSignal() hand over C functions.
+ * No callback is JavaScript: GStreamer would call it on a streaming thread, and the pipeline would stop until the
+ * event loop runs it. Doorbell and sinceSignal() pass C functions.
  */
 
 export type Pointer = bigint;
@@ -26,10 +26,10 @@ function loadLibraries() {
 
 function enlargeStacks(): void {
   try {
-    // State changes load plugins on pool threads; the default stack of 128 KiB is made for small functions.
+    // State changes load plugins on pool threads, for which the default stack of 128 KiB is too small.
     koffi.config({ async_stack_size: 1024 * 1024 });
   } catch {
-    // Another module loaded a library first. Only a process that runs pipelines needs the larger stack.
+    // Another module loaded a library first. Only a process with pipelines needs the larger stack.
   }
 }
 
@@ -223,7 +223,7 @@ type ParseMessage = (message: Pointer, error: (Pointer | null)[], debug: (Pointe
 let bound: ReturnType<typeof bind> | undefined;
 
 /**
- * The bound functions; loads Debian's libgstreamer1.0-0 and libgstreamer-plugins-base1.0-0 on the first call.
+ * The bound functions; loads Debian's libgstreamer1.0-0 and libgstreamer-plugins-base1.0-0 at the first call.
  * @throws when a library is missing
  */
 export function native(): ReturnType<typeof bind> {
@@ -231,7 +231,7 @@ export function native(): ReturnType<typeof bind> {
   return bound;
 }
 
-/** Copies a C string that we own, and frees it with g_free. */
+/** Copies an owned C string and frees it with g_free. */
 export function takeString(pointer: Pointer | null): string | null {
   if (!pointer) return null;
   try {
@@ -241,7 +241,7 @@ export function takeString(pointer: Pointer | null): string | null {
   }
 }
 
-/** Reads a GError that we own, and frees it. */
+/** Reads an owned GError and frees it. */
 export function takeError(pointer: Pointer | null): { domain: number; code: number; message: string } | null {
   if (!pointer) return null;
   try {

@@ -1,23 +1,21 @@
 import { connectSwapped, Doorbell } from './doorbell.ts';
 import { native, type Pointer, readPointer, readUint64, takeString } from './native.ts';
 
-/** What a GObject property can be set to; enums and flags take their nick, fractions "30/1". */
+/** Value of a GObject property; enums and flags by nick, fractions as "30/1". */
 export type PropertyValue = string | number | boolean;
 
 const GVALUE_BYTES = 24;
-/** Offset of the value itself, behind its type. */
+/** Offset of the value after its type. */
 const GVALUE_DATA = 8;
 /** A year. */
 const MAX_ELAPSED_MS = 3.2e10;
 /** Offset of value_type in GParamSpec: after the type instance, the name and the padded flags. */
 const PARAM_SPEC_VALUE_TYPE = 24;
 
-/**
- * One owned reference to a GstObject. release() gives it back; using the object afterwards throws.
- */
+/** One owned reference to a GstObject. release() drops it; later use throws. */
 export class GstObject {
   #pointer: Pointer | null;
-  /** What release() does first, while the object is there. */
+  /** Run by release() while the object still exists. */
   readonly #endings: (() => void)[] = [];
 
   /** @param pointer a reference that this wrapper takes over */
@@ -43,8 +41,8 @@ export class GstObject {
   }
 
   /**
-   * Calls back on the event loop after the object emitted one of its signals on whatever thread, once for all emissions
-   * since. It emits no more when release() ends this.
+   * Calls back on the event loop after an emission of one of the signals on any thread, once for all emissions since
+   * the last call. Ends with release(), after the object's last emission.
    * @param signals whose handlers return nothing or a GstFlowReturn
    */
   onSignal(signals: readonly string[], listener: () => void): void {
@@ -54,10 +52,10 @@ export class GstObject {
   }
 
   /**
-   * For the instant of a signal that is not worth a wake-up.
+   * Reads the time of a signal without a wake-up.
    * @param signal whose handlers return nothing
-   * @returns reads how long ago the object emitted it last, milliseconds, as the emitting thread saw it; as long as it
-   *   did not, since this call. Not to be called after release()
+   * @returns a function with the milliseconds since the last emission, or since this call without one. Do not call it
+   * after release()
    */
   sinceSignal(signal: string): () => number {
     const timer = native().g_timer_new();
@@ -68,7 +66,7 @@ export class GstObject {
     });
     return () => {
       const elapsedMs = native().g_timer_elapsed(timer, null) * 1000;
-      // Emitted between the two instants that it compares, their unsigned difference has wrapped.
+      // An emission between the two reads makes the unsigned difference wrap.
       return elapsedMs < MAX_ELAPSED_MS ? elapsedMs : 0;
     };
   }
@@ -78,8 +76,8 @@ export class GstObject {
   }
 
   /**
-   * Sets a property, live where the element allows it. The text form is converted to the property's type.
-   * @throws when the element has no such property, which GStreamer itself would only log
+   * Sets a property, while running where the element allows it. The text is converted to the property's type.
+   * @throws for an unknown property, which GStreamer itself would only log
    */
   setProperty(name: string, value: PropertyValue): void {
     if (!this.hasProperty(name)) throw new Error(`element ${this.name} has no property ${name}`);
@@ -87,9 +85,9 @@ export class GstObject {
   }
 
   /**
-   * Reads a property in the text form of gst_value_serialize ("true", "42", "I420").
+   * Reads a property as text of gst_value_serialize ("true", "42", "I420").
    * @returns null when the value is unset or has no text form
-   * @throws when the element has no such property
+   * @throws for an unknown property
    */
   getProperty(name: string): string | null {
     const spec = findProperty(this.pointer, name);
@@ -104,22 +102,22 @@ export class GstObject {
     }
   }
 
-  /** The property as a number; NaN when its text is none. */
+  /** The property as a number; NaN for other text. */
   getNumber(name: string): number {
     return Number(this.getProperty(name) ?? Number.NaN);
   }
 
   /**
-   * For a property that is read with every frame.
-   * @param name of a property of type guint
-   * @returns reads its value; not to be called after release()
-   * @throws when the element has no such property
+   * Fast reader of a property that is read with every frame.
+   * @param name of a guint property
+   * @returns a reader of its value; do not call it after release()
+   * @throws for an unknown property
    */
   counter(name: string): () => number {
     const value = Buffer.alloc(GVALUE_BYTES);
     const spec = findProperty(this.pointer, name);
     if (spec === null) throw new Error(`element ${this.name} has no property ${name}`);
-    // A number in it is not freed, so the value may be left to the collector.
+    // A number needs no g_value_unset, so the garbage collector may free the value.
     native().g_value_init(value, readUint64(spec, PARAM_SPEC_VALUE_TYPE));
     return () => {
       native().g_object_get_property(this.pointer, name, value);

@@ -4,11 +4,11 @@ const PR_SET_PDEATHSIG = 1;
 const SIGKILL = 9;
 
 /**
- * Has the kernel kill this process when the thread that forked it ends.
+ * Makes the kernel kill this process when the thread that forked it ends.
  *
- * A change of uid clears the setting, so a process that gives up root calls this again afterwards. The parent
- * may have gone meanwhile; the caller compares process.ppid with what it was at its start.
- * @throws where prctl refuses
+ * A change of uid clears the setting, so a process that drops root calls this again. The parent may already be gone;
+ * the caller compares process.ppid with its initial value.
+ * @throws when prctl refuses
  * Source: prctl(2), PR_SET_PDEATHSIG.
  */
 export function dieWithParent(): void {

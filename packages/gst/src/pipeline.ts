@@ -12,25 +12,25 @@ const STATE_CHANGE_FAILURE = 0;
 const DOT_DETAILS_ALL = 15;
 const NS_PER_MS = 1e6;
 
-/** An element inside a pipeline; an owned reference, which the pipeline releases with itself. */
+/** An element of a pipeline; an owned reference, released with the pipeline. */
 export class Element extends GstObject {
   /**
-   * Caps that a pad has negotiated, as text.
-   * @returns null when there is no such pad or no caps yet
+   * Negotiated caps of a pad, as text.
+   * @returns null without the pad or caps
    */
   padCaps(padName: string): string | null {
     return this.#caps(padName, (pad) => native().gst_pad_get_current_caps(pad));
   }
 
   /**
-   * Caps that a pad could take now, as text: on a pad in use, within what its neighbours allow.
-   * @returns null when there is no such pad
+   * Caps that a pad can currently accept, as text: for a pad in use, within its neighbours' limits.
+   * @returns null without the pad
    */
   acceptedCaps(padName: string): string | null {
     return this.#caps(padName, (pad) => native().gst_pad_query_caps(pad, null));
   }
 
-  /** @param read gives a reference that is released here */
+  /** @param read returns a reference that is released here */
   #caps(padName: string, read: (pad: Pointer) => Pointer | null): string | null {
     const pad = native().gst_element_get_static_pad(this.pointer, padName);
     if (!pad) return null;
@@ -48,7 +48,7 @@ export class Element extends GstObject {
   }
 
   /**
-   * Changes the state of this element alone, on a pool thread; the others go on.
+   * Changes the state of only this element, on a pool thread.
    * @throws when it refuses; the reason is on the bus
    */
   setState(state: PipelineState): Promise<void> {
@@ -56,8 +56,8 @@ export class Element extends GstObject {
   }
 
   /**
-   * Asks the encoder upstream of this element for a keyframe with parameter sets, as soon as possible.
-   * @returns false when no element took the event
+   * Requests a keyframe with parameter sets from the upstream encoder.
+   * @returns false when no element handled the event
    * Source: GstVideoEncoder, force-key-unit event.
    */
   forceKeyUnit(): boolean {
@@ -67,11 +67,10 @@ export class Element extends GstObject {
 }
 
 /**
- * A pipeline made from gst-launch syntax.
+ * A pipeline in gst-launch syntax.
  *
- * Life: launch → setState('playing') … → dispose(). dispose() brings it to NULL on a pool thread, ends a pull
- * that is under way, and gives back every reference; nothing may be used afterwards. It is safe to call it more
- * than once.
+ * Life: launch → setState('playing') … → dispose(). dispose() sets NULL on a pool thread, ends a running pull and
+ * releases every reference; nothing may be used afterwards. Repeatable.
  */
 export class Pipeline {
   readonly #object: GstObject;
@@ -83,8 +82,8 @@ export class Pipeline {
   #disposed: Promise<void> | null = null;
 
   /**
-   * @param description gst-launch syntax; values that come from outside belong into setProperty, not in here
-   * @throws when an element is missing or the syntax is wrong, with GStreamer's reason
+   * @param description gst-launch syntax; set untrusted values with setProperty, not here
+   * @throws with GStreamer's reason when an element is missing or the syntax is wrong
    */
   static launch(description: string): Pipeline {
     initialise();
@@ -94,7 +93,7 @@ export class Pipeline {
     if (!pointer) throw new Error(`no pipeline: ${reason?.message ?? 'unknown reason'}`);
     const object = new GstObject(native().gst_object_ref_sink(pointer));
     if (reason) {
-      // A partly built pipeline (a link that failed) is of no use to anybody.
+      // A partly built pipeline (a failed link) is useless.
       object.release();
       throw new Error(`no pipeline: ${reason.message}`);
     }
@@ -108,7 +107,7 @@ export class Pipeline {
     this.#bus = new Bus(bus);
   }
 
-  /** @throws when there is no element of that name */
+  /** @throws for an unknown name */
   element(name: string): Element {
     const known = this.#elements.get(name);
     if (known) return known;
@@ -117,7 +116,7 @@ export class Pipeline {
     return element;
   }
 
-  /** @throws when there is no element of that name; that it is an appsink is the caller's promise */
+  /** @throws for an unknown name; the caller guarantees that it is an appsink */
   appSink(name: string): AppSink {
     const known = this.#sinks.get(name);
     if (known) return known;
@@ -126,7 +125,7 @@ export class Pipeline {
     return sink;
   }
 
-  /** @throws when there is no element of that name; that it is an appsrc is the caller's promise */
+  /** @throws for an unknown name; the caller guarantees that it is an appsrc */
   appSrc(name: string): AppSrc {
     const known = this.#sources.get(name);
     if (known) return known;
@@ -142,8 +141,8 @@ export class Pipeline {
   }
 
   /**
-   * Times all buffers by the system's monotonic clock, the one of process.hrtime(), whatever clock an element
-   * offers; so capture times of several pipelines compare.
+   * Uses the system's monotonic clock, as process.hrtime(), independent of clocks of elements, so that capture times
+   * of several pipelines are comparable.
    */
   useSystemClock(): void {
     const clock = native().gst_system_clock_obtain();
@@ -152,7 +151,7 @@ export class Pipeline {
   }
 
   /**
-   * Changes the state on a pool thread, since opening a display or joining streaming threads takes time.
+   * Changes the state on a pool thread, because opening a display or joining threads takes time.
    * @throws when an element refuses; the reason is on the bus
    */
   setState(state: PipelineState): Promise<void> {
@@ -169,7 +168,7 @@ export class Pipeline {
     }
   }
 
-  /** Time of the clock at which running time was 0, milliseconds; meaningful while playing. */
+  /** Clock time at running time 0, milliseconds; valid while playing. */
   get baseTimeMs(): number {
     return Number(native().gst_element_get_base_time(this.#object.pointer)) / NS_PER_MS;
   }

@@ -1,10 +1,10 @@
 import { initialise } from './init.ts';
 import { native, readPointer, takeString } from './native.ts';
 
-/** Offset of `next` in GList, behind `data`. */
+/** Offset of `next` in GList, after `data`. */
 const LIST_NEXT = 8;
 
-/** Names of all element factories that this host's registry knows, sorted. */
+/** Names of all element factories in this host's registry, sorted. */
 export function listElements(): string[] {
   initialise();
   const lib = native();
@@ -22,7 +22,7 @@ export function listElements(): string[] {
   return names.sort();
 }
 
-/** Whether the registry knows an element; that it works is another question. */
+/** Whether the registry has an element; the element may still not work. */
 export function hasElement(name: string): boolean {
   initialise();
   const factory = native().gst_element_factory_find(name);
@@ -31,7 +31,7 @@ export function hasElement(name: string): boolean {
   return true;
 }
 
-/** Whether a plugin is installed, whatever elements it offers on this machine. */
+/** Whether a plugin is installed, even without usable elements. */
 export function hasPlugin(name: string): boolean {
   initialise();
   const plugin = native().gst_registry_find_plugin(native().gst_registry_get(), name);

@@ -8,10 +8,9 @@ const SECCOMP_FILTER_FLAG_TSYNC = 1;
 const INSTRUCTION_BYTES = 8;
 
 /**
- * Puts this process, with all its threads and all that it starts from now on, behind a seccomp filter. No program that
- * it starts has more rights than itself from then on.
- * @param filter struct sock_filter, one after the other
- * @throws where the kernel refuses
+ * Sets a seccomp filter for this process, all its threads and later children. Also sets no_new_privs for them.
+ * @param filter an array of struct sock_filter
+ * @throws when the kernel refuses
  * Source: seccomp(2), SECCOMP_FILTER_FLAG_TSYNC.
  */
 export function confineProcess(filter: Buffer): void {
@@ -23,7 +22,7 @@ export function confineProcess(filter: Buffer): void {
   const type = koffi.struct({ len: 'uint16', filter: 'void *' });
   const program = { len: filter.length / INSTRUCTION_BYTES, filter };
   const syscall = libc.func('syscall', 'long', ['long', 'ulong', 'ulong', koffi.pointer(type)]);
-  // A number above 0 is that of a thread that could not be taken along.
+  // A positive result is the id of a thread that could not be synchronized.
   const result = Number(syscall(SECCOMP, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program));
   if (result !== 0)
     throw new Error(`seccomp failed, ${result < 0 ? `errno ${koffi.errno()}` : `thread ${result}`}`);

@@ -1,12 +1,11 @@
-/** A pending timer. Cancelling it twice, or after it fired, does nothing. */
+/** A pending timer. Cancelling is idempotent, also after it fired. */
 export interface Timer {
   cancel(): void;
 }
 
 /**
- * Time, injected so that tests decide when it passes.
- * Deadlines and ages inside one process are measured on `monotonicMs`, because the wall clock of a machine may jump;
- * `nowMs` is for what is stored, sent or shown.
+ * Time, injected so that tests control it. Deadlines and ages within a process use `monotonicMs`, because the wall
+ * clock may jump; `nowMs` is for stored, sent or shown times.
  */
 export interface Clock {
   /** Wall clock, epoch milliseconds. */
@@ -22,16 +21,15 @@ export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** A timer this late says that the process stood still, not that its peer was slow. */
+/** A timer this late means that the process was paused. */
 const STOOD_STILL_MS = SECOND_MS;
 
 /**
- * The machine's own clock and timers.
+ * The machine's clock and timers.
  *
- * Node runs timers that are due before it reads sockets. After the process stood still (stopped, swapped out, a
- * paused virtual machine) every deadline would be judged before the frames that came in time were read, and every link
- * would be closed for a silence that never was. A timer that is late by a second therefore runs after one more turn of
- * the event loop, which reads the sockets.
+ * Node runs due timers before it reads sockets. After a pause of the process (stopped, swapped out, paused virtual
+ * machine) every deadline would fire before the frames that arrived in time are read, and every link would close. So
+ * a timer that is late by a second runs after one more turn of the event loop, which reads the sockets.
  */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
@@ -90,8 +88,8 @@ export function delay(clock: Pick<Clock, 'setTimeout'>, delayMs: number): Promis
 }
 
 /**
- * The promise's value, or `fallback` when the promise has not settled after `limitMs`. The promise itself goes on; a
- * rejection after the limit is swallowed, one before the limit is passed on.
+ * The promise's value, or `fallback` if it has not settled after `limitMs`. The promise goes on; a rejection after
+ * the limit is ignored, one before it is passed on.
  */
 export function within<T, F>(
   clock: Pick<Clock, 'setTimeout'>,

@@ -6,9 +6,9 @@ type Variables = Readonly<Record<string, string>>;
 const LINE = /^([A-Z][A-Z0-9_]*)='([^']*)'$/;
 
 /**
- * The text of an environment file that systemd (EnvironmentFile=), `node --env-file` and a shell read alike: each
- * value in single quotes, inside which nothing has a meaning.
- * @throws when a value holds a single quote or a line break, which the three read differently
+ * Text of an environment file that systemd (EnvironmentFile=), `node --env-file` and a shell read alike: each value
+ * in single quotes, where no character is special.
+ * @throws for a value with a single quote or line break, which the three read differently
  */
 export function renderEnvironment(variables: Variables): string {
   return Object.entries(variables)
@@ -24,7 +24,7 @@ export function renderEnvironment(variables: Variables): string {
     .join('');
 }
 
-/** What renderEnvironment wrote; lines of another form, a person's comments among them, are left out. */
+/** Parses the output of renderEnvironment; other lines, for example comments, are skipped. */
 export function parseEnvironment(text: string): Record<string, string> {
   const entries = text.split('\n').flatMap((line) => {
     const match = LINE.exec(line.trim());
@@ -34,9 +34,9 @@ export function parseEnvironment(text: string): Record<string, string> {
 }
 
 /**
- * The environment of an installed service: what it had, and over it what this call was given. A variable given as a
- * file takes the place of the value itself, and the other way round; one given empty is removed.
- * @param isOwn whether the service knows a variable of this name, without the suffix _FILE; others are left out
+ * Environment of an installed service: the stored variables, overridden by those of this call. A variable and its
+ * _FILE form replace each other; an empty one is removed.
+ * @param isOwn whether the service knows a variable of this name without _FILE; others are dropped
  */
 export function mergeEnvironment(
   stored: Variables,

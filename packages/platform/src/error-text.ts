@@ -4,14 +4,14 @@ import { cutUtf8, stripControls } from '@footlight/protocol';
 const ESCAPE_SEQUENCE = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_])/g;
 
 /**
- * Text from an app or a driver, made harmless for logs, pages and terminals: whole escape sequences are removed,
- * because without their ESC they leave readable rubbish, then every control character but newline and tab.
+ * Text of an app or driver, sanitized for logs, pages and terminals: removes whole escape sequences, whose rest would
+ * be readable garbage, and then every control character except newline and tab.
  */
 export function plainText(text: string): string {
   return stripControls(text.replace(ESCAPE_SEQUENCE, ''));
 }
 
-/** One sentence out of a thrown value; never a stack, never control characters. */
+/** One sentence of a thrown value, without stack and control characters. */
 export function errorText(error: unknown, maxBytes = 512): string {
   const text = error instanceof Error ? error.message : String(error);
   return cutUtf8(plainText(text).trim(), maxBytes);

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import { type DestinationStream, type LoggerOptions, type Logger as PinoLogger, pino } from 'pino';
 
 /**
- * Structured log, one JSON object a line: `logger.warn({ host_id }, 'host.lost')`. The last word is the event's name,
- * the fields never hold a secret.
+ * Structured log, one JSON object per line: `logger.warn({ host_id }, 'host.lost')`. The last argument is the event's
+ * name; fields never contain secrets.
  */
 export type Logger = PinoLogger;
 
-/** Names of fields whose value never appears, at whatever place a call puts them. */
+/** Field names whose values are redacted anywhere in a line. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'authorization',
   'cookie',
@@ -26,12 +26,12 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'x-service-dev-key',
   'x-service-enroll',
 ]);
-/** Depth to which a line is searched: a field, a field of an object, a header of a request. */
+/** Searched depth of a line: a field, a field of an object, a header of a request. */
 const SEARCHED_LEVELS = 3;
 
 /**
  * @param level one of pino's level names
- * @param destination where lines go; left out: standard output, readable where that is a terminal
+ * @param destination default: standard output, human-readable on a terminal
  */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
@@ -42,7 +42,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     serializers: { err: describeError },
   };
   const formatters = {
-    // The library's own redaction follows each path on its own through each field: 60 kB of garbage for one line.
+    // pino's own redaction checks each path in each field: 60 kB of garbage per line.
     log: (fields: object) => withoutSecrets(fields, SEARCHED_LEVELS) as Record<string, unknown>,
   };
   const logger =
@@ -56,7 +56,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
           { ...options, formatters: { ...formatters, level: (label) => ({ level: label }) } },
           destination ?? pino.destination({ dest: 1, sync: false }),
         );
-  // pino gives the bindings of a child to no formatter.
+  // pino does not pass a child's bindings to formatters.
   const { child } = logger;
   const searched: typeof child = function (this: Logger, bindings, options) {
     return child.call(this, withoutSecrets(bindings, SEARCHED_LEVELS), options);
@@ -64,12 +64,12 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
   return Object.assign(logger, { child: searched });
 }
 
-/** A logger without output, for commands that print and for tests. */
+/** A logger without output, for printing commands and for tests. */
 export function silentLogger(): Logger {
   return pino({ level: 'silent' });
 }
 
-/** The agent that other hosts install comes without the package that makes lines readable. */
+/** The packed agent lacks the package for readable lines. */
 function hasPrettyLines(): boolean {
   try {
     createRequire(import.meta.url).resolve('pino-pretty');
@@ -79,7 +79,7 @@ function hasPrettyLines(): boolean {
   }
 }
 
-/** @returns the same object where there is nothing to hide, as in nearly all lines */
+/** @returns the same object if nothing is redacted, the usual case */
 function withoutSecrets<Fields extends object>(fields: Fields, levels: number): Fields {
   let clean: Fields | null = null;
   for (const key in fields) {
@@ -96,7 +96,7 @@ function withoutSecrets<Fields extends object>(fields: Fields, levels: number): 
   return clean ?? fields;
 }
 
-/** Errors have a serializer, bytes have no field names, and an object with toJSON decides what it shows. */
+/** Errors have a serializer, bytes have no field names, and toJSON decides for itself. */
 function isSearched(value: unknown): value is object {
   return (
     typeof value === 'object' &&
@@ -107,9 +107,7 @@ function isSearched(value: unknown): value is object {
   );
 }
 
-/**
- * Type, code, message and stack. Database errors carry more, among it the values of the failed row; these stay out.
- */
+/** Type, code, message and stack. Database errors also contain values of the failed row, which are omitted. */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
   return {

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-/** Randomness, injected so that tests can repeat a run. */
+/** Randomness, injected so that tests are repeatable. */
 export interface Random {
-  /** Cryptographically strong bytes; tokens come from here. */
+  /** Cryptographically strong bytes, for tokens. */
   bytes(count: number): Buffer;
   /** A v4 uuid, lowercase canonical. */
   uuid(): string;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { parseEnvironment } from './env-file.ts';
 import { errorText } from './error-text.ts';
 
-/** `systemctl restart` waits until the service says that it is ready. */
+/** Time limit of `systemctl restart`, which waits until the service is ready. */
 const SYSTEMCTL_LIMIT_MS = 120_000;
 
 /** Whether systemd is process 1 of this machine. Source: sd_booted(3). */
@@ -14,14 +14,13 @@ export function isSystemdRunning(): boolean {
   return existsSync('/run/systemd/system');
 }
 
-/** The environment that an earlier installation stored; empty before the first. */
+/** Stored environment of an earlier installation; empty without one. */
 export async function readStoredEnvironment(environmentFile: string): Promise<Record<string, string>> {
   return existsSync(environmentFile) ? parseEnvironment(await readFile(environmentFile, 'utf8')) : {};
 }
 
 /**
- * Writes a file so that it appears whole or not at all: a unit that is cut short would keep the machine from starting
- * the service.
+ * Writes a file atomically, because an incomplete unit would prevent the service's start.
  * @param mode permission bits
  */
 export async function writeWhole(file: string, text: string, mode: number): Promise<void> {
@@ -33,8 +32,8 @@ export async function writeWhole(file: string, text: string, mode: number): Prom
 }
 
 /**
- * Loads the units again, and starts the service now and with the machine.
- * @returns the exit code: 0 it runs, or nothing starts services here; 1 it does not start
+ * Reloads the units, starts the service and enables it.
+ * @returns the exit code: 0 it runs, or this machine has no service manager; 1 it does not start
  */
 export async function startService(service: string, print: (line: string) => void): Promise<number> {
   if (!isSystemdRunning()) {

@@ -2,7 +2,7 @@ import type { Clock, Timer } from './clock.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How often the status is sent where no watchdog asks for more. */
+/** Status interval without a watchdog. */
 const STATUS_EVERY_MS = 10_000;
 
 /** Sends lines such as READY=1 to the service manager that started this process. Source: sd_notify(3). */
@@ -11,19 +11,19 @@ export type Notify = (...lines: string[]) => void;
 /**
  * Connects to the service manager; without one the returned function does nothing.
  *
- * Node has no unix datagram sockets, and a helper program would need NotifyAccess=all, which lets every child of the
- * service send too, the apps of an agent among them. So this calls systemd's own client library. A machine without the
- * library has no systemd.
+ * Node has no unix datagram sockets. A helper program would need NotifyAccess=all, which lets every child of the
+ * service send too, including apps. So this calls systemd's client library; a machine without the library has no
+ * systemd.
  */
 export async function connectServiceManager(env: Environment): Promise<Notify> {
   if (!env.NOTIFY_SOCKET) return () => undefined;
   try {
-    // Loaded here alone: most processes have no service manager, and need no native code for it.
+    // Imported here, because most processes have no service manager and need no native code for it.
     const { default: koffi } = await import('koffi');
     const send = koffi
       .load('libsystemd.so.0')
       .func('int sd_notify(int unset_environment, const char *state)');
-    // The result is ignored: there is nobody to report it to.
+    // The result is ignored: errors cannot be reported.
     return (...lines) => void send(0, lines.join('\n'));
   } catch {
     return () => undefined;
@@ -31,7 +31,7 @@ export async function connectServiceManager(env: Environment): Promise<Notify> {
 }
 
 /**
- * How long the service manager waits for a sign of life before it ends this process, in ms; null = it does not wait.
+ * Watchdog interval of the service manager, ms; null = no watchdog.
  * Source: sd_watchdog_enabled(3).
  */
 export function watchdogMs(env: Environment, pid: number): number | null {
@@ -44,17 +44,17 @@ export function watchdogMs(env: Environment, pid: number): number | null {
 export interface ServicePulseOptions {
   notify: Notify;
   clock: Pick<Clock, 'setTimeout'>;
-  /** Null: no watchdog; only the status is sent. */
+  /** null: no watchdog; only the status is sent. */
   watchdogMs: number | null;
-  /** One line for `systemctl status`; left out: none is sent. */
+  /** One line for `systemctl status`; missing: none. */
   status?: () => string;
   /** Runs work after the event loop has read its sockets. */
   afterPoll?: (work: () => void) => void;
 }
 
 /**
- * Feeds the watchdog from the event loop: each beat needs one whole turn, timers and then sockets, and arms the next
- * beat only afterwards. A loop that hangs in either place feeds no watchdog, and a late beat is not made up for.
+ * Feeds the watchdog from the event loop: each beat needs one whole turn, timers and then sockets, and only then
+ * schedules the next. A loop that hangs in either place feeds no watchdog, and late beats are not caught up.
  */
 export class ServicePulse {
   readonly #options: ServicePulseOptions;

@@ -1,4 +1,4 @@
-/** Lets `burst` events through at once and `perSecond` in the long run. */
+/** Permits bursts of `burst` events, and `perSecond` in the long run. */
 export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
@@ -25,7 +25,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token for an event that cannot wait. The debt delays the events after it, by the time of a burst at most. */
+  /** Takes a token for an event that cannot wait. The debt delays later events, by the time of one burst at most. */
   overdraw(nowMs: number): void {
     this.#fill(nowMs);
     this.#tokens = Math.max(-this.#burst, this.#tokens - 1);

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What an environment says about one variable; `text` is null where it is not set. */
+/** A variable of an environment; `text` is null when unset. */
 export type GivenVariable =
   | { text: string | null; source: 'environment' | 'file' | 'unset' }
   | { problem: { variable: string; expected: string } };
 
 /**
- * Looks up a variable, given as itself or as the file that its name with the suffix _FILE names. A final line break of
- * the file does not count.
- * @param emptyCounts whether an empty text is a value; otherwise it counts as unset, so that unit files can list every
- * variable
+ * Looks up a variable, given directly or as a file under its name with _FILE. A final line break of the file is
+ * removed.
+ * @param emptyCounts whether an empty text is a value; otherwise it counts as unset, so that unit files can list
+ *   every variable
  */
 export function lookUpVariable(environment: Environment, name: string, emptyCounts = false): GivenVariable {
   const direct = environment[name];

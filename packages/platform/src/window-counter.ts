@@ -1,4 +1,4 @@
-/** Counts events in a sliding window; remembers at most `limit` instants. */
+/** Counts events in a sliding window; stores at most `limit` times. */
 export class WindowCounter {
   readonly #limit: number;
   readonly #windowMs: number;
@@ -9,19 +9,19 @@ export class WindowCounter {
     this.#windowMs = windowMs;
   }
 
-  /** Counts one event. @returns true when `limit` events lie within the window */
+  /** Counts one event. @returns true when the window has `limit` events */
   add(nowMs: number): boolean {
     this.#instants.push(nowMs);
     if (this.#instants.length > this.#limit) this.#instants.shift();
     return this.isFull(nowMs);
   }
 
-  /** Whether `limit` events lie within the window that ends now. */
+  /** Whether the current window has `limit` events. */
   isFull(nowMs: number): boolean {
     return this.#instants.length >= this.#limit && nowMs - this.#instants[0]! < this.#windowMs;
   }
 
-  /** Milliseconds until the window has room again; 0 when it has. */
+  /** Milliseconds until the window has space; 0: now. */
   roomInMs(nowMs: number): number {
     return this.isFull(nowMs) ? this.#instants[0]! + this.#windowMs - nowMs : 0;
   }

@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from '../clock.ts';
 
-/** Real time that runs `speed` times as fast, for waits of seconds beside real sockets and files. The wall clock stays. */
+/**
+ * Real time at `speed` times its rate, for waits of seconds with real sockets and files. The wall clock is unchanged.
+ */
 export function fastClock(speed: number): Clock {
   return {
     nowMs: () => systemClock.nowMs(),

@@ -11,14 +11,14 @@ interface Pending {
 /** Wall clock at the start of a test. */
 export const TEST_EPOCH_MS = Date.UTC(2026, 5, 2, 12, 0, 0);
 
-/** A clock that stands still until a test moves it. */
+/** A clock that advances only when a test moves it. */
 export class ManualClock implements Clock {
   #nowMs: number;
   #monotonicMs = 1_000;
   #order = 0;
   readonly #pending = new Set<Pending>();
 
-  /** @param nowMs start of its wall clock; the monotonic clock starts again with each process */
+  /** @param nowMs start of the wall clock; the monotonic clock restarts with each process */
   constructor(nowMs = TEST_EPOCH_MS) {
     this.#nowMs = nowMs;
   }
@@ -39,14 +39,14 @@ export class ManualClock implements Clock {
     return this.#add(run, everyMs, everyMs);
   }
 
-  /** Moves both clocks and runs due timers in their order, all within this call. */
+  /** Advances both clocks and runs due timers in order, synchronously. */
   advance(byMs: number): void {
     const untilMs = this.#monotonicMs + byMs;
     while (this.#runNext(untilMs));
     this.#moveTo(untilMs);
   }
 
-  /** Moves both clocks and runs due timers in their order; before the next timer, promises that one settled run. */
+  /** Advances both clocks and runs due timers in order; between timers, settled promises run. */
   async pass(byMs: number): Promise<void> {
     const untilMs = this.#monotonicMs + byMs;
     while (this.#runNext(untilMs)) await settle();
@@ -54,17 +54,17 @@ export class ManualClock implements Clock {
     await settle();
   }
 
-  /** Moves the wall clock alone, as an administrator who sets it. */
+  /** Moves only the wall clock, like an administrator who sets it. */
   jump(byMs: number): void {
     this.#nowMs += byMs;
   }
 
-  /** Whether a timer is due in exactly `delayMs`, so that a test can see the start of a wait. */
+  /** Whether a timer is due in exactly `delayMs`, so that a test can see a wait begin. */
   isAwaited(delayMs: number): boolean {
     return [...this.#pending].some(({ dueMs }) => dueMs === this.#monotonicMs + delayMs);
   }
 
-  /** Timers that are armed (count). */
+  /** Armed timers (count). */
   get pendingTimers(): number {
     return this.#pending.size;
   }
@@ -99,7 +99,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets promises and immediates that are ready run. */
+/** Runs ready promises and immediates. */
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }
