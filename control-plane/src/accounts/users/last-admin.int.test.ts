@@ -79,6 +79,27 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     expect((await patch(fourth, fourth.id, { disabled: true })).status).toBe(409);
   });
 
+  test.each([
+    ['demotion', { role: 'user' }, { role: 'user', disabled: false }],
+    ['disabling', { disabled: true }, { role: 'admin', disabled: true }],
+  ])(
+    'a %s stands against requests of that person that were let in before it',
+    async (_, change, standing) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const [first, second] = (await onlyAdmins(2)) as [Person, Person];
+        const undo = () => patch(second, second.id, { role: 'admin', disabled: false });
+        const answers = await Promise.all([
+          undo(),
+          patch(first, second.id, change),
+          ...Array.from({ length: 5 }, undo),
+        ]);
+        expect(answers[1]?.status).toBe(200);
+        const { items } = (await app.call(first, 'GET', `/v1/users?q=${second.username}`)).body;
+        expect(items).toMatchObject([standing]);
+      }
+    },
+  );
+
   describe('stays, whatever two administrators do to each other at once:', () => {
     test.each(pairs)('one %s, the other %s', async (first, second) => {
       for (let round = 0; round < ROUNDS; round += 1) {

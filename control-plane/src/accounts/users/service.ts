@@ -1,4 +1,5 @@
 import type { AdminUser, Body, Entitlement, Query } from '@footlight/protocol/rest';
+import type { Tx } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import { pageOf, readCursorOrStart } from '../../platform/page-cursor.ts';
@@ -42,6 +43,7 @@ export function createUsers(
       const { role, disabled, end_sessions, max_concurrent_sessions } = body;
       const { user, ending } = await database.transaction(async (tx) => {
         await database.advisoryLock(tx, 'last_admin');
+        await requireStillAdmin(tx, actor);
         const before = await lockUser(database, tx, id);
         if (before === undefined) throw unknownUser();
         const standing = { role: before.role, disabled: before.disabled_at !== null };
@@ -76,7 +78,11 @@ export function createUsers(
           message: 'You cannot delete your own account; ask another administrator.',
         });
       }
-      const removal = await database.transaction((tx) => removeUser(database, tx, id, clock.nowMs()));
+      const removal = await database.transaction(async (tx) => {
+        await database.advisoryLock(tx, 'last_admin');
+        await requireStillAdmin(tx, actor);
+        return removeUser(database, tx, id, clock.nowMs());
+      });
       switch (removal.kind) {
         case 'unknown':
           throw unknownUser();
@@ -96,6 +102,17 @@ export function createUsers(
       return deps.listEntitlementsOfUser(id);
     },
   };
+}
+
+/**
+ * Checks the caller again under the lock that every change of a role takes. Requests that were let in before a demotion,
+ * and waited for it, would undo it otherwise: one that is sent again and again is always under way.
+ * @throws ApiError unauthorized, forbidden
+ */
+async function requireStillAdmin(tx: Tx, actor: Caller): Promise<void> {
+  const user = await findUser(tx, actor.userId);
+  if (user === undefined || user.disabled_at !== null) throw new ApiError('unauthorized');
+  if (user.role !== 'admin') throw new ApiError('forbidden');
 }
 
 const unknownUser = (): ApiError => new ApiError('not_found', { message: 'There is no such account.' });
