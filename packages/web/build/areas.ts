@@ -1,18 +1,18 @@
 import type { Plugin } from 'vite';
 
 /**
- * Whether a module belongs to the admin area. The eager part of an admin route, its path and its guard, does not:
- * the router needs it everywhere; the page behind it is the part that carries a query.
- * @param id a module id as the bundler gives it (absolute path, perhaps with a query)
+ * Whether a module belongs to the admin area. The eager part of an admin route (path and guard) does not, because the
+ * router needs it everywhere; its page has a query in the id.
+ * @param id module id of the bundler (absolute path, optional query)
  */
 export function isAdminModule(id: string): boolean {
   return /\/(src\/(admin\/|entry\/admin\.|routes\/admin[./][^?]*\?tsr-split)|admin\/index\.html$)/.test(id);
 }
 
 /**
- * Fails the build when a module of the admin area lands outside `admin/assets/`, or when a file that the user
- * area loads eagerly lands inside: the server refuses files below /admin to everyone but administrators, so the
- * first would publish what is gated and the second would break the page for users.
+ * Fails the build when an admin module is outside `admin/assets/`, or when an eager file of the user area is inside:
+ * the server gives files below /admin to administrators only, so the first would publish gated code and the second
+ * would break the page for users.
  */
 export function adminFilesStayApart(): Plugin {
   return {

@@ -3,27 +3,27 @@ import { isAdminModule } from './areas.ts';
 
 type Graph = Pick<Rolldown.ChunkingContext, 'getModuleInfo'>;
 
-/** Pages that are mostly a form; what only they share stays out of every other page's way. */
+/** Form pages; code that only they share is kept out of other pages' files. */
 const FORM_PAGE = /\/src\/routes\/(login|register|setup|app\/_shell\.account)\./;
 const ENTRY = /\/index\.html$/;
 const LIBRARY = /\/src\/routes\/app\/_shell\.index\./;
 const IN_LIBRARY = /\/src\/routes\/app\/_shell\.(index\.|tsx\?)/;
 const STYLE = /\.css(\?|$)/;
-/** Around every page of an area, so never worth a file of its own. */
+/** Part of every page of the area, so never worth its own file. */
 const USER_SHELL = /\/src\/routes\/app\/_shell\.tsx\?/;
 const ADMIN_SHELL = /\/src\/routes\/admin\.tsx\?/;
 
 /**
- * Says which file a module goes to: `vendor` and `app` hold what the library and others share, `forms` what only the
- * pages before the library and the account share, `beside` what the library does without, `admin-shared` what only
- * administrators need. Null leaves a module to the one page that needs it. Over HTTP/1.1 a browser asks for six files
- * at once, so a page made of forty small ones waits in line. Every module's dependencies are needed wherever it is, so
- * the files can never need one another in a circle.
+ * Assigns modules to files: `vendor` and `app` for code that the library shares with others, `forms` for pages before
+ * the library and the account, `beside` for code that the library does not need, `admin-shared` for administrators.
+ * Null keeps a module with its only page. A browser requests six files at once over HTTP/1.1, so a page of forty
+ * small files would queue. A module's dependencies are needed wherever the module is, so the files have no cyclic
+ * dependencies.
  */
 export function chunkNamer(): (id: string, graph: Graph) => string | null {
   const known = new Map<string, ReadonlySet<string>>();
   return (id, graph) => {
-    // The entries say only which start they make.
+    // The entries only name the start.
     if (/\/src\/entry\/|\/index\.html$/.test(id)) return null;
     if (USER_SHELL.test(id)) return 'app';
     if (ADMIN_SHELL.test(id)) return 'admin-shared';
@@ -38,7 +38,7 @@ export function chunkNamer(): (id: string, graph: Graph) => string | null {
   };
 }
 
-/** The files' beginnings (documents' entries and dynamic imports) from which static imports lead to a module. */
+/** Entry files (documents' entries and dynamic imports) that reach a module by static imports. */
 function startsThatNeed(
   id: string,
   graph: Graph,
@@ -64,8 +64,8 @@ function startsThatNeed(
 }
 
 /**
- * Names in each document the files of its most visited page, which would otherwise be found only after the first
- * ones have run: the library for users, what all pages share for administrators.
+ * Preloads in each document the files of its most visited page, which would otherwise be found after the first files
+ * have run: the library for users, shared code for administrators.
  */
 export function firstPageIsAskedForEarly(): Plugin {
   return {
@@ -95,7 +95,7 @@ export function firstPageIsAskedForEarly(): Plugin {
   };
 }
 
-/** Whether a file begins with the player, whose package calls it only by its index. */
+/** Whether a file starts with the player, whose package is imported only by its index. */
 export function isPlayer(id: string | null): boolean {
   return id?.endsWith('/stream-client/src/index.ts') ?? false;
 }

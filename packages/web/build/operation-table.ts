@@ -1,8 +1,8 @@
 import { type Plugin, runnerImport } from 'vite';
 
 /**
- * Replaces src/api/operation-table.ts by the table it makes: the browser needs method and path of an operation, not
- * the schemas of its bodies, and those with their library are a quarter of the user area's size budget.
+ * Replaces src/api/operation-table.ts by its result: the browser needs only method and path of an operation, and the
+ * body schemas with their library are a quarter of the user area's size budget.
  */
 export function operationTable(): Plugin {
   return {

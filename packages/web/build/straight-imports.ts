@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Plugin } from 'vite';
 
-/** Packages whose one index names every component there is. */
+/** Packages with one index of all components. */
 const INDEXED = ['@mantine/core', '@tabler/icons-react'];
 const IMPORT = /^import \{([^}]*)\} from '([^']+)';/gm;
 
@@ -11,8 +11,8 @@ interface Target {
 }
 
 /**
- * Lets our own modules import a component from its own file instead of from its package's index. Behind an index
- * everything seems to be needed by every page, and then nothing can be sorted into the files of the pages that use it.
+ * Imports components from their own files instead of from the package's index. With the index, every page seems to
+ * need every component, and components cannot be assigned to pages.
  */
 export function straightImports(): Plugin {
   const indexes = new Map<string, Map<string, Target>>();
@@ -33,10 +33,7 @@ export function straightImports(): Plugin {
   };
 }
 
-/**
- * The code with each import from an indexed package split into one per file. Names that an index only passes on from
- * elsewhere stay as they are.
- */
+/** Splits each import from an indexed package into one per file. Re-exports of other packages stay. */
 export function withStraightImports(
   code: string,
   indexes: ReadonlyMap<string, ReadonlyMap<string, Target>>,
@@ -59,7 +56,7 @@ export function withStraightImports(
   });
 }
 
-/** Which file an index takes each of its names from. @param at the index's own path */
+/** File of each name in an index. @param at path of the index */
 export function namesIn(index: string, at: string): Map<string, Target> {
   const names = new Map<string, Target>();
   for (const [, list = '', path = ''] of index.matchAll(

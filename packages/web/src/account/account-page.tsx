@@ -15,7 +15,7 @@ import { PictureQuality } from './picture-quality.tsx';
 import { signOut } from './sign-out.ts';
 import { Storage } from './storage.tsx';
 
-/** Who the person is here, what is kept for them, and the way out. */
+/** The person's account: data, devices, sign-out. */
 export function AccountPage() {
   usePageTitle('Account');
   const me = useQuery({ queryKey: keys.me, queryFn: ({ signal }) => call('me.read', { signal }) });

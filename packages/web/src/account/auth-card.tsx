@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Brand } from '../components/brand.tsx';
 import styles from './account.module.css';
 
-/** The frame of the pages before signing in. */
+/** Frame of the pages before sign-in. */
 export function AuthCard(props: { title: string; lead: ReactNode; children: ReactNode; foot?: ReactNode }) {
   return (
     <div className={styles.stage}>

@@ -1,6 +1,6 @@
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
 
-/** A size as people read it, in powers of 1000. @param bytes never negative */
+/** A readable size in powers of 1000. @param bytes never negative */
 export function bytesWords(bytes: number): string {
   let size = bytes;
   let unit = 0;

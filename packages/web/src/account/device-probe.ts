@@ -7,8 +7,8 @@ const HEIGHTS = [4320, 2160, 1440, 1080, 720];
 const FRAMES = 24;
 
 /**
- * Measures this browser and posts it, at most once a week, so that the server can say which picture quality suits it.
- * Bandwidth and round trip are left out: what counts is the way to a host, which only a session knows.
+ * Measures this browser and posts the result, at most once a week, so that the server can rate picture qualities.
+ * Bandwidth and round trip are omitted, because only a session measures the path to a host.
  */
 export async function probeDevice(nowMs: number): Promise<void> {
   const last = Number(localStorage.getItem(STORED_AT) ?? 0);
@@ -40,7 +40,7 @@ function receivableCodecs() {
   return { h264: mimes.has('video/h264'), hevc: mimes.has('video/h265'), av1: mimes.has('video/av1') };
 }
 
-/** Lines of the largest H.264 picture at 60 frames a second that plays smoothly; null where nobody says. */
+/** Lines of the largest H.264 picture that plays smoothly at 60 frames a second; null if unknown. */
 async function maxDecodeHeight(): Promise<number | null> {
   if (navigator.mediaCapabilities === undefined) return null;
   for (const height of HEIGHTS) {
@@ -62,7 +62,7 @@ async function maxDecodeHeight(): Promise<number | null> {
   return null;
 }
 
-/** Pictures a second of the display, as the page sees them; null for a page in the background. */
+/** Refresh rate of the display; null for a background page. */
 function measureRefreshHz(): Promise<number | null> {
   if (document.hidden) return Promise.resolve(null);
   return new Promise((resolve) => {
@@ -76,14 +76,14 @@ function measureRefreshHz(): Promise<number | null> {
   });
 }
 
-/** From the instants of frames in a row; the median, so that a stumble does not count. @param times ms, ascending */
+/** Refresh rate from consecutive frame times; the median ignores outliers. @param times ms, ascending */
 export function refreshHzOf(times: readonly number[]): number | null {
   const gaps = times.slice(1).map((at, index) => at - (times[index] ?? at));
   const median = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
   return median === undefined || median <= 0 ? null : Math.round(1000 / median);
 }
 
-/** What the user agent says of browser and system, in the words of people. */
+/** Readable browser and system names of a user agent. */
 export function browserOf(userAgent: string): {
   browser?: { name: string; version: string };
   platform?: string;
@@ -98,7 +98,7 @@ export function browserOf(userAgent: string): {
   };
 }
 
-// The order matters: most browsers also claim to be the ones below them.
+// In this order, because most browsers also claim to be the ones below them.
 const BROWSERS: readonly [string, RegExp][] = [
   ['Edge', /Edg\/([\d.]+)/],
   ['Opera', /OPR\/([\d.]+)/],

@@ -1,6 +1,6 @@
 import type { Device } from '@footlight/protocol/rest';
 
-/** What to call a device: the name its owner gave it, else what its browser said of itself. */
+/** A device's name: the owner's, else browser and system. */
 export function deviceWords(device: Pick<Device, 'name' | 'capabilities' | 'device_key'>): string {
   if (device.name !== null && device.name.trim() !== '') return device.name;
   const { browser, platform } = device.capabilities;

@@ -29,7 +29,7 @@ export function Devices() {
     mutationFn: (device: Device) => call('devices.delete', { params: { id: device.id } }),
     onSuccess: async (_answer, device) => {
       setRemoving(null);
-      // Its token is this page's own and opens nothing any more.
+      // The page's own token is revoked too.
       if (device.current) return signOut();
       return queryClient.invalidateQueries({ queryKey: keys.devices });
     },

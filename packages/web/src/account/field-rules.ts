@@ -1,10 +1,10 @@
-/** Shortest password that the server takes, in code points. */
+/** Shortest password that the server accepts, in code points. */
 export const PASSWORD_MIN = 12;
 const PASSWORD_MAX = 128;
 const USERNAME_MAX = 64;
 const EMAIL_MAX = 320;
 
-/** What is wrong with an email address, or null. The server decides; this only saves a round trip. */
+/** Fault of an email address, or null. The server decides; this check only saves a round trip. */
 export function emailProblem(email: string): string | null {
   const length = [...email.trim()].length;
   if (length === 0) return 'Enter an email address';
@@ -12,7 +12,7 @@ export function emailProblem(email: string): string | null {
   return null;
 }
 
-/** What is wrong with a user name, or null. */
+/** Fault of a user name, or null. */
 export function usernameProblem(username: string): string | null {
   const length = [...username.trim()].length;
   if (length === 0) return 'Choose a name';
@@ -20,8 +20,8 @@ export function usernameProblem(username: string): string | null {
 }
 
 /**
- * What is wrong with a new password, or null. The server also refuses common ones, which are too many to carry here.
- * @param owner the account's name and address, parts of which a password must not contain
+ * Fault of a new password, or null. The server also refuses common ones, whose list is too large for the page.
+ * @param owner the account's name and address, which a password must not contain
  */
 export function passwordProblem(password: string, owner: { username: string; email: string }): string | null {
   const length = [...password].length;

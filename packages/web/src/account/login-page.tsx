@@ -12,16 +12,15 @@ import styles from './account.module.css';
 import { AuthCard } from './auth-card.tsx';
 import { signOut } from './sign-out.ts';
 
-/** Signs a person in and brings them where they were going. */
+/** Signs a person in and returns to the requested page. */
 export function LoginPage({ next }: { next: string | undefined }) {
   usePageTitle('Log in');
   const target = safeNext(next);
   const wantsAdmin = /^\/admin(\/|\?|$)/.test(target);
-  // As it was when the page opened: the token of a login made here has its own way on, and two navigations at once
-  // would cut each other off.
+  // Read once: a login on this page navigates itself, and two navigations would cancel each other.
   const [remembered] = useState(() => readToken() !== null);
 
-  // With a stored token, asking who it belongs to also renews the cookie that opens the administrators' documents.
+  // With a stored token, this request also renews the cookie of the administrators' documents.
   const me = useQuery({
     queryKey: keys.me,
     queryFn: ({ signal }) => call('me.read', { signal }),
@@ -54,7 +53,7 @@ export function LoginPage({ next }: { next: string | undefined }) {
   const wrongRole = wantsAdmin && role === 'user';
   useEffect(() => {
     if (me.data === undefined) return;
-    // Without this the administrators' pages would send a person here again, who is one since the last login.
+    // Without this the administrators' pages would redirect a new administrator here again.
     saveUser(me.data.user);
     if (!wantsAdmin || me.data.user.role === 'admin') window.location.replace(target);
   }, [me.data, target, wantsAdmin]);

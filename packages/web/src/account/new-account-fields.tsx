@@ -2,21 +2,21 @@ import { PasswordInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { emailProblem, PASSWORD_MIN, passwordProblem, usernameProblem } from './field-rules.ts';
 
-/** What every way to a new account asks for. */
+/** Fields of a new account. */
 export interface NewAccount {
   email: string;
   username: string;
   password: string;
 }
 
-/** The rules of a new account as the form library takes them. */
+/** Rules of a new account for the form library. */
 export const newAccountRules = {
   email: emailProblem,
   username: usernameProblem,
   password: (password: string, all: NewAccount) => passwordProblem(password, all),
 };
 
-/** Email, name and password, labelled so that password managers know them. */
+/** Email, name and password, labelled for password managers. */
 export function NewAccountFields<Values extends NewAccount>({ form }: { form: UseFormReturnType<Values> }) {
   return (
     <>

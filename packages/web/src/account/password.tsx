@@ -11,7 +11,7 @@ import { PASSWORD_MIN, passwordProblem } from './field-rules.ts';
 
 /**
  * Changes the password. The server signs the account out everywhere, this page included, so the page signs in again
- * with the new one: the person at the keyboard has just proved to know it.
+ * with the new password.
  */
 export function ChangePassword({ owner }: { owner: User | undefined }) {
   const [open, setOpen] = useState(false);
@@ -58,7 +58,7 @@ export function ChangePassword({ owner }: { owner: User | undefined }) {
       noValidate
     >
       {change.isError && !wrong && <Problem error={change.error} />}
-      {/* Password managers want to know whose password this is. */}
+      {/* Password managers need the account's name. */}
       <input type="hidden" autoComplete="username" value={owner?.email ?? ''} readOnly />
       <PasswordInput
         label="Current password"

@@ -7,7 +7,7 @@ import { Skeleton } from '../components/skeleton.tsx';
 import styles from './account.module.css';
 import { choicesOf, offerWords } from './quality-choices.ts';
 
-/** The launch profile that this person likes best, among those that suit their device. */
+/** The person's preferred launch profile, among those for the device. */
 export function PictureQuality() {
   const queryClient = useQueryClient();
   const preference = useQuery({

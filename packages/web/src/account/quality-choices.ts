@@ -2,7 +2,7 @@ import type { ProfileOffer } from '@footlight/protocol/rest';
 
 const SUITS = { eligible: '', risky: ' (may stutter here)', ineligible: ' (too much for this device)' };
 
-/** Options of the choice: none of one's own first, then what is offered, with how well it suits. */
+/** Options: no preference first, then the offered profiles with their suitability. */
 export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null) {
   const byDefault = offer.profiles.find((profile) => profile.id === globalDefaultId);
   return [
@@ -23,7 +23,7 @@ export function choicesOf(offer: ProfileOffer, globalDefaultId: string | null) {
   ];
 }
 
-/** What to say below the choice: why the chosen one may not do, else what it looks like. */
+/** Text below the choice: why the chosen profile is unsuitable, else its picture. */
 export function offerWords(offer: ProfileOffer, chosenId: string): string {
   const chosen = offer.profiles.find((profile) => profile.id === chosenId);
   if (chosen === undefined) return 'From the next launch on, for every app that leaves you the choice.';

@@ -2,8 +2,8 @@ import { forgetLogin } from '../api/auth-store.ts';
 import { call } from '../api/client.ts';
 
 /**
- * Ends the login here and on the server. The page forgets the token even when the server cannot be reached: a
- * person who logs out on a shared machine must be out; the token then runs out by its own time.
+ * Signs out here and on the server. The page forgets the token even without an answer, because a person who signs out
+ * on a shared machine must be out; the token then expires.
  */
 export async function signOut(): Promise<void> {
   await call('auth.logout', {}).catch(() => {});

@@ -7,7 +7,7 @@ import { Skeleton } from '../components/skeleton.tsx';
 import styles from './account.module.css';
 import { bytesWords } from './bytes-words.ts';
 
-/** What a person's files take, app by app. */
+/** Space used by a person's files, by app. */
 export function Storage() {
   const list = useQuery({
     queryKey: keys.storage,

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** The signed-in person as the login answer names them. */
+/** The signed-in person of the login answer. */
 export interface SignedInUser {
   id: string;
   email: string;
@@ -21,14 +21,14 @@ const DEVICE = 'service.device.key';
 const listeners = new Set<() => void>();
 let cached: { raw: string | null; user: SignedInUser | null } = { raw: null, user: null };
 
-/** The bearer token, or null when nobody is signed in or the stored one has run out. */
+/** The bearer token; null when signed out or expired. */
 export function readToken(): string | null {
   const expires = localStorage.getItem(EXPIRES);
   if (expires !== null && Date.parse(expires) <= Date.now()) return null;
   return localStorage.getItem(TOKEN);
 }
 
-/** Keeps a login-shaped answer; other tabs follow through the storage event. */
+/** Stores a login answer; other tabs follow by the storage event. */
 export function saveLogin(answer: LoginAnswer): void {
   localStorage.setItem(TOKEN, answer.access_token);
   if (answer.expires_at === undefined) localStorage.removeItem(EXPIRES);
@@ -36,19 +36,19 @@ export function saveLogin(answer: LoginAnswer): void {
   saveUser(answer.user);
 }
 
-/** Keeps what the server says about the signed-in person, whose role may have changed since the login. */
+/** Stores the server's record of the person, whose role may have changed. */
 export function saveUser({ id, email, username, role }: SignedInUser): void {
   localStorage.setItem(USER, JSON.stringify({ id, email, username, role }));
   tell();
 }
 
-/** Forgets token and person; the device key stays, it names this browser and not a person. */
+/** Forgets token and person; the device key stays, because it names the browser. */
 export function forgetLogin(): void {
   for (const key of [TOKEN, EXPIRES, USER]) localStorage.removeItem(key);
   tell();
 }
 
-/** Who is signed in according to this browser; the server has the last word on every request. */
+/** The stored signed-in person; the server decides on every request. */
 export function readUser(): SignedInUser | null {
   const raw = readToken() === null ? null : localStorage.getItem(USER);
   if (raw !== cached.raw) cached = { raw, user: parseUser(raw) };
@@ -60,7 +60,7 @@ export function useUser(): SignedInUser | null {
   return useSyncExternalStore(subscribe, readUser);
 }
 
-/** A random name of this browser, so that its logins can be revoked together; made at the first login. */
+/** A random id of this browser, so that its logins can be revoked together; created at the first login. */
 export function deviceKey(): string {
   const stored = localStorage.getItem(DEVICE);
   if (stored !== null && stored.length > 0 && stored.length <= 256) return stored;

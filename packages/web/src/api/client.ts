@@ -17,26 +17,26 @@ type Part<Name extends string, Value> = Value extends undefined
     ? { [K in Name]?: Value }
     : { [K in Name]: Value };
 
-/** What a call of one operation takes: exactly the parts that the operation declares. */
+/** Input of an operation's call: the parts that it declares. */
 export type CallInput<Id extends OperationId> = Part<'params', Params<Id>> &
   Part<'body', SentBody<Id>> &
   (Operations[Id] extends { upload: object } ? { file: Blob } : { file?: never }) & {
-    /** As texts of the address, so before the conversions that the operation makes of them. */
+    /** As in the URL, before conversions of the operation. */
     query?: { [Name in keyof Query<Id>]?: string | number | boolean | undefined };
     headers?: Record<string, string>;
     signal?: AbortSignal;
   };
 
-/** What a refused or failed call throws. `status` 0 means that no answer came at all. */
+/** Thrown for a refused or failed call. `status` 0 means no answer. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
-  /** Open set; `network` and `unreadable` are ours, everything else comes from the server. */
+  /** Open set; the page adds `network` and `unreadable`. */
   readonly code: string;
   readonly liveSessions: number | undefined;
   readonly sessionId: string | undefined;
   readonly derivedTiles: DerivedTile[] | undefined;
-  /** From Retry-After; undefined when the server named no time. */
+  /** From Retry-After; undefined without one. */
   readonly retryAfterSecs: number | undefined;
 
   constructor(status: number, code: string, message: string, extras: Partial<ApiFailure> = {}) {
@@ -52,14 +52,14 @@ export class ApiFailure extends Error {
 
 let whenSignedOut: () => void = () => {};
 
-/** Registers what happens when the server no longer takes the stored token; the page sends the person to sign in. */
+/** Sets the action for a refused token: the page opens the login. */
 export function onSignedOut(act: () => void): void {
   whenSignedOut = act;
 }
 
 /**
- * Calls one operation and gives its success body (undefined for an empty one).
- * A 401 on an operation that needs a bearer forgets the login; every refusal throws ApiFailure.
+ * Calls one operation and returns its success body (undefined if empty). A 401 on an operation with a bearer forgets
+ * the login; every refusal throws ApiFailure.
  */
 export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Success<Id>> {
   const response = await send(id, input);
@@ -73,7 +73,7 @@ export async function call<Id extends OperationId>(id: Id, input: CallInput<Id>)
   }
 }
 
-/** As `call`, but gives the response itself, for answers that are streams. Throws for every refusal. */
+/** Like `call`, but returns the response, for streams. Throws for every refusal. */
 export async function send<Id extends OperationId>(id: Id, input: CallInput<Id>): Promise<Response> {
   const operation = operationTable[id];
   const token = readToken();

@@ -1,10 +1,10 @@
 import { ApiFailure } from './client.ts';
 
-/** An error in a person's words: what happened, what to do, and the code to quote. */
+/** An error for people: event, advice, and a code to quote. */
 export interface ErrorText {
   title: string;
   advice: string;
-  /** Small, for quoting to the administrator. */
+  /** For reports to the administrator. */
   code: string;
 }
 
@@ -82,18 +82,18 @@ const BY_STATUS: Record<number, [title: string, advice: string]> = {
   429: ['That was too often', 'Wait a moment, then try again.'],
 };
 
-/** The sentence of the code; the table of codes itself would bring every schema into the page. */
+/** Repeated here, because importing the table of codes would load every schema. */
 export const NO_HOST = 'No host can run this app.';
 
-/** A host is missing for many reasons: where the server names one, that says more than any words of ours. */
+/** A host is missing for several reasons; the server's reason is more precise. */
 function adviceOf({ code, message }: ApiFailure, usual: string): string {
   if (code !== 'no_host_available' || message === '' || message === NO_HOST) return usual;
   return `${message} Ask an administrator.`;
 }
 
 /**
- * Words for any thrown value. A known code has its own; an unknown one falls back to its status, and a 4xx then
- * shows the server's own sentence, which names the field or the conflict.
+ * Text for any thrown value. An unknown code falls back to its status, and a 4xx then shows the server's own
+ * sentence, which names the field or the conflict.
  */
 export function errorText(error: unknown): ErrorText {
   if (!(error instanceof ApiFailure)) {

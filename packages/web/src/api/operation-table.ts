@@ -1,6 +1,6 @@
 import { type OperationId, type Operations, operations } from '@footlight/protocol/rest';
 
-/** What a client has to know of an operation. */
+/** Facts of an operation for a client. */
 export interface OperationAddress {
   method: Operations[OperationId]['method'];
   path: string;
@@ -8,8 +8,8 @@ export interface OperationAddress {
 }
 
 /**
- * Method, path and kind of caller of every operation. The build replaces this module by the table that it makes, so
- * that the schemas behind it need not travel to the browser.
+ * Method, path and caller of every operation. The build replaces this module by its result, so that the schemas are
+ * not sent to the browser.
  */
 export const operationTable = Object.fromEntries(
   Object.values(operations).map(({ id, method, path, auth }) => [id, { method, path, auth }]),

@@ -3,13 +3,13 @@ import { ApiFailure } from './client.ts';
 
 const MAX_RETRIES = 3;
 
-/** A request is repeated only when no answer came or the server failed; a refusal would be refused again. */
+/** Retries only without an answer or after a server error; a refusal would be repeated. */
 export function shouldRetry(failures: number, error: unknown): boolean {
   if (failures >= MAX_RETRIES || !(error instanceof ApiFailure)) return false;
   return error.status === 0 || (error.status >= 500 && error.code === 'internal');
 }
 
-/** The page's one cache. Acts are never repeated by themselves: a launch that got no answer may have happened. */
+/** The page's cache. Mutations are never retried: a launch without an answer may have happened. */
 export function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {

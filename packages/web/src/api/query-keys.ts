@@ -1,6 +1,6 @@
 import type { AdminSessionFilter } from '@footlight/protocol/rest';
 
-/** The one place where cache keys are made, so that an act can name exactly what it made stale. */
+/** All cache keys, so that a mutation can name what it invalidates. */
 export const keys = {
   me: ['me'] as const,
   devices: ['devices'] as const,

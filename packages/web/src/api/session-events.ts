@@ -7,11 +7,11 @@ export interface ServerEvent {
   data: string;
 }
 
-/** An event larger than this is dropped: a session record is a few kilobytes. */
+/** Larger events are dropped: a session record has a few kilobytes. */
 const MAX_EVENT_CHARS = 1024 * 1024;
 
 /**
- * Splits a text stream into server-sent events; comments and unknown fields are passed over.
+ * Splits a text stream into server-sent events; comments and unknown fields are skipped.
  * Source: WHATWG HTML, "Parsing an event stream".
  */
 export class EventParser {
@@ -20,7 +20,7 @@ export class EventParser {
   private data: string[] = [];
   private chars = 0;
 
-  /** Takes the next piece of text and gives the events that it completed. */
+  /** Adds text and returns the completed events. */
   push(text: string): ServerEvent[] {
     const done: ServerEvent[] = [];
     const lines = (this.rest + text).split(/\r\n|\n|\r(?!$)/);
@@ -46,18 +46,18 @@ export class EventParser {
   }
 }
 
-/** Whether a session has ended and can only take late texts. */
+/** Whether a session has ended. */
 export function isOver(session: Pick<Session, 'state'>): boolean {
   return session.state === 'stopped' || session.state === 'failed';
 }
 
 /**
- * Follows one session until it is over or the signal aborts. The stream needs the bearer in a header, which
- * EventSource cannot send, so it is read with fetch. A broken stream is opened again after a growing, jittered
- * pause; each opening starts with a snapshot, so nothing is missed.
+ * Follows one session until it ends or the signal aborts. Uses fetch, because EventSource cannot send the bearer
+ * header. A broken stream is reopened with backoff and jitter; each opening starts with a snapshot, so no change is
+ * missed.
  * @param onSession called with every record, the first one at once
- * @param onLink false while the stream is broken, true when it is back
- * @returns when the session is over or the signal aborted
+ * @param onLink false while the stream is broken, true when restored
+ * @returns when the session has ended or the signal aborted
  * @throws ApiFailure when the server refuses (403, 404, 401)
  */
 export async function followSession(

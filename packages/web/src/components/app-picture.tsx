@@ -10,10 +10,10 @@ interface PictureApp {
   hero_url?: string | null;
 }
 
-/** Pictures that the server gives in other widths as well. */
+/** Pictures that the server also serves in other widths. */
 const ASSET_PATH = /^\/v1\/artwork\/[0-9a-f]{64}\.(jpg|png|webp)$/;
 const WIDTHS: readonly ArtworkWidth[] = [300, 600, 1200];
-/** What the layout gives them; browsers that know `auto` measure it themselves. */
+/** Displayed widths; browsers that support `auto` measure them. */
 const WIDTHS_SHOWN = { cover: 'auto, 220px', hero: 'auto, 100vw' };
 
 const assetSizes = (path: string) => ({
@@ -22,8 +22,8 @@ const assetSizes = (path: string) => ({
 });
 
 /**
- * An app's picture: its artwork where this server has it, else the gradient made from its id with its initials.
- * Pictures of other origins are never loaded, so that opening the library tells nobody.
+ * An app's picture: its artwork on this server, else a gradient from its id with its initials. Pictures of other
+ * origins are never loaded, so that opening the library reveals nothing.
  */
 export function AppPicture(props: {
   app: PictureApp;
@@ -56,7 +56,7 @@ export function AppPicture(props: {
   );
 }
 
-/** The address when it lies on this origin, else null. */
+/** The URL if it is on this origin, else null. */
 export function ownPath(address: string | null | undefined): string | null {
   if (address === null || address === undefined || address === '') return null;
   try {

@@ -1,6 +1,6 @@
 import styles from './components.module.css';
 
-/** The mark and the name. */
+/** Logo and name. */
 export function Brand({ href }: { href: string }) {
   return (
     <a href={href} className={styles.brand}>

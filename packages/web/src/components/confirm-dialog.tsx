@@ -5,8 +5,8 @@ import { Dialog } from './dialog.tsx';
 import { Problem } from './problem.tsx';
 
 /**
- * Asks before an act that ends or deletes something. Title and button name the thing and the number; the focus
- * starts on the way out, so that a stray Enter does no harm.
+ * Asks before an action that ends or deletes. Title and button name the object and the number; the focus starts on
+ * Cancel, so that a stray Enter does no harm.
  */
 export function ConfirmDialog(props: {
   opened: boolean;

@@ -4,8 +4,8 @@ import { type ReactNode, useEffect, useId, useRef } from 'react';
 import styles from './components.module.css';
 
 /**
- * A dialog above everything else, a full-screen picture included. The browser's own element holds the focus inside,
- * gives it back afterwards and makes the rest inert. The focus starts on `data-autofocus`, else on the first control.
+ * A modal dialog, also above a full-screen picture. The dialog element traps and restores the focus and makes the
+ * rest inert. The focus starts on `data-autofocus`, else on the first control.
  */
 export function Dialog(props: { opened: boolean; title: string; onClose: () => void; children: ReactNode }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -30,7 +30,7 @@ export function Dialog(props: { opened: boolean; title: string; onClose: () => v
         props.onClose();
       }}
       onClick={(event) => {
-        // Only the backdrop itself is the dialog element; everything inside lies in the box below.
+        // Only the backdrop is the dialog element; the content is in the box below.
         if (event.target === dialog.current) props.onClose();
       }}
     >

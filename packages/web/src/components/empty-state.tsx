@@ -1,7 +1,7 @@
 import type { ComponentType, ReactNode } from 'react';
 import styles from './components.module.css';
 
-/** What stands where nothing is yet: what would fill the place, and the act that does. */
+/** Shown in place of an empty list: a text, and the action that adds an item. */
 export function EmptyState(props: {
   icon: ComponentType<{ size?: number; stroke?: number }>;
   title: string;

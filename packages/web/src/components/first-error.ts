@@ -1,8 +1,8 @@
 import type { FormEvent } from 'react';
 
 /**
- * For a form that was sent with errors: focuses its first wrong field, which may be far out of view.
- * @param errors by the field's name, as Mantine's form hands them over
+ * Focuses the first wrong field of a sent form, which may be out of view.
+ * @param errors by field name, as in Mantine's form
  */
 export function focusFirstError(
   errors: Record<string, unknown>,
@@ -11,6 +11,6 @@ export function focusFirstError(
 ): void {
   const fields = [...(event?.currentTarget.querySelectorAll<HTMLElement>('[data-path]') ?? [])];
   const first = fields.find((field) => (field.dataset.path ?? '') in errors);
-  // A folded part opens only once the error has been drawn.
+  // A collapsed part expands after the error was rendered.
   setTimeout(() => first?.focus());
 }

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import styles from './components.module.css';
 import { usePageTitle } from './use-page-title.ts';
 
-/** The page for an address that leads nowhere. */
+/** The page of an unknown address. */
 export function NotFoundPage() {
   usePageTitle('Nothing here');
   return (

@@ -3,7 +3,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router';
 import { errorText } from '../api/error-text.ts';
 import styles from './components.module.css';
 
-/** What a page shows that could not be drawn at all. */
+/** Shown in place of a page that failed to render. */
 export function PageError({ error, reset }: ErrorComponentProps) {
   const text = errorText(error);
   return (

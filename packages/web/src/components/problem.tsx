@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { errorText } from '../api/error-text.ts';
 import styles from './components.module.css';
 
-/** A failure in place: what happened, what to do, the code to quote. Announced when it appears. */
+/** An error in place: event, advice, code. Announced to screen readers. */
 export function Problem(props: { error: unknown; retry?: () => void; act?: ReactNode }) {
   const text = errorText(props.error);
   return (

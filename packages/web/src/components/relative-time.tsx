@@ -8,7 +8,7 @@ const TICK_MS = 15_000;
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const exact = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** An instant as people say it, with the exact one on hover; null shows what it means that there is none. */
+/** A relative time, with the exact one on hover; `never` is shown for null. */
 export function RelativeTime({ at, never = 'never' }: { at: string | null; never?: string }) {
   const nowMs = useSyncExternalStore(subscribe, () => Math.floor(Date.now() / TICK_MS) * TICK_MS);
   if (at === null) return <span>{never}</span>;
@@ -20,9 +20,9 @@ export function RelativeTime({ at, never = 'never' }: { at: string | null; never
   );
 }
 
-/** A distance in time in words. @param offsetMs negative is the past */
+/** A relative time in words. @param offsetMs negative is the past */
 export function relativeWords(offsetMs: number): string {
-  // What is still to come is rounded: an hour from now is not "in 59 minutes" a moment later.
+  // Future times are rounded, so that an hour does not become "in 59 minutes" a moment later.
   if (offsetMs >= MINUTE_MS) return aheadWords(offsetMs);
   const size = Math.abs(offsetMs);
   if (size < MINUTE_MS) return offsetMs > 0 ? 'in under a minute' : 'just now';
@@ -37,7 +37,7 @@ function aheadWords(offsetMs: number): string {
   return relative.format(Math.round(offsetMs / DAY_MS), 'day');
 }
 
-/** A length of time, compact and with constant digits: "4 s", "3:07", "1:02:45". @param ms never negative */
+/** A duration, compact and with a stable width: "4 s", "3:07", "1:02:45". @param ms never negative */
 export function durationWords(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   const two = (value: number) => String(value).padStart(2, '0');

@@ -1,6 +1,6 @@
 import styles from './components.module.css';
 
-/** A resting place of the size of what comes. Widths and heights as CSS lengths or pixels. */
+/** A placeholder of the content's size. Width and height in CSS lengths or pixels. */
 export function Skeleton(props: { width?: number | string; height?: number | string; radius?: number }) {
   return (
     <span

@@ -8,7 +8,7 @@ import {
 import type { ReactNode } from 'react';
 import styles from './components.module.css';
 
-/** What a state means to a person; colour and icon follow from it, the word stands beside them. */
+/** Meaning of a state, which gives colour and icon. */
 export type Tone = 'success' | 'warning' | 'danger' | 'info' | 'neutral';
 
 const ICONS = {
@@ -19,7 +19,7 @@ const ICONS = {
   neutral: IconCircleDashed,
 };
 
-/** A state as a small chip: icon, colour and always a word. */
+/** A state as a small chip with icon, colour and text. */
 export function StateChip({ tone, children }: { tone: Tone; children: ReactNode }) {
   const Icon = ICONS[tone];
   return (

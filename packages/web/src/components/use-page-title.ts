@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** Names the document; screen readers and the tab read it on every change of page. */
+/** Sets the document's title, which screen readers announce on page changes. */
 export function usePageTitle(title: string): void {
   useEffect(() => {
     document.title = title === 'Footlight' ? title : `${title} · Footlight`;

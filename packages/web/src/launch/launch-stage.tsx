@@ -9,11 +9,11 @@ import type { LaunchStep } from './launch-steps.ts';
 const TICK_MS = 250;
 
 /**
- * The screen between the click and the picture: what happens, how long it has taken, how long it usually takes.
- * @param startedAtMs when the person asked, Unix ms
+ * The launch screen: steps, elapsed time, usual time.
+ * @param startedAtMs time of the click, Unix ms
  * @param usualMs null while this browser has not seen the app start on that machine
- * @param onCancel null while there is nothing yet that could be cancelled
- * @param leaving the live picture is there; the screen fades away
+ * @param onCancel null while nothing can be cancelled
+ * @param leaving the live picture is shown, and the screen fades out
  */
 export function LaunchStage(props: {
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;
@@ -80,9 +80,9 @@ export function LaunchStage(props: {
 }
 
 /**
- * How long it has taken, and how long it usually takes. Apart from the stage, so that a tick draws nothing else again.
- * The bar is an animation of the browser's compositor: a width that follows the clock is laid out and painted in each
- * frame, on the processor that the launch needs.
+ * Elapsed and usual time. A separate component, so that a tick re-renders nothing else. The compositor animates the
+ * bar: a width that follows the clock would cost layout and paint in each frame, on the processor that the launch
+ * needs.
  */
 function Timing({
   startedAtMs,
@@ -101,12 +101,12 @@ function Timing({
         <span>{secondsWords(elapsedMs)}</span>
         {usualMs !== null && <span>usually {secondsWords(usualMs)}</span>}
       </div>
-      {/* Its place is kept while nothing is known, so that nothing moves when something is. */}
+      {/* Reserves its space, so that nothing moves later. */}
       <div className={styles.timingBar} data-known={usualMs !== null} aria-hidden="true">
         {usualMs !== null && (
           <div
             className={styles.timingFill}
-            // It may have begun before this stage was shown.
+            // The launch may have started before this component.
             style={timing(usualMs, Math.min(0, startedAtMs - shownAtMs))}
           />
         )}
@@ -119,7 +119,7 @@ function timing(usualMs: number, delayMs: number): CSSProperties {
   return { '--usual': `${usualMs}ms`, '--delay': `${delayMs}ms` } as CSSProperties;
 }
 
-/** Seconds with one digit below ten, since that is where a person feels the difference. */
+/** Seconds with one decimal below ten. */
 function secondsWords(ms: number): string {
   return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`;
 }

@@ -12,7 +12,7 @@ interface StepRule {
   key: string;
   test: RegExp;
   words: (detail: string) => string;
-  /** Shown before it happens; the others appear only when the host reports them. */
+  /** Shown in advance; other steps appear only when the host reports them. */
   always: boolean;
 }
 
@@ -41,7 +41,7 @@ const RULES: readonly StepRule[] = [
   { key: 'presented', test: /^app presented$/, words: () => 'Connecting to the picture', always: true },
 ];
 
-/** What has been seen of a launch so far: the furthest step, and the details by step key. */
+/** Progress of a launch: the furthest step, and details by step key. */
 export interface LaunchProgress {
   reached: number;
   seen: Readonly<Record<string, string>>;
@@ -51,8 +51,8 @@ export interface LaunchProgress {
 export const NOTHING_SEEN: LaunchProgress = { reached: 0, seen: {} };
 
 /**
- * Adds one session record to what was seen. Steps never go back: reports may repeat after a reconnect.
- * Pure. Details that are no launch step change nothing; `running` without one means that all host steps are done.
+ * Adds one session record to the progress. Steps never go back, because reports may repeat after a reconnect. Pure.
+ * Details that are no launch step change nothing; `running` completes all host steps.
  */
 export function advance(
   progress: LaunchProgress,
@@ -66,10 +66,7 @@ export function advance(
   return { reached: Math.max(progress.reached, at, 0), seen };
 }
 
-/**
- * The list to show: what was done, the current step in words, and what is still to come.
- * A step that does not apply to this launch is left out.
- */
+/** Steps to show: completed ones, the current one in words, and later ones. Steps that do not apply are omitted. */
 export function stepsOf(progress: LaunchProgress): LaunchStep[] {
   return RULES.flatMap((rule, index): LaunchStep[] => {
     const detail = progress.seen[rule.key];
@@ -80,8 +77,8 @@ export function stepsOf(progress: LaunchProgress): LaunchStep[] {
 }
 
 /**
- * Whether the picture is the app's own: frames of its empty display come before the app draws.
- * @param app how far the app is, as the host told this viewer; null: nothing yet
+ * Whether the picture is the app's own; frames of the empty display come before the app draws.
+ * @param app state of the app's start from the host; null: unknown
  */
 export function isDrawn(progress: LaunchProgress, app: AppNotice['state'] | null): boolean {
   return progress.reached === indexOf('presented') || (app !== null && app !== 'starting');

@@ -1,4 +1,4 @@
-/** Where a tile stands, in CSS pixels. */
+/** Position of a tile in CSS pixels. */
 export interface Spot {
   left: number;
   top: number;
@@ -15,9 +15,8 @@ export function directionOf(key: string): Direction | null {
 }
 
 /**
- * Which of the spots the focus goes to, as a console moves it: along the row first, across rows to the nearest
- * column. Pure.
- * @returns the index into `spots`, or -1 when nothing lies in that direction
+ * The next focused tile, as on a console: along the row first, across rows to the nearest column. Pure.
+ * @returns the index in `spots`, or -1 for none in that direction
  */
 export function nextSpot(from: Spot, spots: readonly Spot[], direction: Direction): number {
   const horizontal = direction === 'left' || direction === 'right';
@@ -31,7 +30,7 @@ export function nextSpot(from: Spot, spots: readonly Spot[], direction: Directio
     const across = Math.abs(horizontal ? there.y - here.y : there.x - here.x);
     const clear = (horizontal ? Math.min(from.width, spot.width) : Math.min(from.height, spot.height)) / 2;
     if (along < clear) continue;
-    // Left and right stay in the row; up and down prefer the next row, then the nearest column in it.
+    // Left and right stay in the row; up and down prefer the next row, then the nearest column.
     if (horizontal && across > from.height / 2) continue;
     const cost = horizontal ? along + across * 2 : along * 4 + across;
     if (cost < bestCost) {

@@ -3,12 +3,12 @@ import { useState } from 'react';
 import { AppPicture } from '../components/app-picture.tsx';
 import styles from './library.module.css';
 
-/** The picture of the app in the spotlight, behind the page. The next one fades in over the one before. */
+/** The focused app's picture behind the page, with a cross-fade. */
 export function Backdrop({ app }: { app: AppListItem | null }) {
   const [layers, setLayers] = useState<readonly AppListItem[]>([]);
   const top = layers.at(-1);
   if (app !== null && app.id !== top?.id) {
-    // Two are enough: what lies deeper is covered by the one before.
+    // Two layers are enough, because the upper ones cover the rest.
     setLayers([...layers.filter((each) => each.id !== app.id), app].slice(-2));
   }
   return (

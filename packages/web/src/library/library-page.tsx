@@ -36,20 +36,20 @@ const KINDS = [
   { kind: 'desktop', words: 'Desktops' },
   { kind: 'launcher', words: 'Launchers' },
 ] as const;
-/** Below this a row of recent apps would only repeat what is on the screen anyway. */
+/** Number of apps below which a row of recent apps would repeat visible ones. */
 const MANY_APPS = 12;
 const PRELOAD_AFTER_MS = 800;
-/** An answer within this brings the session page, which draws the same. */
+/** A faster answer opens the session page, which draws the same stage. */
 const LAUNCH_SHOWN_AFTER_MS = 150;
 
-/** What a person may launch, and what runs. */
+/** The person's apps and live sessions. */
 export function LibraryPage() {
   usePageTitle('Library');
   const user = useUser();
   const { query, apps } = useApps();
   const sessions = useOwnSessions();
   const launch = useLaunch();
-  // From the click on, a second one would launch a second time.
+  // A second click would launch a second time.
   const launching = launch.isPending || launch.isSuccess;
   const [shown, setShown] = useSpotlight(launching);
   const launchIsSlow = useAfter(launch.isPending, LAUNCH_SHOWN_AFTER_MS);
@@ -74,12 +74,12 @@ export function LibraryPage() {
   const favourite = useFavourite();
   const favourites = useMemo(() => apps.filter((app) => app.favourite), [apps]);
 
-  // A filter looks through everything, so the remaining pages are fetched while one is set.
+  // A filter needs all apps, so the remaining pages are fetched.
   useEffect(() => {
     if (filtering && hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [filtering, hasNextPage, isFetchingNextPage, fetchNextPage]);
 
-  // The next click wants the session page; until then this one has nothing better to do.
+  // Preload the session page for the next click.
   const preloadSession = usePreloadSession();
   useEffect(() => {
     const timer = setTimeout(() => {
@@ -112,7 +112,7 @@ export function LibraryPage() {
       className={styles.library}
       data-few={areFew(count)}
       data-beside={sessions.live.length === 1}
-      // Where several running apps take a row of their own, large tiles leave them that room.
+      // Several live sessions take a row, so large tiles leave space for it.
       style={{ '--count': count, '--share': sessions.live.length > 1 ? '25vh' : '34vh' } as CSSProperties}
       onKeyDown={(event) => moveFocus(event, page.current)}
     >
@@ -252,7 +252,7 @@ function NoApps({ admin }: { admin: boolean }) {
   );
 }
 
-/** Asks for the next page before its place scrolls into view. */
+/** Requests the next page before its end scrolls into view. */
 function MoreSentinel({ busy, onReached }: { busy: boolean; onReached: () => void }) {
   const mark = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -12,7 +12,7 @@ import { StateChip } from '../components/state-chip.tsx';
 import styles from './library.module.css';
 import { isStreamed } from './use-library.ts';
 
-/** What runs for this person right now; the first thing in the library. */
+/** The person's live sessions, first in the library. */
 export function LiveSessions({
   sessions,
   apps,
@@ -42,7 +42,7 @@ function LiveCard(props: { session: Session; app: AppListItem | undefined; first
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const [asking, setAsking] = useState(false);
-  // An app beyond the pages loaded so far, or one that was taken from the library while it runs.
+  // An app beyond the loaded pages, or one whose entitlement was revoked.
   const lookup = useQuery({
     queryKey: keys.app(session.app_id),
     queryFn: ({ signal }) => call('apps.read', { params: { id: session.app_id }, signal }),

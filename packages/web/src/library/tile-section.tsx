@@ -5,12 +5,12 @@ import { AppPicture } from '../components/app-picture.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import styles from './library.module.css';
 
-/** One row or grid of tiles. Tab stops once in it; arrow keys, handled by the page, move inside and across. */
+/** A row or grid of tiles with one tab stop; the page handles arrow keys. */
 export function TileSection(props: {
   title: string;
   count?: number | undefined;
   apps: readonly AppListItem[];
-  /** A few words below the name, by app. */
+  /** Short captions below the names, by app. */
   captions?: ReadonlyMap<string, string>;
   layout: 'row' | 'grid';
   busy?: boolean;
@@ -53,7 +53,7 @@ export function TileSection(props: {
                 <span className={styles.tileCaption}>{props.captions.get(app.id)}</span>
               )}
             </button>
-            {/* Out of the row of tab stops, which holds one tile; the keyboard has F on the tile. */}
+            {/* Not a tab stop, because the row has one; the keyboard uses F on the tile. */}
             <button
               type="button"
               className={styles.favourite}
@@ -71,7 +71,7 @@ export function TileSection(props: {
   );
 }
 
-/** The library's shape before its apps are there. */
+/** Placeholders of the library. */
 export function TileSkeletons({ count }: { count: number }) {
   return (
     <section className={styles.section} aria-label="Your apps" aria-busy="true">

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Whether something has been so for `delayMs` without a break. */
+/** Whether a condition has been true for `delayMs` without a break. */
 export function useAfter(isSo: boolean, delayMs: number): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {

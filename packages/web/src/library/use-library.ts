@@ -13,7 +13,7 @@ import { isOver } from '../api/session-events.ts';
 
 const PAGE = 200;
 
-/** Apps of the caller, page by page; `apps` holds what has come so far, each once. */
+/** The caller's apps, page by page; `apps` has the loaded ones, each once. */
 export function useApps() {
   const query = useInfiniteQuery({
     queryKey: keys.apps,
@@ -27,7 +27,7 @@ export function useApps() {
     staleTime: 30_000,
   });
   const apps = useMemo(() => {
-    // An app that was added while paging shifts the pages, so one may come twice.
+    // An app added while paging shifts the pages, so one may come twice.
     const byId = new Map<string, AppListItem>();
     for (const page of query.data?.pages ?? []) for (const app of page.items) byId.set(app.id, app);
     return [...byId.values()];
@@ -35,7 +35,7 @@ export function useApps() {
   return { query, apps };
 }
 
-/** An app as the library listed it lately; undefined where it did not. Asks for nothing. */
+/** An app of the cached library; undefined if not cached. Makes no request. */
 export function useListedApp(id: string | undefined): AppListItem | undefined {
   const queryClient = useQueryClient();
   const [listed] = useState(() =>
@@ -46,7 +46,7 @@ export function useListedApp(id: string | undefined): AppListItem | undefined {
   return useMemo(() => listed?.find((app) => app.id === id), [listed, id]);
 }
 
-/** The caller's sessions, the live ones apart. */
+/** The caller's sessions, live ones separately. */
 export function useOwnSessions() {
   const query = useQuery({
     queryKey: keys.sessions,
@@ -58,8 +58,8 @@ export function useOwnSessions() {
 }
 
 /**
- * Apps that the server takes this person to look for, best first, with why; those that run have a place of their own.
- * An app beyond the pages loaded so far is left out until its page has come.
+ * Highlights of the server, best first, with reasons; apps with a live session are shown elsewhere. An app beyond the
+ * loaded pages is omitted until its page is loaded.
  */
 export function useHighlights(apps: readonly AppListItem[], enabled: boolean) {
   const query = useQuery({
@@ -82,7 +82,7 @@ export function useHighlights(apps: readonly AppListItem[], enabled: boolean) {
   }, [query.data, apps]);
 }
 
-/** Why an app is highlighted, in a few words; reasons that this page does not know need none. */
+/** Short caption of a highlight's reason; unknown reasons have none. */
 export function captionOf(reason: string, playSeconds: number): string {
   if (reason === 'most_played') return `${playedWords(playSeconds)} this week`;
   if (reason === 'resume') return 'Used before';
@@ -94,7 +94,7 @@ function playedWords(seconds: number): string {
   return `${(seconds / 3600).toFixed(1)} h`;
 }
 
-/** Marks an app as a favourite or takes the mark away; shown at once, and taken back when the server refuses. */
+/** Sets or removes a favourite optimistically; reverted when the server refuses. */
 export function useFavourite() {
   const queryClient = useQueryClient();
   const show = (id: string, favourite: boolean) =>
@@ -117,7 +117,7 @@ export function useFavourite() {
   });
 }
 
-/** Whether a page can show it: what is on the display beside its host alone is not streamed. */
+/** Whether a page can show it; a local session is not streamed. */
 export function isStreamed({ video_topology }: Session): boolean {
   return video_topology !== 'local_only';
 }

@@ -1,12 +1,12 @@
 import type { AppListItem } from '@footlight/protocol/rest';
 import { useCallback, useEffect, useRef, useState } from 'react';
 
-/** A pointer that only crosses a tile, or clicks on it at once, leaves the page as it is: its picture fills the screen. */
+/** Debounce: a pointer that crosses or clicks a tile does not change the full-screen picture. */
 const REST_MS = 120;
 
 /**
- * The app whose picture stands behind the page: the one on which pointer or focus has come to rest.
- * @param held true from a launch on: the page is about to go
+ * The app of the background picture: the one where pointer or focus has rested.
+ * @param held true after a launch, because the page is about to change
  */
 export function useSpotlight(held: boolean): [AppListItem | null, (app: AppListItem) => void] {
   const [shown, setShown] = useState<AppListItem | null>(null);

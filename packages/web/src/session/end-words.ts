@@ -1,10 +1,10 @@
 import type { Session } from '@footlight/protocol/rest';
 
-/** How an ended session is told to the person who used it. */
+/** Text about an ended session for its user. */
 export interface EndWords {
-  /** One sentence: why. */
+  /** The reason in one sentence. */
   sentence: string;
-  /** Whether it went as the person wanted, so that the page does not look alarmed. */
+  /** Whether the end was wanted, so that the page shows no alarm. */
   calm: boolean;
 }
 
@@ -46,7 +46,9 @@ const BY_FAILURE: Record<string, string> = {
   agent_restarted: 'The machine’s agent restarted and could not keep the app.',
 };
 
-/** One sentence why a session is over; unknown reasons get a plain one, the technical text stands folded below. */
+/**
+ * The reason of an end in one sentence; unknown reasons get a general one, and the technical text is collapsed below.
+ */
 export function endWords(
   session: Pick<Session, 'state' | 'end_reason' | 'failure_code' | 'state_detail' | 'started_at'>,
 ): EndWords {

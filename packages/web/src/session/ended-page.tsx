@@ -8,7 +8,7 @@ import styles from './session.module.css';
 
 const SECOND_MS = 1_000;
 
-/** After the end: why, in one sentence; what next; and for the curious the technical reason and the app's log. */
+/** The page after the end: reason, next actions, technical reason, and the app's log. */
 export function EndedPage(props: {
   session: Session;
   app: Pick<AppListItem, 'id' | 'name'> & Partial<AppListItem>;

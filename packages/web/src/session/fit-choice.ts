@@ -1,19 +1,19 @@
 const STORAGE_KEY = 'footlight.fit-window';
 const KEPT_APPS = 100;
 
-/** Whether the person wants this app to have the shape of the window, in this browser. Not asked for: no. */
+/** Whether this app follows the window in this browser; false by default. */
 export function followsWindow(appId: string): boolean {
   return read().includes(appId);
 }
 
-/** Keeps what the person chose for this app. */
+/** Stores the person's choice for this app. */
 export function rememberFollowing(appId: string, follows: boolean): void {
   const others = read().filter((id) => id !== appId);
   const next = follows ? [...others, appId].slice(-KEPT_APPS) : others;
   try {
     localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
   } catch {
-    // Full or refused storage: the choice holds for this visit.
+    // Without storage the choice lasts for this visit.
   }
 }
 

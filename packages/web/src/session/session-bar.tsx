@@ -28,12 +28,12 @@ const MIC_REFUSALS: Partial<Record<AudioStatus['microphone'], string>> = {
   unavailable: 'No microphone can be used here; try again',
 };
 
-/** The slim bar over the picture: name, quality, and the few things that a person may want while an app runs. */
+/** The slim bar over the picture: name, quality, actions. */
 export function SessionBar(props: {
   name: string;
   view: StreamView;
   microphone: boolean;
-  /** the app has the shape of the window */
+  /** the app follows the window */
   following: boolean;
   shown: boolean;
   level: StatsLevel;
@@ -56,7 +56,7 @@ export function SessionBar(props: {
         data-stream-overlay
         role="toolbar"
         aria-label="Controls"
-        // What is clicked takes no focus: the keys go on to the app, and the bar leaves once the pointer has.
+        // A click does not take the focus: keys go to the app, and the bar hides when the pointer leaves.
         onMouseDown={(event) => event.preventDefault()}
         onPointerEnter={() => props.onHold('pointer', true)}
         onPointerLeave={() => props.onHold('pointer', false)}
@@ -120,7 +120,7 @@ export function SessionBar(props: {
         >
           {props.following ? <IconAspectRatio size={20} /> : <IconAspectRatioOff size={20} />}
         </Act>
-        {/* The browsers of some phones show nothing but a video full screen. */}
+        {/* Some phone browsers can only show videos full screen. */}
         {document.fullscreenEnabled && (
           <Act
             label={input?.fullscreen ? 'Leave full screen' : 'Full screen'}

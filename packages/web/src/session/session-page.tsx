@@ -31,7 +31,7 @@ const HINT_MS = 4000;
 const SWAP_WORDS_MS = 6000;
 const NOTICE_MS = 6000;
 
-/** One session from its launch to its end: steps, live picture, and what remains to be said. */
+/** One session from its launch to its end: steps, live picture, end page. */
 export function SessionPage({ id }: { id: string }) {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
@@ -43,13 +43,13 @@ export function SessionPage({ id }: { id: string }) {
     video,
     surface,
   });
-  // What the record already tells counts before the first event has come.
+  // The record counts before the first event arrives.
   const seen = session === undefined ? progress : advance(progress, session);
-  // Once shown, the picture stays: another app in this session starts behind it.
+  // Once shown, the picture stays during a swap.
   const shown = useRef(false);
   shown.current = streamed.shown && (shown.current || isDrawn(seen, streamed.app));
   const stream = { ...streamed, shown: shown.current };
-  // Known to who comes from the library; until the picture is there, every request delays it.
+  // Cached when coming from the library; other requests would delay the picture.
   const listed = useListedApp(session?.app_id);
   const appQuery = useQuery({
     queryKey: keys.app(session?.app_id ?? ''),
@@ -74,15 +74,15 @@ export function SessionPage({ id }: { id: string }) {
   const appId = session?.app_id;
   const hostId = session?.host_id ?? null;
   const createdMs = session === undefined ? null : Date.parse(session.created_at);
-  // Somebody who comes back to a running app waits for the picture alone, and since now.
+  // A person who returns to a running app waits only for the picture, from now.
   const [openedMs] = useState(() => Date.now());
   const resumed = useRef<boolean | null>(null);
   if (session !== undefined) resumed.current ??= session.state === 'running';
-  // As it was known before this launch: what this one adds would change the stage while it fades.
+  // Known before this launch, because this launch's value would change the fading stage.
   const usual = useRef<number | null>(null);
   if (session !== undefined && !stream.shown) usual.current = usualLaunchMs(session.app_id, session.host_id);
   const steps = stepsOf(seen);
-  // Only launches that this page saw from their beginning say how long a launch takes.
+  // Only a launch seen from its start counts for the usual time.
   const sawLaunch = useRef(false);
   if (session !== undefined && (session.state === 'assigned' || session.state === 'pending'))
     sawLaunch.current = true;
@@ -158,13 +158,13 @@ function Theatre(props: {
     theatre.current?.querySelector<HTMLElement>('[role=toolbar] button')?.focus(),
   );
 
-  // While a control or a dialog has the person's attention, nothing of it goes to the app.
+  // While a control or dialog is in use, no input goes to the app.
   const away = dialog !== null || inBar.pointer || inBar.focus;
   useEffect(() => client?.setInputEnabled(!away), [client, away]);
   useEffect(() => {
     if (!stream.shown) return;
     client?.focus();
-    // Browsers let a page make sound once the person has done something on it, such as the click that launched.
+    // Browsers allow sound after a gesture, such as the click that launched.
     if (navigator.userActivation?.hasBeenActive) void client?.unmuteAudio();
     bar.reveal(HINT_MS);
   }, [stream.shown, bar.reveal, client]);
@@ -182,7 +182,7 @@ function Theatre(props: {
     notice,
   });
   const closeDialog = () => setDialog(null);
-  // After the dialog is gone: while it is open, nothing else takes the focus.
+  // After the dialog closes, because it traps the focus.
   const hadDialog = useRef(false);
   useEffect(() => {
     if (dialog === null && hadDialog.current) client?.focus();
@@ -190,7 +190,7 @@ function Theatre(props: {
   }, [dialog, client]);
   return (
     <div ref={theatre} className={styles.theatre} data-mantine-color-scheme="dark">
-      {/* The surface is what goes full screen, so everything that must stay visible there lies inside it. */}
+      {/* The surface is shown full screen, so all visible parts must be inside it. */}
       <div
         ref={props.surface}
         className={styles.surface}
@@ -248,7 +248,7 @@ function Theatre(props: {
           </p>
         )}
       </div>
-      {/* Instead of a black screen, until the page of the end or a way on is there. */}
+      {/* In place of a black screen, until the end page is shown. */}
       {(state.kind === 'ended' || (props.ending && !stream.shown)) && (
         <AppPicture app={app} shape="hero" className={styles.cardPicture} />
       )}
@@ -281,7 +281,7 @@ function Theatre(props: {
   );
 }
 
-/** The one thing that is said at the foot of the picture: the most pressing of all that there is to say. Pure. */
+/** The most urgent message at the bottom of the picture. Pure. */
 function toastOf(now: {
   ending: boolean;
   reconnecting: boolean;
@@ -295,7 +295,7 @@ function toastOf(now: {
   return now.notice === null ? null : { words: now.notice, busy: false };
 }
 
-/** How a change of app fares; how it came out is said for a while only. */
+/** Progress of a swap; its result is shown for a while. */
 function useSwapWords(detail: string | null): string | null {
   const [over, setOver] = useState<string | null>(null);
   useEffect(() => {
@@ -307,7 +307,7 @@ function useSwapWords(detail: string | null): string | null {
   return over === detail && detail !== null ? null : swapWords(detail);
 }
 
-/** What the host wants the person to read, for as long as that takes. */
+/** A message of the host, shown for its reading time. */
 function useNotice(notice: StreamView['notice']): string | null {
   const [read, setRead] = useState<StreamView['notice']>(null);
   useEffect(() => {
@@ -320,7 +320,7 @@ function useNotice(notice: StreamView['notice']): string | null {
 
 type Ended = Extract<StreamView['state'], { kind: 'ended' }>;
 
-/** The session's own end is told by its record, which arrives a moment later and brings its own page. */
+/** The session's record reports its end a moment later, with its own page. */
 const TOLD_BY_RECORD: ReadonlySet<Ended['reason']> = new Set([
   'session_ended',
   'host_lost',
@@ -328,7 +328,7 @@ const TOLD_BY_RECORD: ReadonlySet<Ended['reason']> = new Set([
   'disconnected',
 ]);
 
-/** Whether the stream is over, and the card of its end is to be shown. */
+/** Whether the stream ended and its own end card is shown. */
 function hasOwnEnd(state: StreamView['state']): boolean {
   return state.kind === 'ended' && !TOLD_BY_RECORD.has(state.reason);
 }

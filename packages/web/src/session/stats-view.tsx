@@ -1,12 +1,12 @@
 import type { StreamStats } from '@footlight/stream-client';
 import styles from './session.module.css';
 
-/** How much of the measurements stands on the picture. */
+/** How much of the statistics is shown on the picture. */
 export type StatsLevel = 'dot' | 'line' | 'graphs';
 
 const ORDER: readonly StatsLevel[] = ['dot', 'line', 'graphs'];
 
-/** The level after this one, round and round. */
+/** The next level, cyclic. */
 export function nextLevel(level: StatsLevel): StatsLevel {
   return ORDER[(ORDER.indexOf(level) + 1) % ORDER.length] ?? 'dot';
 }
@@ -32,7 +32,7 @@ const MEASURES: readonly Measure[] = [
   { key: 'buffer', label: 'Buffer', unit: 'ms', read: (stats) => number(stats.metrics.jitter_buffer_ms) },
 ];
 
-/** Measurements over the picture's corner: one line, or graphs of the last minute. */
+/** Statistics in the picture's corner: one line, or graphs of the last minute. */
 export function StatsView({ history, level }: { history: readonly StreamStats[]; level: StatsLevel }) {
   const last = history.at(-1);
   if (level === 'dot' || last === undefined) return null;
@@ -79,7 +79,7 @@ const SLOTS = 60;
 function Sparkline({ values }: { values: readonly (number | undefined)[] }) {
   const known = values.filter((value): value is number => value !== undefined);
   const top = Math.max(1, ...known) * 1.1;
-  // A second without a measurement is a gap in the line, never a zero.
+  // A missing measurement is a gap in the line, never a zero.
   let pen = 'M';
   let path = '';
   for (const [index, value] of values.entries()) {

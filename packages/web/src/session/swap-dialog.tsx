@@ -8,10 +8,10 @@ import { Dialog } from '../components/dialog.tsx';
 import { useApps } from '../library/use-library.ts';
 import styles from './session.module.css';
 
-/** More would not help: a person with so many apps types a part of the name. */
+/** Listed apps; with more, a person types a part of the name. */
 const SHOWN = 12;
 
-/** Changes the app inside a running session; the picture goes on until the new app has drawn. */
+/** Swaps the app of a running session; the picture goes on until the new app has drawn. */
 export function SwapDialog(props: {
   opened: boolean;
   sessionId: string;
@@ -74,7 +74,7 @@ function Choice(props: { sessionId: string; appId: string; onClose: () => void }
   );
 }
 
-/** What the page says about a change of app; null: nothing. Pure. */
+/** Text about a swap; null: none. Pure. */
 export function swapWords(detail: string | null | undefined): string | null {
   if (detail === 'swapping') return 'Changing the app';
   if (detail === 'swap rejected') return 'The host did not change the app';

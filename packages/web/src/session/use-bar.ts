@@ -4,16 +4,16 @@ import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 const STAYS_MS = 2000;
 const TOP_EDGE_PX = 8;
 const LONG_PRESS_MS = 600;
-/** A finger that rests still trembles a little; one that goes further draws or scrolls in the app. */
+/** Movement of a resting finger; a larger one draws or scrolls in the app. */
 const TREMBLE_PX = 12;
 
-/** The keys by which the player gives the keyboard back to the page, as people read them. */
+/** The key combination that releases the keyboard, as readable text. */
 export const BAR_KEYS = 'Ctrl + Alt + Shift + Z';
 
 /**
- * When the bar over the picture shows: the pointer at the top edge, a long press, the pad's guide button or the
- * keys bring it; it leaves by itself after two seconds unless the pointer or the focus is in it.
- * @param onKeys called after the keys brought it, to move the focus there
+ * Shows the bar: pointer at the top edge, long press, guide button of a pad, or the key combination. It hides after
+ * two seconds unless pointer or focus is in it.
+ * @param onKeys called after the key combination, to move the focus
  */
 export function useBar(
   theatre: RefObject<HTMLElement | null>,
@@ -53,13 +53,13 @@ export function useBar(
       } else if (event.clientY <= TOP_EDGE_PX) reveal();
     };
     const pressed = (event: PointerEvent) => {
-      // A second finger makes it a gesture of the app's.
+      // A second finger starts a gesture of the app.
       released();
       if (event.pointerType === 'mouse' || !event.isPrimary) return;
       from = { x: event.clientX, y: event.clientY };
       press = setTimeout(() => reveal(2 * STAYS_MS), LONG_PRESS_MS);
     };
-    // In the capture phase, because the player keeps what it sends to the app from going further.
+    // In the capture phase, because the player stops events that it sends to the app.
     const options = { capture: true };
     element.addEventListener('pointermove', moved, options);
     element.addEventListener('pointerdown', pressed, options);
@@ -79,7 +79,7 @@ export function useBar(
     () =>
       client?.on('menu', ({ source }) => {
         reveal(source === 'pad' ? 2 * STAYS_MS : STAYS_MS);
-        // Once it is shown: what is hidden takes no focus.
+        // After rendering, because a hidden element cannot take the focus.
         if (source === 'keyboard')
           requestAnimationFrame(() => requestAnimationFrame(() => keysAct.current()));
       }),

@@ -6,7 +6,7 @@ import { keys } from '../api/query-keys.ts';
 import { followSession, isOver } from '../api/session-events.ts';
 import { advance, type LaunchProgress, NOTHING_SEEN } from '../launch/launch-steps.ts';
 
-/** One session as it changes, with what its launch has passed through. */
+/** One session with live updates and its launch progress. */
 export function useSession(id: string) {
   const queryClient = useQueryClient();
   const [progress, setProgress] = useState<LaunchProgress>(NOTHING_SEEN);
@@ -14,7 +14,7 @@ export function useSession(id: string) {
   const query = useQuery({
     queryKey: keys.session(id),
     queryFn: ({ signal }) => call('sessions.read', { params: { id }, signal }),
-    // The event stream keeps the record fresh.
+    // The event stream keeps the record up to date.
     staleTime: Number.POSITIVE_INFINITY,
   });
   const session: Session | undefined = query.data?.session;

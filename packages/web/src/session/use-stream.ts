@@ -15,7 +15,7 @@ import { loadPlayer, type Player } from './player.ts';
 
 const KEPT_SECONDS = 60;
 
-/** What the page shows of the stream. */
+/** Stream state for the page. */
 export interface StreamView {
   client: StreamClient | null;
   state: StreamState;
@@ -23,13 +23,13 @@ export interface StreamView {
   history: readonly StreamStats[];
   audio: AudioStatus | null;
   input: InputStatus | null;
-  /** true once the first frame of this visit was shown, which may be of an empty display */
+  /** true after the first frame of this visit, possibly of an empty display */
   shown: boolean;
-  /** how far the app is, as the host said it last; null: nothing yet */
+  /** state of the app's start from the host; null: unknown */
   app: AppNotice['state'] | null;
-  /** what the host last wanted the person to read; a new object each time */
+  /** the last message of the host for the person; a new object each time */
   notice: { text: string } | null;
-  /** the display's sizes as the host said them last; null: nothing yet */
+  /** the display's last reported sizes; null: unknown */
   display: Display | null;
 }
 
@@ -46,8 +46,8 @@ const START: StreamView = {
 };
 
 /**
- * Runs the player of one session while the component lives.
- * @param wanted false until the session is far enough to be watched, and again when it is over
+ * Runs the player of one session while the component is mounted.
+ * @param wanted false before the session can be watched, and after its end
  */
 export function useStream(
   session: Session | undefined,
@@ -107,7 +107,7 @@ async function ticketFor(id: string, { SignalingRefused }: Player) {
   try {
     return (await call('sessions.signalingToken', { params: { id } })).signaling;
   } catch (error) {
-    // The session's end is told by its record; anything else that the server refuses will not change by asking again.
+    // The session's record reports its end; other refusals of the server are permanent.
     if (error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429) {
       throw new SignalingRefused(
         error.code === 'conflict' ? 'session_ended' : 'refused',

@@ -7,9 +7,8 @@ import { pictureScale, type Stage } from './window-fit.ts';
 import { WindowFollower } from './window-follower.ts';
 
 /**
- * The session's sizes follow the window while the person wants it, and the picture is shown without the bars that a
- * display of another shape brings.
- * @param paused something of the page, such as a dialog with a screen keyboard, may change the window's size
+ * Makes the session's sizes follow the window, if wanted, and hides the bars of a display with another shape.
+ * @param paused an element of the page, such as a dialog with an on-screen keyboard, may change the window's size
  */
 export function useWindowFit(
   session: Session | undefined,
@@ -69,7 +68,7 @@ export function useWindowFit(
   return { following, setFollowing, scale: stage === null ? 1 : pictureScale(stage, stream.display) };
 }
 
-/** Where the picture is shown, as it changes with the window, full screen and the way a phone is held. */
+/** Size of the picture's area, updated with window, full screen and phone orientation. */
 function useStage(surface: RefObject<HTMLElement | null>): Stage | null {
   const [stage, setStage] = useState<Stage | null>(null);
   useEffect(() => {
@@ -86,7 +85,7 @@ function useStage(surface: RefObject<HTMLElement | null>): Stage | null {
     };
     const observer = new ResizeObserver(measure);
     observer.observe(element);
-    // A window that moves to a screen of another density, or is zoomed, may keep its size.
+    // A move to a screen of another density, or a zoom, may keep the size.
     window.addEventListener('resize', measure);
     return () => {
       observer.disconnect();

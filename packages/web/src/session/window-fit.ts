@@ -1,6 +1,6 @@
 /**
- * Which sizes of display and picture suit the window that shows them, and how a picture of another shape is shown. Pure.
- * The rules in words: docs/session-changes.md, "The page follows its window".
+ * Computes display and picture sizes for a window, and how to show a picture of another shape. Pure. Rules:
+ * docs/session-changes.md, "The page follows its window".
  */
 import type { Display } from '@footlight/protocol/input';
 import type { SentBody } from '@footlight/protocol/rest';
@@ -10,12 +10,12 @@ export interface Size {
   height: number;
 }
 
-/** Where the picture is shown: CSS pixels, and how many pixels of the screen make one of them. */
+/** The picture's area: CSS pixels, and device pixels per CSS pixel. */
 export interface Stage extends Size {
   dpr: number;
 }
 
-/** What a session can take: its launch size bounds the display, its rungs are the sizes of the picture. */
+/** Limits of a session: its launch size bounds the display, its rungs are the sizes of the picture. */
 export interface FitBounds {
   launch: Size;
   rungs: readonly (readonly [number, number])[];
@@ -25,17 +25,17 @@ export interface FitBounds {
 
 export type DisplayChange = SentBody<'sessions.display'>;
 
-/** The least that a host takes. */
+/** Least display size that a host accepts. */
 const MIN_RENDER_PX = 16;
-/** No app can be used on less; a smaller window shows this much, made smaller. */
+/** Least usable side; a smaller window shows this size scaled down. */
 const LEAST_SIDE_PX = 240;
-/** A display that lacks no more than this of its launch size takes all of it: nobody sees the difference. */
+/** Share of the launch size from which the display takes all of it, because the difference is invisible. */
 const NEARLY_WHOLE = 0.99;
-/** A picture that is this little too small looks as sharp. */
+/** Share of the needed size from which a picture looks as sharp. */
 const SHARP_ENOUGH = 0.99;
 
 /**
- * The display that has the window's shape: pixel for pixel where the launch size allows that, else as large as it does.
+ * The display size with the window's shape: pixel for pixel if the launch size allows it, else the largest.
  * @returns even sides within the launch size
  */
 export function renderFor(stage: Stage, launch: Size): Size {
@@ -48,7 +48,7 @@ export function renderFor(stage: Stage, launch: Size): Size {
   return whole ? { ...launch } : { width, height };
 }
 
-/** The smallest picture that shows the display in the window without losing sharpness. */
+/** The smallest picture that shows the display without losing sharpness. */
 export function streamFor(stage: Stage, render: Size, { launch, rungs }: FitBounds): Size {
   const shown = scaleInto(render, pixelsOf(stage)) * SHARP_ENOUGH;
   return rungs
@@ -58,13 +58,12 @@ export function streamFor(stage: Stage, render: Size, { launch, rungs }: FitBoun
 }
 
 /**
- * What to ask for so that the session suits the window.
+ * The request that fits the session to the window.
  *
- * A picture that somebody else pinned keeps its size, and so does one that the rate control has made smaller: the path
- * carries no more.
- * @param display how things stand
- * @param pinned size of the picture that this page asked for last; null: none
- * @returns null when everything is as it should be
+ * A picture size that another page pinned stays, as does one that rate control reduced.
+ * @param display current sizes
+ * @param pinned the picture size of this page's last request; null: none
+ * @returns null when nothing must change
  */
 export function decideFit(
   stage: Stage,
@@ -80,7 +79,7 @@ export function decideFit(
   return change(display, render, bounds.resizable && mine ? stream : null);
 }
 
-/** What to ask for when the session no longer follows the window: the launch size, and a picture of nobody's. */
+/** The request when the session stops following the window: the launch size, unpinned. */
 export function decideRelease(
   bounds: FitBounds,
   display: Display,
@@ -91,8 +90,7 @@ export function decideRelease(
 }
 
 /**
- * A display of another shape than the picture comes with bars in it. How much larger than fitted the picture is to be
- * shown, so that the display fills the window and the bars lie outside of it; never smaller than 1.
+ * Scale at which a display with another shape than the picture fills the window, with its bars outside; at least 1.
  */
 export function pictureScale(window: Size, display: Display | null): number {
   if (display === null || window.width <= 0 || window.height <= 0) return 1;
@@ -101,7 +99,7 @@ export function pictureScale(window: Size, display: Display | null): number {
   const inPicture = scaleInto(render, picture);
   const shown = { width: render.width * inPicture, height: render.height * inPicture };
   const scale = scaleInto(shown, window) / scaleInto(picture, window);
-  // What rounding makes of equal shapes is not worth a blurred picture.
+  // Rounding differences are not worth a blurred picture.
   return scale > 1 / NEARLY_WHOLE ? scale : 1;
 }
 
@@ -119,7 +117,7 @@ function pixelsOf({ width, height, dpr }: Stage): Size {
   return { width: Math.max(1, width * dpr), height: Math.max(1, height * dpr) };
 }
 
-/** How often one size goes into another without being cut. */
+/** Scale at which one size fits into another. */
 function scaleInto(inner: Size, outer: Size): number {
   return Math.min(outer.width / inner.width, outer.height / inner.height);
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps a session's sizes suited to the window: asks once the window rests, one request at a time and at most one a
- * second, and not again for what was refused until something changes. Nothing is asked while no picture is live, so a
- * page whose session moved to another window keeps still.
+ * Fits a session's sizes to the window: requests are debounced, serialized, limited to one a second, and a refused
+ * one is not repeated until something changes. No requests without a live picture, so a page whose session moved to
+ * another window is quiet.
  */
 import type { Display } from '@footlight/protocol/input';
 import {
@@ -15,38 +15,38 @@ import {
   streamFor,
 } from './window-fit.ts';
 
-/** A window that is being dragged, or turned, has one size in the end. */
+/** Debounce of a window that is being resized or turned. */
 const SETTLE_MS = 300;
 const BETWEEN_ASKS_MS = 1_000;
 
 export interface FollowerFacts {
-  /** the person wants the app to have the window's shape */
+  /** the person wants the app to follow the window */
   following: boolean;
-  /** a picture is shown, the service can be asked, and nothing of the page lies over it that may change the window's size */
+  /** a picture is shown, the service is reachable, and no part of the page changes the window's size */
   live: boolean;
-  /** null: not measured yet */
+  /** null: not measured */
   stage: Stage | null;
   bounds: FitBounds | null;
-  /** what the host said last; null: nothing yet */
+  /** the host's last report; null: none */
   display: Display | null;
 }
 
 interface FollowerWorld {
-  /** Rejects when it is refused. */
+  /** Rejects when refused. */
   ask(change: DisplayChange): Promise<unknown>;
   nowMs(): number;
-  /** @returns stops it */
+  /** @returns a function that cancels it */
   after(ms: number, work: () => void): () => void;
 }
 
 export class WindowFollower {
   readonly #world: FollowerWorld;
   #facts: FollowerFacts = { following: false, live: false, stage: null, bounds: null, display: null };
-  /** how things stand: what the host said, and what it has taken since */
+  /** current sizes: the host's report, and accepted changes since */
   #display: Display | null = null;
   /** size of the picture that this page pinned */
   #pinned: Size | null = null;
-  /** the person turned it off, and the sizes are still those of the window */
+  /** the person turned it off, and the sizes are still the window's */
   #releasing = false;
   #resizable = true;
   #asking = false;
@@ -59,12 +59,12 @@ export class WindowFollower {
     this.#world = world;
   }
 
-  /** Hears how things stand; may be told the same again and again. */
+  /** Updates the facts; repeats have no effect. */
   update(facts: FollowerFacts): void {
     const before = this.#facts;
     this.#facts = facts;
     if (before.display !== facts.display) this.#display = facts.display;
-    // A host refuses a size while an app's window has only one; after that it takes it.
+    // A host refuses a size while an app's window has a fixed size, and accepts it later.
     if (!isSameDisplay(before.display, facts.display)) this.#refused = null;
     if (before.following !== facts.following) this.#releasing = before.following;
     if (before.following !== facts.following || before.live !== facts.live) this.#refused = null;
@@ -114,7 +114,7 @@ export class WindowFollower {
     if (stage === null || this.#facts.bounds === null) return null;
     const bounds = { ...this.#facts.bounds, resizable: this.#facts.bounds.resizable && this.#resizable };
     if (!following) return this.#releasing ? decideRelease(bounds, display, this.#pinned) : null;
-    // A page that was loaded again finds the picture pinned as it would pin it: that was its own doing.
+    // After a reload the picture has the size that this page would pin: it was its own request.
     const fitting = streamFor(stage, renderFor(stage, bounds.launch), bounds);
     const { owner, stream_width: width, stream_height: height } = display;
     if (owner === 'pinned' && width === fitting.width && height === fitting.height) this.#pinned = fitting;
@@ -133,13 +133,13 @@ export class WindowFollower {
       this.#pinned = isLaunch ? null : { width: stream_width, height: stream_height };
       owner = isLaunch ? 'auto' : 'pinned';
     }
-    // The host says so too, on another path and perhaps a moment later.
+    // The host reports it too, on another path and possibly later.
     const sizes = { render_width, render_height, stream_width, stream_height };
     this.#display = { ...display, ...sizes, owner };
   }
 
   #wasRefused(change: DisplayChange): void {
-    // The display may take its size where the picture cannot.
+    // The display may accept its size even if the picture cannot change.
     if (change.stream_width !== undefined) this.#resizable = false;
     if (change.stream_width === undefined || change.render_width === undefined)
       this.#refused = JSON.stringify(change);

@@ -9,7 +9,7 @@ import { ApiFailure, call } from '../api/client.ts';
 import { Problem } from '../components/problem.tsx';
 import { usePageTitle } from '../components/use-page-title.ts';
 
-/** Claims a fresh instance: proves access to the machine with the setup token and makes the first administrator. */
+/** Claims a new instance: checks the setup token and creates the first administrator. */
 export function ClaimPage() {
   usePageTitle('Set up');
   const claim = useMutation({

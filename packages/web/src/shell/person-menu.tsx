@@ -11,7 +11,7 @@ const SCHEMES = [
   { value: 'light', label: 'Light', icon: IconSun },
 ] as const;
 
-/** Who is signed in; account, appearance and the way out. A disclosure: the focus walks through it as through any list. */
+/** The signed-in person's menu: account, appearance, sign-out. A disclosure, so the focus walks through it. */
 export function PersonMenu({ up = false }: { up?: boolean }) {
   const user = useUser();
   const choice = useSchemeChoice();

@@ -1,13 +1,13 @@
 import { useRouterState } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 
-/** Tells screen readers the new page's title, which a change of page without a new document would not. */
+/** Announces the new page's title to screen readers, which client-side navigation does not. */
 export function RouteAnnouncer() {
   const path = useRouterState({ select: (state) => state.resolvedLocation?.pathname });
   const [title, setTitle] = useState('');
   useEffect(() => {
     if (path === undefined) return;
-    // The page sets its title in an effect of its own, which runs in the same turn.
+    // The page sets its title in an effect of the same turn.
     const timer = setTimeout(() => setTitle(document.title), 100);
     return () => clearTimeout(timer);
   }, [path]);

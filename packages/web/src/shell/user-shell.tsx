@@ -4,7 +4,7 @@ import { Brand } from '../components/brand.tsx';
 import { PersonMenu } from './person-menu.tsx';
 import styles from './shell.module.css';
 
-/** Header and place of the users' pages. */
+/** Header and frame of the users' pages. */
 export function UserShell() {
   const user = useUser();
   return (
@@ -18,7 +18,7 @@ export function UserShell() {
           <Link to="/app" activeOptions={{ exact: true }} className={styles.navLink}>
             Library
           </Link>
-          {/* A document of its own: the server decides who gets it. */}
+          {/* A separate document, which the server gives to administrators only. */}
           {user?.role === 'admin' && (
             <a href="/admin" className={styles.navLink}>
               Admin

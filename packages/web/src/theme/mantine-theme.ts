@@ -1,7 +1,7 @@
 import { createTheme, type VariantColorsResolver } from '@mantine/core';
 import inputs from './inputs.module.css';
 
-/** Button colours in the look's tokens: `danger` for acts that end or delete something, all else is the accent. */
+/** Button colours from the tokens: `danger` for actions that end or delete, otherwise the accent. */
 const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
   const tone = color === 'danger' ? 'danger' : 'accent';
   if (variant === 'filled') {
@@ -32,8 +32,8 @@ const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
 const field = { classNames: { input: inputs.input, label: inputs.label, description: inputs.description } };
 
 /**
- * Defaults for every Mantine component in use; sizes and radii come from the tokens. Named, not imported, so that a
- * page loads only the components it shows.
+ * Defaults of every used Mantine component; sizes and radii come from the tokens. By name instead of import, so that
+ * a page loads only its components.
  */
 export const mantineTheme = createTheme({
   primaryColor: 'yellow',

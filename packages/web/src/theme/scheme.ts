@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from 'react';
 
-/** What the person chose; `auto` follows the system. */
+/** The person's choice; `auto` follows the system. */
 export type SchemeChoice = 'auto' | 'dark' | 'light';
 
 const STORAGE_KEY = 'footlight.scheme';
 const listeners = new Set<() => void>();
 const prefersLight = () => window.matchMedia('(prefers-color-scheme: light)');
 
-/** The stored choice of this browser; `auto` when nothing or nonsense is stored. */
+/** The stored choice of this browser; `auto` without a valid one. */
 export function readSchemeChoice(): SchemeChoice {
   try {
     const stored = localStorage.getItem(STORAGE_KEY);
@@ -17,20 +17,20 @@ export function readSchemeChoice(): SchemeChoice {
   }
 }
 
-/** The scheme in force, with `auto` resolved by the system's preference. */
+/** The scheme in force; `auto` follows the system's preference. */
 export function resolveScheme(): 'dark' | 'light' {
   const choice = readSchemeChoice();
   if (choice !== 'auto') return choice;
   return prefersLight().matches ? 'light' : 'dark';
 }
 
-/** Stores a choice and tells every page part that shows it. */
+/** Stores a choice and notifies the page. */
 export function chooseScheme(choice: SchemeChoice): void {
   try {
     if (choice === 'auto') localStorage.removeItem(STORAGE_KEY);
     else localStorage.setItem(STORAGE_KEY, choice);
   } catch {
-    // Without storage the choice cannot outlive the page; nothing else depends on it.
+    // Without storage the choice lasts as long as the page.
   }
   for (const listener of listeners) listener();
 }

@@ -31,7 +31,7 @@ const SINCE = [
   { value: '30', label: 'In the last 30 days' },
 ];
 
-/** What was done here, by whom and when. */
+/** The activity log with filters. */
 export function ActivityPage(props: { search: ActivitySearch; onSearch: (search: ActivitySearch) => void }) {
   usePageTitle('Activity');
   const { search, onSearch } = props;

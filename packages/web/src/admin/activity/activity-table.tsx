@@ -15,7 +15,7 @@ const COLUMNS: readonly Column[] = [
 ];
 const TONES = { info: 'neutral', warn: 'warning', err: 'danger' } as const;
 
-/** What was done, newest first. @param entries undefined while they are on their way */
+/** Entries, newest first. @param entries undefined while loading */
 export function ActivityTable({ entries }: { entries: readonly ActivityEntry[] | undefined }) {
   if (entries?.length === 0) {
     return (

@@ -1,6 +1,6 @@
 import type { ActivityEntry } from '@footlight/protocol/rest';
 
-/** Actions in a person's words; the vocabulary is open, so an unknown one is shown as it is. */
+/** Readable actions; the vocabulary is open, so an unknown one is shown unchanged. */
 const WORDS: Readonly<Record<string, string>> = {
   'app.create': 'Added an app',
   'app.update': 'Changed an app',
@@ -47,7 +47,7 @@ export function actionWords(action: string): string {
   return WORDS[action] ?? action;
 }
 
-/** Details that say more than the action does, most telling first; ids say nothing to a person. */
+/** The most telling details of an action; ids are omitted. */
 export function detailWords({ details }: Pick<ActivityEntry, 'details'>): string {
   return Object.entries(details)
     .filter(([key, value]) => !/(^|_)id$/.test(key) && value !== null && value !== '' && value !== false)

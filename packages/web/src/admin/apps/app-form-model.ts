@@ -3,7 +3,7 @@ import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
 import { envOf, envProblem, envText, linesOf, listOf, pathProblem } from '../frame/text-lines.ts';
 import { DEFAULT_HOME_PATH } from '../presets/preset-model.ts';
 
-/** An app as the form holds it: every field a text, a number or a switch. */
+/** An app in form fields: texts, numbers and switches. */
 export interface AppForm {
   name: string;
   description: string;
@@ -32,7 +32,7 @@ export interface AppForm {
   default_encode_slots: number | string;
 }
 
-/** The form of an app that is yet to be made. */
+/** The form of a new app. */
 export const NEW_APP: AppForm = {
   name: '',
   description: '',
@@ -80,9 +80,9 @@ export function formOf(app: AdminApp): AppForm {
 }
 
 /**
- * The body of a create or change. Keys of the runtime spec that the form does not show stay as they are.
+ * The body of a create or change. Runtime spec keys without a field stay unchanged.
  * @param former the app's stored spec; undefined for a new app
- * @param derived a part of a launcher: it takes everything that runs from its parent, and may not carry its own
+ * @param derived a tile: it runs with its parent's values and may not have its own
  */
 export function bodyOf(
   form: AppForm,
@@ -110,12 +110,12 @@ export function bodyOf(
     default_bitrate_kbps: Number(form.default_bitrate_kbps),
     profile_policy: form.profile_policy,
     default_profile_id: form.default_profile_id || null,
-    // An app that forces its launch profile has no use for a list, and may not have one.
+    // A forced launch profile needs no list, and the server refuses one.
     launchable_profile_ids: form.profile_policy === 'force' ? [] : [...form.launchable_profile_ids].sort(),
   };
 }
 
-/** The keys of a runtime spec that the form shows, as it shows them. */
+/** Runtime spec keys with a field. */
 function shownOf(spec: RuntimeSpec): Pick<AppForm, 'args' | 'image' | 'env' | 'gpu'> {
   return {
     args: (spec.args ?? []).join('\n'),
@@ -142,7 +142,7 @@ function specOf(form: AppForm, former: RuntimeSpec | undefined): RuntimeSpec {
   };
 }
 
-/** What is wrong with each field of the form. */
+/** Fault of each field. */
 export const appRules = {
   name: (value: string) => (value.trim() === '' ? 'Give the app a name' : null),
   args: (value: string, form: AppForm) =>

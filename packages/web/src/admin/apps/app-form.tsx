@@ -25,13 +25,13 @@ interface AppFieldsProps {
   act: string;
   pending: boolean;
   error: unknown;
-  /** the app this one is a part of; left out: none. The name is undefined while it is not known. */
+  /** the tile's parent; missing: no tile. The name is undefined while unknown */
   parent?: { id: string; name: string | undefined };
   children?: ReactNode;
   onSubmit: (form: AppForm) => void;
 }
 
-/** The fields of an app, for making one and for changing one, once what they choose from is here. */
+/** The fields of an app for create and change, after the choices are loaded. */
 export function AppFields(props: AppFieldsProps) {
   const { choices, error, retry } = useAppChoices();
   if (choices !== undefined) return <Fields {...props} choices={choices} />;
@@ -51,7 +51,7 @@ function Fields(props: AppFieldsProps & { choices: AppChoices }) {
             ...otherRules,
             args: argsRule,
             home_container_path: homeRule,
-            // What is stored may be more than lines can say, and stays as it is until somebody writes there.
+            // The stored value may not be expressible as lines, so it stays until edited.
             env: (value) => (value === initial.env ? null : envRule(value)),
           },
   });

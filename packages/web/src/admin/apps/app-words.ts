@@ -1,8 +1,8 @@
 import type { AdminApp } from '@footlight/protocol/rest';
 
 /**
- * What an app runs as, in a few words.
- * @param parentName of a part of a launcher; undefined: not known here
+ * How an app runs, in a few words.
+ * @param parentName of a tile; undefined: unknown
  */
 export function runsAsWords(
   app: Pick<AdminApp, 'parent_app_id' | 'runtime_preset_id' | 'runtime_spec'>,
@@ -11,6 +11,6 @@ export function runsAsWords(
   if (app.parent_app_id !== null)
     return parentName === undefined ? 'Part of a launcher' : `Part of ${parentName}`;
   if (app.runtime_spec.image) return 'Container';
-  // Whether that names an image is the preset's own affair, and can change at any time.
+  // The preset decides about an image and can change at any time.
   return app.runtime_preset_id === null ? 'Process' : 'As its preset says';
 }

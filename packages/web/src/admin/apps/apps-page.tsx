@@ -23,7 +23,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Sessions in 30 days', kind: 'number' },
 ];
 
-/** Every app of the instance, with any grants. */
+/** Every app of the instance. */
 export function AppsPage() {
   usePageTitle('Apps');
   const [q, setQ] = useState('');

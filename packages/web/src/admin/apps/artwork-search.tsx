@@ -10,7 +10,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { SearchField } from '../frame/paged-list.tsx';
 
-/** Titles of the provider by name, with a small picture of each, one of which gives the app its pictures. */
+/** Searches the provider's titles and applies one of them to the app. */
 export function ArtworkSearch(props: {
   app: Pick<AdminApp, 'id' | 'name'>;
   pending: string | undefined;

@@ -18,7 +18,7 @@ const CROPS: readonly { crop: ArtworkCrop; words: string; hint: string }[] = [
   { crop: 'hero', words: 'Wide picture', hint: 'Behind the library and the launch' },
 ];
 
-/** The pictures of an app: what they are now, and every way to others. */
+/** An app's pictures, and every way to change them. */
 export function Artwork({ app }: { app: AdminApp }) {
   const [asking, setAsking] = useState<'search' | 'address' | 'remove' | null>(null);
   const queryClient = useQueryClient();
@@ -168,7 +168,7 @@ function recordWords({ artwork, provider_configured, provider_problem }: Artwork
     : `${found} With a SteamGridDB key in the settings, pictures are also found by themselves.`;
 }
 
-/** Has the server download pictures, since no page loads any from elsewhere. */
+/** The server downloads the pictures, because the page loads nothing from other servers. */
 function FromAddress(props: {
   pending: boolean;
   error: unknown;

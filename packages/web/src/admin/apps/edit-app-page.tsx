@@ -18,7 +18,7 @@ import { Entitlements } from './entitlements.tsx';
 
 const BACK = { to: '/admin/apps', words: 'Apps' } as const;
 
-/** One app: its fields, who may use it, and its end. */
+/** One app: fields, entitlements, deletion. */
 export function EditAppPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: keys.app(id),
@@ -26,7 +26,7 @@ export function EditAppPage({ id }: { id: string }) {
   });
   const app = query.data?.app;
   usePageTitle(app?.name ?? 'App');
-  // Administrators get the full record; without it this person lost the role meanwhile, and the next act says so.
+  // Administrators get the full record; without it the person has lost the role.
   if (query.isError || app === undefined || !('runtime_spec' in app)) {
     return <AbsentRecord words="App" back={BACK} query={query} />;
   }
@@ -85,7 +85,7 @@ function LoadedApp({ app }: { app: AdminApp }) {
   );
 }
 
-/** Lists of apps are stale after a change of one, and so is what presets and launch profiles say of their users. */
+/** Invalidates lists of apps, and the uses of presets and launch profiles. */
 function forgetUses(queryClient: QueryClient) {
   const stale = [keys.adminApps, keys.presets, keys.launchProfiles];
   return Promise.all(stale.map((queryKey) => queryClient.invalidateQueries({ queryKey })));

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column[] = [
 ];
 export const GIVEN_BY = { admin: 'An administrator', provider: 'A library', migration: 'An earlier version' };
 
-/** Who sees and may launch an app. */
+/** Entitlements of an app. */
 export function Entitlements({ app }: { app: Pick<AdminApp, 'id' | 'name'> }) {
   const [picking, setPicking] = useState(false);
   const [revoking, setRevoking] = useState<Entitlement | null>(null);

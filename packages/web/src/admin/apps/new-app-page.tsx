@@ -19,7 +19,7 @@ const AUDIENCES: { value: Audience; label: string }[] = [
   { value: 'none', label: 'Nobody yet; I choose afterwards' },
 ];
 
-/** @returns false where it did not work: the app is there all the same, and its page offers to grant it */
+/** @returns false on failure; the app exists, and its page offers the grant */
 async function grantTo(id: string, userId: string | undefined): Promise<boolean> {
   if (userId === undefined) return false;
   const body = { subject_type: 'user', subject_id: userId } as const;

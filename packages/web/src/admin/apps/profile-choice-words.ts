@@ -1,6 +1,6 @@
 import type { InstanceProfilePolicy, LaunchProfile } from '@footlight/protocol/rest';
 
-/** The three ways in which an app gets its launch profile, each with what it means here and now. */
+/** The three profile policies of an app, each with its current meaning. */
 export function policyChoices(
   profiles: readonly Pick<LaunchProfile, 'id' | 'display_name'>[],
   instance: InstanceProfilePolicy,

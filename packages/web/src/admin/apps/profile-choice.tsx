@@ -8,7 +8,7 @@ import { defaultOptions, VISIBILITY_WORDS } from '../profiles/profile-words.ts';
 import type { AppForm } from './app-form-model.ts';
 import { policyChoices } from './profile-choice-words.ts';
 
-/** Which launch profile applies to an app, and which people may pick for it. */
+/** An app's launch profile, and the profiles that people may choose. */
 export function ProfileChoice(props: {
   form: UseFormReturnType<AppForm>;
   initial: AppForm;

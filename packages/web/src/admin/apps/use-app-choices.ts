@@ -2,14 +2,14 @@ import type { InstanceProfilePolicy, LaunchProfile, RuntimePreset } from '@footl
 import { usePresets } from '../presets/use-presets.ts';
 import { useLaunchProfiles, useProfilePolicy } from '../profiles/use-profiles.ts';
 
-/** What the form of an app chooses from. */
+/** Choices in the form of an app. */
 export interface AppChoices {
   presets: readonly RuntimePreset[];
   profiles: readonly LaunchProfile[];
   instance: InstanceProfilePolicy;
 }
 
-/** Loads what the form of an app chooses from; `choices` is undefined until all of it is here. */
+/** Loads the choices in the form of an app; `choices` is undefined until all are loaded. */
 export function useAppChoices() {
   const presets = usePresets();
   const profiles = useLaunchProfiles();

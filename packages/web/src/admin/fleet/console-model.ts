@@ -2,17 +2,17 @@ import type { AdminSession, HostConsole } from '@footlight/protocol/rest';
 
 export type ConsoleConfig = HostConsole['config'];
 type Mode = NonNullable<ConsoleConfig['mode']>;
-/** Changes that are not saved, by field; null: back to the default. */
+/** Unsaved changes by field; null: the default. */
 export type ConsoleDraft = { readonly [Key in keyof ConsoleConfig]?: ConsoleConfig[Key] | null };
 
 const ANY = '';
 
-/** The configuration as it will be once the draft is saved. */
+/** The configuration with the draft applied. */
 export function withDraft(config: ConsoleConfig, draft: ConsoleDraft): ConsoleConfig {
   return { ...config, ...draft } as ConsoleConfig;
 }
 
-/** The changes of a draft that change something. */
+/** Changes of a draft that differ from the configuration. */
 export function realChanges(config: ConsoleConfig, draft: ConsoleDraft): ConsoleDraft {
   const isAsBefore = (key: string) =>
     JSON.stringify(config[key as keyof ConsoleConfig]) === JSON.stringify(draft[key as keyof ConsoleConfig]);
@@ -24,7 +24,7 @@ export function modeWords({ width, height, refresh_millihz }: Mode): string {
   return `${width} × ${height}, ${Number((refresh_millihz / 1_000).toFixed(2))} Hz`;
 }
 
-/** What can be chosen for the display: any, each mode of each connected output, and what is stored all the same. */
+/** Choices of the display: any, each mode of each connected output, and the stored one even if missing. */
 export function displayChoices({ config, capabilities }: HostConsole): { value: string; label: string }[] {
   const choices = capabilities.outputs
     .filter(({ connected }) => connected)
@@ -42,7 +42,7 @@ export function displayChoices({ config, capabilities }: HostConsole): { value: 
   return [{ value: ANY, label: 'Whatever is connected, as it likes' }, ...kept, ...choices];
 }
 
-/** The choice that a configuration stands for. */
+/** The choice of a configuration. */
 export function valueOfDisplay({ output_id, mode }: ConsoleConfig): string {
   return output_id === null || mode === null ? ANY : displayValue(output_id, mode);
 }
@@ -51,7 +51,7 @@ function displayValue(id: string, { width, height, refresh_millihz }: Mode): str
   return `${id} ${width} ${height} ${refresh_millihz}`;
 }
 
-/** What a choice sets: output and mode together, or neither. */
+/** Values of a choice: output and mode together, or neither. */
 export function displayOf(value: string): Pick<ConsoleConfig, 'output_id' | 'mode'> {
   if (value === ANY) return { output_id: null, mode: null };
   const [output_id = '', width, height, refresh_millihz] = value.split(' ');
@@ -66,7 +66,7 @@ export function shownWords({ app_name, username, state }: AdminSession): string 
   return `${app_name ?? 'A deleted app'} for ${username ?? 'a deleted account'} is ${state} there.`;
 }
 
-/** What keeps the draft from being saved; null: nothing. */
+/** Why the draft cannot be saved; null: it can. */
 export function consoleProblem(config: ConsoleConfig): string | null {
   return config.auto_start_on_display && config.default_user === null
     ? 'Choose the account that the app starts for.'

@@ -31,7 +31,7 @@ const LIFETIMES = [
 ];
 const NODE_NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
-/** The tokens with which new hosts enroll, each good for one machine. */
+/** Enrollment tokens, each for one machine. */
 export function EnrollmentTokens({ hosts }: { hosts: readonly Host[] }) {
   const [making, setMaking] = useState(false);
   const [deleting, setDeleting] = useState<EnrollmentToken | null>(null);
@@ -117,7 +117,7 @@ function TokenChip({ token }: { token: EnrollmentToken }) {
   return <StateChip tone="info">Waiting</StateChip>;
 }
 
-/** Mints a token and shows the line that makes a machine a host with it, this one time. */
+/** Mints a token and shows the install line once. */
 export function AddHost({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const queryClient = useQueryClient();
   const make = useMutation({

@@ -13,8 +13,8 @@ import { EndedSessions } from './ended-sessions.tsx';
 type Asked = 'drain' | 'restart' | 'delete' | null;
 
 /**
- * What can be done with one host: take it out of service, bring it back, restart its agent, forget it.
- * @param props.sessions those on it, where they are known, to be named before they are ended
+ * Actions on a host: drain, uncordon, restart the agent, delete.
+ * @param props.sessions known sessions, named before they are ended
  */
 export function HostActs(props: { host: Host; sessions?: readonly AdminSession[]; compact?: boolean }) {
   const { host, sessions = [], compact = false } = props;

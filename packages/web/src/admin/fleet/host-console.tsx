@@ -31,8 +31,8 @@ const COMPOSITORS = [
 ];
 
 /**
- * What the display beside a host shows.
- * @param shown the session that it shows now; undefined: none, or not known yet
+ * The console of a host.
+ * @param shown the session on it; undefined: none or unknown
  */
 export function HostConsoleSection({ host, shown }: { host: Host; shown: AdminSession | undefined }) {
   const query = useQuery({
@@ -163,7 +163,7 @@ function Toggle({ name, label, config, set }: FieldProps & { name: Switches; lab
   );
 }
 
-/** Names that were reported, and the stored one even where it was not. */
+/** Reported names, and the stored one even if not reported. */
 function others(reported: readonly string[], stored: string): string[] {
   return stored === 'auto' || reported.includes(stored) ? [...reported] : [stored, ...reported];
 }

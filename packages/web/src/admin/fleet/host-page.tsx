@@ -28,7 +28,7 @@ const GPU_COLUMNS: readonly Column[] = [
   { words: 'Render node' },
 ];
 
-/** One host: how it is, what it says about itself, what runs on it. */
+/** One host: status, readiness, settings, sessions. */
 export function HostPage({ id }: { id: string }) {
   const host = useQuery({
     queryKey: keys.host(id),
@@ -141,7 +141,7 @@ function Readiness({ host }: { host: Host }) {
 
 const SPELLINGS: Record<string, string> = { gpu: 'GPU', mdns: 'mDNS', gstreamer: 'GStreamer' };
 
-/** "media_reachability" as a heading says it. */
+/** "media_reachability" as a heading. */
 function checkName(id: string): string {
   const words = id
     .replaceAll('_', ' ')

@@ -28,7 +28,7 @@ import {
 
 const REFRESH_MS = 5_000;
 
-/** What is set for a host, what its agent has in force, and the way to change it. */
+/** Settings of a host: overrides, values in force, changes. */
 export function HostSettingsSection({ host, sessions }: { host: Host; sessions: readonly AdminSession[] }) {
   const catalog = useQuery({
     queryKey: keys.configCatalog,

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Acts', kind: 'act' },
 ];
 
-/** All hosts, and the tokens with which new ones enroll. */
+/** All hosts, and enrollment tokens. */
 export function HostsPage() {
   usePageTitle('Hosts');
   const hosts = useHosts();

@@ -2,12 +2,12 @@ import type { ConfigKnob, HostSettings } from '@footlight/protocol/rest';
 
 type KnobValue = ConfigKnob['default'];
 
-/** Changes that are not saved: by key a value, as a field holds it, or null for "back to the default". */
+/** Unsaved changes by key: a field's value, or null for the default. */
 export type SettingsDraft = Readonly<Record<string, KnobValue>>;
 
 interface Group {
   title: string;
-  /** Keys that begin so belong here, unless an earlier group took them. */
+  /** Key prefixes of this group; an earlier group takes precedence. */
   keys: readonly string[];
 }
 
@@ -30,10 +30,10 @@ const GROUPS: readonly Group[] = [
   { title: 'Adapting size and frame rate', keys: ['abr_ladder'] },
   { title: 'Adapting the bitrate', keys: ['abr_'] },
 ];
-/** What a newer server may add. */
+/** Settings of a newer server. */
 const OTHERS = 'Others';
 
-/** The settings in groups, each in the order of the catalog; empty groups are left out. */
+/** Settings by group in catalog order, without empty groups. */
 export function groupKnobs(knobs: readonly ConfigKnob[]): { title: string; knobs: ConfigKnob[] }[] {
   const titleOf = ({ key }: ConfigKnob) =>
     GROUPS.find((group) => group.keys.some((prefix) => key.startsWith(prefix)))?.title ?? OTHERS;
@@ -42,19 +42,19 @@ export function groupKnobs(knobs: readonly ConfigKnob[]): { title: string; knobs
     .filter((group) => group.knobs.length > 0);
 }
 
-/** What a knob's field holds: the unsaved value, else the override, else the default. */
+/** Value of a setting's field: the unsaved value, else the override, else the default. */
 export function fieldValue(knob: ConfigKnob, settings: HostSettings, draft: SettingsDraft): KnobValue {
   if (Object.hasOwn(draft, knob.key)) return draft[knob.key] ?? knob.default;
   return Object.hasOwn(settings.overrides, knob.key) ? (settings.overrides[knob.key] ?? null) : knob.default;
 }
 
-/** Whether a knob will have an override once the draft is saved. */
+/** Whether a setting has an override after the draft is saved. */
 export function isSet(knob: ConfigKnob, settings: HostSettings, draft: SettingsDraft): boolean {
   if (Object.hasOwn(draft, knob.key)) return draft[knob.key] !== null;
   return Object.hasOwn(settings.overrides, knob.key);
 }
 
-/** The draft with one more change; what is as it was is no change. @param value null: back to the default */
+/** The draft with one more change; an unchanged value is no change. @param value null: the default */
 export function withChange(
   draft: SettingsDraft,
   settings: HostSettings,
@@ -66,14 +66,14 @@ export function withChange(
   return value === stored ? rest : { ...rest, [key]: value };
 }
 
-/** The draft without what has become true meanwhile, by a save that could not do all of its work, or by somebody else. */
+/** The draft without changes that are now stored, by a partial save or by another administrator. */
 export function openChanges(draft: SettingsDraft, settings: HostSettings): SettingsDraft {
   let open: SettingsDraft = {};
   for (const [key, value] of Object.entries(draft)) open = withChange(open, settings, key, value);
   return open;
 }
 
-/** What is wrong with a value as a field holds it; null: nothing. "" in a number's field is no number. */
+/** Fault of a field's value; null: none. "" is no number. */
 export function valueProblem(knob: ConfigKnob, value: KnobValue): string | null {
   if (knob.type === 'string') {
     if (!isPath(knob) || value === '' || String(value).startsWith('/')) return null;
@@ -96,14 +96,14 @@ function boundsWords({ min, max }: ConfigKnob): string {
   return max === undefined ? `from ${min} up` : `from ${min} to ${max}`;
 }
 
-/** What a field says below its name: its default and its bounds. */
+/** Text below a field: default and bounds. */
 export function hintOf(knob: ConfigKnob): string {
   const bounds = knob.type === 'int' || knob.type === 'float' ? boundsWords(knob) : '';
   const sentence = `Default ${valueWords(knob.default)}`;
   return bounds === '' ? `${sentence}.` : `${sentence}; ${bounds}.`;
 }
 
-/** A value as people read it. */
+/** A readable value. */
 export function valueWords(value: KnobValue | string | undefined): string {
   if (value === undefined || value === null || value === '') return 'none';
   if (value === true || value === 'true') return 'on';
@@ -157,7 +157,7 @@ const NAMES: Record<string, string> = {
   cuda_device: 'CUDA device',
 };
 
-/** A setting's name for people; one unknown to this page goes by its key. */
+/** A setting's readable name; its key if unknown to this page. */
 export function nameOfKnob({ key }: ConfigKnob): string {
   return NAMES[key] ?? key;
 }

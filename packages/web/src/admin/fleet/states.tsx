@@ -29,7 +29,7 @@ export function SessionChip({ session }: { session: Pick<Session, 'state'> }) {
   return <StateChip tone={tone}>{words}</StateChip>;
 }
 
-/** The outcome of a readiness check; an outcome unknown to this page is shown as it came. */
+/** Result of a readiness check; an unknown one is shown unchanged. */
 export function CheckChip({ status }: { status: string }) {
   const known: Record<string, [Tone, string]> = {
     pass: ['success', 'Passed'],

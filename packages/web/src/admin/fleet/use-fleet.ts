@@ -4,10 +4,10 @@ import { call } from '../../api/client.ts';
 import { keys } from '../../api/query-keys.ts';
 
 const REFRESH_MS = 5_000;
-/** The largest page that the server gives; a fleet beyond it would need a page of its own. */
+/** Largest page of the server; a larger fleet would need paging. */
 const MOST = 1000;
 
-/** All hosts, refreshed while somebody looks. */
+/** All hosts, refreshed while the page is visible. */
 export function useHosts() {
   return useQuery({
     queryKey: keys.hosts,
@@ -16,7 +16,7 @@ export function useHosts() {
   });
 }
 
-/** The GPUs of every host, by host id; a host is missing until its answer is there. */
+/** GPUs by host id; a host is missing until its answer has arrived. */
 export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[]> {
   return useQueries({
     queries: hosts.map((host) => ({
@@ -35,7 +35,7 @@ export function useGpus(hosts: readonly Host[]): ReadonlyMap<string, Gpu[]> {
   });
 }
 
-/** Sessions as administrators see them, refreshed while somebody looks. */
+/** Live sessions for administrators, refreshed while the page is visible. */
 export function useActiveSessions() {
   return useQuery({
     queryKey: keys.adminOverviewSessions,

@@ -39,7 +39,7 @@ export function AdminShell() {
   });
   const nav = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
-  // On a phone the bar is wider than the window, and would hide where one is.
+  // On a phone the bar is wider than the window and would hide the current link.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the path decides which link is the current one
   useEffect(() => {
     const bar = nav.current;

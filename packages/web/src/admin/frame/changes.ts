@@ -1,6 +1,6 @@
 /**
- * The fields of a body that differ from what is stored. Only these are sent: some are refused even with the value they
- * have (the cover of an app with artwork, a default that was hidden since), and each leaves a line in the activity.
+ * Fields of a body that differ from the stored ones. Only these are sent: some unchanged values would be refused (the
+ * cover of an app with artwork, a default that was hidden later), and each sent field is logged.
  */
 export function changesOf<Fields extends object>(stored: object, body: Fields): Partial<Fields> {
   const before = stored as Record<string, unknown>;

@@ -1,7 +1,7 @@
-/** Most that a whole number of the API can be. */
+/** Largest whole number of the API. */
 export const MAX_INT32 = 2_147_483_647;
 
-/** What is wrong with a whole number as a field holds it, "" while it is empty; null: nothing. */
+/** Fault of a whole number in a field, "" while empty; null: none. */
 export function rangeProblem(value: number | string, least: number, most = MAX_INT32): string | null {
   const number = Number(value);
   if (value !== '' && Number.isInteger(number) && number >= least && number <= most) return null;

@@ -6,16 +6,16 @@ import styles from './admin-parts.module.css';
 
 const TYPING_MS = 250;
 
-/** A page as the API gives it; null: the last one. */
+/** A page of the API; cursor null: the last one. */
 interface Page<Item, Cursor> {
   items: readonly Item[];
   next_cursor: Cursor | null;
 }
 
 /**
- * A list of the API, fetched page by page; what was shown stays while another filter's first page is on its way.
+ * A paged list of the API; the current items stay until another filter's first page is loaded.
  * @param load fetches the page at the cursor, undefined for the first one
- * @param options.refetchMs asks for all loaded pages again this often; left out: never
+ * @param options.refetchMs refresh interval of all loaded pages; missing: none
  */
 export function usePages<Item, Cursor extends string | number>(
   key: QueryKey,
@@ -47,9 +47,9 @@ export function ShowMore(props: {
 }
 
 /**
- * Text to look for; `onChange` hears of it once the typing has paused.
- * @param words what is looked for, as the field's label: "Find an app"
- * @param hint which parts of a row are searched; left out: the label again
+ * Search text; `onChange` is debounced.
+ * @param words label of the field: "Find an app"
+ * @param hint searched parts of a row; missing: the label
  */
 export function SearchField(props: {
   words: string;

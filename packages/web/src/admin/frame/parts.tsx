@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useRef } from 'react';
 import { Skeleton } from '../../components/skeleton.tsx';
 import styles from './admin-parts.module.css';
 
-/** A page's head: where one is, what it says, what can be done. */
+/** A page's head: location, title, actions. */
 export function PageHead(props: {
   title: ReactNode;
   lead?: ReactNode;
@@ -42,15 +42,15 @@ export function Section(props: { title: string; acts?: ReactNode; children: Reac
   );
 }
 
-/** A table's column; numbers stand right, the act at the row's end has no visible head. */
+/** A table's column; numbers are right-aligned, the action column has no visible head. */
 export interface Column {
   words: string;
   kind?: 'text' | 'number' | 'act';
 }
 
 /**
- * The act at a row's end that ends, deletes or takes away.
- * @param props.label says of which row, for those who do not see it
+ * A row's action that ends, deletes or removes.
+ * @param props.label names the row for screen readers
  */
 export function EndButton(props: {
   label: string;
@@ -72,7 +72,7 @@ export function EndButton(props: {
   );
 }
 
-/** A compact table in a frame that scrolls sideways by itself. */
+/** A compact table in a frame with horizontal scrolling. */
 export function DataTable(props: { label: string; columns: readonly Column[]; children: ReactNode }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, which a keyboard must be able to do
@@ -101,7 +101,7 @@ export function DataTable(props: { label: string; columns: readonly Column[]; ch
   );
 }
 
-/** Rows of the size of what comes. */
+/** Placeholder rows while loading. */
 export function SkeletonRows({ rows, columns }: { rows: number; columns: number }) {
   return Array.from({ length: rows }, (_none, row) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: placeholders have no identity
@@ -117,8 +117,8 @@ export function SkeletonRows({ rows, columns }: { rows: number; columns: number 
 }
 
 /**
- * Fields that most people leave alone, folded away.
- * @param props.wrong one of them holds what cannot be saved: they open, and stay so until it is put right
+ * A collapsed part with rarely used fields.
+ * @param props.wrong a field in it has an error: expands it
  */
 export function Folded(props: { words: string; wrong?: boolean; children: ReactNode }) {
   const details = useRef<HTMLDetailsElement>(null);
@@ -134,7 +134,7 @@ export function Folded(props: { words: string; wrong?: boolean; children: ReactN
   );
 }
 
-/** A choice among a few, shown side by side. */
+/** A choice of few options in a row. */
 export function Segments<Value extends string>(props: {
   label: string;
   value: Value;
@@ -159,7 +159,7 @@ export function Segments<Value extends string>(props: {
   );
 }
 
-/** Megabytes as people read them. @param mb megabytes; null is unknown */
+/** A readable number of megabytes. @param mb megabytes; null is unknown */
 export function megabytesWords(mb: number | null): string {
   if (mb === null) return 'unknown';
   return mb < 1024 ? `${mb} MB` : `${(mb / 1024).toFixed(mb < 10_240 ? 1 : 0)} GB`;

@@ -8,7 +8,7 @@ import { Skeleton } from '../../components/skeleton.tsx';
 import styles from './admin-parts.module.css';
 import { SearchField } from './paged-list.tsx';
 
-/** Something that can be picked: a name to know it by, and what tells it from its namesakes. */
+/** An item to pick: its name, and a detail that distinguishes equal names. */
 export interface Pick {
   id: string;
   name: string;
@@ -16,9 +16,9 @@ export interface Pick {
 }
 
 /**
- * Finds one thing by its name and picks it. It stays open, so that several can be picked in a row.
- * @param props.find what matches the text, best first; "" gives the first ones of all
- * @param props.taken ids that were picked already
+ * Finds items by name and picks them. Stays open for several picks.
+ * @param props.find matches of the text, best first; "" gives the first items
+ * @param props.taken ids already picked
  */
 export function PickDialog(props: {
   opened: boolean;

@@ -8,13 +8,13 @@ import { Problem } from '../../components/problem.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { PageHead } from './parts.tsx';
 
-/** Where the list of such records is. */
+/** Link to the list of the records. */
 interface Back {
   to: NonNullable<LinkProps['to']>;
   words: string;
 }
 
-/** The page of a record that is still being read, or cannot be. @param props.words names such a record */
+/** The page of a record that is loading or cannot be loaded. @param props.words names the kind of record */
 export function AbsentRecord(props: {
   words: string;
   back: Back;
@@ -38,9 +38,9 @@ export function AbsentRecord(props: {
 }
 
 /**
- * Deletes the record of a page after asking, and leads back to its list.
- * @param props.stale what was read and is not so any more
- * @param props.children what goes with it
+ * Deletes a page's record after a confirmation, and returns to its list.
+ * @param props.stale caches to invalidate
+ * @param props.children what is deleted with it
  */
 export function DeleteRecord(props: {
   name: string;

@@ -1,8 +1,8 @@
 import { CopyLine } from '../../components/copy-line.tsx';
 
 /**
- * What to do about something: commands to copy, and sentences, which end with a full stop.
- * @param props.label names what they mend for screen readers
+ * Remedies: commands to copy, and sentences, which end with a full stop.
+ * @param props.label names the fault for screen readers
  */
 export function Remedies({ lines, label }: { lines: readonly string[]; label: string }) {
   return lines.map((line) =>

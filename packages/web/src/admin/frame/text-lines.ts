@@ -1,9 +1,9 @@
-/** The lines of a field that say something. */
+/** Non-empty lines of a field. */
 export function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
 }
 
-/** Variables as a field shows them, one NAME=value a line. */
+/** Variables as text, one NAME=value per line. */
 export function envText(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)
     .map(([name, value]) => `${name}=${value}`)
@@ -11,8 +11,8 @@ export function envText(env: Readonly<Record<string, string>>): string {
 }
 
 /**
- * A list as a form sends it, one item a line. A value with a line break in it cannot be told from two, so a field that
- * nobody touched gives back what is stored.
+ * A list from a field, one item per line. A value with a line break cannot be distinguished from two, so an unchanged
+ * field returns the stored list.
  */
 export function listOf(text: string, stored: readonly string[]): readonly string[] {
   return text === stored.join('\n') ? stored : linesOf(text);
@@ -32,14 +32,14 @@ export function envOf(
   );
 }
 
-/** What is wrong with a field of variables; null: nothing. */
+/** Fault of a field of variables; null: none. */
 export function envProblem(text: string): string | null {
   return linesOf(text).every((line) => /^[A-Za-z_][A-Za-z0-9_]*=/.test(line))
     ? null
     : 'One NAME=value per line';
 }
 
-/** What is wrong with a path; null: nothing. @param text "" is the default */
+/** Fault of a path; null: none. @param text "" is the default */
 export function pathProblem(text: string): string | null {
   return text.trim() === '' || text.trim().startsWith('/') ? null : 'A path that begins with /';
 }

@@ -5,7 +5,7 @@ import styles from '../frame/admin-parts.module.css';
 import { Remedies } from '../frame/remedies.tsx';
 import type { Finding } from './findings.ts';
 
-/** Findings with what to do about each; says so when there is nothing. */
+/** Findings with their remedies, or a text when there are none. */
 export function FindingList({ findings }: { findings: readonly Finding[] }) {
   if (findings.length === 0) {
     return (

@@ -1,6 +1,6 @@
 import type { Host } from '@footlight/protocol/rest';
 
-/** Something about the fleet that needs a person, or that explains what they see. */
+/** A fault of the fleet that needs a person. */
 export interface Finding {
   key: string;
   tone: 'danger' | 'warning' | 'info';
@@ -11,9 +11,8 @@ export interface Finding {
 }
 
 /**
- * What the hosts say needs attention, worst first. Pure.
- * A readiness check counts when it failed; pass and skip do not, and an outcome unknown to this page is left to
- * the host's own page, since nothing is known about what it means.
+ * Faults reported by the hosts, worst first. Pure. Only failed readiness checks count; results unknown to this page
+ * are shown on the host's page only.
  */
 export function findingsOf(hosts: readonly Host[]): Finding[] {
   const found: Finding[] = [];
@@ -27,7 +26,7 @@ export function findingsOf(hosts: readonly Host[]): Finding[] {
         title: `${host.node_name} is offline`,
         text: 'Its agent is not connected. Sessions on it go on and are waited for.',
       });
-      // What an absent host said last may be long untrue.
+      // The last report of an offline host may be outdated.
       continue;
     }
     if (host.capacity_detection !== 'ok') {

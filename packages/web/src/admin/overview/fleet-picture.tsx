@@ -5,10 +5,10 @@ import { HostChip } from '../fleet/states.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { countWords } from '../frame/parts.tsx';
 
-/** Beyond this, squares say less than the numbers beside them. */
+/** Squares up to which they are more readable than numbers. */
 const MOST_SQUARES = 32;
 
-/** The fleet as a picture: hosts as rows, GPUs as cells, slots as squares that fill. */
+/** The fleet as a picture: a row per host, a cell per GPU, a square per slot. */
 export function FleetPicture({ hosts, gpus }: { hosts: readonly Host[]; gpus: ReadonlyMap<string, Gpu[]> }) {
   return (
     <ul className={styles.fleet}>

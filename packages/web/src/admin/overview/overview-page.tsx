@@ -19,7 +19,7 @@ import { FleetPicture } from './fleet-picture.tsx';
 const LATEST = 8;
 const REFRESH_MS = 15_000;
 
-/** What needs an administrator, the fleet as a picture, and who uses it. */
+/** Findings, the fleet as a picture, live sessions. */
 export function OverviewPage() {
   usePageTitle('Overview');
   const hosts = useHosts();

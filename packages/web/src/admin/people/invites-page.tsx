@@ -49,7 +49,7 @@ const LIFETIMES = [
   { value: '', label: 'No end' },
 ];
 
-/** Invites: who may still come, and how. */
+/** Invites: list, mint, revoke. */
 export function InvitesPage() {
   usePageTitle('Invites');
   const [state, setState] = useState<State>('pending');
@@ -251,9 +251,9 @@ function MakeInvite({ opened, onClose }: { opened: boolean; onClose: () => void 
   );
 }
 
-/** The code, this one time, as a link that opens the registration with it. */
+/** The new code, shown once as a registration link. */
 function Minted({ invite, onDone }: { invite: MintedInvite; onDone: () => void }) {
-  // Where the instance does not know its public address, the one that this page was opened with is the best guess.
+  // Without a known public address, this page's address is the best guess.
   const link = invite.invite_url ?? `${window.location.origin}/register?invite=${invite.code}`;
   return (
     <div className={styles.stack}>

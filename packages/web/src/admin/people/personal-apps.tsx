@@ -23,7 +23,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'act' },
 ];
 
-/** What one account holds by rows of its own; what everybody has is not listed. */
+/** An account's own entitlements, without those of everybody. */
 export function PersonalApps({ user }: { user: Pick<AdminUser, 'id' | 'username'> }) {
   const [giving, setGiving] = useState(false);
   const [revoking, setRevoking] = useState<Entitlement | null>(null);

@@ -4,14 +4,14 @@ import type { Pick } from '../frame/pick-dialog.tsx';
 
 const MATCHES = 20;
 
-/** Accounts whose name or email holds the text, for a dialog that picks one. */
+/** Accounts whose name or email contains the text, for a picker. */
 export async function pickUsers(text: string, signal: AbortSignal): Promise<Pick[]> {
   const { items } = await call('users.list', { query: { q: text, limit: MATCHES }, signal });
   return items.map(({ id, username, email }) => ({ id, name: username, hint: email }));
 }
 
 /**
- * The account with the id. No operation reads a single account, but a change of nothing answers with the record.
+ * The account with the id. No operation reads a single account, but an empty change answers with the record.
  * @throws ApiFailure not_found
  */
 export async function readAccount(id: string, signal: AbortSignal): Promise<AdminUser> {

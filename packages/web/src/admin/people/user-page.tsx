@@ -25,7 +25,7 @@ const ROLES = [
 ];
 const MAX_QUOTA = 2_147_483_647;
 
-/** One account: what it may do, which apps are its own, and its end. */
+/** One account: rights, own apps, deletion. */
 export function UserPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: keys.user(id),
@@ -87,7 +87,7 @@ interface RightsValues {
 
 function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   const queryClient = useQueryClient();
-  /** What is to be saved once the person has confirmed that it disables the account; null: nothing is asked. */
+  /** Values to save after the person confirms that the account is disabled; null: no question. */
   const [asked, setAsked] = useState<RightsValues | null>(null);
   const form = useForm<RightsValues>({
     mode: 'uncontrolled',
@@ -110,7 +110,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
         disabled: !values.enabled,
         max_concurrent_sessions: Number(values.max_concurrent_sessions),
       };
-      // Only what changed, since each field that is sent leaves a line in the activity.
+      // Only changed fields, because each sent field is logged.
       const changes = Object.fromEntries(
         Object.entries(wanted).filter(([key, value]) => user[key as keyof typeof wanted] !== value),
       );
@@ -175,7 +175,7 @@ function Rights({ user, own }: { user: AdminUser; own: boolean }) {
   );
 }
 
-/** Asks before an account is disabled, and whether what it runs ends as well. */
+/** Asks before an account is disabled, and whether its sessions end too. */
 export function DisableUser(props: {
   user: AdminUser;
   opened: boolean;

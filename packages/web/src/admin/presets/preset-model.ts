@@ -1,7 +1,7 @@
 import type { RuntimePreset } from '@footlight/protocol/rest';
 import { envOf, envText, listOf, pathProblem } from '../frame/text-lines.ts';
 
-/** Where homes appear in containers where nobody says otherwise. */
+/** Default path of homes in containers. */
 export const DEFAULT_HOME_PATH = '/home/service';
 
 export const NETWORKS = [
@@ -10,7 +10,7 @@ export const NETWORKS = [
   { value: 'bridge', label: 'Bridge: to the outside' },
 ];
 
-/** A runtime preset as its form holds it. */
+/** A runtime preset in form fields. */
 export interface PresetForm {
   name: string;
   description: string;
@@ -27,7 +27,7 @@ export interface PresetForm {
   network: RuntimePreset['network'];
 }
 
-/** The form of a preset that is yet to be made. */
+/** The form of a new preset. */
 export const NEW_PRESET: PresetForm = {
   name: '',
   description: '',
@@ -70,7 +70,7 @@ export function bodyOf(form: PresetForm, stored: RuntimePreset | undefined) {
   };
 }
 
-/** What is wrong with each field; which mounts no host would allow, the server knows. */
+/** Fault of each field; the server checks mounts. */
 export const presetRules = {
   name: (value: string) => (value.trim() === '' ? 'Give the preset a name' : null),
   home_container_path: pathProblem,

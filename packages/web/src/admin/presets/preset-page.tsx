@@ -15,7 +15,7 @@ import { bodyOf, formOf, type PresetForm } from './preset-model.ts';
 
 const BACK = { to: '/admin/presets', words: 'Presets' } as const;
 
-/** One runtime preset: the apps that use it, its fields and its end. */
+/** One runtime preset: apps that use it, fields, deletion. */
 export function PresetPage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: keys.preset(id),

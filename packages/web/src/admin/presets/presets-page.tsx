@@ -17,7 +17,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Changed' },
 ];
 
-/** What several apps start with. */
+/** Runtime presets. */
 export function PresetsPage() {
   usePageTitle('Presets');
   const query = usePresets();

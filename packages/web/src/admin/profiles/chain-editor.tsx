@@ -6,9 +6,9 @@ import styles from '../frame/admin-parts.module.css';
 import { moved } from './chain.ts';
 import { rungWords } from './profile-words.ts';
 
-/** The rungs of a launch profile in the order in which a launch tries them. */
+/** The rungs of a launch profile in the order of attempts. */
 export function ChainEditor(props: {
-  /** all that there are */
+  /** all rungs */
   rungs: readonly StreamProfile[];
   /** ids, best first */
   value: string[];
@@ -32,7 +32,7 @@ export function ChainEditor(props: {
   const remove = (id: string) => {
     onChange(value.filter((each) => each !== id));
     setSaid(`${nameOf(id)} was taken out`);
-    // The button that had the focus is gone with its row.
+    // The focused button was removed with its row.
     select.current?.focus();
   };
   const add = () => {
@@ -68,7 +68,7 @@ export function ChainEditor(props: {
                   {rung !== undefined && <span className={styles.dim}>{rungWords(rung)}</span>}
                 </span>
                 <span className={styles.chainActs}>
-                  {/* Not disabled at the ends: a button that is loses the focus, and with it the place in the list. */}
+                  {/* Not disabled at the ends, because a disabled button loses the focus. */}
                   <ActionIcon
                     aria-label={`Move ${nameOf(id)} up`}
                     aria-disabled={index === 0}

@@ -3,7 +3,7 @@ import { IconAlertTriangle } from '@tabler/icons-react';
 import styles from '../frame/admin-parts.module.css';
 import { warningWords } from './profile-words.ts';
 
-/** What is doubtful about the stored chain. It was saved all the same. */
+/** Warnings about the stored chain. */
 export function ChainWarnings({ warnings }: { warnings: readonly ChainWarning[] }) {
   if (warnings.length === 0) return null;
   return (

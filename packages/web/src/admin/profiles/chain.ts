@@ -1,4 +1,4 @@
-/** The chain with one of its rungs a place up (-1) or down (1); as it was where there is no such place. */
+/** The chain with one rung moved up (-1) or down (1); unchanged at the ends. */
 export function moved(chain: readonly string[], index: number, by: -1 | 1): string[] {
   const next = [...chain];
   const [here, there] = [next[index], next[index + by]];

@@ -9,8 +9,8 @@ import { type LaunchProfileForm, launchProfileRules } from './launch-profile-mod
 import { VISIBILITIES } from './profile-words.ts';
 
 /**
- * The fields of a launch profile, for making one and for changing one.
- * @param props.made it exists: its id stays as it is
+ * The fields of a launch profile for create and change.
+ * @param props.made it exists, so its id is fixed
  */
 export function LaunchProfileFields(props: {
   initial: LaunchProfileForm;

@@ -2,7 +2,7 @@ import type { LaunchProfile } from '@footlight/protocol/rest';
 import { MAX_INT32, rangeProblem } from '../frame/number-rules.ts';
 import { idProblem } from './id-rule.ts';
 
-/** A launch profile as its form holds it. */
+/** A launch profile in form fields. */
 export interface LaunchProfileForm {
   id: string;
   display_name: string;
@@ -15,7 +15,7 @@ export interface LaunchProfileForm {
 
 const STEP = 10;
 
-/** The form of a launch profile that is yet to be made, which takes the last place. */
+/** The form of a new launch profile, in the last place. */
 export function newLaunchProfile(existing: readonly Pick<LaunchProfile, 'sort_order'>[]): LaunchProfileForm {
   const last = Math.max(0, ...existing.map((profile) => profile.sort_order));
   return {
@@ -39,7 +39,7 @@ export function chainOf(profile: Pick<LaunchProfile, 'rungs'>): string[] {
   return profile.rungs.map((rung) => rung.stream_profile.id);
 }
 
-/** What a change may write, and a create beside the id. */
+/** Fields of a change, and of a create except the id. */
 export function bodyOf(form: LaunchProfileForm) {
   return {
     display_name: form.display_name.trim(),
@@ -50,7 +50,7 @@ export function bodyOf(form: LaunchProfileForm) {
   };
 }
 
-/** What is wrong with each field; whether the chain may be as it is, the server knows. */
+/** Fault of each field; the server checks the chain. */
 export const launchProfileRules = {
   id: idProblem,
   display_name: (value: string) => (value.trim() === '' ? 'Give it a name' : null),

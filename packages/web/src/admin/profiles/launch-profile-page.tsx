@@ -18,7 +18,7 @@ import { useRungs } from './use-profiles.ts';
 
 const BACK = { to: '/admin/profiles', words: 'Profiles' } as const;
 
-/** One launch profile: who has it as a default, its fields and its end. */
+/** One launch profile: its uses as a default, fields, deletion. */
 export function LaunchProfilePage({ id }: { id: string }) {
   const query = useQuery({
     queryKey: keys.launchProfile(id),

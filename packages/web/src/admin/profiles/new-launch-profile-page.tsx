@@ -11,7 +11,7 @@ import { LaunchProfileFields } from './launch-profile-form.tsx';
 import { bodyOf, type LaunchProfileForm, newLaunchProfile } from './launch-profile-model.ts';
 import { useLaunchProfiles, useRungs } from './use-profiles.ts';
 
-/** Adds a launch profile; its own page then says what is doubtful about the chain. */
+/** Adds a launch profile; its page then shows warnings about the chain. */
 export function NewLaunchProfilePage() {
   usePageTitle('Add a launch profile');
   const navigate = useNavigate();

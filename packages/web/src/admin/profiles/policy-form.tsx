@@ -10,7 +10,7 @@ import styles from '../frame/admin-parts.module.css';
 import { changesOf } from '../frame/changes.ts';
 import { defaultOptions } from './profile-words.ts';
 
-/** What applies where neither app nor person choose, and whether people may. */
+/** The profile policy: the default, and whether people may choose. */
 export function PolicyForm(props: { policy: InstanceProfilePolicy; profiles: readonly LaunchProfile[] }) {
   const { policy } = props;
   const queryClient = useQueryClient();

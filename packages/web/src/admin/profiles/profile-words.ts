@@ -10,17 +10,17 @@ export const VISIBILITIES = [
 ];
 export const VISIBILITY_WORDS = { user: 'People', debug: 'Debug', internal: 'Internal' };
 
-/** A bitrate as people read it. @param kbps kbit/s */
+/** A readable bitrate. @param kbps kbit/s */
 export function bitrateWords(kbps: number): string {
   return kbps < 1000 ? `${kbps} kbit/s` : `${(kbps / 1000).toFixed(1)} Mbit/s`;
 }
 
-/** What a rung encodes, in one line. */
+/** A rung's picture in one line. */
 export function rungWords(rung: StreamProfile): string {
   return `${CODEC_WORDS[rung.codec]}, ${rung.width} × ${rung.height}, ${rung.fps} FPS, ${bitrateWords(rung.nominal_bitrate_kbps)}`;
 }
 
-/** Who has a launch profile as a default, in a few words; null: nobody. */
+/** Uses of a launch profile as a default; null: none. */
 export function usesWords(usedBy: LaunchProfile['used_by']): string | null {
   const parts = [
     usedBy.global_default ? 'Default here' : null,
@@ -35,14 +35,14 @@ const WARNING_WORDS: Record<string, string> = {
   floor_not_least_demanding: 'H.264 asks more',
 };
 
-/** A warning about a chain as a chip says it; the server's own sentence says it in full. */
+/** A warning about a chain as a short label; the server's sentence has the details. */
 export function warningWords(warning: Pick<ChainWarning, 'message'> & { code: string }): string {
   return WARNING_WORDS[warning.code] ?? 'Look at the chain';
 }
 
 /**
- * Launch profiles that can be made a default: those that people may choose, and the one that is set, whatever it is.
- * @param none what it means that none is chosen
+ * Launch profiles for a default: those that people may choose, and the stored one.
+ * @param none meaning of no choice
  */
 export function defaultOptions(
   profiles: readonly Pick<LaunchProfile, 'id' | 'display_name' | 'visibility'>[],

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column[] = [
   { words: 'Warnings' },
 ];
 
-/** What people can pick, what applies where nobody does, and what both are made of. */
+/** Launch profiles, policy and rungs. */
 export function ProfilesPage() {
   usePageTitle('Profiles');
   const profiles = useLaunchProfiles();

@@ -35,7 +35,7 @@ const BROWSERS = [
   { value: 'risky', label: 'Risky' },
 ];
 
-/** Makes a rung or changes one. @param props.rung null: makes one */
+/** Creates or changes a rung. @param props.rung null: creates one */
 export function RungDialog(props: { opened: boolean; rung: StreamProfile | null; onClose: () => void }) {
   return (
     <Dialog

@@ -2,14 +2,14 @@ import type { StreamProfile } from '@footlight/protocol/rest';
 import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
 import { idProblem } from './id-rule.ts';
 
-/** A rung as its form holds it: a number may be a text while somebody types. */
+/** A rung in form fields; a number is a text while it is edited. */
 export type RungForm = {
   [Field in keyof StreamProfile]: StreamProfile[Field] extends number
     ? number | string
     : StreamProfile[Field];
 };
 
-/** The form of a rung that is yet to be made. */
+/** The form of a new rung. */
 export const NEW_RUNG: RungForm = {
   id: '',
   display_name: '',
@@ -32,7 +32,7 @@ export const NEW_RUNG: RungForm = {
   visibility: 'internal',
 };
 
-/** Fields that are folded away: the shipped rungs show what they are for, and most are right as they are. */
+/** Collapsed fields, whose defaults are usually right. */
 export const FOLDED: readonly (keyof RungForm)[] = [
   'h264_profile',
   'min_offer_bandwidth_kbps',
@@ -50,7 +50,7 @@ export const FOLDED: readonly (keyof RungForm)[] = [
 
 const fromZero = (value: number | string) => rangeProblem(value, 0);
 
-/** What is wrong with each field. */
+/** Fault of each field. */
 export const rungRules = {
   id: idProblem,
   display_name: (value: string) => (value.trim() === '' ? 'Give it a name' : null),
@@ -68,7 +68,7 @@ export const rungRules = {
   playout0_ms: fromZero,
 };
 
-/** The rung that the form describes. */
+/** The rung of a form. */
 export function rungOf(form: RungForm): StreamProfile {
   return {
     id: form.id.trim(),

@@ -27,9 +27,9 @@ const COLUMNS: readonly Column[] = [
   { words: 'Act', kind: 'act' },
 ];
 
-/** Every rung, with the acts to make, change and delete one. */
+/** All rungs, with actions. */
 export function Rungs() {
-  /** null: none; 'new': one that is being made */
+  /** null: none; 'new': a new rung */
   const [editing, setEditing] = useState<ListedStreamProfile | 'new' | null>(null);
   const [deleting, setDeleting] = useState<ListedStreamProfile | null>(null);
   const queryClient = useQueryClient();

@@ -15,7 +15,7 @@ export function useLaunchProfiles() {
   });
 }
 
-/** What holds for the instance where nobody chooses. */
+/** The instance's profile policy. */
 export function useProfilePolicy() {
   return useQuery({
     queryKey: keys.profilePolicy,

@@ -44,13 +44,13 @@ const FIGURES: readonly { figure: Figure; label: string }[] = [
   { figure: 'bitrate_kbps', label: 'Rate, kbit/s' },
 ];
 
-/** What the page keeps in its address, so that it can be linked to and shown to somebody else. */
+/** State in the page's URL, so that it can be linked. */
 export interface PlacementSearch {
   app?: string;
   user?: string;
 }
 
-/** Where a launch would go now, and why nowhere else: admission's answer without a session. */
+/** Previews where a launch would run, and why not elsewhere, without a session. */
 export function PlacementPage(props: {
   search: PlacementSearch;
   onSearch: (search: PlacementSearch) => void;
@@ -66,7 +66,7 @@ export function PlacementPage(props: {
     queryFn: ({ signal }) =>
       question === null ? null : call('admin.placement.preview', { body: question, signal }),
     enabled: question !== null,
-    // The fleet changes from one moment to the next.
+    // The fleet changes constantly.
     staleTime: 0,
     placeholderData: keepPreviousData,
   });
@@ -109,7 +109,7 @@ export function PlacementPage(props: {
   );
 }
 
-/** Which app for whom. */
+/** App and account of the preview. */
 function Subject(props: {
   appId: string | undefined;
   userId: string | undefined;

@@ -1,6 +1,6 @@
 import type { CodecDecision, PlacementRefusal } from '@footlight/protocol/rest';
 
-/** One sentence on a GPU that could not take a launch. */
+/** One sentence about a GPU that cannot take a launch. */
 export function refusalWords({ node_name, rule, have, need }: PlacementRefusal): string {
   return `${node_name}: ${REFUSALS[rule](String(have ?? 'none'), String(need ?? 'none'))}`;
 }
@@ -25,10 +25,10 @@ const CLAMPS: Readonly<Record<string, string>> = {
   encoder_throughput: 'more pixels a second than the host encodes',
 };
 
-/** Why a rung was passed over; a reason that this page does not know stays as it came. */
+/** Why a rung was skipped; an unknown reason is shown unchanged. */
 export const clampWords = (clamp: string): string => CLAMPS[clamp] ?? clamp;
 
-/** One sentence on each rung that a launch could not take, or took for want of a better one. */
+/** One sentence for each skipped rung, or for a rung used as the floor. */
 export function passedOverWords(decision: CodecDecision | null): { rungId: string; words: string }[] {
   return (decision?.considered ?? [])
     .filter((rung) => rung.rejected_by !== null)

@@ -1,7 +1,7 @@
 import type { SentBody } from '@footlight/protocol/rest';
 import { pixelsProblem, rangeProblem } from '../frame/number-rules.ts';
 
-/** What a trial asks for besides app and account, as its fields hold it; "" leaves it to app and profile. */
+/** Optional values of a preview in form fields; "" means the default of app and profile. */
 export interface Wishes {
   profile_id: string;
   codec: '' | 'h264' | 'h265' | 'av1';
@@ -32,12 +32,12 @@ const PROBLEMS: Readonly<
 };
 export type Figure = keyof typeof PROBLEMS;
 
-/** What is wrong with one of the figures; null: nothing, or it is empty. */
+/** Fault of a number; null: none, or empty. */
 export function figureProblem(figure: Figure, value: number | string): string | null {
   return value === '' ? null : PROBLEMS[figure](value);
 }
 
-/** The question that a trial asks; null while a figure cannot be asked for. */
+/** The preview request; null while a number is invalid. */
 export function previewOf(
   appId: string,
   userId: string,

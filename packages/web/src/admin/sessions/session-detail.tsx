@@ -3,7 +3,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { SessionPlacement } from './session-placement.tsx';
 
-/** Everything the record says about one session. */
+/** All fields of a session's record. */
 export function SessionDetail({ session }: { session: AdminSession }) {
   const { stream } = session;
   const texts: [string, string | null | undefined][] = [
@@ -56,14 +56,14 @@ export function SessionDetail({ session }: { session: AdminSession }) {
   );
 }
 
-/** How the stream fares, and why; of a session that failed, its message stands there already. */
+/** The stream's health with its reason; a failed session shows its message instead. */
 function healthWords({ state, health_state, health_reason }: AdminSession): string | undefined {
   if (state === 'failed') return undefined;
   const words = health_state?.replaceAll('_', ' ');
   return health_reason === undefined ? words : `${words}: ${health_reason}`;
 }
 
-/** Where people see it; undefined: in the page, like nearly all of them. */
+/** Where the session is shown; undefined: in the page only. */
 function shownWords({ video_topology }: AdminSession): string | undefined {
   if (video_topology === undefined) return undefined;
   return video_topology === 'local_only'

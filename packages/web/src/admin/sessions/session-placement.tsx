@@ -4,12 +4,12 @@ import { keys } from '../../api/query-keys.ts';
 import styles from '../frame/admin-parts.module.css';
 import { passedOverWords, refusalWords } from './placement-words.ts';
 
-/** Why a session runs where it runs, and with this codec; nothing where nothing was kept. */
+/** Why a session runs on its host, and with its codec; empty without a stored explanation. */
 export function SessionPlacement({ sessionId }: { sessionId: string }) {
   const { data } = useQuery({
     queryKey: keys.sessionPlacement(sessionId),
     queryFn: ({ signal }) => call('admin.sessions.placement', { params: { id: sessionId }, signal }),
-    // It was written with the session and never changes.
+    // Stored with the session and never changed.
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   });

@@ -24,8 +24,8 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * Sessions as a table; a click on the name unfolds the record.
- * @param sessions undefined while they are on their way
+ * A table of sessions; a click on the name expands the record.
+ * @param sessions undefined while loading
  */
 export function SessionTable(props: {
   sessions: readonly AdminSession[] | undefined;

@@ -14,7 +14,7 @@ import { SessionTable } from './session-table.tsx';
 
 const REFRESH_MS = 5_000;
 
-/** Everybody's sessions, by state and by text. */
+/** All people's sessions, filtered by state and text. */
 export function SessionsPage(props: { search: SessionSearch; onSearch: (search: SessionSearch) => void }) {
   usePageTitle('Sessions');
   const { search, onSearch } = props;

@@ -15,7 +15,7 @@ import { StateChip } from '../../components/state-chip.tsx';
 import styles from '../frame/admin-parts.module.css';
 import { Section } from '../frame/parts.tsx';
 
-/** Keys of other services, which can be set and never read again. */
+/** Keys of other services; they can be written but not read. */
 export function Secrets() {
   const [setting, setSetting] = useState<SecretStatus | null>(null);
   const [clearing, setClearing] = useState<SecretStatus | null>(null);

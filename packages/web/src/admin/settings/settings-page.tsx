@@ -21,7 +21,7 @@ const REGISTRATION = [
   { value: 'open', label: 'Everybody who reaches this page' },
 ];
 
-/** What holds for the whole instance. */
+/** Settings of the whole instance. */
 export function SettingsPage() {
   usePageTitle('Settings');
   const query = useQuery({

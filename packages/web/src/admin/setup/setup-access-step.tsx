@@ -24,7 +24,7 @@ const COPIED: Record<string, string> = {
 
 const copyOf = (copy: string | undefined): Pick<Verdict, 'copy'> => (copy === undefined ? {} : { copy });
 
-/** What the access check means for the people who will come the same way. Pure. */
+/** What the access check means for people who connect the same way. Pure. */
 export function verdictsOf(check: AccessCheck): Verdict[] {
   const { request, certificate, origins } = check;
   const address = `${request.scheme}://${request.host}`;
@@ -79,7 +79,7 @@ export function verdictsOf(check: AccessCheck): Verdict[] {
   ];
 }
 
-/** First step: how this very browser reached the server, and what that means. */
+/** First step: how this browser reached the server, with consequences. */
 export function AccessStep() {
   const check = useQuery({
     queryKey: keys.accessCheck,

@@ -19,7 +19,7 @@ import { FleetPicture } from '../overview/fleet-picture.tsx';
 
 const SHOWN_APPS = 6;
 
-/** Second step: a machine that runs apps. It appears by itself, this one's agent among them. */
+/** Second step: a machine that runs apps. Connected hosts appear automatically. */
 export function FirstHostStep() {
   const hosts = useHosts();
   const items = hosts.data?.items ?? [];

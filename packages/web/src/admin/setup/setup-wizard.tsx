@@ -21,7 +21,7 @@ const STEPS = [
 ] as const;
 type StepKey = (typeof STEPS)[number]['key'];
 
-/** The rest of the first run: how people reach the instance, a host, an app. It can be left at any step. */
+/** The first run after the claim: address, host, app. Every step can be skipped. */
 export function SetupWizard() {
   usePageTitle('Set up');
   const [step, setStep] = useState<StepKey>(readStep);

@@ -1,13 +1,13 @@
-/** What the activity page keeps in its address. */
+/** State in the activity page's URL. */
 export interface ActivitySearch {
   q?: string;
-  /** Kind of thing it was done to. */
+  /** Kind of target. */
   about?: string;
-  /** How many days back. */
+  /** Number of past days. */
   days?: number;
 }
 
-/** Reads the address's search part; what it does not know is dropped. */
+/** Parses the URL's search part; unknown keys are dropped. */
 export function parseActivitySearch(search: Record<string, unknown>): ActivitySearch {
   const { q, about, days } = search;
   return {

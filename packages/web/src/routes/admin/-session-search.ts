@@ -1,6 +1,6 @@
 import type { AdminSessionFilter } from '@footlight/protocol/rest';
 
-/** The states that the sessions page can show, in its order, with their words. */
+/** Filters of the sessions page in order, with their labels. */
 export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: string }[] = [
   { value: 'active', words: 'Active' },
   { value: 'ended', words: 'Ended' },
@@ -8,14 +8,14 @@ export const SESSION_FILTERS: readonly { value: AdminSessionFilter; words: strin
   { value: 'all', words: 'All' },
 ];
 
-/** What the sessions page keeps in its address. */
+/** State in the sessions page's URL. */
 export interface SessionSearch {
   state?: AdminSessionFilter;
   q?: string;
   open?: string;
 }
 
-/** Reads the address's search part; what it does not know is dropped. */
+/** Parses the URL's search part; unknown keys are dropped. */
 export function parseSessionSearch(search: Record<string, unknown>): SessionSearch {
   const state = SESSION_FILTERS.find((filter) => filter.value === search.state)?.value;
   return {

@@ -1,5 +1,5 @@
 import { createFileRoute } from '@tanstack/react-router';
 import { NewLaunchProfilePage } from '../../admin/profiles/new-launch-profile-page.tsx';
 
-// Not below /admin/profiles: ids are chosen by people, and "new" is a good one.
+// Not below /admin/profiles: people choose ids, and "new" is a valid one.
 export const Route = createFileRoute('/admin/new-profile')({ component: NewLaunchProfilePage });
