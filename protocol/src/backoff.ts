@@ -1,12 +1,12 @@
-/** Wait before the second attempt to reach the control plane, at most. Source: W §2, W §8.4. */
+/** Largest wait before the second attempt to reach the control plane. */
 export const BACKOFF_MIN_MS = 500;
 /** Longest wait between two attempts. */
 const BACKOFF_MAX_MS = 4_000;
 
 /**
- * The wait before the next attempt to connect, for agents and pages: 0.5 s doubling to 4 s, spread over its upper half
- * so that thousands of clients do not return in one instant. Pure.
- * @param attempt failures in a row (count), from 0
+ * Wait before the next connection attempt of agents and pages: 0.5 s doubling to 4 s, with jitter over its upper
+ * half, so that thousands of clients do not return at once. Pure.
+ * @param attempt consecutive failures (count), from 0
  * @param random uniform in [0, 1)
  */
 export function backoffMs(attempt: number, random: number): number {

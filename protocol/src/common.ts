@@ -1,21 +1,21 @@
 /**
- * What every message and body of Footlight is made of: the atoms of the wire, and the one way in which text
- * becomes a message. No I/O and no Node API, so both ends and the browser share it.
+ * Atoms of every message and body, and the only parser from text to message. No I/O and no Node API, so both ends and
+ * the browser share it.
  *
- * Nothing here throws on remote input: parsers answer with a value that says what was wrong.
+ * Never throws on remote input: parsers return a value that describes the fault.
  */
 import { z } from 'zod';
 
 export { BACKOFF_MIN_MS, backoffMs } from './backoff.ts';
 
-// Object schemas compile themselves with `new Function` unless told otherwise. Pages forbid that by their
-// Content-Security-Policy, and already the attempt would be reported, so it is switched off before the first schema.
+// By default zod compiles object schemas with `new Function`. The pages' Content-Security-Policy forbids that, and
+// even the attempt would be reported, so it is turned off before the first schema.
 if ('document' in globalThis) z.config({ jitless: true });
 
-/** A JSON object whose keys are not known here. It is what JSON.parse made, never a copy, so odd keys stay data. */
+/** A JSON object with unknown keys. It is the result of JSON.parse, never a copy, so odd keys stay data. */
 export type JsonObject = { [key: string]: unknown };
 
-/** Free-form objects nested deeper than this are refused; deeper ones would overflow a recursive walk later. */
+/** Deepest nesting of free-form objects; deeper ones could overflow a recursive walk. */
 export const MAX_JSON_DEPTH = 64;
 
 const textEncoder = new TextEncoder();
@@ -136,7 +136,7 @@ export function openEnum(maxBytes = 64) {
   return humanText(maxBytes);
 }
 
-/** An object whose content is free. Not copied, so a key such as `__proto__` stays an ordinary key. */
+/** An object with free content. Not copied, so a key such as `__proto__` stays an ordinary key. */
 export const jsonObject = z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value), {
   error: 'not an object, or nested too deep',
 });
@@ -190,21 +190,21 @@ export const nonterminalStates = ['pending', ...reservingStates] as const;
 /** States that count for a user's quota and lock a home. */
 export const quotaStates = ['pending', 'assigned', 'starting', 'running'] as const;
 
-/** How far an app has come, as seen from its processes and windows. */
+/** State of an app's start, from its processes and windows. */
 export const appLaunchState = z.enum(['starting', 'client_only', 'game_running', 'game_exited']);
 export type AppLaunchState = z.infer<typeof appLaunchState>;
 
 /**
- * One frame of a socket, read.
- * message: valid. unknown: a well-formed object of a type this side does not know (ignored, or answered when it
- * carries an id). malformed: nothing of it may be applied; type and id are there when they could be read.
+ * Result of reading one frame.
+ * message: valid. unknown: a well-formed object of an unknown type (ignored, or answered if it has an id). malformed:
+ * nothing of it may be applied; type and id are present if readable.
  */
 export type ParsedFrame<M> =
   | { kind: 'message'; message: M }
   | { kind: 'unknown'; type: string; id?: string }
   | { kind: 'malformed'; type?: string; id?: string; why: string };
 
-/** Says in one short line what was wrong; values are left out, since they may be secret or huge. */
+/** One short line about a fault, without values, which may be secret or huge. */
 export function describeIssue(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'invalid';
@@ -214,19 +214,19 @@ export function describeIssue(error: z.ZodError): string {
 
 const printableType = (type: string) => cutUtf8(stripControls(type), 64);
 
-/** What a table of message schemas accepts. */
+/** Message type of a table of schemas. */
 export type MessageOf<S extends Record<string, z.ZodType>> = z.output<S[keyof S]>;
 
-/** A frame as a relay needs it: beside a valid message stands the object that came, before its schema saw it. */
+/** A frame for a relay: a valid message with the object that was received. */
 export type ReadFrame<M> =
   | { kind: 'message'; message: M; value: JsonObject }
   | Exclude<ParsedFrame<M>, { kind: 'message' }>;
 
 /**
- * Text of a message without inner objects, for its next receiver. It is the text that came, since making it
- * again costs more than the rest of a relay; only where the schema took something away it is made of what is left.
+ * Text of a message for its next receiver. Reuses the received text, because serializing costs more than the rest of
+ * a relay; only after the schema removed a part is the message serialized.
  * @param came the text of `value`
- * @param message what the schema made of `value`
+ * @param message the schema's result for `value`
  */
 export function textToRelay(came: string, value: JsonObject, message: object): string {
   const keys = Object.keys(value);
@@ -237,11 +237,11 @@ export function textToRelay(came: string, value: JsonObject, message: object): s
 }
 
 /**
- * Makes the reader of one direction of a socket.
- * @param schemas one object schema per `type`; each checks its own `type` too
- * @param innerUnknown asked about an object that its schema refused: the type of an enclosed message that this side
- *   does not know, or null where the object is simply wrong
- * @returns a function from the text of one frame to what it means; it never throws
+ * Creates the parser of one direction of a socket.
+ * @param schemas one object schema per `type`; each also checks its `type`
+ * @param innerUnknown called for an object that its schema refused: returns the unknown type of an enclosed message,
+ *   or null when the object is invalid
+ * @returns a parser of one frame's text; it never throws
  */
 export function createFrameParser<S extends Record<string, z.ZodType>>(
   schemas: S,

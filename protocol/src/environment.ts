@@ -1,12 +1,12 @@
-/** Variables of the environment that this version knows by name and does not act on. No I/O. */
+/** Environment variables that this version knows but does not use. No I/O. */
 
-/** Why each of them has no effect, as a clause, by its name. */
+/** Reason of each variable without effect, as a clause, by name. */
 export type IgnoredVariables = Readonly<Record<string, string>>;
 
 /**
- * What a program says at its start about variables that are set and have no effect, in one sentence.
- * A variable counts as set when it, or its name with `_FILE`, has a value.
- * @returns null when none of them is set; values are never shown
+ * One sentence about set variables without effect, for the start of a program. A variable is set if it, or its name
+ * with `_FILE`, has a value.
+ * @returns null without such variables; values are never shown
  */
 export function describeIgnored(
   ignored: IgnoredVariables,

@@ -1,6 +1,6 @@
 /**
- * Bodies of the agent's HTTP calls: jobs, library scans, collection of homes. Unknown keys are ignored in all of
- * them, because either end may be newer.
+ * Bodies of the agent's HTTP calls: jobs, library scans, collection of homes. Unknown keys are ignored, because
+ * either end may be newer.
  */
 import { z } from 'zod';
 import { count, humanText, type JsonObject, jsonObject, text, utf8Length, wireUuid } from '../common.ts';
@@ -13,7 +13,7 @@ export const jobRunSchema = z.object({
   run_id: wireUuid,
   job_id: text(128),
   params: jsonObject,
-  /** what is left of the claim */
+  /** remaining time of the claim */
   deadline_secs: count,
 });
 export type JobRun = z.infer<typeof jobRunSchema>;
@@ -21,7 +21,7 @@ export type JobRun = z.infer<typeof jobRunSchema>;
 export const jobsPendingSchema = z.object({ runs: z.array(jobRunSchema).max(5) });
 export type JobsPending = z.infer<typeof jobsPendingSchema>;
 
-/** Whether a run's summary is within its bound. Its size is judged after the run's ownership, so not by the schema. */
+/** Whether a run's summary is within its bound. Checked after the run's ownership, therefore not by the schema. */
 export function isSummaryWithinBound(summary: JsonObject): boolean {
   return utf8Length(JSON.stringify(summary)) <= MAX_SUMMARY_BYTES;
 }
@@ -56,7 +56,7 @@ export type ScanPending = z.infer<typeof scanPendingSchema>;
 
 export const scanEntrySchema = z.object({
   external_id: z.string().regex(EXTERNAL_ID_PATTERN),
-  /** "" when the manifest could not be read: it never overwrites a stored name */
+  /** "" for an unreadable manifest: it never overwrites a stored name */
   name: humanText(512),
   install_dir: text(1024),
   size_on_disk: count,
@@ -67,7 +67,7 @@ export type ScanEntry = z.infer<typeof scanEntrySchema>;
 export const scanReportSchema = z.object({
   scan_id: wireUuid,
   ok: z.boolean(),
-  /** absent = true; false when a folder could not be read or a limit was reached */
+  /** absent = true; false when a folder was unreadable or a limit was reached */
   complete: z.boolean().optional(),
   error: humanText(4096).nullable().optional(),
   entries: z.array(scanEntrySchema).max(10_000),

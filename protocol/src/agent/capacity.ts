@@ -1,4 +1,4 @@
-/** What an agent says about its host: hardware, encoders, readiness, and what a display console could use. */
+/** An agent's report about its host: hardware, encoders, readiness, console. */
 import { z } from 'zod';
 import {
   codec,
@@ -27,7 +27,7 @@ export const encoderInfoSchema = z.object({
   family: encoderFamily,
   gpu_index: z.int().min(0).max(15),
   codec,
-  /** proved by encoding, not by finding the element */
+  /** tested by encoding, not only found */
   available: z.boolean(),
   reason: humanText(256).optional(),
   max_width: count.optional(),
@@ -46,7 +46,7 @@ export const storageSchema = z.object({
 });
 export type StorageReport = z.infer<typeof storageSchema>;
 
-/** One text is read as a remedy a line. */
+/** A single text is split into one remedy per line. */
 const remedies = z.preprocess(
   (sent) => (typeof sent === 'string' ? sent.split('\n').filter((line) => line.trim() !== '') : sent),
   z.array(humanText(1024)).max(8),
@@ -118,7 +118,7 @@ const throughput = z.object({ max_pixel_rate_mpix_s: finite }).optional();
 
 export const capacitySchema = z.object({
   type: z.literal('capacity'),
-  /** '' is ok where GPUs are listed, and unavailable where none are */
+  /** '' is ok with GPUs, and unavailable without */
   detection: z.enum(['ok', 'unavailable', 'failed', '']),
   detection_reason: humanText(512).optional(),
   host: z.object({
@@ -133,9 +133,9 @@ export const capacitySchema = z.object({
     .refine((gpus) => new Set(gpus.map((gpu) => gpu.index)).size === gpus.length, { error: 'index twice' }),
   encoders: z.array(encoderInfoSchema).max(64).optional(),
   codecs: z.array(codec).min(1).max(8).optional(),
-  /** ≤0 or missing is unknown and rejects nothing */
+  /** ≤0 or missing is unknown and refuses nothing */
   codec_throughput: z.object({ h264: throughput, h265: throughput, av1: throughput }).optional(),
-  /** knobs in force, as strings */
+  /** settings in force, as strings */
   effective_settings: stringMap(64, 512).optional(),
   readiness: z.array(readinessSchema).max(64).optional(),
   console_capabilities: consoleCapabilitiesSchema.optional(),

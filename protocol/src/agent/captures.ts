@@ -1,22 +1,22 @@
-/** Diagnostic captures: what may be asked of a running session, the clamps, and the shape of a result. */
+/** Diagnostic captures of a running session: kinds, bounds, results. */
 import { z } from 'zod';
 import { count, humanText, type JsonObject, jsonObject, openEnum, text, wireUuid } from '../common.ts';
 
 export const CAPTURE_KINDS = ['pipeline_dot', 'encoder_props', 'burst_stats', 'log_tail'] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number];
 
-/** Bounds the agent applies again, whatever was sent. */
+/** Bounds that the agent applies to every request. */
 export const CAPTURE_MAX_BYTES = 262_144;
 export const CAPTURE_MAX_MS = 30_000;
-/** What the control plane sends. */
+/** Budget that the control plane sends. */
 export const CAPTURE_BUDGET = { max_bytes: 262_144, max_ms: 10_000 } as const;
 
-/** Whether a name is a capture of this version. */
+/** Whether this version knows a capture kind. */
 export function isCaptureKind(kind: string): kind is CaptureKind {
   return (CAPTURE_KINDS as readonly string[]).includes(kind);
 }
 
-/** Parameters in force. Those of kinds that take none are empty. */
+/** Parameters in force; empty for kinds without parameters. */
 export type CaptureParams =
   | { windows: number; window_ms: number }
   | { lines: number }
@@ -27,7 +27,7 @@ const integerOr = (value: unknown, fallback: number) =>
   Number.isInteger(value) ? (value as number) : fallback;
 
 /**
- * Puts the parameters of a capture within bounds.
+ * Clamps the parameters of a capture.
  * @param params as sent; a value that is no integer counts as absent
  * @param maxMs time budget; windows × window_ms stays within it, with at least one window
  */

@@ -46,7 +46,7 @@ export const attachSchema = z.object({
 });
 export type Attach = z.infer<typeof attachSchema>;
 
-/** The browser's socket is gone; its peer connection is left alone. */
+/** The browser's socket is closed; its peer connection stays. */
 export const detachSchema = z.object({ type: z.literal('detach'), reason: z.enum(['closed', 'taken_over']) });
 export type Detach = z.infer<typeof detachSchema>;
 
@@ -191,9 +191,9 @@ const commandSchemas = [
 ] as const;
 
 export const controlCommand = z.discriminatedUnion('type', commandSchemas);
-/** A message with an id, which gets exactly one ack. */
+/** A message with an id, answered by exactly one ack. */
 export type ControlCommand = z.infer<typeof controlCommand>;
-/** The commands that name a session; those of one session take effect in order of arrival. */
+/** Commands of a session; those of one session are applied in order of arrival. */
 export type SessionCommand = Extract<ControlCommand, { session_id: string }>;
 
 export const controlMessages = {
@@ -201,7 +201,7 @@ export const controlMessages = {
   heartbeat_ack: heartbeatAckSchema,
   seen: seenSchema,
   signaling: controlSignalingSchema,
-  // The receiver of a message with an id that it cannot take answers it, in either direction.
+  // Both ends answer a message with an id that they cannot handle.
   ack: ackSchema,
   error: linkErrorSchema,
   session_assign: sessionAssignSchema,
@@ -230,7 +230,7 @@ export const controlToAgent = z.discriminatedUnion('type', [
 ]);
 export type ControlMessage = z.infer<typeof controlToAgent>;
 
-/** Whether a message is a command, which wants an ack. */
+/** Whether a message is a command, which needs an ack. */
 export function isCommand(message: ControlMessage): message is ControlCommand {
   return 'id' in message && message.type !== 'ack';
 }

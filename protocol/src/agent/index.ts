@@ -31,7 +31,7 @@ export * from './limits.ts';
 export * from './session-spec.ts';
 export * from './upstream.ts';
 
-/** A relayed message of a type that this side does not know is no fault of the sender. */
+/** A relayed message of an unknown type is no error of the sender. */
 function unknownSignal(
   schema: typeof agentSignal | typeof controlSignal,
 ): (value: JsonObject) => string | null {
@@ -51,7 +51,7 @@ export function parseAgentFrame(frame: string): ParsedFrame<AgentMessage> {
   return parseAgent(frame);
 }
 
-/** A message of an agent to a viewer, and the text of it that the viewer gets. */
+/** A message of an agent for a viewer, with its text. */
 export interface RelayedSignal {
   session_id: string;
   conn: number;
@@ -60,17 +60,17 @@ export interface RelayedSignal {
 }
 
 const readSignal = createFrameReader(agentSignals);
-/** What stands before the relayed message, as agents write it. */
+/** Prefix of a relayed message as agents write it. */
 const ENVELOPE = /^\{"type":"signaling","session_id":"([0-9a-f-]{36})","conn":(0|[1-9]\d{0,14}),"msg":/;
 
 /**
- * Reads a frame of the relay whose envelope is written as agents write it, without making its message again.
- * @returns null: not such a frame, or not a valid one; `parseAgentFrame` says what it is
+ * Reads a relay frame with the agents' prefix, without serializing its message again.
+ * @returns null: another or an invalid frame; `parseAgentFrame` tells which
  */
 export function readRelayedSignal(frame: string): RelayedSignal | null {
   const envelope = ENVELOPE.exec(frame);
   if (envelope === null || !frame.endsWith('}') || !isWireUuid(envelope[1])) return null;
-  // Were there anything behind the message, this would be no JSON.
+  // With text after the message this would be invalid JSON.
   const came = frame.slice(envelope[0].length, -1);
   const read = readSignal(came);
   if (read.kind !== 'message') return null;
@@ -82,7 +82,7 @@ export function readRelayedSignal(frame: string): RelayedSignal | null {
   };
 }
 
-/** The same for a frame that was read as any other. */
+/** The same for a parsed frame. */
 export function relayedSignal({ session_id, conn, msg }: AgentSignaling): RelayedSignal {
   return { session_id, conn, msg, text: JSON.stringify(msg) };
 }

@@ -1,15 +1,15 @@
 /**
- * Host settings ("knobs"): what an administrator may change per host, each with the environment variable that
- * sets it on the agent. The value in use is the control plane's override, else the environment, else the
- * default. Live knobs reach sessions that start later; restart knobs are latched when the agent starts.
+ * Host settings (`knobs` on the wire) that an administrator may change per host, each with the environment variable
+ * that sets it on the agent. The value in force is the control plane's override, else the environment, else the
+ * default. Live settings reach sessions that start later; restart settings are fixed at the agent's start.
  *
- * This is the only table of them: the agent resolves its settings by it, and the control plane shows it and checks
- * overrides against it.
+ * This is the only table of them: agents resolve their settings by it, and the control plane shows it and validates
+ * overrides.
  */
 
 import { fitsUtf8 } from '../common.ts';
 
-/** As long as a value in a capacity report may be: a longer one would make the report malformed. */
+/** Longest value in a capacity report; a longer one would make the report malformed. */
 const MAX_TEXT_BYTES = 512;
 
 export type KnobValue = string | number | boolean | null;
@@ -89,14 +89,14 @@ export const KNOBS: readonly Knob[] = [
   knob('cuda_device', 'int', 0, { min: 0, class: 'restart' }),
 ];
 
-/** Text that an agent can report back as the value in effect. */
+/** A text that an agent can report back. */
 function isKnobText(value: unknown): value is string {
   return typeof value === 'string' && fitsUtf8(value, MAX_TEXT_BYTES) && !value.includes('\0');
 }
 
 export const knobByKey: ReadonlyMap<string, Knob> = new Map(KNOBS.map((knob) => [knob.key, knob]));
 
-/** What a value of this knob has to look like, as one clause for an error message. */
+/** Expected form of this setting's values, as a clause for an error message. */
 export function knobExpectation(knob: Knob): string {
   switch (knob.type) {
     case 'bool':
@@ -117,7 +117,7 @@ export function knobExpectation(knob: Knob): string {
   }
 }
 
-/** Whether a JSON value is one that this knob takes. Strict: no text for a number, no fraction for an int. */
+/** Whether a JSON value is valid for this setting. Strict: no text for a number, no fraction for an int. */
 export function isKnobValue(knob: Knob, value: unknown): value is KnobValue {
   if (value === null) return knob.nullable;
   switch (knob.type) {
@@ -138,8 +138,8 @@ export function isKnobValue(knob: Knob, value: unknown): value is KnobValue {
 }
 
 /**
- * Reads a knob's text: of an agent's environment, or of what it reports to be in force.
- * @returns undefined when the text is no value of this knob
+ * Parses a setting's text from an agent's environment or report.
+ * @returns undefined for an invalid text
  */
 export function parseKnobText(knob: Knob, text: string): KnobValue | undefined {
   const value = knobFromText(knob, text.trim());

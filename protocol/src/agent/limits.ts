@@ -25,10 +25,10 @@ export const BACKLOG_MESSAGES = 2_000;
 export const BACKLOG_BYTES = 8 * 1024 * 1024;
 /** Metric samples kept per session while the link is away. */
 export const LATE_METRIC_SAMPLES = 24;
-/** Acks remembered for repeated command ids. */
+/** Stored acks for repeated command ids. */
 export const STORED_ACKS = 512;
 export const STORED_ACK_MS = 600_000;
-/** Malformed messages within the window that close the socket with 4400. */
+/** Malformed messages within the window after which the socket closes with 4400. */
 export const MALFORMED_LIMIT = 20;
 export const MALFORMED_WINDOW_MS = 60_000;
 
@@ -37,9 +37,9 @@ export const HEARTBEAT_INTERVAL_MS = 5_000;
 export const HANDSHAKE_STEP_MS = 15_000;
 /** Silence after which either side closes 4408. */
 export const READ_DEADLINE_MS = 20_000;
-/** Longest wait that a Retry-After of a refused upgrade can ask for. */
+/** Longest respected Retry-After of a refused upgrade. */
 export const RETRY_AFTER_MAX_MS = 60_000;
-/** Connected this long, the backoff starts again. */
+/** Connection time after which the backoff is reset. */
 export const BACKOFF_RESET_MS = 60_000;
 export const RESTART_REDIAL_MAX_MS = 2_000;
 export const SLOW_REDIAL_MS = 60_000;

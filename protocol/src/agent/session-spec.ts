@@ -1,4 +1,4 @@
-/** What a session is made of: the app, the stream, and the GPU share it may use. */
+/** Content of a session: app, stream, GPU share. */
 import { z } from 'zod';
 import {
   codec,

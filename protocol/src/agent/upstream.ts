@@ -26,7 +26,7 @@ import {
 import { capacitySchema } from './capacity.ts';
 import { MAX_DIAG_PAYLOAD_BYTES, MAX_EVENT_PAYLOAD_BYTES, MAX_HOST_SESSIONS } from './limits.ts';
 
-/** Parts an agent may support. The list is open: others are kept as they are. */
+/** Features of agents. An open list: unknown ones are kept. */
 export const AGENT_FEATURES = [
   'process_runtime',
   'swap',
@@ -78,7 +78,7 @@ export const registerSchema = z.object({
 });
 export type Register = z.infer<typeof registerSchema>;
 
-/** What could not be measured is left out, never 0. */
+/** Unmeasured values are missing, never 0. */
 export const heartbeatSchema = z.object({
   type: z.literal('heartbeat'),
   ts: epochMs,
@@ -116,7 +116,7 @@ export const FAILURE_CODES = [
 ] as const;
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** Launch steps in the order in which they are reported as detail; a step without work is left out. */
+/** Launch steps in the order of their reports; a step without work is skipped. */
 export const LAUNCH_STEPS = {
   waiting_home: 'waiting for the previous session to release its home',
   preparing_home: 'preparing home',
@@ -161,7 +161,7 @@ export type SessionState = z.infer<typeof sessionStateSchema>;
 const METRIC_KEY = /^[a-z][a-z0-9_]{0,63}$/;
 export type Metrics = Record<string, number | boolean | string>;
 
-/** At most 96 keys; keys of another form are left out of the result, a value of another kind is malformed. */
+/** At most 96 keys; malformed keys are dropped, a value of another type is malformed. */
 export const metricsSchema = z
   .custom<Metrics>(isMetricMap, { error: 'not metrics' })
   .transform((value): Metrics => {
@@ -191,9 +191,9 @@ export const sessionMetricsSchema = z.object({
   window_ms: count,
   metrics: metricsSchema,
   app_launch_state: appLaunchState.optional(),
-  /** seconds until the host ends the session for want of a viewer; null: somebody watches, or it never does */
+  /** seconds until the host ends the session without a viewer; null: a viewer is connected, or no limit */
   idle_ends_in_s: count.nullable().optional(),
-  /** kept over an outage */
+  /** stored during an outage */
   late: z.literal(true).optional(),
 });
 export type SessionMetrics = z.infer<typeof sessionMetricsSchema>;
@@ -232,7 +232,7 @@ export const imageStateSchema = z.object({
 });
 export type ImageState = z.infer<typeof imageStateSchema>;
 
-/** Why a command was refused. The list is complete for this version; receivers keep others as they are. */
+/** Reasons of a refused command. Complete for this version; receivers keep unknown ones. */
 export const NACK_CODES = [
   'no_such_session',
   'no_such_recording',

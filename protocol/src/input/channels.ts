@@ -1,4 +1,4 @@
-/** The three data channels of a viewer, negotiated by number on both ends, and their limits. */
+/** The three data channels of a viewer, negotiated by number, with their limits. */
 
 export interface ChannelSpec {
   id: number;
@@ -10,7 +10,7 @@ export interface ChannelSpec {
   maxMessageBytes: number;
 }
 
-/** What must not be lost goes on input; what the next message replaces goes on motion; JSON goes on control. */
+/** input: reliable messages. motion: messages that the next one replaces. control: JSON. */
 export const CHANNELS = {
   input: { id: 0, label: 'input', ordered: true, maxRetransmits: null, maxMessageBytes: 1100 },
   motion: { id: 1, label: 'motion', ordered: false, maxRetransmits: 0, maxMessageBytes: 64 },
@@ -29,10 +29,10 @@ export const INPUT_FLOOD_MS = 5_000;
 /** Malformed messages within the window that close the connection with `input_malformed`. */
 export const INPUT_MALFORMED_LIMIT = 200;
 export const INPUT_MALFORMED_WINDOW_MS = 10_000;
-/** Silence on every channel after which held keys and buttons are let go. */
+/** Silence on every channel after which held keys and buttons are released. */
 export const RELEASE_ALL_AFTER_MS = 3_000;
 export const PING_INTERVAL_MS = 1_000;
-/** First pings after connecting: this many, this far apart. */
+/** Number of the first pings after connecting, and their distance. */
 export const PING_BURST = 8;
 export const PING_BURST_INTERVAL_MS = 200;
 export const PING_MAX_PER_SECOND = 10;

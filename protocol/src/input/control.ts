@@ -21,7 +21,7 @@ export const CONTROL_FEATURES = ['cursor', 'clipboard', 'rumble', 'frame_timing'
 export const MAX_CLIPBOARD_BYTES = 65_536;
 export const CLIPBOARD_PER_SECOND = 5;
 export const FREEZE_PER_SECOND = 5;
-/** Shapes that a viewer keeps; the oldest goes for another, and is sent again when it is wanted. */
+/** Shapes in a viewer's cache; the oldest is evicted, and sent again when needed. */
 export const CURSOR_SHAPES_KEPT = 128;
 const MAX_CURSOR_PX = 128;
 
@@ -49,7 +49,7 @@ export const frameTimingSchema = z.object({ type: z.literal('frame_timing'), ena
 export const clipboardSchema = z.object({ type: z.literal('clipboard'), text: text(MAX_CLIPBOARD_BYTES) });
 export const freezeSchema = z.object({ type: z.literal('freeze'), gap_ms: z.number().min(0) });
 
-/** A cursor shape has a number or a short name; the channel carries it once while the viewer keeps it. */
+/** Number or short name of a cursor shape; sent once while the viewer caches it. */
 const cursorId = z.union([int, text(64)]);
 const cursorSize = z.int().min(1).max(MAX_CURSOR_PX);
 
@@ -153,7 +153,7 @@ export function encodeControl(message: ViewerControl | AgentControl): string {
   return JSON.stringify(message);
 }
 
-/** Whether a text may be sent as clipboard: neither is it too long itself, nor is the message, which escapes some of it. */
+/** Whether a text may be sent as clipboard: neither the text nor its escaped message is too long. */
 export function fitsClipboard(text: string): boolean {
   if (!fitsUtf8(text, MAX_CLIPBOARD_BYTES)) return false;
   return utf8Length(encodeControl({ type: 'clipboard', text })) <= CHANNELS.control.maxMessageBytes;

@@ -1,9 +1,9 @@
-/** The reader of binary messages: any bytes in, a message or a reason out. Never throws. */
+/** Parser of binary messages. Never throws. */
 import { MAX_CONTACTS, MAX_PADS, MAX_TEXT_BYTES, RUMBLE_MAX_MS } from './channels.ts';
 import { isKeyAllowed } from './key-codes.ts';
 import { HEADER_BYTES, type InputMessage, KIND, type Stamp } from './messages.ts';
 
-/** Which channel a message came from, and which end reads it. */
+/** Channel of a message, and the reading end. */
 export type InputLane = 'input' | 'motion';
 export type InputReceiver = 'agent' | 'viewer';
 
@@ -50,10 +50,10 @@ const LAYOUTS = new Map<number, Layout>([
 ]);
 
 /**
- * Reads one binary message.
+ * Parses one binary message.
  * @param bytes the whole data-channel message
- * @param lane the channel it came from
- * @param receiver which end reads; the other end's kinds are malformed here
+ * @param lane its channel
+ * @param receiver the reading end; kinds of the other end are malformed
  */
 export function decodeInput(
   bytes: Uint8Array,
@@ -74,7 +74,7 @@ export function decodeInput(
     return malformed('channel');
   const message = layout.read(view, readStamp(view));
   if (message === null) return malformed('range');
-  // Down, up and cancel must arrive; only moves may be lost.
+  // Down, up and cancel must be reliable; only moves may be lost.
   if (message.kind === 'touch' && (message.action === 'move') !== (lane === 'motion'))
     return malformed('channel');
   return { kind: 'message', message };
@@ -192,7 +192,7 @@ function readFrame(view: DataView, stamp: Stamp): InputMessage | null {
 
 function readRumble(view: DataView, stamp: Stamp): InputMessage | null {
   const index = view.getUint8(12);
-  // The cap is the receiver's: a pad must not hum on because a sender asked for a minute.
+  // The receiver limits the duration, so that a sender cannot make a pad rumble for a minute.
   const duration_ms = Math.min(RUMBLE_MAX_MS, view.getUint16(18, true));
   if (index >= MAX_PADS) return null;
   return {

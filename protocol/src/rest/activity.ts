@@ -7,7 +7,7 @@ import { operation } from './operation.ts';
 export const severity = z.enum(['info', 'warn', 'err']);
 export type Severity = z.output<typeof severity>;
 
-/** Something that was done: by somebody, or by the service itself. */
+/** An action of an account or of the service. */
 export const activityEntry = z
   .object({
     id: z.int().describe('Number of the entry, int64; later entries have higher ones.'),
@@ -53,7 +53,7 @@ const limit = z
     description: `Entries of a page. Anything but a number from 1 to ${MAX_LIMIT} counts as ${DEFAULT_LIMIT}.`,
   });
 
-/** An int64; ids stay far below what a number holds exactly, so a greater one may as well be that bound. */
+/** An int64; ids are much smaller than a number's exact range, so larger values are clamped. */
 const cursor = z
   .string()
   .refine(

@@ -20,19 +20,19 @@ import { sessionOperations } from './sessions.ts';
 import { settingsOperations } from './settings.ts';
 
 /**
- * Version of the contract. Whatever is added raises the second part; what is taken away is marked deprecated for at
- * least two of these steps first.
+ * Version of the contract. Additions raise the minor version; removals are marked deprecated for at least two minor
+ * versions before.
  */
 export const CONTRACT_VERSION = '0.1.0';
 
-/** Operations that belong together, under a name and a sentence that the published contract shows. */
+/** A group of operations, with name and sentence for the published contract. */
 export interface Area {
   readonly name: string;
   readonly summary: string;
   readonly operations: { readonly [id: string]: OperationDeclaration };
 }
 
-/** Every area, in the order in which somebody new to the contract reads it. */
+/** Every area, in reading order. */
 export const areas = [
   {
     name: 'Service',
@@ -104,8 +104,8 @@ type Together<Union> = (Union extends unknown ? (one: Union) => void : never) ex
 type All = Together<(typeof areas)[number]['operations']>;
 
 /**
- * Every HTTP operation by its id, declared once: the server registers its handlers against this record, the web app's
- * client is typed by it, and one test walks it.
+ * Every HTTP operation by id: the server registers handlers against this record, the web client is typed by it, and a
+ * test walks it.
  */
 export const operations: Operations = Object.assign({}, ...areas.map((area) => area.operations));
 export type Operations = { readonly [Id in keyof All]: All[Id] };

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { uuid } from '../common.ts';
 
-/** 1 MiB, the cap of a JSON body unless its operation names a smaller one. Bytes. */
+/** Default cap of a JSON body: 1 MiB (bytes). */
 export const DEFAULT_BODY_BYTES = 1024 * 1024;
 
-/** An id of the service in an answer. Not checked again: it was made here. */
+/** An id of the service in an answer. Not validated again. */
 export const madeId = z.string().meta({ format: 'uuid' });
 
 /** RFC 3339 UTC with milliseconds, as answers carry it. */
@@ -12,7 +12,7 @@ export const dateTime = z.iso.datetime({ precision: 3 });
 
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/i;
-/** First and last instant that answers can show: their years have four digits. */
+/** First and last time of answers: their years have four digits. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z');
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
@@ -21,7 +21,7 @@ function readInstant(text: string): number | null {
   const match = RFC_3339.exec(text);
   if (match === null) return null;
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
-  // The 30th of February would be read as a day of March.
+  // Date.parse would read the 30th of February as a day of March.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
@@ -29,7 +29,7 @@ function readInstant(text: string): number | null {
   return instantMs >= FIRST_MS && instantMs <= LAST_MS ? instantMs : null;
 }
 
-/** An instant in a request: RFC 3339 in any zone. Its value is epoch milliseconds. */
+/** A time in a request: RFC 3339 in any zone. Its value is epoch milliseconds. */
 export const zonedDateTime = z
   .string()
   .meta({ format: 'date-time' })
@@ -41,8 +41,8 @@ export const zonedDateTime = z
   });
 
 /**
- * Text in a request. NUL is refused here because no column can hold it on every database; all else passes.
- * Bounds count Unicode code points, not UTF-16 units.
+ * Text in a request. NUL is refused, because no column can store it on every database. Bounds count Unicode code
+ * points, not UTF-16 units.
  */
 export function string(bounds: { min?: number; max?: number } = {}) {
   const { min = 0, max = Number.POSITIVE_INFINITY } = bounds;
@@ -72,9 +72,7 @@ export function evenPixels(min: number, max: number) {
   return int32(min, max).multipleOf(2);
 }
 
-/**
- * A write body: an unknown key is refused, `__proto__` among them, which a schema alone would drop in silence.
- */
+/** A write body. Unknown keys are refused, also `__proto__`, which a schema alone would drop silently. */
 export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.preprocess((value, context) => {
     if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
@@ -84,7 +82,7 @@ export function body<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   }, z.strictObject(shape));
 }
 
-/** A write body that drops the keys it does not name; its declaration says so with `unknownKeys`. */
+/** A write body that drops unknown keys; its declaration says so by `unknownKeys`. */
 export function tolerantBody<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.object(shape);
 }
@@ -116,7 +114,7 @@ function pageLimit(defaultLimit: number, cap = 1000) {
     });
 }
 
-/** Query of a paged list. The cursor is opaque here; its maker decides whether it can be read. */
+/** Query of a paged list. The cursor is opaque here; the handler validates it. */
 export function pageQuery(defaultLimit: number) {
   return z.object({
     limit: pageLimit(defaultLimit),
@@ -144,7 +142,7 @@ export function page<Item extends z.ZodType>(item: Item) {
 
 /** True when the text has between min and max Unicode code points. */
 export function hasCodePoints(value: string, min: number, max: number): boolean {
-  // A code point is one or two UTF-16 units, so most texts are decided without walking them.
+  // A code point has one or two UTF-16 units, so most texts need no iteration.
   if (value.length < min || value.length > max * 2) return false;
   let count = 0;
   for (const _ of value) {

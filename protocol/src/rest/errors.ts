@@ -1,12 +1,11 @@
 import { z } from 'zod';
 
 /**
- * Every error code the API may answer, with its HTTP status and the sentence used when the thrower has
- * nothing more precise to say. The wire treats the code as an open string: clients branch on the code, then on
- * the status, so this table may grow and nothing in it may change its meaning.
+ * Every error code of the API with HTTP status and default message. On the wire the code is an open string: clients
+ * branch on the code, then on the status, so this table may grow and no meaning may change.
  *
- * Two codes travel with a second status: `internal` is 503 where a part of the service is away for now
- * (`UNAVAILABLE_STATUS`), and `validation_failed` is 413 on raw uploads over their cap.
+ * Two codes have a second status: `internal` is 503 when a part of the service is temporarily down
+ * (`UNAVAILABLE_STATUS`), and `validation_failed` is 413 for uploads over their cap.
  */
 export const ERRORS = {
   validation_failed: { status: 400, message: 'The request is not valid.' },
@@ -58,20 +57,19 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Status of code `internal` when something is away for a moment rather than broken. */
+/** Status of `internal` for a temporary failure. */
 export const UNAVAILABLE_STATUS = 503;
 
-/** An app that would be destroyed with its parent; listed by a refused delete. */
+/** A tile that would be deleted with its parent; listed by the refusal. */
 export const derivedTile = z
   .object({ id: z.uuid().describe('Id of the app.'), name: z.string().describe('Name of the app.') })
   .meta({ id: 'DerivedTile', description: 'An app that belongs to another one.' });
 export type DerivedTile = z.output<typeof derivedTile>;
 
 /**
- * The body of every refusal. Extra members stand inside `error`, each only with its code:
- * `live_sessions` (count) with restart_required, `session_id` with home_in_use when the holder is known,
- * `derived_tiles` with the conflict of an app delete. The version strings beside `error` come with
- * client_too_old only.
+ * The body of every refusal. Extra members are inside `error`, each with its code only: `live_sessions` (count) with
+ * restart_required, `session_id` with home_in_use if the holder is known, `derived_tiles` with the conflict of an app
+ * deletion. The version strings next to `error` come with client_too_old only.
  */
 export const errorEnvelope = z
   .object({

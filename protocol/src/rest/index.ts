@@ -5,21 +5,21 @@ export type OperationId = keyof Operations;
 
 type Nothing = Record<never, never>;
 
-/** Path parameters as a handler gets them, after parsing. */
+/** Parsed path parameters of a handler. */
 export type Params<Id extends OperationId> = Operations[Id] extends { params: infer S extends z.ZodType }
   ? z.output<S>
   : Nothing;
-/** Query as a handler gets it, after parsing. */
+/** Parsed query of a handler. */
 export type Query<Id extends OperationId> = Operations[Id] extends { query: infer S extends z.ZodType }
   ? z.output<S>
   : Nothing;
-/** Body as a handler gets it, after parsing; undefined where the operation takes none. */
+/** Parsed body of a handler; undefined for an operation without a body. */
 export type Body<Id extends OperationId> = Operations[Id] extends {
   body: { schema: infer S extends z.ZodType };
 }
   ? z.output<S>
   : undefined;
-/** Body as a client sends it, before defaults and conversions; undefined where the operation takes none. */
+/** Body of a client, before defaults and conversions; undefined without a body. */
 export type SentBody<Id extends OperationId> = Operations[Id] extends { body: { schema: infer S } }
   ? S extends z.ZodPipe<z.core.$ZodType, infer Inner>
     ? z.input<Inner>
@@ -27,7 +27,7 @@ export type SentBody<Id extends OperationId> = Operations[Id] extends { body: { 
       ? z.input<S>
       : undefined
   : undefined;
-/** Every success body of the operation; undefined where it is empty. */
+/** Success bodies of the operation; undefined if empty. */
 export type Success<Id extends OperationId> = {
   [Status in keyof Operations[Id]['responses']]: Operations[Id]['responses'][Status] extends z.ZodType
     ? z.output<Operations[Id]['responses'][Status]>

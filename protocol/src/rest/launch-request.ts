@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { codec, h264Profile, uuid } from '../common.ts';
 import { evenPixels, int32, string } from './atoms.ts';
 
-/** What a launch may ask of the stream. A codec alone is no override of the envelope. */
+/** Stream members of a launch. A codec alone is no override. */
 const streamRequest = z
   .strictObject({
     width: evenPixels(16, 7680)
@@ -24,7 +24,7 @@ const streamRequest = z
       'What a launch asks of the stream. People who are no administrators can lower the figures, not raise them.',
   });
 
-/** What a launch and its dry run take. */
+/** Fields of a launch and of its preview. */
 export const launchFields = {
   app_id: uuid.describe('Id of the app to launch.'),
   profile_id: string().optional().describe('Id of the launch profile; left out: chosen for the caller.'),

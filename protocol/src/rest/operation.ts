@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 
 /**
- * How callers of an operation prove who they are.
- * - public: no proof
+ * Authentication of an operation's callers.
+ * - public: none
  * - user, admin: `Authorization: Bearer <access token>`; admin also needs the role
  * - setup-token: header X-Service-Setup-Token
  * - dev-key: header X-Service-Dev-Key
@@ -17,31 +17,31 @@ export type OperationSwitch = 'SERVICE_DEV_AGENT_AUTH';
 
 export interface BodyDeclaration {
   readonly schema: z.ZodType;
-  /** Cap in bytes; left out: 1 MiB. */
+  /** Cap in bytes; default: 1 MiB. */
   readonly maxBytes?: number;
-  /** An empty or absent body then counts as `{}`. */
+  /** An empty or absent body counts as `{}`. */
   readonly optional?: true;
-  /** What becomes of top-level keys that the schema does not name. Left out: they are refused. */
+  /** Handling of unknown top-level keys; default: refused. */
   readonly unknownKeys?: 'ignored' | 'kept';
 }
 
 /**
- * A body that is one file, as its bytes. The server reads it whole, up to the cap that its handler names, whatever
- * Content-Length says; over the cap the answer is 413 `validation_failed`.
+ * A body of one file. The server reads it up to the handler's cap, regardless of Content-Length; over the cap the
+ * answer is 413 `validation_failed`.
  */
 export interface UploadDeclaration {
-  /** What the client's Content-Type must say; another or none is 400. The bytes may still turn out as something else. */
+  /** Required Content-Type; another or none is 400. The bytes may still have another type. */
   readonly mediaType: `${string}/*`;
-  /** Cap in bytes where the operator sets no other. */
+  /** Default cap in bytes. */
   readonly defaultMaxBytes: number;
 }
 
-/** Parts as they travel: `params` and `query` are texts, `body` and `response` the JSON values. */
+/** Example parts as sent: `params` and `query` are texts, `body` and `response` JSON values. */
 export interface OperationExample {
   readonly params?: { readonly [name: string]: string };
   readonly query?: { readonly [name: string]: string };
   readonly body?: unknown;
-  /** Left out where the answer is empty or no JSON. */
+  /** Missing for an empty answer, or one that is no JSON. */
   readonly response?: unknown;
 }
 
@@ -53,32 +53,32 @@ export interface OperationDeclaration {
   readonly path: `/${string}`;
   readonly auth: AuthKind;
   readonly summary: string;
-  /** What else a caller should know, in sentences. CommonMark. */
+  /** Further explanation for callers. CommonMark. */
   readonly description?: string;
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
-  /** Without this and `upload` whatever body arrives is ignored. */
+  /** Without this and `upload` a body is ignored. */
   readonly body?: BodyDeclaration;
   /** In place of `body`. */
   readonly upload?: UploadDeclaration;
   /** Success answers by status; null is an empty body. With another contentType: the schema of its data. */
   readonly responses: { readonly [status: number]: z.ZodType | null };
   /**
-   * What this operation may refuse beyond what its kind of caller, parameters and body already imply, in the order in
-   * which it is checked, each with the condition in a sentence: "The email or the username is taken."
+   * Refusals of this operation beyond those implied by caller, parameters and body, in the order of the checks, each
+   * with its condition as a sentence: "The email or the username is taken."
    */
   readonly refusals?: { readonly [Code in ErrorCode]?: string };
-  /** A request that works, and what it answers. Held against the schemas by the test that walks the operations. */
+  /** A valid request with its answer. Checked against the schemas by the test that walks the operations. */
   readonly example?: OperationExample;
-  /** Headers of success answers that a caller should know, each with a sentence. */
+  /** Headers of success answers, each with a sentence. */
   readonly headers?: { readonly [name: string]: string };
-  /** It goes away two minor versions from the one that says so, or later. */
+  /** Removed two minor versions after the one that sets it, or later. */
   readonly deprecated?: true;
-  /** Left out: application/json. A range such as image/*: each answer names its own. */
+  /** Default: application/json. A range such as image/*: each answer has its own type. */
   readonly contentType?: string;
   /** The operation answers by an upgrade to a WebSocket. */
   readonly websocket?: true;
-  /** The operation exists only where this switch is on; elsewhere its path is one that nobody declared. */
+  /** The operation exists only with this switch; otherwise its path is unknown. */
   readonly onlyWith?: OperationSwitch;
   /** A bearer operation that old clients may still call. */
   readonly versionGated?: false;
@@ -87,8 +87,8 @@ export interface OperationDeclaration {
 export type Operation = OperationDeclaration & { readonly errors: readonly ErrorCode[] };
 
 /**
- * Completes a declaration with every code its callers may see: the codes implied by its kind of caller, its
- * parameters and its body come before its own refusals, in the order in which they are checked.
+ * Adds every code that callers may get: the codes implied by caller, parameters and body come before its own
+ * refusals, in the order of the checks.
  */
 export function operation<const Declared extends OperationDeclaration>(
   declared: Declared,
@@ -98,7 +98,7 @@ export function operation<const Declared extends OperationDeclaration>(
   if (declared.auth !== 'public' && declared.auth !== 'signaling-token') codes.add('unauthorized');
   if (bearer && declared.versionGated !== false) codes.add('client_too_old');
   if (declared.auth === 'admin') codes.add('forbidden');
-  // Even where nothing is asked a request can be malformed: it may want to become a WebSocket.
+  // Every request can be malformed, for example by an unexpected upgrade.
   codes.add('validation_failed');
   for (const code of Object.keys(declared.refusals ?? {}) as ErrorCode[]) codes.add(code);
   codes.add('internal');

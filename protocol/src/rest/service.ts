@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { operation } from './operation.ts';
 
-/** What /health answers; 503 when the database does not. */
+/** Answer of /health; 503 when the database gives none. */
 export const health = z
   .object({
     status: z.literal('ok').describe('The service answers.'),
@@ -15,7 +15,7 @@ export const healthDegraded = z
   })
   .meta({ id: 'HealthDegraded', description: 'The database is away.' });
 
-/** The document that describes every operation; what is inside is up to OpenAPI. */
+/** The OpenAPI document of all operations. */
 const openApi = z
   .looseObject({
     openapi: z.string().describe('Version of OpenAPI that the document follows.'),

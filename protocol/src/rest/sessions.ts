@@ -6,7 +6,7 @@ import { exampleIds } from './example-ids.ts';
 import { launchFields } from './launch-request.ts';
 import { operation } from './operation.ts';
 
-/** The stream of a session. width and height are the launch size, whatever the picture has now; rates in kbit/s. */
+/** The stream of a session. width and height are the launch size, not the picture's current size; rates in kbit/s. */
 export const sessionStream = z
   .object({
     width: z.int().describe('Width at launch, in pixels, whatever the picture has now.'),
@@ -71,7 +71,7 @@ export const codecDecision = z
   .meta({ id: 'CodecDecision', description: 'Why a session streams with the codec it has.' });
 export type CodecDecision = z.output<typeof codecDecision>;
 
-/** One run of one app for one person. The texts of failure appear only with the states that may carry them. */
+/** One run of an app for a person. Failure texts appear only in states that allow them. */
 export const session = z
   .object({
     id: madeId.describe('Id of the session.'),
@@ -182,7 +182,7 @@ export const iceServer = z
   .meta({ id: 'IceServer', description: 'A STUN or TURN server, as RTCPeerConnection takes it.' });
 export type IceServer = z.output<typeof iceServer>;
 
-/** Where and with which single-use token the viewer connects. */
+/** URL and single-use token for the viewer's connection. */
 export const signaling = z
   .object({
     url: z.string().describe('Address of the signaling socket; the token goes into its query.'),
@@ -195,7 +195,7 @@ export type Signaling = z.output<typeof signaling>;
 
 const launchBody = body(launchFields);
 
-/** Only types are judged here. Bounds are not part of the schema: they are judged after the session's state. */
+/** Checks types only. Bounds are checked after the session's state. */
 const displayBody = body({
   render_width: z
     .int()
@@ -216,7 +216,7 @@ const displayBody = body({
   stream_height: z.int().optional().describe('Height of the picture, in pixels; only with its width.'),
 });
 
-/** Values of `state` on the administrators' list. Another value is refused with its own code by the handler. */
+/** Values of `state` in the administrators' list. The handler refuses others with a code of their own. */
 export const adminSessionFilters = ['all', 'active', 'ended', 'failed'] as const;
 export type AdminSessionFilter = (typeof adminSessionFilters)[number];
 

@@ -3,7 +3,7 @@ import { body, dateTime, int32 } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
 import { operation } from './operation.ts';
 
-/** What administrators decide for the whole instance, each value with its rule. */
+/** Settings of the instance with their rules. */
 const settingFields = {
   registration_mode: z
     .enum(['closed', 'invite_only', 'open'])
@@ -43,7 +43,7 @@ export const instanceSettings = z
   .meta({ id: 'InstanceSettings', description: 'Settings of the whole instance.' });
 export type InstanceSettings = z.output<typeof instanceSettings>;
 
-/** Entries are text; which texts are origins is judged by the server, whose refusal names the position. */
+/** Entries are text; the server decides which are origins, and its refusal has the position. */
 const originTexts = z
   .array(z.unknown())
   .transform((entries, context): string[] => {
@@ -66,7 +66,7 @@ export type SettingsPatch = z.output<typeof changeBody>;
 
 const answer = z.object({ settings: instanceSettings.describe('The settings as they are now.') });
 
-/** A host setting as administrators' forms are made from it. */
+/** A host setting, as forms need it. */
 export const configKnob = z
   .object({
     key: z.string().describe('Name of the setting in host overrides.'),

@@ -14,12 +14,12 @@ export function parseBrowserFrame(frame: string): ParsedFrame<BrowserMessage> {
   return parseBrowser(frame);
 }
 
-/** What a page said, and the text of it for the host. */
+/** A page's message with its text for the host. */
 export type RelayedFrame =
   | { kind: 'message'; message: BrowserMessage; text: string }
   | Exclude<ParsedFrame<BrowserMessage>, { kind: 'message' }>;
 
-/** The same for the relay. */
+/** The relay's form of `parseBrowserFrame`. */
 export function relayBrowserFrame(frame: string): RelayedFrame {
   const read = readBrowser(frame);
   if (read.kind !== 'message') return read;

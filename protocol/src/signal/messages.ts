@@ -1,6 +1,6 @@
 /**
- * /v1/signal: what a viewer's page and the service say to one another. Signaling only; media and input are peer to
- * peer, so a closed socket ends neither the session nor the picture.
+ * Messages of /v1/signal between a viewer's page and the service. Signaling only; media and input are peer to peer,
+ * so a closed socket ends neither session nor picture.
  */
 import { z } from 'zod';
 import {
@@ -122,7 +122,7 @@ export const serviceByeSchema = z.object({
   reason: z.enum(['taken_over', 'session_ended', 'host_lost', 'going_away']),
 });
 
-/** Codes of `error` that this version sends. Receivers keep codes they do not know. */
+/** Codes of `error` in this version. Receivers keep unknown codes. */
 export const SIGNAL_ERROR_CODES = [
   'invalid_message',
   'codec_unsupported',

@@ -26,7 +26,7 @@ export const user = briefUser
   .meta({ id: 'User', description: 'An account.' });
 export type User = z.output<typeof user>;
 
-/** What signs a person in. access_token is readable here and never again. */
+/** Sign-in answer. Only this answer contains access_token. */
 export const loginResponse = z
   .object({
     access_token: z
@@ -54,7 +54,7 @@ export const deviceKey = string({ max: 256 })
     'Opaque id that the client made for this browser or device. The token is bound to that device, so that it can be revoked with it. Null, "" or left out: bound to none.',
   );
 
-/** The fields of every new account. What is asked of them beyond their type is decided by the service. */
+/** Fields of a new account; the service checks more than their types. */
 export const newAccount = {
   email: string().describe(
     'Email address with an @, at most 320 characters after trimming. Case has no meaning.',
@@ -107,7 +107,7 @@ export const certificateInfo = z
   .meta({ id: 'Certificate', description: 'The certificate in force.' });
 export type CertificateInfo = z.output<typeof certificateInfo>;
 
-/** How the request that asked for it reached the server. */
+/** How the request reached the server. */
 export const accessCheck = z
   .object({
     request: z
@@ -180,7 +180,7 @@ const exampleBriefUser = {
   role: 'user',
 };
 const exampleUser = { ...exampleBriefUser, created_at: '2026-11-20T09:30:00.000Z' };
-/** What the examples of every operation that signs somebody in answer. */
+/** Example answer of every sign-in operation. */
 export const exampleSignedIn = {
   access_token: exampleToken,
   token_type: 'Bearer',

@@ -15,7 +15,7 @@ const inviteFields = {
   created_at: dateTime.describe('When it was minted.'),
 };
 
-/** An invite as it is listed: its code cannot be read again. */
+/** An invite in lists, without its code. */
 export const invite = z
   .object({
     ...inviteFields,
@@ -30,7 +30,7 @@ export const invite = z
   .meta({ id: 'Invite', description: 'An invite. Its code cannot be read again.' });
 export type Invite = z.output<typeof invite>;
 
-/** An invite as its minter sees it, once. */
+/** A new invite with its code, once. */
 export const mintedInvite = z
   .object({
     ...inviteFields,
@@ -67,7 +67,7 @@ export const inviteOperations = {
     auth: 'admin',
     summary: 'Invites, newest first',
     query: z.object({
-      // Any other value has a code of its own, so that the schema lets it pass.
+      // Other values have their own error code, so the schema accepts them.
       state: z
         .unknown()
         .optional()

@@ -15,7 +15,9 @@ const passwordBody = body({
   ),
 });
 
-/** What a client measured. Kept whole, cut to size by the service, and read with a wrong type as not measured. */
+/**
+ * Measurements of a client. Stored as a whole, cut by the service; a value of the wrong type counts as not measured.
+ */
 const capabilities = z
   .custom<JsonObject>(isJsonObject, { error: 'must be an object' })
   .meta({ type: 'object', additionalProperties: true });
@@ -72,7 +74,7 @@ const stripPosition = z.enum(['top', 'bottom', 'left', 'right']);
 const stripAutoHide = z.enum(['on_capture', 'always_visible', 'never_visible']);
 const stripItem = z.boolean().optional();
 
-/** The closed set of settings of the strip that lies over a running session. No value is ever adapted. */
+/** The closed set of settings of the bar over a running session. Values are never adapted. */
 export const sessionOverlay = body({
   strip_preset: stripPreset.optional().describe('Which set of items the strip shows.'),
   strip_position: stripPosition.optional().describe('Edge of the picture that the strip lies on.'),

@@ -23,7 +23,7 @@ export const adminUser = z
   .meta({ id: 'AdminUser', description: 'An account as administrators see it.' });
 export type AdminUser = z.output<typeof adminUser>;
 
-/** A cursor that cannot be read starts at the first page, so whatever comes is taken. */
+/** An unreadable cursor starts at the first page, so every text is accepted. */
 const anyCursor = z
   .unknown()
   .optional()

@@ -20,7 +20,7 @@ const picturePath = (what: string) =>
     .nullable()
     .describe(`Path of the ${what} on this server, /v1/artwork/…; null when there is none.`);
 
-/** Whose picture an app shows, and how it was found. */
+/** Source and match of an app's pictures. */
 export const artworkRecord = z
   .object({
     app_id: z.string().describe('Id of the app; it has one record at most.'),

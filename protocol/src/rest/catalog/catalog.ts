@@ -21,8 +21,8 @@ export const profilePolicy = z.enum(['inherit', 'prefer', 'force']);
 export const appOrigin = z.enum(['manual', 'discovered']);
 
 /**
- * A picture's address: a path of this origin, an http(s) URL, "" or null. Browsers drop control characters and leading
- * spaces and take `\\` for `/`, so none of these may hide a scheme or another host.
+ * Address of a picture: a path of this origin, an http(s) URL, "" or null. Browsers drop control characters and
+ * leading spaces and read `\\` as `/`, so these must not hide a scheme or another host.
  */
 const pictureAddress = string({ max: 2048 }).refine(
   (value) =>
@@ -32,7 +32,7 @@ const pictureAddress = string({ max: 2048 }).refine(
   { error: 'must be a path or an http(s) address' },
 );
 
-/** What the fields of an app mean, said once for what is read and what is written. */
+/** Descriptions of app fields, shared by reads and writes. */
 const about = {
   name: 'Name that people see. Not blank; need not be unique.',
   description: 'A few sentences for people; "" is none.',
@@ -117,7 +117,7 @@ export const adminApp = appListItem
   .meta({ id: 'AdminApp', description: 'An app as administrators see it.' });
 export type AdminApp = z.output<typeof adminApp>;
 
-/** What create and change have in common; every rule that needs no lookup. */
+/** Common fields of create and change, with every rule that needs no look-up. */
 const appFields = {
   description: string().optional().describe(about.description),
   cover_url: pictureAddress.nullable().optional().describe(about.cover_url),
@@ -171,7 +171,7 @@ export const appSeedEntry = body({
 export type AppSeedEntry = z.output<typeof appSeedEntry>;
 const appUpdateBody = body({ name: notBlank.optional().describe(about.name), ...appFields });
 
-/** This subject may see and launch this app. The presence of the row is the fact. */
+/** The subject may see and launch this app while the row exists. */
 export const entitlement = z
   .object({
     id: z.string().describe('Id of the entitlement, a uuid.'),
@@ -360,7 +360,7 @@ export const catalogOperations = {
     auth: 'admin',
     summary: 'Delete an app, with its derived tiles only when asked to',
     params: idParams,
-    // Only the exact text `true` opts in, so that no slip of a client destroys tiles.
+    // Only the exact text `true` opts in, so that no client mistake deletes tiles.
     query: z.object({
       delete_derived: z
         .unknown()

@@ -4,7 +4,7 @@ import { body, evenPixels, int32, notBlank, string, textIdParams } from '../atom
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** Longest id that an operator can choose; an index of either database takes it in any script. */
+/** Longest id chosen by an operator; fits an index of either database in any script. */
 const MAX_ID_LENGTH = 128;
 
 /** Codecs as the catalog spells them; sessions and certifications write h265 for hevc. */
@@ -72,7 +72,7 @@ const warning = z.object({
     ),
   message: z.string().describe('What is doubtful about the chain, for people.'),
 });
-/** Something doubtful about a chain; never a reason to refuse it. */
+/** A warning about a chain; never a reason to refuse it. */
 export type ChainWarning = z.output<typeof warning>;
 
 const rungWithWarnings = streamProfile.extend({
@@ -147,7 +147,7 @@ export const launchProfile = z
   .meta({ id: 'LaunchProfile', description: 'A chain of rungs that a launch goes down until one fits.' });
 export type LaunchProfile = z.output<typeof launchProfile>;
 
-/** What applies to the whole instance where neither app nor user choose. */
+/** The instance's policy for launches without a choice. */
 export const instanceProfilePolicy = z
   .object({
     global_default_profile_id: z
@@ -179,7 +179,7 @@ export type ProfilePreferences = z.output<typeof profilePreferences>;
 export const eligibility = z.enum(['eligible', 'risky', 'ineligible']);
 export type Eligibility = z.output<typeof eligibility>;
 
-/** Codes of verdicts and notes. New ones may be added, none is taken away. */
+/** Codes of verdicts and notes. New ones may be added; none is removed. */
 export const reasonCode = z.enum([
   'bandwidth_too_low',
   'rtt_too_high',
@@ -265,7 +265,7 @@ const rungCreateBody = body({
   visibility: rungFields.visibility.default('internal'),
 });
 
-/** A key of an answer that a write passes over. @param type as answers have it */
+/** A key of an answer that a write ignores. @param type as in answers */
 const ignored = (type: 'string' | 'boolean') =>
   z
     .unknown()

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isJsonObject, isShallow } from '../../common.ts';
 import { string } from '../atoms.ts';
 
-/** `""`: bridge for a process; for a container the host chooses. A network of the host itself is never given to an app. */
+/** `""`: bridge for a process; the host's choice for a container. An app never gets the host's own network. */
 export const networks = ['', 'none', 'bridge'] as const;
 export const network = z.enum(networks);
 
@@ -26,8 +26,8 @@ export const absolutePath = string().refine((value) => value.startsWith('/'), {
 });
 
 /**
- * How an app is started: stored as sent, unknown keys and all. `image` absent or "" is the process runtime, where
- * `args` is the command with its arguments. Checked in place and never copied, so no key is lost or merged.
+ * How an app is started: stored as sent, unknown keys included. With `image` absent or "" the app is a process, and
+ * `args` is its command with arguments. Validated in place and never copied, so no key is lost or merged.
  */
 export interface RuntimeSpec {
   readonly image?: string;

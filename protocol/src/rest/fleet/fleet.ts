@@ -6,7 +6,7 @@ import { operation } from '../operation.ts';
 export const hostStatus = z.enum(['online', 'offline', 'draining']);
 export const capacityDetection = z.enum(['ok', 'unavailable', 'failed']);
 
-/** One finding of a host about itself. `status` is pass, fail or skip today; any other text is shown as it is. */
+/** A readiness check of a host. `status` is pass, fail or skip; another text is shown unchanged. */
 export const readinessCheck = z
   .object({
     id: z.string().describe('Stable name of the check.'),
@@ -116,7 +116,7 @@ export type Gpu = z.output<typeof gpu>;
 /** Name an agent registers with. */
 export const nodeName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
 
-/** A token that enrolls one new host. The token itself is in the answer that made it and nowhere else. */
+/** A token that enrolls one host. Only the answer that created it contains its text. */
 export const enrollmentToken = z
   .object({
     id: madeId.describe('Id of the token; not the token itself.'),

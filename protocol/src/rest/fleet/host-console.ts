@@ -5,7 +5,7 @@ import { body, idParams, int32, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-/** The display beside a host before anybody has set anything for it. */
+/** Default configuration of a console. */
 export const consoleDefaults: ConsoleConfig = {
   enabled: false,
   connector: 'auto',
@@ -24,7 +24,7 @@ export const consoleDefaults: ConsoleConfig = {
   fullscreen: true,
 };
 
-/** Names as hosts report them; what is longer could never be one. */
+/** Names as hosts report them; a longer one cannot exist. */
 const name = (maxBytes: number) =>
   string({ min: 1 }).refine((value) => fitsUtf8(value, maxBytes), { error: `at most ${maxBytes} bytes` });
 

@@ -37,7 +37,10 @@ const changedHostSettings = z
   .meta({ id: 'ChangedHostSettings', description: 'The settings of one host after a change.' });
 export type ChangedHostSettings = z.output<typeof changedHostSettings>;
 
-/** What an override has to be. Checked in place and never copied, so that no key escapes as `__proto__` would. */
+/**
+ * Expected form of an override. Validated in place and never copied, so that a key such as `__proto__` is checked
+ * too.
+ */
 const overrides = z
   .unknown()
   .transform((sent, context): Readonly<Record<string, KnobValue>> => {

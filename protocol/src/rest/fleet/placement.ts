@@ -24,7 +24,7 @@ export const placementRule = z.enum([
 
 const fact = z.union([z.string(), z.number()]).nullable();
 
-/** Why one GPU is no candidate: what it has, and what was needed. */
+/** Why a GPU is no candidate: its value, and the needed one. */
 export const placementRefusal = z
   .object({
     host_id: madeId.describe('Id of the host.'),
@@ -49,7 +49,7 @@ const placementCandidate = z
   })
   .meta({ id: 'PlacementCandidate', description: 'A GPU that could take a launch.' });
 
-/** What a launch would come to, or came to, and why. */
+/** Result of a launch or preview, with reasons. */
 export const placement = z
   .object({
     outcome: z.string().describe('`placed`, or the error code of the launch.'),
