@@ -2,18 +2,21 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The built web app. Source and built programs both lie one folder below the package, so the way there is the same for both. */
+/**
+ * The built web app. Source files and built programs lie at the same depth below the package, so one relative path
+ * fits both.
+ */
 export const BUILT_WEB_APP = fileURLToPath(new URL('../../packages/web/dist', import.meta.url));
 
-/** The page that shows the contract to people, with its style and script. */
+/** Page that shows the API contract, with its style and script. */
 export const REFERENCE_PAGE = fileURLToPath(new URL('../src/reference/page', import.meta.url));
 
 const require = createRequire(import.meta.url);
-/** The renderer that this page uses. */
+/** Swagger UI, which the page uses as renderer. */
 export const SWAGGER_UI = path.dirname(require.resolve('@fastify/swagger-ui/static/swagger-ui-bundle.js'));
 
-/** This program as a release builds it. */
+/** The release build of this program. */
 export const BUILT_PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
-/** What new hosts fetch: agent.sh and agent-linux-x64.tgz, made by the release build. */
+/** Files that new hosts download: agent.sh and agent-linux-x64.tgz, made by the release build. */
 export const AGENT_INSTALL_FILES = fileURLToPath(new URL('../../node-agent/dist/install', import.meta.url));

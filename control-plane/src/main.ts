@@ -13,7 +13,7 @@ import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config/
 import { boundHeapGrowth } from './platform/heap-growth.ts';
 import { install } from './service/install.ts';
 
-/** After a signal everything has this long to end by itself. */
+/** Time for an orderly stop after a signal. Afterwards the process exits. */
 const GRACE_MS = 10_000;
 
 async function main(): Promise<void> {
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
     notify('READY=1', `STATUS=listening on ${[addresses.https, addresses.http].filter(Boolean).join(', ')}`);
     boundHeapGrowth(() => service.fleet.links.presence().connected, systemClock);
     new ServicePulse({ notify, clock: systemClock, watchdogMs: watchdogMs(process.env, process.pid) });
-    // A person or a script that started it finds the address without reading the log.
+    // The terminal shows the address, so a person or a script need not read the log.
     process.stderr.write(`Footlight control plane: ${addresses.https ?? addresses.http}\n`);
   } catch (error) {
     await service.close();
@@ -78,7 +78,7 @@ function version(): string {
 }
 
 main().catch((error: unknown) => {
-  // A refusal to start is one sentence for a person; the log level debug adds the stack.
+  // A person sees one sentence about the failed start. The log level debug adds the stack.
   process.stderr.write(`The control plane cannot start: ${errorText(error)}\n`);
   if (process.env.SERVICE_LOG_LEVEL === 'debug' && error instanceof Error)
     process.stderr.write(`${error.stack}\n`);

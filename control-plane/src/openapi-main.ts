@@ -1,4 +1,4 @@
-/** scripts/openapi: writes the published contract again. */
+/** scripts/openapi: regenerates the published contract. */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { referenceText } from './reference/index.ts';

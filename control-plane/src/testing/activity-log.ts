@@ -1,6 +1,6 @@
 import type { TestApp } from './app.ts';
 
-/** What the activity log says, with details as they were recorded. */
+/** Entry of the activity log, with the details as recorded. */
 interface LoggedEntry {
   id: number;
   actor_user_id: string | null;
@@ -11,7 +11,7 @@ interface LoggedEntry {
   created_at: number;
 }
 
-/** Entries with these values, oldest first; all where none are given. */
+/** Entries with these values, oldest first. Without values: all entries. */
 export async function loggedActivity(
   app: TestApp,
   where: { action?: string; target_type?: string; target_id?: string } = {},

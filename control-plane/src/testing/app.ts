@@ -10,7 +10,7 @@ import { type Config, loadConfig } from '../platform/config/config.ts';
 import type { DatabaseTarget } from '../platform/database/index.ts';
 import { ROOMY_QUEUE } from './sign-in.ts';
 
-/** A seeded account with a token that never has to be logged in for. */
+/** Account with a ready bearer token, so that tests need no sign-in. */
 export interface Person {
   id: string;
   username: string;
@@ -23,47 +23,49 @@ export interface Answer {
   status: number;
   headers: Record<string, string | string[] | number | undefined>;
   text: string;
-  /** The parsed body; undefined when it is empty or no JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely and assert what they find.
+  /** Parsed JSON body; undefined for an empty body or other formats. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read response bodies freely and assert their contents.
   body: any;
 }
 
 export interface CallOptions {
-  /** Sent as JSON, or as it is when it is text or bytes. */
+  /** Strings and bytes are sent unchanged; other values as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** A whole control plane on an injected clock with named people in it. */
+/** Complete control plane with an injected clock and three named accounts. */
 export interface TestApp {
   readonly plane: ControlPlane;
   readonly clock: ManualClock;
-  /** Everything that was logged so far. */
+  /** All log lines so far. */
   readonly log: string[];
   readonly dir: string;
   readonly people: { admin: Person; alice: Person; bob: Person };
-  /** Sends a request as somebody, or as nobody. */
+  /** Sends a request as an account; null sends no credentials. */
   call(as: Person | null, method: string, url: string, options?: CallOptions): Promise<Answer>;
-  /** Adds one more account with a live token. */
+  /** Adds an account with a valid token. */
   addPerson(username: string, role?: 'user' | 'admin'): Promise<Person>;
   close(): Promise<void>;
 }
 
 export interface TestAppOptions {
-  /** Variables on top of those that keep the service inside a temporary folder, TLS off. */
+  /**
+   * Environment variables besides the defaults. The defaults keep all files in a temporary folder and turn TLS off.
+   */
   env?: Record<string, string>;
   overrides?: Overrides;
-  /** Without people nobody has claimed the instance. */
+  /** False: the instance has no accounts and no owner. */
   seedPeople?: boolean;
-  /** Where the wall clock begins; left out: where every test's time begins. Epoch milliseconds. */
+  /** Start of the wall clock, in epoch milliseconds. Default: the common start of all tests. */
   nowMs?: number;
 }
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
- * Builds the service on the given database, not listening. Time stands still until `clock.advance`.
- * Limits per address are raised out of the way unless `overrides` sets them.
+ * Builds the service on the given database, without listening sockets. Time stands still until `clock.advance`.
+ * Rate limits per address are too high to matter unless `overrides` sets them.
  */
 export async function createTestApp(target: DatabaseTarget, options: TestAppOptions = {}): Promise<TestApp> {
   const dir = mkdtempSync(join(tmpdir(), 'footlight-app-'));
@@ -132,7 +134,7 @@ export async function createTestApp(target: DatabaseTarget, options: TestAppOpti
   return app;
 }
 
-/** A service that refuses to start leaves no folder behind. */
+/** Deletes the temporary folder when the service fails to start. */
 async function startOrForget(dir: string, config: Config, overrides: Overrides): Promise<ControlPlane> {
   try {
     return await buildControlPlane(config, overrides);
@@ -164,7 +166,7 @@ async function insertPerson(
         id: person.id,
         email: person.email,
         username,
-        // No password fits: these people come with their tokens.
+        // No password matches this hash: the accounts sign in with their tokens.
         password_hash:
           '$argon2id$v=19$m=65536,t=3,p=2$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
         role,

@@ -1,11 +1,11 @@
 import type { Database } from '../platform/database/index.ts';
 
-/** Every row of every table as text, for comparing before and after, or looking for what must not be there. */
+/** Every row of every table as text, to compare two states or to search for secrets. */
 export async function dumpDatabase({ db }: Pick<Database, 'db'>): Promise<string> {
   const tables = (await db.introspection.getTables()).map(({ name }) => name).sort();
   const lines: string[] = [];
   for (const table of tables) {
-    // The names come from the database itself, so the schema's types know nothing of them.
+    // The database lists the table names, so the schema's types do not cover them.
     const rows = await db
       .selectFrom(table as 'users')
       .selectAll()

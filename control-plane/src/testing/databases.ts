@@ -6,18 +6,18 @@ import { type PostgresDatabase, type PostgresServer, usePostgres } from '@footli
 import { afterAll, describe } from 'vitest';
 import type { DatabaseTarget } from '../platform/database/index.ts';
 
-/** Gives a suite databases of one kind. */
+/** Creates databases of one dialect for a suite. */
 export interface TestDatabases {
   readonly dialect: 'sqlite' | 'postgres';
-  /** A new empty database; it goes away with the suite, so close what uses it in afterAll or before. */
+  /** Creates an empty database and deletes it after the suite. Close its users in afterAll or earlier. */
   fresh(): Promise<DatabaseTarget>;
 }
 
 let postgres: Promise<PostgresServer> | null = null;
 
 /**
- * Runs the suite on SQLite and on Postgres. Call at the top of a file: the server, where this file starts one, ends
- * with the file.
+ * Runs the suite on SQLite and on Postgres. Call at the top level of a file: a Postgres server that this file starts
+ * ends with the file.
  */
 export function describeDatabases(name: string, suite: (databases: TestDatabases) => void): void {
   describe(`${name} (sqlite)`, () => {
@@ -35,7 +35,7 @@ export function describeDatabases(name: string, suite: (databases: TestDatabases
     });
   });
 
-  // Registered on the file and before the suite's own hooks, so it runs after them.
+  // Registered on the file, before the suite's own hooks: Vitest runs afterAll hooks in reverse order.
   afterAll(async () => {
     const server = postgres;
     postgres = null;

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** Debian 12's server. pg_dump refuses servers newer than itself, and the one of the npm registry is newer. */
+/**
+ * Programs of Debian 12's Postgres 15. Debian's pg_dump refuses newer servers, and the npm package's server is newer.
+ */
 export const DEBIAN_POSTGRES = '/usr/lib/postgresql/15/bin';
 
 export const hasDebianPostgres = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'psql'].every((program) =>
@@ -14,16 +16,16 @@ export const hasDebianPostgres = ['initdb', 'postgres', 'pg_dump', 'pg_restore',
 );
 
 export interface DebianPostgres {
-  /** Address of its one database, with the password in it. */
+  /** Connection URL of the only database, with the password. */
   readonly url: string;
   readonly password: string;
   stop(): Promise<void>;
 }
 
 /**
- * Starts a server of the test's own, reachable on loopback with a password. As root it runs as Debian's user
+ * Starts a Postgres server for one test, on loopback with a password. As root the server runs as Debian's user
  * `postgres`, because Postgres refuses to run as root.
- * @throws with the server's own words when it does not come up
+ * @throws Error with the server's output when the server does not start
  */
 export async function startDebianPostgres(): Promise<DebianPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'footlight-postgres15-'));

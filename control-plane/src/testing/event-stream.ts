@@ -1,12 +1,12 @@
 import type { Person } from './app.ts';
 
-/** A page that follows a session over the wire. */
+/** Open event stream of a session, as a page has. */
 export interface OpenStream {
-  /** Resolves with everything that was sent, once the server has ended it. */
+  /** Resolves with the whole text after the server has ended the stream. */
   readonly ended: Promise<string>;
 }
 
-/** Opens the event stream of a session, and waits for its first event. @param origin of a listening service */
+/** Opens a session's event stream and waits for the first event. @param origin base URL of a listening service */
 export async function openEventStream(origin: string, as: Person, sessionId: string): Promise<OpenStream> {
   const response = await fetch(`${origin}/v1/sessions/${sessionId}/events`, {
     headers: { authorization: `Bearer ${as.token}` },

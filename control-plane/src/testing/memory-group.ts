@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { vi } from 'vitest';
 
 const ROOT = '/sys/fs/cgroup';
-/** Less than anything needs that goes on. */
+/** Too little memory for any running process. */
 const LIMIT_BYTES = 64 * 1024;
 
-/** A control group that leaves its processes no more memory than they had when they came. */
+/** Control group that allows its processes no additional memory. */
 export interface MemoryGroup {
   add(pid: number): void;
-  /** Processes that the kernel killed for their memory (count). */
+  /** Number of processes that the kernel's OOM killer ended. */
   kills(): number;
   remove(): Promise<void>;
 }
 
-/** @returns null: this machine lets us make none */
+/** @returns null when this machine does not permit control groups */
 export function makeMemoryGroup(): MemoryGroup | null {
   const isUnified = existsSync(join(ROOT, 'cgroup.controllers'));
   const directory = join(
@@ -32,12 +32,12 @@ export function makeMemoryGroup(): MemoryGroup | null {
   return {
     add: (pid) => writeFileSync(join(directory, 'cgroup.procs'), String(pid)),
     kills: () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(events, 'utf8'))?.[1]),
-    // The kernel counts a process as a member for a moment after it was reaped.
+    // The kernel counts a process as a member for a moment after its parent has reaped it.
     remove: () => vi.waitFor(() => rmdirSync(directory)),
   };
 }
 
-/** This process's group of v1, where limits of its own parent still hold for what is below it. */
+/** This process's control group in version 1, where the parent's limits also apply to child groups. */
 function ownGroup(): string {
   return /^\d+:memory:(.*)$/m.exec(readFileSync('/proc/self/cgroup', 'utf8'))?.[1] ?? '/';
 }

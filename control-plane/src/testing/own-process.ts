@@ -7,21 +7,22 @@ const PROGRAM = fileURLToPath(new URL('../../../scripts/control-plane', import.m
 const FAST_TIME = pathToFileURL(fileURLToPath(new URL('./fast-time.mjs', import.meta.url))).href;
 const START_LIMIT_MS = 40_000;
 
-/** The service as it is installed, in a process of its own that a test may stop, starve and kill. */
+/** Built service in a separate process, which a test may stop, starve and kill. */
 export interface OwnProcess {
   readonly pid: number;
-  /** Address of the plain listener. */
+  /** URL of the plain HTTP listener. */
   readonly url: string;
   readonly ended: boolean;
   signal(signal: NodeJS.Signals): void;
-  /** Ends it and waits until it is gone. */
+  /** Sends the signal and waits for the exit. */
   end(signal: NodeJS.Signals): Promise<void>;
 }
 
 /**
- * Starts the built service with its data in the given folder, TLS off, on a port of its own.
- * @param options speed: how many times as fast its deadlines and ages pass; through: a command that becomes the service
- * @throws with its log when it does not come up
+ * Starts the built service on a free port with its data in the given folder and TLS off.
+ * @param options speed: factor by which the service's clock runs faster; through: command that replaces itself by the
+ *   service (exec)
+ * @throws Error with the log when the service does not start
  */
 export async function startOwnProcess(
   folder: string,

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One answer, as text, with the request that it answered (method and path without ids and query). */
+/** Response as text, with method and path of its request; ids and query are removed. */
 export interface RecordedAnswer {
   route: string;
   status: number;
@@ -11,22 +11,22 @@ export interface RecordedAnswer {
 interface Planted {
   what: string;
   value: string;
-  /** Routes whose success may show it: those that hand it out. */
+  /** Routes whose success response may contain the secret. */
   givenOutBy: readonly string[];
 }
 
-/** Secrets that a test has put into the service, and the search for them in all that the service wrote. */
+/** Secrets that a test has stored in the service, with a search for them in all output of the service. */
 export class PlantedSecrets {
   readonly #planted: Planted[] = [];
 
-  /** @param givenOutBy routes such as `POST /v1/auth/login` whose success shows the secret, that being their purpose */
+  /** @param givenOutBy routes such as `POST /v1/auth/login` whose success response contains the secret by design */
   plant(what: string, value: unknown, givenOutBy: readonly string[] = []): string {
     if (typeof value !== 'string' || value.length < 12) throw new Error(`${what} is no secret to look for`);
     this.#planted.push({ what, value, givenOutBy });
     return value;
   }
 
-  /** @returns a line for each secret and place that it was found in, in whatever form */
+  /** @returns a line for each secret and place that contains the secret in any encoding */
   foundIn(places: Readonly<Record<string, string>>): string[] {
     return Object.entries(places).flatMap(([place, text]) =>
       this.#planted
@@ -35,7 +35,7 @@ export class PlantedSecrets {
     );
   }
 
-  /** @returns a line for each answer that shows a secret and is not there to hand it out */
+  /** @returns a line for each response that contains a secret without permission */
   shownBy(answers: readonly RecordedAnswer[]): string[] {
     return answers.flatMap(({ route, status, text }) =>
       this.#planted
@@ -46,14 +46,15 @@ export class PlantedSecrets {
   }
 }
 
-/** What a careless writer could make of a value. */
+/** Encodings of a value that a log or a response could contain. */
 function formsOf(value: string): string[] {
   const bytes = Buffer.from(value, 'utf8');
   return [
     value,
     bytes.toString('hex'),
     encodeURIComponent(value),
-    // Base64 of more than the value alone: the middle does not depend on what stands before it, given its offset.
+    // Base64 of a longer text: the middle of the encoded value depends only on the offset, not on the preceding
+    // bytes.
     ...[0, 1, 2].map((offset) => base64Core(bytes, offset)),
   ];
 }
@@ -63,7 +64,7 @@ function base64Core(bytes: Buffer, offset: number): string {
   return core.subarray(0, core.length - (core.length % 3)).toString('base64');
 }
 
-/** All bytes of all files below a folder whose path the filter lets pass, as Latin-1 text. */
+/** All bytes of all files below a folder as Latin-1 text. The filter selects the paths. */
 export function bytesBelow(folder: string, keep: (path: string) => boolean = () => true): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -73,7 +74,7 @@ export function bytesBelow(folder: string, keep: (path: string) => boolean = () 
     .join('\n');
 }
 
-/** Command lines of all processes that can be seen. */
+/** Command lines of all visible processes. */
 export function processArguments(): string {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -81,7 +82,7 @@ export function processArguments(): string {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       } catch {
-        // It ended meanwhile.
+        // The process has ended meanwhile.
         return '';
       }
     })

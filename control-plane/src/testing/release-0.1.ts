@@ -1,9 +1,9 @@
 /**
- * An instance as release 0.1 left it: its last schema step, and rows of a season's use with a value in every column.
- * Written out and never made by today's code, so that today's code cannot bend it.
+ * Database of release 0.1: the schema's last step, and rows after a season of use with a value in every column. The
+ * values are literals, so changes of today's code cannot change them.
  */
 
-/** The last step of the schema that release 0.1 knew. */
+/** Last schema step of release 0.1. */
 export const LAST_STEP = '0004-sessions';
 
 export const ADA = { id: 'ada00000-0000-4000-8000-000000000001', email: 'ada@example.org', username: 'ada' };
@@ -12,9 +12,9 @@ export const BEN = {
   email: 'ben@example.org',
   username: 'Ben Ä',
 };
-/** What the hash of both stands for. */
+/** Password behind both hashes. */
 export const PASSWORD = 'the password of last year';
-/** A bearer token of Ada's that is in force for years. */
+/** Ada's bearer token, valid for years. */
 export const BEARER_TOKEN = 'an-old-bearer-token-AAAAAAAAAAAAAAAAAAAAAAA';
 export const LAUNCHER = 'a0000000-0000-4000-8000-000000000011';
 export const TILE = 'a0000000-0000-4000-8000-000000000012';
@@ -475,7 +475,7 @@ export const TABLES: readonly (readonly [string, readonly Row[]])[] = [
   ],
 ];
 
-/** Rows that the schema makes itself, as the season left them. */
+/** Rows that the schema creates, with their values after a season of use. */
 export const SINGLE_ROWS: readonly (readonly [string, Row])[] = [
   [
     'instance_settings',

@@ -3,29 +3,29 @@ import type { SessionStateName } from '@footlight/protocol';
 import type { Executor } from '../platform/database/index.ts';
 import type { TestApp } from './app.ts';
 
-/** A session that never ran. */
+/** Values of a session row that never ran. */
 export interface SessionFacts {
   appId: string;
   userId: string;
   state: SessionStateName;
-  /** Needed in the states that hold a place there. */
+  /** Required in states that hold a place on a host. */
   hostId?: string;
-  /** How long ago it was created. */
+  /** Age in days. */
   ageDays?: number;
-  /** Epoch milliseconds; wins over ageDays. */
+  /** Creation time in epoch milliseconds; takes precedence over ageDays. */
   createdAtMs?: number;
   startedAtMs?: number;
   endedAtMs?: number;
-  /** Left out: launched from no known device. */
+  /** Default: no known device. */
   deviceId?: string;
-  /** The rung that it resolved to; left out: none was in force. */
+  /** Stream profile of the launch; default: none. */
   streamProfileId?: string;
 }
 
 /**
- * Writes a session, for suites about what sessions say or stand in the way of.
- * @param db the transaction to write in; left out: one of its own
- * @returns its id
+ * Inserts a session.
+ * @param db transaction for the insert; default: a separate one
+ * @returns id of the session
  */
 export async function addSession(
   app: TestApp,
@@ -68,7 +68,7 @@ export async function addSession(
   return id;
 }
 
-/** Writes a host that no agent stands behind. @returns its id */
+/** Inserts a host without an agent. @returns id of the host */
 export async function addHost(app: TestApp, nodeName: string): Promise<string> {
   const { database, random } = app.plane.platform;
   const id = random.uuid();

@@ -2,11 +2,11 @@ import type { Person, TestApp } from './app.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** Settings of an app in which people sign up, at little cost. */
+/** Settings of an instance with open registration and a cheap password hash. */
 export const OPEN_REGISTRATION = { REGISTRATION_MODE: 'open' };
 export const CHEAP_HASHES = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 const BOTTOMLESS = { capacity: 1_000_000, refillEveryMs: 1 };
-/** Account limits under which signing in and changing passwords is never slowed down. */
+/** Account limits that never slow down sign-ins and password changes. */
 /** Many requests of one address may wait. */
 export const ROOMY_QUEUE = { parallel: 2, waiting: 1_000, knownOnly: 0, perAddress: 1_000 };
 export const FREE_SIGN_IN = {
@@ -17,7 +17,7 @@ export const FREE_SIGN_IN = {
   hashQueue: ROOMY_QUEUE,
 };
 
-/** Makes an account with a password, and signs it in. */
+/** Registers an account with a password and signs in. */
 export async function signUp(app: TestApp, username: string, device_key?: string): Promise<Person> {
   const email = `${username}@example.test`;
   const body = { email, username, password: PASSWORD };
@@ -26,7 +26,7 @@ export async function signUp(app: TestApp, username: string, device_key?: string
   return signIn(app, username, device_key);
 }
 
-/** @returns the person with one more token, bound to a device when a key is given */
+/** @returns the account with another token, bound to a device if a key is given */
 export async function signIn(
   app: TestApp,
   username: string,

@@ -3,14 +3,14 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Only root can mount a disk. */
+/** Only root may mount a file system. */
 export const canMountDisks = process.getuid?.() === 0;
 
-/** A disk of its own, in memory, that a test may fill to its last byte. */
+/** Separate file system in memory, which a test may fill completely. */
 export interface SmallDisk {
   readonly folder: string;
   fill(): void;
-  /** Takes away what `fill` wrote. */
+  /** Deletes the files of `fill`. */
   free(): void;
   unmount(): void;
 }

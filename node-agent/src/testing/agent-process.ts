@@ -3,17 +3,17 @@ import { resolve } from 'node:path';
 import type { ControlStandIn } from './control-stand-in.ts';
 import { agentVariables, type TestAgentPlace } from './test-agent.ts';
 
-/** The built agent: from source, each of its processes would compile the whole agent. */
+/** The built agent. From source, each of its processes would compile the whole agent. */
 const MAIN = resolve(import.meta.dirname, '../../dist/main.js');
 
 export interface AgentProcessOptions extends TestAgentPlace {
-  /** User that it runs as; null = the one that runs the tests. */
+  /** User id of the agent; null = user of the test run. */
   uid: number | null;
-  /** Port of its health answer; left out: any that is free. */
+  /** Port of the health endpoint; default: a free port. */
   healthPort?: number;
 }
 
-/** Starts `node-agent run` as a process of its own, configured by the environment only. */
+/** Starts `node-agent run` as a separate process, configured only by environment variables. */
 export function startAgentProcess({
   control,
   stateDir,
@@ -28,7 +28,7 @@ export function startAgentProcess({
       TMPDIR: stateDir,
       ...agentVariables({ control, stateDir, uids }),
       SERVICE_AGENT_HEALTH_ADDR: `127.0.0.1:${healthPort}`,
-      // Why it ended by itself is then in the output of the tests.
+      // The output of the tests then shows why the agent ended.
       SERVICE_LOG_LEVEL: 'fatal',
     },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -36,7 +36,7 @@ export function startAgentProcess({
   });
 }
 
-/** Waits until an agent that was just started works. @throws when it ends before that */
+/** Waits for the first heartbeat of an agent. @throws when the agent ends earlier */
 export async function firstHeartbeat(agent: ChildProcess, control: ControlStandIn): Promise<void> {
   await Promise.race([
     control.wait('heartbeat'),
@@ -46,7 +46,7 @@ export async function firstHeartbeat(agent: ChildProcess, control: ControlStandI
   ]);
 }
 
-/** Exit code of a process, now or later; null = a signal ended it. */
+/** Exit code of a process; waits for the exit. null = ended by a signal. */
 export function exitOf(child: ChildProcess): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
   return new Promise((done) => child.once('exit', (code) => done(code)));

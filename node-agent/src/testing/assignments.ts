@@ -4,7 +4,7 @@ import type { CommandBody } from './control-stand-in.ts';
 
 type AssignBody = Extract<CommandBody, { type: 'session_assign' }>;
 
-/** An assignment of a small process session; override what a test is about. */
+/** Assignment of a small process session; a test overrides the values that matter. */
 export function assignment(
   args: string[],
   overrides: Partial<Omit<SessionAssign, 'type' | 'id'>> = {},

@@ -11,7 +11,7 @@ import {
 } from '@footlight/protocol/agent';
 import { type WebSocket, WebSocketServer } from 'ws';
 
-/** A command without the id that the stand-in gives it. */
+/** Command without an id; the stand-in assigns the id. */
 export type CommandBody = ControlCommand extends infer C
   ? C extends ControlCommand
     ? Omit<C, 'id'>
@@ -19,23 +19,23 @@ export type CommandBody = ControlCommand extends infer C
   : never;
 
 export interface StandInOptions {
-  /** Answers an upgrade with this HTTP status instead of a socket; null = accepts. */
+  /** Answers the upgrade with this HTTP status; null = accepts. */
   refuse?: (
     headers: IncomingHttpHeaders,
     dial: number,
   ) => { status: number; message: string; retryAfterSecs?: number } | null;
   registered?: (headers: IncomingHttpHeaders) => Partial<Registered>;
-  /** Overrides that follow each registration. */
+  /** Settings of the config_update after each registration. */
   settings?: Record<string, string | number | boolean>;
-  /** Does not answer register, for deadlines. */
+  /** Sends no answer to register, for tests of deadlines. */
   mute?: boolean;
-  /** Sends no config_update after registered, for the same. */
+  /** Sends no config_update after registered, for tests of deadlines. */
   withoutConfig?: boolean;
   /** Confirms reliable messages at once. */
   autoSeen?: boolean;
 }
 
-/** Plays the control plane's side of /agent/ws for tests: registers every agent and keeps what it says. */
+/** Stand-in for the control plane's /agent/ws: registers every agent and keeps its messages. */
 export class ControlStandIn {
   readonly messages: AgentMessage[] = [];
   readonly dials: IncomingHttpHeaders[] = [];
@@ -90,14 +90,14 @@ export class ControlStandIn {
     this.#live?.send(text);
   }
 
-  /** Sends a command and waits for its ack. */
+  /** Sends a command and waits for the ack. */
   async command(body: CommandBody, id: string = randomUUID()): Promise<Ack> {
     const from = this.messages.length;
     this.send({ ...body, id } as ControlCommand);
     return this.wait('ack', (ack) => ack.id === id, from);
   }
 
-  /** The first message of that type (from index `from` on) that the test asks for. */
+  /** First message of this type that the predicate accepts, from index `from` on. */
   async wait<T extends AgentMessage['type']>(
     type: T,
     matches: (message: Extract<AgentMessage, { type: T }>) => boolean = () => true,
@@ -110,7 +110,7 @@ export class ControlStandIn {
     return found as Wanted;
   }
 
-  /** Polls a condition at each change. */
+  /** Evaluates a condition after each change. */
   until<T>(read: () => T | undefined | false | null): Promise<T> {
     return new Promise((resolve) => {
       const check = () => {
@@ -124,7 +124,7 @@ export class ControlStandIn {
     });
   }
 
-  /** Cuts the connection, as a crashed control plane does. */
+  /** Closes the connection without a close frame, as a crash does. */
   cut(): void {
     this.#live?.terminate();
   }

@@ -1,10 +1,10 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What it does at the socket of its display. It never answers a client. */
+/** Behaviour at the display's socket. The program never answers a client. */
 export type PlayedSocket = 'listens' | 'binds only' | 'has a child listen' | 'nothing';
 
-/** SIGUSR1 ends it, with these words. */
+/** Output of the program after SIGUSR1, before its exit. */
 export const LAST_WORDS = 'no screens found';
 
 const SCRIPT = `#!/usr/bin/env python3
@@ -29,7 +29,10 @@ with open(os.environ["HOME"] + "/number", "w") as file: file.write(number)
 while True: signal.pause()
 `;
 
-/** A program that is started as an X server is. It writes its number into the file `number` of its home when it is set up. */
+/**
+ * Writes a program with the command line of an X server. After its start the program writes the display number into
+ * the file `number` of its home.
+ */
 export function playedXServer(directory: string): string {
   const path = join(directory, 'played-x-server');
   writeFileSync(path, SCRIPT);

@@ -6,17 +6,18 @@ import { type RuntimeApp, startRuntimeApp } from './runtime-app.ts';
 import { networkHolders } from './traces.ts';
 
 /**
- * A program: runs apps as a root agent does, in the network and with the files that it stands in, and prints what
- * the last one wrote. Each starts when the one before has written `ready`; when the last one has ended, all are stopped.
- * It fails when a network of an app is left then.
+ * Program that runs apps as a root agent does, in its own network and mount namespaces, and prints the last app's
+ * output. An app starts after its predecessor has written `ready`. After the last app's exit all apps are stopped.
+ * The
+ * program fails if an app's network remains.
  *
- * usage: run-apps.ts STATE_DIR RUN, the JSON of an AppRun
+ * usage: run-apps.ts STATE_DIR RUN (RUN: JSON of an AppRun)
  */
 export interface AppRun {
   apps: TestApp[];
-  /** Whether a network is made ahead; left out: no. */
+  /** Prepare a network ahead of the start; default: false. */
   keep?: boolean;
-  /** Command that the host runs before the last app starts; a network that is made ahead was begun before. */
+  /** Command that runs on the host before the last app starts. A network prepared ahead already exists then. */
   beforeLast?: string[];
 }
 
@@ -26,7 +27,7 @@ interface TestApp {
   spec?: RuntimeApp['spec'];
 }
 
-/** @throws when an app ends instead */
+/** @throws when an app ends without writing `ready` */
 async function isReady(app: RunningApp | undefined): Promise<void> {
   let isOver = false;
   void app?.exited.then(() => {

@@ -9,22 +9,22 @@ import { makeSessionDirs, sessionDirs } from '../sessions/resources/record.ts';
 export const RUNTIME_SESSION = '0b253cc2-059b-4b22-b34d-5ad7a7949052';
 
 export interface RuntimeApp {
-  /** Holds the session's directories; the session's user must be able to enter it. */
+  /** Folder for the session's directories; the session's user needs access. */
   stateDir: string;
   user: SessionUser | null;
   args: string[];
   env?: Record<string, string>;
   options?: Partial<ProcessRuntimeOptions>;
-  /** Left out: each network is made when its app starts. */
+  /** Default: each app's network is made at its start. */
   networks?: NetworkPool;
-  /** Left out: RUNTIME_SESSION. */
+  /** Default: RUNTIME_SESSION. */
   sessionId?: string;
   spec?: Pick<AppSpec, 'network' | 'systempaths_unconfined'>;
   /** Called with the home before the app starts. */
   arrange?: (home: string) => void;
 }
 
-/** Starts an app by the process runtime alone, in new session directories: no display, no sound. */
+/** Starts an app with only the process runtime, in new session directories, without display and sound. */
 export async function startRuntimeApp(app: RuntimeApp): Promise<{ app: RunningApp; home: string }> {
   const sessionId = app.sessionId ?? RUNTIME_SESSION;
   const dirs = sessionDirs(app.stateDir, sessionId);

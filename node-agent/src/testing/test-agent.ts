@@ -3,11 +3,11 @@ import { Agent, type AgentDeps } from '../agent.ts';
 import { readConfig } from '../config/environment.ts';
 import type { ControlStandIn } from './control-stand-in.ts';
 
-/** What an agent under test is given of this host. */
+/** Resources of this host for an agent under test. */
 export interface TestAgentPlace {
   control: ControlStandIn;
   stateDir: string;
-  /** Range of its sessions' users. */
+  /** Range of user ids for sessions. */
   uids: readonly [number, number];
 }
 

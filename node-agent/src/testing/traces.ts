@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'n
 import { displaySocket, SOCKET_DIR, socketMark } from '../display/display-number.ts';
 import { listProcesses, SESSION_VARIABLE, startVariable } from '../runtime/proc-table.ts';
 
-/** What of sessions can be seen on this host; a test compares it with nothing. */
+/** Remains of sessions on this host. A test expects every list to be empty. */
 export interface Traces {
   processes: string[];
   displays: string[];
@@ -19,17 +19,18 @@ export const NO_TRACES: Traces = {
   cgroups: [],
 };
 
-/** A display by number and by the socket that it had. */
+/** Display with its number and its socket. */
 export interface DisplayTrace {
   number: number;
   socket: string | null;
 }
 
 /**
- * @param uids the range that the agent under test gives its sessions
- * @param displays the displays that its sessions had; a number that somebody else took since is not theirs
- * @param sessionIds its sessions: control groups of other sessions do not count, and some processes of a session have a
- * uid outside that range
+ * @param uids range of the agent's session users
+ * @param displays displays of the agent's sessions; a number that another server has taken since does not count
+ * @param sessionIds sessions of the agent: control groups of other sessions do not count, and some processes of a
+ *   session
+ * have a uid outside the range
  */
 export async function tracesOf(
   stateDir: string,
@@ -47,7 +48,7 @@ export async function tracesOf(
       ...displays.flatMap(({ number, socket }, index) =>
         socket !== null && marks[index] === socket ? [displaySocket(number)] : [],
       ),
-      // Those that no session came to know of.
+      // Sockets of displays that no session recorded.
       ...(existsSync(SOCKET_DIR) ? readdirSync(SOCKET_DIR) : [])
         .map((name) => `${SOCKET_DIR}/${name}`)
         .filter((path) => isOurs(statSync(path, { throwIfNoEntry: false })?.uid ?? -1)),
@@ -61,21 +62,21 @@ export async function tracesOf(
   };
 }
 
-/** Processes that were started for a session, as "pid command". */
+/** Processes of a session, as pid and command. */
 export function processesOf(sessionId: string): { pid: number; command: string }[] {
   return listProcesses()
     .filter((row) => startVariable(row.pid, SESSION_VARIABLE) === sessionId)
     .map(({ pid }) => ({ pid, command: commandOf(pid) }));
 }
 
-/** What holds the networks of apps of an agent, by pid; one of them may be kept for the next app. */
+/** Process ids of the holders of an agent's app networks. One network may be kept for the next app. */
 export function networkHolders(agentPid: number): number[] {
   return listProcesses()
     .filter((row) => row.ppid === agentPid && commandOf(row.pid).includes('hold-network.sh'))
     .map(({ pid }) => pid);
 }
 
-/** Identity of the network namespace that a process stands in; "" when it is gone. */
+/** Identity of a process's network namespace; "" after the process has ended. */
 export function networkOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/ns/net`);
@@ -84,7 +85,7 @@ export function networkOf(pid: number): string {
   }
 }
 
-/** Whether pasta carries the traffic of a network, by the pid of its holder. */
+/** True when pasta carries the traffic of the network with this holder. */
 export function hasPasta(holder: number): boolean {
   const rows = listProcesses();
   const below = (pid: number): boolean =>
@@ -100,7 +101,7 @@ export function commandOf(pid: number): string {
   }
 }
 
-/** Control groups of sessions, in the places where this process's own groups are. */
+/** Control groups of sessions below this process's own groups. */
 function listCgroups(): string[] {
   const roots = readFileSync('/proc/self/cgroup', 'utf8')
     .split('\n')

@@ -1,9 +1,9 @@
 /**
- * Books a fleet full again and again, for the bench of admission. Answers each line of standard input, such as
- * {"side":"subject","clients":8}, with what it came to, as JSON.
+ * Fills a fleet repeatedly, for the bench of admission. Reads commands such as {"side":"subject","clients":8} from
+ * standard input, one a line, and prints each result as JSON.
  *
- * - subject: the launch, from the request to the committed session, without HTTP and without an agent.
- * - reference: the writes that no launch can do without, as plain SQL, with everything known beforehand.
+ * - subject: a launch from the request to the committed session, without HTTP and without an agent.
+ * - reference: the writes that every launch needs, as plain SQL with all values known beforehand.
  */
 import { createInterface } from 'node:readline';
 import { CompiledQuery } from 'kysely';
@@ -49,7 +49,7 @@ const subject: Launch = async (client) => {
   await launcher.launch({ userId, role: 'user', deviceId: null }, { app_id: appId, mic: false });
 };
 
-/** What the rows of a launch hold, taken from one that was made. */
+/** Rows of a launch, copied from a real one. */
 async function rawLaunch(): Promise<Launch> {
   await subject(0, 0);
   const { db } = database;
@@ -95,7 +95,7 @@ async function clear(): Promise<void> {
   });
 }
 
-/** Fills the fleet to the last slot. @returns how many launches a second, and what went wrong */
+/** Fills every slot of the fleet. @returns launches per second and the errors */
 async function fill(launch: Launch, clients: number): Promise<object> {
   await clear();
   let next = 0;

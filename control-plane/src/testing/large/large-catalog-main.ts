@@ -1,6 +1,6 @@
 /**
- * Fills the empty database of DATABASE_URL for the benches, and prints who is in it and what they may see, as JSON.
- * Words: users, apps, entitlements, signed-in users, password hash.
+ * Fills the empty database of DATABASE_URL for the benches and prints the users with their visible apps as JSON.
+ * Arguments: users, apps, entitlements, signed-in users, password hash.
  */
 import { createLogger, systemClock } from '@footlight/platform';
 import { loadConfig } from '../../platform/config/config.ts';

@@ -4,26 +4,26 @@ import { type Insertable, type InsertObject, sql } from 'kysely';
 import { type Database, flag, type Schema, type Tx } from '../../platform/database/index.ts';
 import type { AppsTable, EntitlementsTable } from '../../platform/database/tables/catalog.ts';
 
-/** How many rows a large instance has. */
+/** Row counts of a large instance. */
 export interface CatalogSize {
   users: number;
   apps: number;
-  /** Entitlements of single users; those of everybody come on top. */
+  /** Entitlements of single users; the entitlements for everybody are extra. */
   entitlements: number;
-  /** How many of the users have a token; the first of them is an administrator. */
+  /** Number of users with a token. The first user is an administrator. */
   signedIn: number;
 }
 
-/** An app of the large catalog, as its row was written. */
+/** Row of an app in the large catalog. */
 export type LargeApp = Insertable<AppsTable>;
 
 export interface SignedInUser {
   id: string;
   email: string;
   token: string;
-  /** Positions in `apps` of what the user may launch, newest first. */
+  /** Indexes into `apps` of the user's visible apps, newest first. */
   apps: number[];
-  /** Those of them that the user has marked. */
+  /** Indexes of the user's favourites. */
   favourites: number[];
 }
 
@@ -34,13 +34,13 @@ export interface LargeCatalog {
 }
 
 const ROWS_AT_ONCE = 500;
-/** Every fourth app is everybody's; every fiftieth is switched off. */
+/** Every fourth app is open to everybody; every fiftieth app is disabled. */
 const EVERYBODYS = 4;
 const SWITCHED_OFF = 50;
 
 /**
- * Fills an empty database with a catalog of this size, the same for the same size.
- * @param passwordHash of every user
+ * Fills an empty database with a catalog. Equal sizes give equal catalogs.
+ * @param passwordHash password hash of every user
  */
 export async function fillLargeCatalog(
   database: Database,
@@ -69,7 +69,7 @@ export async function fillLargeCatalog(
   const userIds = Array.from({ length: size.users }, (_, index) => uuidOf(`user ${index}`));
   for (const [index, id] of userIds.entries()) {
     const own = new Set<number>();
-    // A step without a common divisor with the number of apps meets each of them once.
+    // The step and the number of apps have no common divisor, so the loop meets each app at most once.
     for (let step = 0; step < perUser; step++) own.add((index * 7 + step * 97) % size.apps);
     for (const app of own) grant(id, app);
     if (index >= size.signedIn) continue;
@@ -118,7 +118,7 @@ export async function fillLargeCatalog(
       ),
     );
   });
-  // What Postgres does by itself within a minute, and SQLite never.
+  // Postgres' autovacuum updates the statistics within a minute; SQLite never does.
   if (database.dialect === 'postgres') await sql`analyze`.execute(database.db);
   return { apps, users };
 }
@@ -174,7 +174,7 @@ const emailOf = (index: number): string => `user${index}@example.test`;
 const tokenOf = (index: number): string => sha256(`bearer ${index}`).toString('base64url');
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-/** A version 4 uuid that follows from a text, scattered like a random one. */
+/** Version 4 UUID derived from a text, as evenly distributed as a random UUID. */
 function uuidOf(text: string): string {
   const hex = sha256(text).toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -1,6 +1,7 @@
 /**
- * Fills the empty database of DATABASE_URL with hosts that have enrolled, each with sessions that run, and prints them
- * as JSON. The secret of a host is its name, three times. Words: hosts, sessions of each.
+ * Fills the empty database of DATABASE_URL with enrolled hosts and their running sessions, and prints the hosts as
+ * JSON.
+ * A host's secret is its name three times. Arguments: hosts, sessions per host.
  */
 import { createLogger, systemClock, systemRandom } from '@footlight/platform';
 import { loadConfig } from '../../platform/config/config.ts';

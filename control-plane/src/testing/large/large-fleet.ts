@@ -1,7 +1,7 @@
 import { type Tx, toJson } from '../../platform/database/index.ts';
 import type { TestApp } from '../app.ts';
 
-/** Hosts that no agent stands behind, online and idle, each with one GPU. @returns ids of their GPUs */
+/** Inserts online, idle hosts with one GPU each and without agents. @returns ids of the GPUs */
 export async function addLargeFleet(
   app: { plane: Pick<TestApp['plane'], 'platform'>; clock: Pick<TestApp['clock'], 'nowMs'> },
   size: { hosts: number; slots: number },
