@@ -54,6 +54,8 @@ UMask=0077
 
 # What is closed.
 NoNewPrivileges=yes
+# A core file would hold keys and tokens.
+LimitCORE=0
 CapabilityBoundingSet=${unit.lowPort ? 'CAP_NET_BIND_SERVICE' : ''}
 AmbientCapabilities=${unit.lowPort ? 'CAP_NET_BIND_SERVICE' : ''}
 ProtectSystem=strict

@@ -62,6 +62,8 @@ Environment=XDG_CACHE_HOME=%C/footlight-agent
 
 # What is closed.
 NoNewPrivileges=yes
+# A core file would hold the host's secret and what people typed; apps write none either.
+LimitCORE=0
 ProtectSystem=full
 ProtectHome=${unit.homePaths.length > 0 ? 'tmpfs' : 'yes'}
 ${unit.homePaths.map((path) => `BindPaths=${quoted(path)}\n`).join('')}ProtectProc=invisible
