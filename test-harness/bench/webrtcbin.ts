@@ -23,8 +23,9 @@ export async function startWebrtcbin(
 ): Promise<Peer> {
   const page = await browser.newPage();
   await installProbe(page);
-  await page.route('http://peer.test/', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
-  await page.goto('http://peer.test/');
+  // https: the probe's VideoFrame exists in secure contexts only.
+  await page.route('https://peer.test/', (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
+  await page.goto('https://peer.test/');
   const child = spawn(
     '/usr/bin/python3',
     [
