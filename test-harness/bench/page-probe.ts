@@ -77,10 +77,20 @@ export async function installProbe(page: Page): Promise<void> {
       const v = at(second?.offset ?? blue + 1) - 128;
       return [l + 1.793 * v, l - 0.213 * u - 0.533 * v, l + 2.112 * u];
     };
+    /** null: at the very first frames the element may not have one yet. */
+    const frameOf = (video: HTMLVideoElement): VideoFrame | null => {
+      try {
+        return new VideoFrame(video);
+      } catch {
+        return null;
+      }
+    };
     let last: { key: string; button: string } | null = null;
     // Three places: left field, right field, and one of the bars, which tells a picture from a dark screen.
     const watch = async (video: HTMLVideoElement) => {
-      const frame = new VideoFrame(video);
+      const next = () => video.requestVideoFrameCallback(() => void watch(video));
+      const frame = frameOf(video);
+      if (frame === null) return next();
       const { width: w, height: h } = frame.visibleRect ?? { width: 0, height: 0 };
       const [key, button, bar] = await Promise.all([
         colourOf(frame, w * 0.1, h * 0.9),
@@ -99,7 +109,7 @@ export async function installProbe(page: Page): Promise<void> {
       if (last !== null && seen.key !== last.key) probe.changes.push({ at, field: 'key' });
       if (last !== null && seen.button !== last.button) probe.changes.push({ at, field: 'button' });
       last = seen;
-      video.requestVideoFrameCallback(() => void watch(video));
+      return next();
     };
     const watched = new WeakSet<HTMLVideoElement>();
     // Not by animation frames: each would make the page run a whole frame, on the cores that the launch needs.
