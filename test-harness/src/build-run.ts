@@ -1,9 +1,11 @@
-/** Global set-up of a test run: the programs that tests start as processes of their own are those of today's sources. */
+/**
+ * Global set-up of a test run: builds the programs that tests start as separate processes from the current sources.
+ */
 import path from 'node:path';
 import { build } from '../../scripts/lib/build.mjs';
 
 export default async function setUp(): Promise<void> {
   await build();
-  // Read by the agent's `forkEntry`; workers of the test runner inherit it.
+  // `forkEntry` of the agent reads this variable. Workers of the test runner inherit the variable.
   process.env.FOOTLIGHT_BUILT_ENTRIES = path.resolve(import.meta.dirname, '../../node-agent/dist');
 }

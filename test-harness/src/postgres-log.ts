@@ -1,9 +1,9 @@
-/** Most reports that are kept, and characters of each. */
+/** Maximum number of reports, and of characters per report. */
 const MAX_REPORTS = 20;
 const MAX_REPORT_LENGTH = 8_000;
 const MAX_LINE_LENGTH = 20_000;
 
-/** What the servers of the tests begin each line of their log with: time, process and database. */
+/** log_line_prefix of the test servers: time, process id and database. */
 export const LOG_LINE_PREFIX = '%m [%p] %d ';
 
 const START_OF_ENTRY = /^\S+ \S+ \S+ \[(\d+)\] \S* ?(ERROR|FATAL|LOG|WARNING|NOTICE|PANIC|INFO):/;
@@ -11,15 +11,15 @@ const REST_OF_ENTRY = /^\S+ \S+ \S+ \[(\d+)\] \S* ?(DETAIL|HINT|CONTEXT|STATEMEN
 const DEADLOCK = /ERROR: {2}deadlock detected/;
 
 /**
- * Finds deadlocks in the log of a Postgres server, which comes in pieces of any size. Each report has both statements:
- * the server tells them in DETAIL.
+ * Finds deadlocks in the log of a Postgres server; chunks may have any size. Each report has both statements, which
+ * Postgres writes as DETAIL.
  */
 export class DeadlockReader {
   readonly reports: string[] = [];
   #rest = '';
-  /** Index of the report that a server process is writing, by its id. */
+  /** Index of each server process's unfinished report, by process id. */
   readonly #open = new Map<string, number>();
-  /** Whose entry a line without a prefix goes on with. */
+  /** Process id of the entry that a line without a prefix continues. */
   #last: string | null = null;
 
   read(piece: string): void {
@@ -43,7 +43,7 @@ export class DeadlockReader {
   }
 }
 
-/** The server logged deadlocks; the message holds each with its statements. */
+/** Error with the deadlocks in the server's log and their statements. */
 export class DeadlocksLogged extends Error {
   constructor(reports: readonly string[]) {
     super(`Postgres logged ${reports.length} deadlock(s):\n\n${reports.join('\n')}`);

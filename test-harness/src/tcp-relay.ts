@@ -1,23 +1,22 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Stands between a client and a server, and misbehaves on request. */
+/** TCP relay between a client and a server, with faults on request. */
 export class TcpRelay {
   /**
-   * stall: what comes is taken and goes nowhere, as on a half-open link. refuse: new connections are closed at once.
-   * Both are about all connections; those that stalled go on where they were once it is 'pass' again, without what was
-   * said meanwhile.
+   * stall: reads and discards all data, as a half-open link does. refuse: closes new connections at once.
+   * Both modes apply to all connections. After 'pass' stalled connections continue, without the discarded data.
    */
   mode: 'pass' | 'stall' | 'refuse' = 'pass';
-  /** Milliseconds that everything from the server takes longer. */
+  /** Additional delay of data from the server, in milliseconds. */
   delayMs = 0;
-  /** Connections taken so far. */
+  /** Accepted connections so far. */
   connections = 0;
-  /** Where new connections lead. */
+  /** Target of new connections. */
   target: URL;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** Those that carry nothing any more, whatever the mode. */
+  /** Connections that carry no more data in any mode. */
   readonly #dead = new Set<Socket>();
   #cutAfterBytes: number | null = null;
   #cutAt: { words: string; when: 'unheard' | 'heard' | 'answered'; happened: () => void } | null = null;
@@ -39,21 +38,22 @@ export class TcpRelay {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Breaks every connection there is. */
+  /** Breaks every open connection. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Lets so many more bytes of clients through, then breaks every connection, wherever in a message that is. */
+  /** Breaks every connection after this many more bytes from clients, even in the middle of a message. */
   cutAfter(bytes: number): void {
     this.#cutAfterBytes = bytes;
   }
 
   /**
-   * Breaks every connection when a client next says this.
-   * @param when unheard: before the server hears it; heard: right after; answered: once the server has answered it, and
-   * the answer is lost
-   * @returns when that has happened
+   * Breaks every connection when a client next sends this text.
+   * @param when unheard: before the server receives the text; heard: right after; answered: after the server's
+   *   answer,
+   * which is lost
+   * @returns a promise that resolves after the break
    */
   cutAt(words: string, when: 'unheard' | 'heard' | 'answered'): Promise<void> {
     return new Promise((happened) => {
@@ -61,7 +61,7 @@ export class TcpRelay {
     });
   }
 
-  /** Every connection there is goes half-open for good; new ones work. */
+  /** Makes every open connection half-open for good; new connections work. */
   loseConnections(): void {
     for (const socket of this.#sockets) this.#dead.add(socket);
   }
@@ -98,7 +98,7 @@ export class TcpRelay {
     far.on('data', (chunk) => {
       toCut?.();
       const nowMs = performance.now();
-      // Never before what came earlier, though the delay may be another one by now.
+      // Never earlier than preceding data, even after a change of the delay.
       dueMs = Math.max(dueMs, nowMs + this.delayMs);
       if (dueMs <= nowMs) this.#pass(far, near, chunk);
       else setTimeout(() => this.#pass(far, near, chunk), dueMs - nowMs);
@@ -111,7 +111,7 @@ export class TcpRelay {
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        // A link that is dead says nothing of the end of its other end either.
+        // A dead link does not pass on the close of its other end.
         if (!this.#dead.delete(socket)) other.destroy();
       });
     }
@@ -126,7 +126,7 @@ export class TcpRelay {
     this.#cutAfterBytes -= chunk.length;
     if (this.#cutAfterBytes > 0) return;
     this.#cutAfterBytes = null;
-    // The half message is on its way before the end of it is.
+    // The first half of the message leaves before the connections break.
     far.end(() => this.cut());
   }
 

@@ -1,17 +1,19 @@
-/** Whether a series of measurements grows, judged so that noise does not count and a slow leak does. Pure. */
+/** Detects growth in a series of measurements: ignores noise, finds slow leaks. Pure. */
 
 /**
- * Standard deviations by which rising pairs must outnumber falling ones. Chance alone comes so far in three of 100,000
- * series; a dozen series are judged in a run.
+ * Standard deviations by which rising pairs must outnumber falling pairs. A normal variable exceeds 4 by chance in 3
+ * of
+ * 100,000 series; a run judges a dozen series.
  */
 const CERTAIN = 4;
 
 /**
- * Mann-Kendall's test for a trend, with its correction for ties, of what goes beyond the allowed growth. It looks at
- * the order of every two samples and not at their distance, so neither peaks nor the teeth of a collector count. The
- * pairs that rise must also be most of all pairs, ties among them: a value that comes and goes is no leak.
+ * Mann-Kendall trend test with the correction for ties, applied to the growth above the allowed rate. The test
+ * compares
+ * the order of every two samples and not their distance, so peaks and garbage collections do not count. Rising pairs
+ * must also be the majority of all pairs, including ties: a value that comes and goes is no leak.
  * @param samples one for each step
- * @param allowedPerStep growth that is none
+ * @param allowedPerStep tolerated growth per step
  */
 export function grows(samples: readonly number[], allowedPerStep = 0): boolean {
   const beyond = samples.map((sample, step) => sample - allowedPerStep * step);
@@ -34,7 +36,9 @@ export function grows(samples: readonly number[], allowedPerStep = 0): boolean {
   return excess > 0 && 2 * rising > (count * (count - 1)) / 2 && excess > CERTAIN * Math.sqrt(variance / 18);
 }
 
-/** The least of each run of `size` samples: what stays after a collector has been there. The rest is left out. */
+/**
+ * Minimum of each run of `size` samples: the memory after a garbage collection. An incomplete last run is dropped.
+ */
 export function floors(samples: readonly number[], size: number): number[] {
   return Array.from({ length: Math.floor(samples.length / size) }, (_, block) =>
     Math.min(...samples.slice(block * size, (block + 1) * size)),

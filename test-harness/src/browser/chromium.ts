@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 
-/** Debian's Chromium, headless, without anything that talks to the outside by itself. */
+/** Debian's Chromium, headless, without background network traffic. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -21,7 +21,7 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** Starts a real Chromium with an empty profile of its own. */
+/** Starts Chromium with a new empty profile. */
 export async function startBrowser(
   viewport: { width: number; height: number } = { width: 1366, height: 768 },
   options: { colorScheme?: 'light' | 'dark'; flags?: readonly string[]; program?: string } = {},

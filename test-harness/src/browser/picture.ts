@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 export type Rgb = readonly [number, number, number];
 
 /**
- * Colours of the decoded picture, read from the page's own <video>.
- * @param points in fractions of the picture, 0…1
+ * Colours of the decoded picture in the page's <video> element.
+ * @param points fractions of width and height, 0…1
  */
 export async function coloursAt(
   page: Page,
@@ -34,7 +34,7 @@ export async function coloursAt(
   );
 }
 
-/** Are two colours the same but for what a lossy codec does to a flat area? */
+/** True for colours that differ by no more than lossy coding changes a flat area. */
 export function isNear(a: Rgb | undefined, b: Rgb, tolerance = 32): boolean {
   return a?.every((value, i) => Math.abs(value - (b[i] ?? 0)) <= tolerance) ?? false;
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Gives a page the bearer token of an account before its app starts, as the login page would have left it. */
+/** Stores an account's bearer token in the page before the app starts, as the login page does. */
 export async function signIn(page: Page, token: string): Promise<void> {
   await page.addInitScript((value) => {
     localStorage.setItem('service.auth.token', value);

@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
 
 /**
- * Listens to the page's own stream with an audio analyser until a tone stands out.
- * Neighbours are the loudest bins 60 to 200 Hz away on both sides.
+ * Analyses the page's stream until a tone is louder than the neighbouring frequencies. Neighbours are the loudest
+ * bins
+ * 60 to 200 Hz away on both sides.
  */
 export async function toneAboveNeighbours(
   page: Page,
@@ -27,7 +28,7 @@ export async function toneAboveNeighbours(
     const loudest = (from: number, to: number) => Math.max(...bins.subarray(bin(from), bin(to) + 1));
     const deadline = performance.now() + limitMs;
     let difference = Number.NEGATIVE_INFINITY;
-    // Silence is -∞ dB everywhere, whose difference is no number.
+    // Silence is -∞ dB in every bin, and the difference of two infinities is NaN.
     while (performance.now() < deadline && !(difference >= decibels)) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       analyser.getFloatFrequencyData(bins);

@@ -6,35 +6,35 @@ import type {
   SessionState,
 } from '@footlight/protocol/agent';
 
-/** What the agent answers to a command: accepted, refused with a code, or nothing at all. */
+/** Agent's answer to a command: accepted, refused with a code, or no answer. */
 export type Answer = 'ok' | 'silence' | { code: NackCode | (string & {}); error?: string };
 
-/** One report of a session on its way up, `afterMs` after the one before. */
+/** Report of a starting session, `afterMs` milliseconds after the previous report. */
 export interface LaunchStep {
   state: SessionState['state'];
   detail?: string;
   afterMs?: number;
 }
 
-/** How an agent misbehaves, or does not. Every knob may be turned while it runs. */
+/** Faults of a fake agent. Tests may change every field while the agent runs. */
 export interface Behaviour {
-  /** Default: everything is accepted. */
+  /** Default: accepts every command. */
   answer: (command: ControlCommand) => Answer;
   /** Milliseconds between a command and its ack. */
   ackDelayMs: number;
-  /** What a started session reports. Default: the way to running with a presented app. */
+  /** Reports after a session start. Default: all states up to running, with a presented app. */
   launch: readonly LaunchStep[];
-  /** How a change of app comes out; null: nothing is ever said about it. */
+  /** Result of a change of app; null: no report. */
   swap: 'complete' | { rolled_back: string } | null;
   /** Sends every report twice. */
   duplicate: boolean;
-  /** Holds each report back until the next one, and sends them in reverse. */
+  /** Delays each report until the next one and sends both in reverse order. */
   reorder: boolean;
-  /** Reports are made and kept, but not sent: as if the link swallowed them. */
+  /** Numbers and keeps reports without sending them, as if the link lost them. */
   swallow: boolean;
-  /** Answers no command, sends no heartbeat, though the socket is open: as if the process were stopped. */
+  /** Answers no command and sends no heartbeat on the open socket, as a stopped process does. */
   frozen: boolean;
-  /** What register claims to hold. Default: the truth. */
+  /** Sessions that register reports. Default: the actual sessions. */
   claim: (truth: readonly HeldSession[]) => HeldSession[];
 }
 
@@ -57,8 +57,8 @@ export const honest: Behaviour = {
 };
 
 /**
- * A host without a GPU that encodes in software.
- * @param gpu what its one row of the table of GPUs says otherwise
+ * Capacity of a host without a GPU that encodes in software.
+ * @param gpu overrides of the only GPU row
  */
 export function softwareCapacity(
   overrides: Partial<Capacity> = {},
@@ -102,7 +102,7 @@ export function softwareCapacity(
   };
 }
 
-/** A host with NVIDIA cards. @param cards number of GPUs */
+/** Capacity of a host with NVIDIA cards. @param cards number of GPUs */
 export function gpuCapacity(cards = 1, overrides: Partial<Capacity> = {}): Capacity {
   return softwareCapacity({
     gpus: Array.from({ length: cards }, (_, index) => ({
@@ -126,7 +126,7 @@ export function gpuCapacity(cards = 1, overrides: Partial<Capacity> = {}): Capac
   });
 }
 
-/** The same beside a connector that a display is plugged into, or is not. */
+/** Capacity of a host with an NVIDIA card and a display connector. @param connected a display is plugged in */
 export function displayCapacity(connected: boolean): Capacity {
   const output = { id: 'card1:DP-4', card: 'card1', render_node: null, connector: 'DP-4' };
   return softwareCapacity({

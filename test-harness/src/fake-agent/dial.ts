@@ -2,13 +2,13 @@ import type { IncomingMessage } from 'node:http';
 import { type ErrorEnvelope, errorEnvelope } from '@footlight/protocol/rest';
 import { WebSocket } from 'ws';
 
-/** Bodies of refusals are small; a sender of more is not the control plane. */
+/** Upper limit for the body of a refusal. The control plane sends small bodies. */
 const MAX_REFUSAL_BYTES = 64 * 1024;
 
-/** The control plane answered the upgrade with a refusal. */
+/** The control plane refused the WebSocket upgrade. */
 export class UpgradeRefused extends Error {
   readonly status: number;
-  /** null: the body was no envelope. */
+  /** null: the body was no error envelope. */
   readonly envelope: ErrorEnvelope | null;
   readonly headers: IncomingMessage['headers'];
 
@@ -26,8 +26,8 @@ export class UpgradeRefused extends Error {
 }
 
 /**
- * Opens a socket with exactly these headers.
- * @param url http(s) base or ws(s) address; a bare base gets /agent/ws
+ * Opens a WebSocket with exactly these headers.
+ * @param url http(s) base or ws(s) address; /agent/ws is added to a base without a path
  * @throws UpgradeRefused, or the connection's error
  */
 export function dialAgentSocket(url: string, headers: Record<string, string>): Promise<WebSocket> {
@@ -36,7 +36,7 @@ export function dialAgentSocket(url: string, headers: Record<string, string>): P
   const socket = new WebSocket(address, {
     headers,
     perMessageDeflate: false,
-    // Tests run against the generated certificate.
+    // Tests use the generated, self-signed certificate.
     rejectUnauthorized: false,
     handshakeTimeout: 60_000,
   });

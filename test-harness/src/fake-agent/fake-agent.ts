@@ -28,26 +28,26 @@ import { type Behaviour, honest, softwareCapacity } from './behaviour.ts';
 import { dialAgentSocket, UpgradeRefused } from './dial.ts';
 import { type Report, UnseenReports } from './reports.ts';
 
-/** Received messages kept for `waitFor`; older ones are forgotten. */
+/** Number of received messages kept for `waitFor`; older messages are dropped. */
 const KEPT_MESSAGES = 1_000;
 const WAIT_LIMIT_MS = 10_000;
 
 export interface FakeAgentOptions {
-  /** http(s) base of the control plane. */
+  /** http(s) base URL of the control plane. */
   url: string;
   nodeName: string;
-  /** The secret is replaced by what an enrollment brings. */
+  /** After enrollment the issued secret replaces this one. */
   credential: { secret: string } | { token: string; enrollId?: string };
   capacity?: Capacity;
   features?: readonly string[];
-  /** Milliseconds between heartbeats; 0: only when told to. Default: what `registered` says. */
+  /** Milliseconds between heartbeats; 0: tests send them. Default: the interval of `registered`. */
   heartbeatMs?: number;
   behaviour?: Partial<Behaviour>;
-  /** Overrides of the register message, for drills of the handshake. */
+  /** Overrides of the register message, for handshake tests. */
   register?: Partial<Register>;
   /** Called with every frame of the signaling relay. */
   onSignaling?: (frame: ControlSignaling, agent: FakeAgent) => void;
-  /** Leaves out what follows `registered`: capacity, backlog and heartbeats. */
+  /** Sends nothing after `registered`: no capacity, no backlog, no heartbeats. */
   silentAfterRegistered?: boolean;
 }
 
@@ -62,29 +62,29 @@ interface Waiter {
 }
 
 /**
- * A node agent without a machine under it: the real socket and the real protocol, sessions that are records.
+ * Node agent without a machine: real socket and protocol, sessions that are only records.
  *
- * One object is one host. `connect` dials, enrolls or authenticates, registers and reports its capacity; `drop` loses
- * the link and keeps the sessions; `crash` loses both and gets a new boot id. Only `stay` dials again by itself.
- * Light enough to have a thousand of them in one process.
+ * An object is one host. `connect` dials, enrolls or authenticates, registers and reports the capacity. `drop` breaks
+ * the link and keeps the sessions. `crash` loses link and sessions and changes the boot id. Only `stay` reconnects
+ * automatically. A process can hold a thousand fake agents.
  */
 export class FakeAgent {
   readonly options: FakeAgentOptions;
   behaviour: Behaviour;
-  /** Changes with `crash`. */
+  /** `crash` changes the boot id. */
   bootId: string = randomUUID();
   /** Known after the first connect. */
   hostId: string | null = null;
-  /** From an enrollment, or as given. */
+  /** Secret from the options or from enrollment. */
   secret: string | null;
   capacity: Capacity;
-  /** Everything held, and what ended and is not confirmed. */
+  /** Running sessions, and ended sessions whose end is not confirmed. */
   readonly sessions = new Map<string, HeldSession>();
-  /** Every command that arrived, repeats among them. */
+  /** All received commands, including repeats. */
   readonly commands: ControlCommand[] = [];
-  /** The newest frames as they came, those among them that this version of the protocol does not know. */
+  /** Newest received frames as text, including frames unknown to this protocol version. */
   readonly frames: string[] = [];
-  /** Highest confirmed report of this boot. */
+  /** Highest confirmed report number of this boot. */
   seen = 0;
 
   #socket: WebSocket | null = null;
@@ -94,7 +94,7 @@ export class FakeAgent {
   readonly #waiters = new Set<Waiter>();
   readonly #acks = new Map<string, AgentMessage & { type: 'ack' }>();
   #heartbeat: NodeJS.Timeout | null = null;
-  /** Numbers the heartbeats of heard(), away from those that tests number themselves and from times. */
+  /** Heartbeat numbers of heard(). The start value avoids the numbers and times that tests use. */
   #heard = 1_000_000_000;
   #closed: Promise<Closed> = Promise.resolve({ code: 0, reason: '' });
 
@@ -105,7 +105,7 @@ export class FakeAgent {
     this.secret = 'secret' in options.credential ? options.credential.secret : null;
   }
 
-  /** How the newest connection ended. */
+  /** Close code and reason of the newest connection. */
   get closed(): Promise<Closed> {
     return this.#closed;
   }
@@ -114,12 +114,12 @@ export class FakeAgent {
     return this.#socket?.readyState === 1;
   }
 
-  /** Reports that were not confirmed. */
+  /** Number of unconfirmed reports. */
   get unseen(): number {
     return this.#reports.count;
   }
 
-  /** The headers of the next upgrade: the stored secret, else the enrollment token. */
+  /** Headers of the next upgrade: the stored secret, or the enrollment token. */
   headers(): Record<string, string> {
     const common = { 'X-Service-Node': this.options.nodeName, 'X-Service-Boot': this.bootId };
     if (this.secret !== null) return { ...common, Authorization: `Bearer ${this.secret}` };
@@ -131,7 +131,7 @@ export class FakeAgent {
     };
   }
 
-  /** Opens the socket and nothing else. @throws UpgradeRefused */
+  /** Opens the socket without registering. @throws UpgradeRefused */
   async open(): Promise<void> {
     const socket = await dialAgentSocket(this.options.url, this.headers());
     this.#socket = socket;
@@ -148,7 +148,7 @@ export class FakeAgent {
 
   /**
    * Opens the socket, registers, and reports capacity and backlog.
-   * @throws UpgradeRefused; Error naming the close code when the control plane closes before `registered`
+   * @throws UpgradeRefused; Error with the close code when the control plane closes the socket before `registered`
    */
   async connect(): Promise<Registered> {
     await this.open();
@@ -174,7 +174,7 @@ export class FakeAgent {
     return registered;
   }
 
-  /** Connects, and dials again whenever the link is lost, at the pace of a real agent, until the signal comes. */
+  /** Connects, and reconnects with a real agent's backoff until the signal aborts. */
   async stay(until: AbortSignal): Promise<void> {
     let attempt = 0;
     while (!until.aborted) {
@@ -195,29 +195,31 @@ export class FakeAgent {
     }
   }
 
-  /** Leaves politely. */
+  /** Closes the link with a close frame. */
   async close(code = 1000): Promise<void> {
     this.#socket?.close(code);
     await this.#closed;
   }
 
-  /** The link breaks without a word; the sessions go on. */
+  /** Breaks the link without a close frame; the sessions continue. */
   async drop(): Promise<void> {
     this.#socket?.terminate();
     await this.#closed;
   }
 
-  /** Reads nothing more of this connection, so that it does not even notice its end; it can still speak. */
+  /**
+   * Stops reading from the connection, so the agent does not notice the end of the connection. Sending still works.
+   */
   deafen(): void {
     this.#socket?.pause();
   }
 
-  /** Reads on, beginning with what came meanwhile. */
+  /** Resumes reading, starting with the unread frames. */
   hearAgain(): void {
     this.#socket?.resume();
   }
 
-  /** The process dies: link, sessions and backlog are gone, the next connect is another boot. */
+  /** Simulates a crash: link, sessions and backlog are lost, and the boot id changes. */
   async crash(): Promise<void> {
     await this.drop();
     this.sessions.clear();
@@ -227,23 +229,23 @@ export class FakeAgent {
     this.bootId = randomUUID();
   }
 
-  /** Sends any message as it is; without a connection nothing happens. */
+  /** Sends a message unchanged. Without a connection the call does nothing. */
   send(message: AgentMessage): void {
     this.sendRaw(encodeAgentFrame(message));
   }
 
-  /** Sends any text, or any bytes as a binary frame unless told otherwise. */
+  /** Sends text, or bytes as a binary frame by default. */
   sendRaw(frame: string | Buffer, binary = typeof frame !== 'string'): void {
     if (this.#socket?.readyState === 1) this.#socket.send(frame, { binary });
   }
 
-  /** Numbers a report, keeps it until it is confirmed, and sends it as the behaviour has it. */
+  /** Numbers a report, keeps the report until its confirmation, and sends it according to `behaviour`. */
   report(report: Report): void {
     const frame = encodeAgentFrame(this.#reports.number(report));
     if (!this.behaviour.swallow) this.#transmit(frame);
   }
 
-  /** Reports a session's state and notes it. */
+  /** Reports a session's state and records the state. */
   reportState(
     sessionId: string,
     state: SessionState['state'],
@@ -258,7 +260,7 @@ export class FakeAgent {
     if (state === 'stopped' || state === 'failed') this.sessions.delete(sessionId);
   }
 
-  /** Reports how a change of app came out, and notes what runs then. */
+  /** Reports the result of a change of app and records the running app. */
   endSwap(sessionId: string, app_id: string, outcome = this.behaviour.swap): void {
     const session = this.sessions.get(sessionId);
     if (session === undefined || outcome === null) return;
@@ -275,7 +277,7 @@ export class FakeAgent {
     });
   }
 
-  /** Holds a session as if it had been launched here. */
+  /** Adds a session as if it had been launched on this host. */
   hold(session: Partial<HeldSession> & { session_id: string; app_id: string }): void {
     this.sessions.set(session.session_id, {
       state: 'running',
@@ -297,7 +299,7 @@ export class FakeAgent {
     });
   }
 
-  /** Sends a heartbeat, and waits until it was read, and with it everything that was sent before. */
+  /** Sends a heartbeat and waits until the control plane has read it, and so every earlier message. */
   async heard(overrides: Omit<Partial<Heartbeat>, 'ts'> = {}): Promise<void> {
     this.#heard += 1;
     const ts = this.#heard;
@@ -310,8 +312,8 @@ export class FakeAgent {
   }
 
   /**
-   * The first message of a type that came on this connection, or comes within the limit.
-   * @throws when the connection ends or the limit passes first
+   * First message of a type on this connection, past or future.
+   * @throws when the connection ends or the time limit passes first
    */
   async waitFor<T extends ControlMessage['type']>(
     type: T,
@@ -423,7 +425,7 @@ export class FakeAgent {
     if (this.sessions.get(sessionId)?.state !== 'assigned') return;
     for (const step of this.behaviour.launch) {
       if (step.afterMs !== undefined && step.afterMs > 0) await delay(step.afterMs);
-      // A stop cuts the way up short.
+      // A stop ends the launch early.
       const session = this.sessions.get(sessionId);
       if (session === undefined || session.state === 'stopping') return;
       this.reportState(sessionId, step.state, step.detail === undefined ? {} : { detail: step.detail });

@@ -1,13 +1,13 @@
 import type { SessionState, SessionTraceEvent } from '@footlight/protocol/agent';
 
 type WithoutSeq<T> = T extends unknown ? Omit<T, 'seq'> : never;
-/** A report before it gets its number. */
+/** Report without its number. */
 export type Report = WithoutSeq<SessionState> | WithoutSeq<SessionTraceEvent>;
 export type NumberedReport = SessionState | (SessionTraceEvent & { seq: number });
 
 /**
- * Numbered reports that were not confirmed yet. Numbers belong to one agent process: a crash starts at 1 again.
- * Without a bound, unlike a real agent: drills want to find out what gets lost, not to lose it here.
+ * Numbered, unconfirmed reports. Numbers belong to one agent process: after a crash they start at 1 again.
+ * Unlike a real agent's queue this queue has no limit, so drills detect losses elsewhere.
  */
 export class UnseenReports {
   #nextSeq = 1;
@@ -24,12 +24,12 @@ export class UnseenReports {
     return numbered;
   }
 
-  /** Everything up to `seq` was handled. */
+  /** Removes all reports up to `seq`. */
   seen(seq: number): void {
     this.#unseen = this.#unseen.filter((report) => report.seq > seq);
   }
 
-  /** To be sent again, in order. */
+  /** Reports to send again, in order. */
   get unseen(): readonly NumberedReport[] {
     return this.#unseen;
   }

@@ -1,4 +1,4 @@
-/** One WebRTC connection of the fake viewer: answers an offer, hands over packets and messages. */
+/** WebRTC connection of the fake viewer: answers an offer, passes on packets and messages. */
 import { CHANNELS, type ChannelName } from '@footlight/protocol/input';
 import type { IceServer, Offer } from '@footlight/protocol/signal';
 import nodeDataChannel from 'node-datachannel';
@@ -11,14 +11,17 @@ type Track = Parameters<Parameters<PeerConnection['onTrack']>[0]>[0];
 export interface ConnectionEvents {
   onAnswer(sdp: string): void;
   onCandidate(candidate: string, mid: string): void;
-  /** "connected" when the channels are open too: they open one by one after it, and what is sent earlier is lost. */
+  /**
+   * "connected" means media and channels. Channels open one by one after the connection, and earlier messages would
+   * be lost.
+   */
   onState(state: string): void;
   onOpen(channel: ChannelName): void;
   onRtp(kind: 'video' | 'audio', packet: Buffer): void;
   onMessage(channel: ChannelName, message: string | Buffer): void;
 }
 
-/** The codec of the picture in an offer that this viewer can put together, and its payload type; null: none. */
+/** Codec and payload type of an offered video that this viewer can reassemble; null: none. */
 export function offeredVideo(sdp: string): { codec: NalCodec; payloadType: number } | null {
   const match = /^a=rtpmap:(\d+) (H264|H265)\/90000/im.exec(sdp);
   if (!match) return null;
@@ -31,7 +34,7 @@ export class ViewerConnection {
   state = 'new';
   #connection: PeerConnection;
   #transport = 'new';
-  /** held, since a collected track closes */
+  /** Keeps references, because a garbage-collected track closes. */
   #tracks: Track[] = [];
   #closed = false;
 
@@ -44,7 +47,7 @@ export class ViewerConnection {
     this.pcId = offer.pc_id;
     this.#connection = new nodeDataChannel.PeerConnection(`viewer-${offer.pc_id}`, {
       iceServers: iceServers.flatMap((server) => server.urls),
-      // Channels are made before the offer is applied, and must not make an offer of their own.
+      // Channels exist before the offer is applied and must not create an offer.
       disableAutoNegotiation: true,
     });
     this.channels = {
@@ -53,7 +56,8 @@ export class ViewerConnection {
       control: this.#channel('control', events),
     };
     const connection = this.#connection;
-    // The other end takes candidates once it has the answer, and the library may find some before it is out.
+    // The other end accepts candidates only after the answer, and the library may find some earlier. Keeps them until
+    // then.
     let held: [string, string][] | null = [];
     connection.onLocalDescription((sdp) => {
       events.onAnswer(answer(sdp));

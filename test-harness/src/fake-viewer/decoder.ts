@@ -1,6 +1,7 @@
 /**
- * Pictures out of an H.264 or H.265 byte stream, by a gst-launch child: parser and decoder, scaled to one known size so
- * that raw pictures can be told apart by length. Owner: its maker; close() ends the child.
+ * Decodes an H.264 or H.265 byte stream in a gst-launch child. Pictures are scaled to one known size, so the length
+ * of
+ * the raw data separates them. Owner: the creator; close() ends the child.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
@@ -9,18 +10,21 @@ import type { NalCodec } from './nal-units.ts';
 export interface Picture {
   width: number;
   height: number;
-  /** three bytes a pixel, row by row from the top */
+  /** three bytes per pixel, row by row from the top */
   rgb: Buffer;
-  /** running number from 1 */
+  /** picture number from 1 */
   number: number;
 }
 
-/** An access-unit delimiter lets the parser finish the unit before it, instead of waiting for the next picture. */
+/**
+ * With an access-unit delimiter the parser finishes the preceding unit at once and need not wait for the next
+ * picture.
+ */
 const CODECS: Readonly<Record<NalCodec, { elements: string; delimiter: Buffer }>> = {
   h264: { elements: 'h264parse ! openh264dec', delimiter: Buffer.from([0, 0, 0, 1, 0x09, 0xf0]) },
   h265: { elements: 'h265parse ! libde265dec', delimiter: Buffer.from([0, 0, 0, 1, 0x46, 0x01, 0x50]) },
 };
-/** More than this unread by the child means that it is stuck; pictures are then skipped, not stored. */
+/** A larger backlog means that the child is stuck. Further pictures are then skipped. */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
 
 export class PictureDecoder {
@@ -65,7 +69,7 @@ export class PictureDecoder {
   }
 
   #take(chunk: Buffer): void {
-    // Rows are padded to four bytes in GStreamer's packed RGB.
+    // GStreamer's packed RGB pads rows to four bytes.
     const stride = Math.ceil((this.width * 3) / 4) * 4;
     const size = stride * this.height;
     this.#chunks.push(chunk);

@@ -1,6 +1,6 @@
 /**
- * A viewer without a browser: speaks /v1/signal, answers offers, receives the media, sends input, and misbehaves on
- * request. It follows the contract like a page (make before break, resume), and tells everything that arrived.
+ * Viewer without a browser: speaks /v1/signal, answers offers, receives media, sends input, and simulates faults on
+ * request. It follows the contract like a page (make before break, resume) and records all received data.
  *
  * Owns its socket, connections and decoder; close() frees them all.
  */
@@ -33,7 +33,7 @@ import { ViewerInput } from './viewer-input.ts';
 
 export interface ViewerAccess {
   url: string;
-  /** "" when the URL carries it */
+  /** "" when the URL contains the token */
   token: string;
   ice_servers?: readonly { urls: readonly string[] }[];
 }
@@ -41,22 +41,22 @@ export interface ViewerAccess {
 export interface FakeViewerOptions {
   clientId?: string;
   codecs?: Hello['codecs'];
-  /** decode pictures, so that a test can look at pixels; needs GStreamer's openh264dec, or libde265dec */
+  /** decode pictures, so that a test can read pixels; needs GStreamer's openh264dec or libde265dec */
   decode?: boolean;
   headers?: Record<string, string>;
-  /** what to do with an offer; a function edits the answer's SDP */
+  /** reaction to an offer; a function edits the answer's SDP */
   answer?: 'normal' | 'none' | ((sdp: string) => string);
-  /** do not say hello: what comes next is up to the test (sendRaw) */
+  /** sends no hello; the test sends every message with sendRaw */
   silent?: boolean;
-  /** false: a connection that fails is not asked for again */
+  /** false: does not request a new connection after a failure */
   renegotiates?: boolean;
-  /** candidates that were never gathered, sent beside the real ones */
+  /** number of invented candidates, sent in addition to the real ones */
   candidateFlood?: number;
-  /** accept certificates nobody signed; tests on one machine do */
+  /** false: accept self-signed certificates, as tests on one machine need */
   rejectUnauthorized?: boolean;
 }
 
-/** Messages kept for a test to look at. */
+/** Number of messages kept for tests. */
 const MAX_KEPT = 10_000;
 
 export class FakeViewer extends EventEmitter<{
@@ -74,7 +74,7 @@ export class FakeViewer extends EventEmitter<{
   readonly video: VideoSink;
   readonly input: ViewerInput;
   readonly audio = { packets: 0, bytes: 0 };
-  /** the newest answer that was sent */
+  /** newest answer */
   answerSdp: string | null = null;
   ready: Ready | null = null;
   closeCode: number | null = null;
@@ -101,7 +101,7 @@ export class FakeViewer extends EventEmitter<{
     return this.#current?.pcId ?? null;
   }
 
-  /** Opens the socket and says hello. Resolves when the socket is open; rejects with the status when it is refused. */
+  /** Opens the socket and sends hello. Rejects with the HTTP status when the upgrade is refused. */
   async connect(access: ViewerAccess): Promise<void> {
     const url = new URL(access.url);
     if (access.token !== '') url.searchParams.set('token', access.token);
@@ -130,7 +130,7 @@ export class FakeViewer extends EventEmitter<{
     if (!this.#options.silent) this.send(this.hello());
   }
 
-  /** The hello it says: with resume when a connection still plays. */
+  /** The hello message, with resume while a connection still plays. */
   hello(): Hello {
     const hello: Hello = {
       type: 'hello',
@@ -148,12 +148,12 @@ export class FakeViewer extends EventEmitter<{
     this.sendFrame(encodeBrowserFrame(message));
   }
 
-  /** Any bytes on the signaling socket. */
+  /** Sends any bytes on the signaling socket. */
   sendFrame(frame: string | Buffer): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(frame);
   }
 
-  /** Any bytes on a data channel. @returns false where it is not open */
+  /** Sends any bytes on a data channel. @returns false when the channel is not open */
   sendRaw(channel: ChannelName, data: Uint8Array | string): boolean {
     const wire = this.#current?.channels[channel];
     if (wire?.isOpen() !== true) return false;
@@ -164,12 +164,12 @@ export class FakeViewer extends EventEmitter<{
     this.#current?.requestKeyframe();
   }
 
-  /** Resolves when media is connected (at once when it is). */
+  /** Resolves when media is connected. */
   async connected(timeoutMs = 20_000): Promise<void> {
     if (!this.isConnected) await once(this, 'connected', { signal: AbortSignal.timeout(timeoutMs) });
   }
 
-  /** The first message of a type, past or to come. */
+  /** First message of a type, past or future. */
   async message<T extends ServiceMessage['type']>(
     type: T,
     timeoutMs = 20_000,
@@ -184,13 +184,13 @@ export class FakeViewer extends EventEmitter<{
     }
   }
 
-  /** The close code of the socket, past or to come. */
+  /** Close code of the socket; waits for the close. */
   async closed(timeoutMs = 20_000): Promise<number> {
     if (this.closeCode === null) await once(this, 'closed', { signal: AbortSignal.timeout(timeoutMs) });
     return this.closeCode ?? 1006;
   }
 
-  /** Waits until at least this many whole frames came since the call. */
+  /** Waits for this many complete frames from now on. */
   async frames(count: number, timeoutMs = 20_000): Promise<void> {
     const until = this.video.counters.frames + count;
     const deadline = performance.now() + timeoutMs;
@@ -201,7 +201,7 @@ export class FakeViewer extends EventEmitter<{
     }
   }
 
-  /** The next picture that fits, decoded. Needs `decode`. */
+  /** Next decoded picture that `wants` accepts. Needs `decode`. */
   async picture(wants?: (picture: Picture) => boolean, timeoutMs = 20_000): Promise<Picture> {
     if (!this.#options.decode) throw new Error('this viewer does not decode');
     const late = new Promise<never>((_, reject) => {
@@ -211,7 +211,7 @@ export class FakeViewer extends EventEmitter<{
     return Promise.race([this.video.nextPicture(wants), late]);
   }
 
-  /** Cuts the signaling socket without a word; media goes on. */
+  /** Breaks the signaling socket without a close frame; media continues. */
   dropSocket(): void {
     const socket = this.#socket;
     this.#socket = null;
@@ -291,7 +291,7 @@ export class FakeViewer extends EventEmitter<{
     this.emit('state', pcId, state);
   }
 
-  /** As a page does: a connection that failed is replaced, at most one request in three seconds. */
+  /** Requests a replacement for a failed connection, as a page does: at most once in three seconds. */
   #renegotiate(pcId: string): void {
     if (this.#options.renegotiates === false) return;
     const nowMs = performance.now();

@@ -1,5 +1,5 @@
 /**
- * From RTP payloads to H.264 or H.265 access units with start codes.
+ * Reassembles H.264 or H.265 access units with start codes from RTP payloads.
  * Source: RFC 6184, sections 5.6 to 5.8; RFC 7798, sections 4.4.1 to 4.4.3.
  */
 import type { RtpPacket } from './rtp.ts';
@@ -15,19 +15,19 @@ const START_CODE = Buffer.from([0, 0, 0, 1]);
 
 export type NalCodec = 'h264' | 'h265';
 
-/** Where the two codecs differ. */
+/** Differences between the two codecs. */
 interface NalRules {
-  /** bytes of a NAL unit header, and of the header of aggregates and fragments before their own fields */
+  /** bytes of a NAL unit header; aggregates and fragments have this header before their own fields */
   headerBytes: number;
   type(head: number): number;
   aggregate: number;
   fragment: number;
-  /** bits of a fragment's own header byte that hold the type of the unit */
+  /** bits of the fragment header byte that hold the unit type */
   typeMask: number;
-  /** whether a packet may carry a unit of this type by itself */
+  /** true for types of NAL units that a packet may carry whole */
   isUnit(type: number): boolean;
   isKeyframe(type: number): boolean;
-  /** header of a unit that comes in fragments, from the header and the type of its first one */
+  /** header of a fragmented unit, from the header and the type of its first fragment */
   header(first: Buffer, type: number): Buffer;
 }
 
@@ -53,13 +53,13 @@ const RULES: Readonly<Record<NalCodec, NalRules>> = {
     header: (first, type) => Buffer.from([((first[0] ?? 0) & 0x81) | (type << 1), first[1] ?? 0]),
   },
 };
-/** of a fragment's own header byte */
+/** start bit of the fragment header byte */
 const STARTS = 0x80;
 const ENDS = 0x40;
 
 export class NalDepacketizer {
   readonly #rules: NalRules;
-  /** units left out because a packet of theirs is missing */
+  /** units dropped because of a missing packet */
   damaged = 0;
   #units: Buffer[] = [];
   #fragment: Buffer[] | null = null;
@@ -71,7 +71,10 @@ export class NalDepacketizer {
     this.#rules = RULES[codec];
   }
 
-  /** @param packet the next one in order; a gap before it spoils its access unit. @returns a finished unit, or null */
+  /**
+   * @param packet next packet in order; a gap before the packet spoils its access unit.
+   * @returns a finished unit, or null
+   */
   push(packet: RtpPacket): AccessUnit | null {
     if (this.#sequence !== null && packet.sequence !== ((this.#sequence + 1) & 0xffff)) this.#broken = true;
     this.#sequence = packet.sequence;
@@ -123,7 +126,7 @@ export class NalDepacketizer {
     return { timestamp, keyframe, data: Buffer.concat(units.flatMap((unit) => [START_CODE, unit])) };
   }
 
-  /** The marker of the unit before was lost. */
+  /** Drops the unit whose marker packet was lost. */
   #drop(): void {
     if (this.#units.length > 0 || this.#fragment !== null) {
       this.damaged += 1;

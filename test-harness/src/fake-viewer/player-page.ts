@@ -1,4 +1,4 @@
-/** The player in a page of its own, for tests in a real browser: one <video>, one surface, states kept on window. */
+/** Page with the player for tests in a real browser: one <video>, one surface, states stored on window. */
 import {
   createStreamClient,
   type StreamClient,
@@ -12,7 +12,7 @@ export interface PlayerWindow {
   states: StreamState[];
   allStats: StreamStats[];
   traces: TraceEvent[];
-  /** where a menu was asked for */
+  /** positions of requested context menus */
   menus: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Reads RTP packets and puts them back in order. Source: RFC 3550, sections 5.1 and A.1. */
+/** Parses RTP packets and restores their order. Source: RFC 3550, sections 5.1 and A.1. */
 
 export interface RtpPacket {
   payloadType: number;
@@ -13,11 +13,11 @@ export interface RtpPacket {
   extensions: Map<number, Buffer>;
 }
 
-/** @returns null for RTCP and for what is no RTP packet */
+/** @returns null for RTCP and for malformed packets */
 export function parseRtp(packet: Buffer): RtpPacket | null {
   const first = packet[0] ?? 0;
   const second = packet[1] ?? 0;
-  // RTCP shares the transport; its types lie where a marked payload type would be 64–95 (RFC 5761).
+  // RTCP shares the transport. Its packet types occupy the range of marked payload types 64–95 (RFC 5761, section 4).
   if (packet.length < 12 || first >> 6 !== 2 || (second >= 192 && second <= 223)) return null;
   let offset = 12 + 4 * (first & 0x0f);
   const extensions = new Map<number, Buffer>();
@@ -62,12 +62,12 @@ function readExtensions(block: Buffer, profile: number, into: Map<number, Buffer
   }
 }
 
-/** Packets that may wait for a missing one before it counts as lost. */
+/** Packets that wait for a missing packet before the missing packet counts as lost. */
 const MAX_WAITING = 64;
 
-/** Gives packets out in order of their numbers, each once. */
+/** Returns packets in sequence order, each once. */
 export class Reorder {
-  /** packets that never came */
+  /** packets that never arrived */
   lost = 0;
   #next: number | null = null;
   #waiting = new Map<number, RtpPacket>();
@@ -75,7 +75,7 @@ export class Reorder {
   push(packet: RtpPacket): RtpPacket[] {
     this.#next ??= packet.sequence;
     const ahead = (packet.sequence - this.#next) & 0xffff;
-    // Half of the number space lies behind: late or twice.
+    // The packet is late or a duplicate: half of the number space counts as past.
     if (ahead >= 0x8000) return [];
     this.#waiting.set(packet.sequence, packet);
     const ready = this.#drain();

@@ -1,6 +1,7 @@
 /**
- * The other end of a viewer, in one process: a signaling socket that greets and offers, a peer connection with
- * channels, and a picture from GStreamer's videotestsrc. For tests of viewers alone; it is no agent.
+ * Counterpart of a viewer in one process: a signaling socket that welcomes and offers, a peer connection with
+ * channels,
+ * and a picture from GStreamer's videotestsrc. Only for tests of viewers; it is no agent.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -43,11 +44,11 @@ interface HostPeer {
   pcId: string;
   connection: PeerConnection;
   track: Track;
-  /** null = the viewer is not asked for its microphone */
+  /** null = offers no microphone track */
   mic: Track | null;
   channels: Record<ChannelName, DataChannel>;
   state: string;
-  /** candidates that came before the answer */
+  /** candidates that arrived before the answer */
   early: Candidate[];
 }
 
@@ -56,13 +57,13 @@ export class ScriptedHost {
   readonly inputs: InputMessage[] = [];
   readonly controls: ViewerControl[] = [];
   readonly peers: HostPeer[] = [];
-  /** sizes of the packets of the viewer's microphone */
+  /** packet sizes of the viewer's microphone */
   readonly voice: number[] = [];
-  /** later offers take the viewer's microphone */
+  /** later offers contain a microphone track */
   takesMicrophone = false;
-  /** sockets that came so far */
+  /** accepted sockets so far */
   sockets = 0;
-  /** offer as soon as the viewer said hello without a connection worth keeping */
+  /** send an offer after a hello without a resumable connection */
   offers = true;
   #server: WebSocketServer;
   #socket: WebSocket | null = null;
@@ -111,7 +112,7 @@ export class ScriptedHost {
     this.#socket?.send(encodeServiceFrame(message));
   }
 
-  /** Closes the signaling socket; media goes on. */
+  /** Closes the signaling socket; media continues. */
   hangUp(code: number): void {
     this.#socket?.close(code);
   }
@@ -280,8 +281,8 @@ export class ScriptedHost {
 }
 
 /**
- * A track or channel may close between the look and the word. An error thrown inside a callback of the library would
- * end the process.
+ * Ignores a track or channel that closes between the check and the send. An error inside a callback of the library
+ * would end the process.
  */
 function sendWhileOpen(
   to: { isOpen(): boolean; sendMessageBinary(bytes: Uint8Array): boolean },
@@ -291,7 +292,7 @@ function sendWhileOpen(
   try {
     to.sendMessageBinary(bytes);
   } catch {
-    // It closed in between.
+    // The track or channel has closed meanwhile.
   }
 }
 
@@ -299,6 +300,6 @@ function addCandidate(peer: HostPeer, { candidate, mid }: Candidate): void {
   try {
     peer.connection.addRemoteCandidate(candidate, mid ?? 'video');
   } catch {
-    // The connection has gone meanwhile.
+    // The connection has closed meanwhile.
   }
 }

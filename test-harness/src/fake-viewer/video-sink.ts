@@ -1,4 +1,4 @@
-/** Counts and, where asked, decodes the video of one viewer over all its connections. */
+/** Counts and optionally decodes the video of one viewer over all its connections. */
 
 import { type Picture, PictureDecoder } from './decoder.ts';
 import { type AccessUnit, type NalCodec, NalDepacketizer } from './nal-units.ts';
@@ -7,7 +7,7 @@ import { parseRtp, Reorder } from './rtp.ts';
 export interface VideoCounters {
   packets: number;
   bytes: number;
-  /** whole access units */
+  /** complete access units */
   frames: number;
   keyframes: number;
   lost: number;
@@ -19,7 +19,7 @@ const MAX_SECONDS = 3_600;
 
 export class VideoSink {
   readonly counters: VideoCounters = { packets: 0, bytes: 0, frames: 0, keyframes: 0, lost: 0, damaged: 0 };
-  /** whole frames in each second since the first; the last one is still filling */
+  /** complete frames in each second since the first; the last entry is still counting */
   readonly perSecond: number[] = [];
   /** header extension elements of the newest packet */
   extensions = new Map<number, Buffer>();
@@ -33,12 +33,12 @@ export class VideoSink {
   #waiting: { wants(picture: Picture): boolean; take(picture: Picture): void }[] = [];
   #onDamaged: () => void;
 
-  /** @param onDamaged asked for a keyframe, since what follows cannot be decoded */
+  /** @param onDamaged called to request a keyframe, because later pictures cannot be decoded */
   constructor(onDamaged: () => void) {
     this.#onDamaged = onDamaged;
   }
 
-  /** Another connection: numbers start again, counters go on. */
+  /** Starts a new connection: packet numbers restart, counters continue. */
   restart(video: { codec: NalCodec; payloadType: number } | null): void {
     this.#payloadType = video?.payloadType ?? -1;
     this.#codec = video?.codec ?? 'h264';
@@ -46,7 +46,7 @@ export class VideoSink {
     this.#depacketizer = new NalDepacketizer(this.#codec);
   }
 
-  /** Decodes the codec of the connection from the next keyframe on. Pictures are scaled to this size. */
+  /** Decodes from the next keyframe on. Pictures are scaled to this size. */
   decode(width: number, height: number): void {
     this.#decoder ??= new PictureDecoder(this.#codec, width, height, (picture) => {
       this.picture = picture;
@@ -56,7 +56,7 @@ export class VideoSink {
     });
   }
 
-  /** The next picture that `wants` accepts. The caller sets the deadline. */
+  /** Next picture that `wants` accepts. The caller sets the deadline. */
   nextPicture(wants: (picture: Picture) => boolean = () => true): Promise<Picture> {
     return new Promise((resolve) => this.#waiting.push({ wants, take: resolve }));
   }
@@ -67,7 +67,7 @@ export class VideoSink {
     this.counters.packets += 1;
     this.counters.bytes += bytes.length;
     this.extensions = packet.extensions;
-    // Padding probes carry nothing.
+    // Padding probes have no payload.
     if (packet.payload.length === 0) return;
     const lostBefore = this.#reorder.lost;
     const damagedBefore = this.#depacketizer.damaged;

@@ -1,4 +1,4 @@
-/** What the fake viewer types and clicks; numbers every message as a page does. */
+/** Keyboard and pointer input of the fake viewer. Numbers every message as a page does. */
 import {
   CHANNELS,
   type ChannelName,
@@ -25,20 +25,20 @@ export class ViewerInput {
     this.#wires = wires;
   }
 
-  /** Another connection counts from 1. */
+  /** Restarts the numbers at 1 for a new connection. */
   restart(): void {
     this.inputSeq = 0;
     this.motionSeq = 0;
   }
 
-  /** @returns the seq it got, or 0 where no channel was open */
+  /** @returns the message's seq, or 0 when no channel is open */
   send(message: WithoutStamp<ViewerMessage>, channel: 'input' | 'motion' = 'input'): number {
     const seq = channel === 'input' ? ++this.inputSeq : ++this.motionSeq;
     const t = Math.floor(performance.now()) >>> 0;
     return this.#wires.send(channel, encodeInput({ ...message, seq, t } as ViewerMessage)) ? seq : 0;
   }
 
-  /** @param code KeyboardEvent.code @throws Error for a key that is not in the table */
+  /** @param code KeyboardEvent.code @throws Error for an unknown key */
   key(code: string, down: boolean, locks = 0): number {
     const evdev = KEY_CODES.get(code);
     if (evdev === undefined) throw new Error(`no such key: ${code}`);
@@ -89,7 +89,7 @@ export class ViewerInput {
     return this.#wires.send('control', encodeControl(message));
   }
 
-  /** Random bytes on a channel, within its size. */
+  /** Sends random bytes on a channel, within its message size. */
   garbage(channel: ChannelName, messages: number, random: () => number = Math.random): void {
     for (let count = 0; count < messages; count += 1) {
       const length = 1 + Math.floor(random() * Math.min(64, CHANNELS[channel].maxMessageBytes - 1));

@@ -8,8 +8,8 @@ const COLLECT = pathToFileURL(path.join(repositoryRoot, 'test-harness', 'src', '
 const LIMIT_MS = 30_000;
 
 /**
- * Has a program of ours collect its garbage before its memory is looked at: the engine does so when it likes, and what it
- * has put off looks like what is kept.
+ * Runs the garbage collector of a Footlight process before its memory is measured. V8 may delay a collection, and
+ * uncollected garbage looks like a leak.
  */
 export class Collected {
   readonly #directory = mkdtempSync(path.join(tmpdir(), 'footlight-collected-'));
@@ -19,12 +19,12 @@ export class Collected {
     writeFileSync(this.#counted, '');
   }
 
-  /** What the program's environment has besides. */
+  /** Additional environment variables of the process. */
   get env(): Record<string, string> {
     return { NODE_OPTIONS: `--import=${COLLECT}`, COLLECTED_COUNT: this.#counted };
   }
 
-  /** @param pid of a program that was started with `env`, not of a shell around it */
+  /** @param pid process that was started with `env`, not its shell */
   async collect(pid: number): Promise<void> {
     const before = statSync(this.#counted).size;
     process.kill(pid, 'SIGIO');

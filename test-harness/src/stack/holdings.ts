@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { floors, grows } from '../trend.ts';
 
-/** What one process holds. */
+/** Resources of one process. */
 export interface Holdings {
   readonly descriptors: number;
   readonly sockets: number;
   readonly threads: number;
-  /** Resident. */
+  /** Resident memory in MiB. */
   readonly memoryMib: number;
 }
 
@@ -28,17 +28,17 @@ export function holdingsOf(pid: number): Holdings {
   };
 }
 
-/** What was counted after one cycle of work, by name. */
+/** Counts after one cycle of work, by name. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Memory goes up and down between collections, and is judged by the least of so many cycles. */
+/** Cycles per memory sample. Memory changes between collections, so the sample is the minimum of these cycles. */
 const MEMORY_CYCLES = 4;
-/** What a program may gain per cycle: heaps of a warm process spread for a while. */
+/** Tolerated growth per cycle: the heap of a warm process still grows for a while. */
 const MEMORY_MIB_PER_CYCLE = 0.1;
 
 export const isMemory = (name: string): boolean => name.startsWith('memory');
 
-/** The series that grow from cycle to cycle. A name that starts with `memory` is one of memory in MiB. */
+/** Series that grow from cycle to cycle. A name that starts with `memory` is a series in MiB. */
 export function leaks(cycles: readonly Counts[]): Record<string, number[]> {
   const names = Object.keys(cycles[0] ?? {});
   const series = names.map((name): [string, number[]] => [name, cycles.map((counts) => counts[name] ?? 0)]);

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** What an agent and its sessions have on a machine at a moment; each list is sorted and free of process ids. */
+/** Resources of an agent and its sessions on a machine; each list is sorted and free of process ids. */
 export interface HostTraces {
-  /** Command lines of everything below the agent. */
+  /** Command lines of the agent's descendants. */
   readonly processes: string[];
   readonly displays: string[];
-  /** Files, directories and sockets below the agent's state directory, without the homes that are kept on purpose. */
+  /** Files, directories and sockets below the agent's state directory, except persistent homes. */
   readonly files: string[];
   readonly sharedMemory: string[];
   readonly mounts: string[];
@@ -28,11 +28,12 @@ function names(directory: string): string[] {
   }
 }
 
-/** Processes whose ancestor is `root`, as [pid, command line]. */
+/** Descendants of `root`, as [pid, command line]. */
 export function descendants(root: number): Array<[number, string]> {
   const children = new Map<number, number[]>();
   for (const pid of names('/proc').filter((name) => /^\d+$/.test(name))) {
-    // The second field is a name in parentheses that may hold spaces; the parent is the second field after it.
+    // The second field of stat is the name in parentheses and may contain spaces; the parent is the second field
+    // after it (man 5 proc).
     const parent = Number(read(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ')[1]);
     if (Number.isInteger(parent)) children.set(parent, [...(children.get(parent) ?? []), Number(pid)]);
   }
@@ -47,7 +48,7 @@ export function descendants(root: number): Array<[number, string]> {
   return found;
 }
 
-/** A process that waits for nothing but to be reaped counts as gone: it holds no display, socket or memory any more. */
+/** False for a zombie process: it holds no display, socket or memory. */
 export function isRunning(pid: number): boolean {
   const state = read(`/proc/${pid}/stat`).split(') ').at(-1);
   return state !== undefined && state !== '' && !state.startsWith('Z');
@@ -61,7 +62,7 @@ function filesBelow(directory: string, skip: readonly string[]): string[] {
   });
 }
 
-/** The agent's own user, or one of those that it gives to sessions; a database server's segments are none of theirs. */
+/** True for the agent's user and for session users. A database server's segments belong to other users. */
 function isSessionUser(uid: string): boolean {
   return uid === String(process.getuid?.()) || Number(uid) >= 70_000;
 }
@@ -70,7 +71,7 @@ function isSessionUser(uid: string): boolean {
 export function hostTraces(agentPid: number, agentDirectory: string): HostTraces {
   return {
     processes: descendants(agentPid)
-      // The network that is kept ready names the agent's process.
+      // The command of the prepared network contains the agent's pid.
       .map(([, command]) => command.replace(/\/proc\/\d+\//, '/proc/self/'))
       .sort(),
     displays: [
@@ -78,7 +79,7 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
       ...names('/tmp').filter((name) => /^\.X\d+-lock$/.test(name)),
     ].sort(),
     files: filesBelow(agentDirectory, [path.join(agentDirectory, 'homes')])
-      // The folder that sessions' own folders come and go in stays.
+      // The parent folder of the session folders stays.
       .filter((file) => file !== path.join(agentDirectory, 'sessions'))
       .sort(),
     sharedMemory: [
@@ -98,18 +99,21 @@ export function hostTraces(agentPid: number, agentDirectory: string): HostTraces
   };
 }
 
-/** The first and the last of the users that an agent gives to its sessions. */
+/** First and last user id of an agent's session users. */
 export type Uids = readonly [first: number, last: number];
 
-/** What the sessions of one agent have on a machine that others use too. */
+/** Resources of one agent's sessions on a shared machine. */
 export interface SessionTraces extends Omit<HostTraces, 'displays' | 'sharedMemory'> {
-  /** Sockets of displays and segments of shared memory that belong to its sessions' users. */
+  /** Display sockets and shared memory segments that belong to the session users. */
   readonly ofSessions: string[];
-  /** Names in the temporary directories that apps and what they start leave there. */
+  /** Names of files in the temporary directories that apps and their children create. */
   readonly temporary: string[];
 }
 
-/** @param uids SERVICE_PROCESS_UIDS, given to no other agent on this machine; without root sessions have none */
+/**
+ * @param uids SERVICE_PROCESS_UIDS, used by no other agent on this machine; without root sessions have no separate
+ *   users
+ */
 export function sessionTraces(agentPid: number, agentDirectory: string, uids: Uids): SessionTraces {
   const { displays, sharedMemory, ...traces } = hostTraces(agentPid, agentDirectory);
   const isTheirs = (uid: number) => uid >= uids[0] && uid <= uids[1];

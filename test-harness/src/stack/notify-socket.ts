@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { eventually } from './program.ts';
 
-/** Node has no unix datagram sockets. Reads them as systemd does, and lets go of descriptors that come along. */
+/**
+ * Python program, because Node has no unix datagram sockets. Reads datagrams as systemd does and closes received
+ * descriptors.
+ */
 const RECEIVER = `
 import json, socket, sys
 address = sys.argv[1]
@@ -13,14 +16,14 @@ while True:
     print(json.dumps(s.recv(65536).decode()), flush=True)
 `;
 
-/** Plays the part of systemd that a Type=notify service talks to. */
+/** Notification socket of a Type=notify service (man 3 sd_notify), in place of systemd. */
 export class NotifySocket {
-  /** What was said, line by line, oldest first. */
+  /** Received lines, oldest first. */
   readonly lines: string[] = [];
   readonly #receiver: ChildProcess;
   readonly #bound: Promise<void>;
 
-  /** @param address a path, or with @ in front a name in the abstract namespace */
+  /** @param address path, or a name in the abstract namespace with a leading @ */
   constructor(readonly address: string) {
     this.#receiver = spawn('/usr/bin/python3', ['-c', RECEIVER, address], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -46,7 +49,7 @@ export class NotifySocket {
     return this.lines.filter((each) => each === line).length;
   }
 
-  /** Waits until a line was said at least that often. */
+  /** Waits until a line was received at least `times` times. */
   said(line: string, times = 1, limitMs = 20_000): Promise<true> {
     return eventually(`${line}, ${times} times`, limitMs, () => (this.count(line) >= times ? true : null));
   }

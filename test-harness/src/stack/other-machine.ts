@@ -5,7 +5,7 @@ import path from 'node:path';
 
 const START_LIMIT_MS = 20_000;
 
-/** What a command on the other machine came to. */
+/** Result of a command on the other machine. */
 export interface Outcome {
   code: number;
   /** stdout and stderr together. */
@@ -14,16 +14,17 @@ export interface Outcome {
 
 export interface OtherMachineOptions {
   hostName: string;
-  /** A root file system of its own, which is changed; left out: this machine's, and changes are forgotten. */
+  /** Root file system, which the test changes. Default: this machine's root with an overlay that is discarded. */
   root?: string;
 }
 
 /**
- * Another machine, as far as one machine can be two: process tree, mounts, host name and network of its own, joined
- * to this one by a cable. Process 1 is a shell, not systemd. Everything in it dies with close().
+ * Simulated second machine with separate process tree, mounts, host name and network, joined to this machine by a
+ * veth
+ * pair. Process 1 is a shell, not systemd. close() ends all its processes.
  */
 export class OtherMachine {
-  /** This machine's address on the cable. */
+  /** This machine's address on the veth pair. */
   readonly gateway: string;
   readonly #namespace: string;
   readonly #directory: string;
@@ -33,7 +34,7 @@ export class OtherMachine {
 
   constructor(options: OtherMachineOptions) {
     const mark = randomBytes(3).toString('hex');
-    // One of 256 small networks that nobody else on this machine uses; the last part is the end of the cable.
+    // One of 256 small networks; the last octet is the end of the pair.
     const network = `10.231.${Number.parseInt(mark.slice(0, 2), 16)}`;
     this.gateway = `${network}.1`;
     this.#namespace = `fl-${mark}`;
@@ -73,7 +74,7 @@ export class OtherMachine {
         ],
         ...['/bin/sh', script],
       ],
-      // What runs there gets nothing of this process's environment but what a login would give it.
+      // A process in the machine gets the environment of a login, not of the tests.
       {
         env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root' },
         stdio: ['pipe', 'pipe', 'pipe'],
@@ -87,7 +88,7 @@ export class OtherMachine {
     this.#shell.stderr?.on('data', read);
   }
 
-  /** Runs one command line in a shell there. @throws when it does not end in time, with what it wrote so far */
+  /** Runs a command line in a shell. @throws Error with the output so far when the time limit passes */
   run(line: string, limitMs = START_LIMIT_MS): Promise<Outcome> {
     const end = `__end_${randomBytes(6).toString('hex')}__`;
     const from = this.#output.length;

@@ -4,24 +4,24 @@ import net from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The checkout that these tests belong to. */
+/** Root of this checkout. */
 export const repositoryRoot = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** One of the product's own programs, started as an operator starts it: by its script, configured by the environment only. */
+/** A Footlight program, started by its script as an operator does and configured only by environment variables. */
 export interface Program {
   readonly pid: number;
   readonly logFile: string;
   log(): string;
-  /** Settles when the process is gone. */
+  /** Resolves after the exit. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
 /**
- * @param script below scripts/, or the absolute path of a program
- * @param env what the program gets besides PATH, HOME and the mark of the test run
- * @param core the only core that it may run on; null: any
- * @param uid the user that it runs as, with the group of the same number; null: that of the tests
+ * @param script path below scripts/, or an absolute path
+ * @param env environment besides PATH, HOME and the mark of the test run
+ * @param core only CPU core of the program; null: all
+ * @param uid user id, with the group of the same number; null: the tests' user
  */
 export function startProgram(
   script: string,
@@ -39,7 +39,7 @@ export function startProgram(
   }
   const pinned = core === null ? [] : ['taskset', '-c', String(core)];
   const user = uid === null ? [] : ['--reuid', String(uid), '--regid', String(uid), '--clear-groups'];
-  // Should the test run be killed outright, the kernel takes its programs along.
+  // PDEATHSIG: the kernel kills the program when the test run is killed.
   const child: ChildProcess = spawn(
     'setpriv',
     [
@@ -74,7 +74,7 @@ export function startProgram(
   };
 }
 
-/** A TCP port that is free now. */
+/** A free TCP port. */
 export async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = net.createServer();
@@ -91,8 +91,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Polls until `probe` gives something else than null or undefined.
- * @throws with `what` and the last error when it does not within `limitMs`
+ * Polls `probe` until the value is not null or undefined.
+ * @throws Error with `what` and the last error after `limitMs`
  */
 export async function eventually<T>(
   what: string,

@@ -2,7 +2,7 @@ import { FakeViewer, type FakeViewerOptions, type ViewerAccess } from '../fake-v
 import { eventually } from './program.ts';
 import { type ApiAnswer, diagnosticsApp, type Stack, startStack } from './stack.ts';
 
-/** Little to draw and to encode. */
+/** Small picture with little work for renderer and encoder. */
 const SMALL = { width: 320, height: 240, fps: 30 };
 
 export interface OwnStack {
@@ -11,22 +11,22 @@ export interface OwnStack {
   end(): Promise<void>;
 }
 
-/** Sessions of one person on a stack, launched, watched and ended through the API as a page does. */
+/** Sessions of one account on a stack, launched, watched and ended through the API as a page does. */
 export class PersonSessions {
   readonly #stack: Stack;
   readonly #token: string;
   readonly #viewers: FakeViewer[] = [];
 
-  /** @param token bearer token of the person; creating apps needs an administrator's */
+  /** @param token bearer token of the account; `app` needs an administrator's token */
   constructor(stack: Stack, token: string) {
     this.#stack = stack;
     this.#token = token;
   }
 
   /**
-   * Starts a stack of its own with the sessions of its first administrator; `end` ends both.
-   * @param uids first and last user id of its sessions, nobody else's on this machine
-   * @param agentEnv what the agent's environment has besides
+   * Starts a new stack with sessions of its first administrator; `end` stops both.
+   * @param uids first and last user id for sessions, used by no other agent on this machine
+   * @param agentEnv additional environment of the agent
    */
   static async onNewStack(
     uids: readonly [first: number, last: number],
@@ -53,7 +53,9 @@ export class PersonSessions {
 
   /**
    * Creates an app with a small picture.
-   * @param args null = the Diagnostics pattern @param fields more of the app @returns its id
+   * @param args null = the Diagnostics pattern
+   * @param fields further fields of the app
+   * @returns id of the app
    */
   async app(
     name: string,
@@ -70,7 +72,8 @@ export class PersonSessions {
 
   /**
    * Launches with the small picture.
-   * @param stream more that is asked of the picture @returns the session's id and what a viewer needs
+   * @param stream further stream settings
+   * @returns the session's id and the viewer's access
    */
   async launch(appId: string, stream: object = {}): Promise<{ id: string; access: ViewerAccess }> {
     const body = { app_id: appId, stream: { ...SMALL, ...stream } };
@@ -79,12 +82,12 @@ export class PersonSessions {
     return { id: answer.body.session.id, access: answer.body.signaling };
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server really sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the server's actual response
   async read(id: string): Promise<any> {
     return (await this.call('GET', `/v1/sessions/${id}`)).body.session;
   }
 
-  /** Connects another viewer with a token of its own, and waits for the first frames. */
+  /** Connects another viewer with a separate token and waits for the first frames. */
   async watch(id: string, options: FakeViewerOptions = {}): Promise<FakeViewer> {
     const viewer = new FakeViewer(options);
     this.#viewers.push(viewer);
@@ -98,7 +101,7 @@ export class PersonSessions {
     return (await this.call('POST', `/v1/sessions/${id}/signaling-token`)).body.signaling;
   }
 
-  /** Waits until the session has that detail. @throws with its end when it is over before */
+  /** Waits until the session has this detail. @throws Error with the end reason when the session ends earlier */
   async reaches(id: string, detail: string, limitMs = 30_000): Promise<void> {
     const over = await eventually(`${detail}`, limitMs, async () => {
       const session = await this.read(id);
@@ -108,7 +111,7 @@ export class PersonSessions {
     if (over.session) throw new Error(`the session ended: ${JSON.stringify(over.session)}`);
   }
 
-  /** The session once it is over. */
+  /** The session after its end. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   ended(id: string, limitMs = 30_000): Promise<any> {
     return eventually('the session is over', limitMs, async () => {

@@ -16,26 +16,26 @@ import { fetch, Agent as HttpAgent } from 'undici';
 import { eventually, freePort, type Program, repositoryRoot, startProgram } from './program.ts';
 
 export interface StackOptions {
-  /** postgres://…; absent: SQLite in the stack's own directory. */
+  /** postgres://…; absent: SQLite in the stack's directory. */
   readonly databaseUrl?: string;
-  /** More variables for one half. */
+  /** Additional environment variables of the control plane or the agent. */
   readonly controlEnv?: Record<string, string>;
   readonly agentEnv?: Record<string, string>;
-  /** The ordinary user that the agent runs as; absent: that of the tests. */
+  /** Unprivileged user id of the agent; absent: the tests' user. */
   readonly agentUid?: number;
-  /** A module below the repository that the agent loads before its own; it then runs from source. */
+  /** Module below the repository that the agent loads first. The agent then runs from source. */
   readonly agentPreload?: string;
-  /** Extra apps for the seed file, bodies of POST /v1/apps. */
+  /** Additional apps for the seed file: bodies of POST /v1/apps. */
   readonly apps?: readonly object[];
 }
 
 export interface ApiAnswer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server really sent
+  // biome-ignore lint/suspicious/noExplicitAny: tests read the server's actual response
   readonly body: any;
 }
 
-/** The whole product on this machine, on ports and in directories of its own. */
+/** Control plane and agent on this machine, with separate ports and directories. */
 export interface Stack {
   readonly directory: string;
   readonly httpsUrl: string;
@@ -44,23 +44,23 @@ export interface Stack {
   control: Program;
   agent: Program;
   setupToken(): string;
-  /** Starts a half again after it was killed, with the same environment. */
+  /** Restarts a killed program with the same environment. */
   startControl(): Promise<void>;
   startAgent(): Promise<void>;
-  /** One call to the API over HTTPS, without looking at the certificate. */
+  /** Calls the API over HTTPS without verifying the certificate. */
   call(
     method: string,
     path: string,
     options?: { token?: string; body?: unknown; headers?: Record<string, string> },
   ): Promise<ApiAnswer>;
-  /** Claims the instance and signs its first administrator in. */
+  /** Claims the instance and signs in as its first administrator. */
   claim(): Promise<{ token: string; email: string; username: string; password: string }>;
   stop(): Promise<void>;
 }
 
 const ADMIN = { email: 'ada@example.org', username: 'ada', password: 'a-long-enough-pass-phrase' };
 
-/** An app body for the Diagnostics pattern at a size, for tests that need another one than the seeded 1280×720. */
+/** App body of the Diagnostics pattern at a size other than the seeded 1280×720. */
 export function diagnosticsApp(
   directory: string,
   name: string,
@@ -76,7 +76,7 @@ export function diagnosticsApp(
   };
 }
 
-/** How the agent is started: as an operator does, or from source with a module of a test in front. */
+/** Start command of the agent: the operator's script, or from source with a test's module. */
 function agentProgram(preload?: string): { command: string; words: string[]; env: Record<string, string> } {
   if (preload === undefined) return { command: 'node-agent', words: ['run'], env: {} };
   const inRepository = (file: string) => pathToFileURL(path.join(repositoryRoot, file)).href;
@@ -84,16 +84,16 @@ function agentProgram(preload?: string): { command: string; words: string[]; env
   return {
     command: process.execPath,
     words: [path.join(repositoryRoot, 'node-agent/src/main.ts'), 'run'],
-    // Its workers and probes inherit it.
+    // Workers and probes of the agent inherit NODE_OPTIONS.
     env: { NODE_OPTIONS: `--import ${loader} --import ${inRepository(preload)}` },
   };
 }
 
 /** Starts control plane and agent and waits until the agent is connected. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  // Not below /tmp: every session gets a /tmp of its own, which would hide it.
+  // Not below /tmp: each session has a private /tmp, which would hide the directory.
   const directory = mkdtempSync('/var/tmp/footlight-stack-');
-  // Each session has a user of its own, who must be able to pass through to its home.
+  // Session users need to traverse the directory to reach their homes.
   chmodSync(directory, 0o711);
   const apps = path.join(directory, 'apps');
   const agentDir = path.join(directory, 'agent');
@@ -207,7 +207,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
       if (answer.status !== 201)
         throw new Error(`The claim was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
       const token = answer.body.access_token as string;
-      // The agent calls itself connected a moment before its first report of what it can run is stored.
+      // The agent counts as connected shortly before its first capacity report is stored.
       await eventually('the host takes sessions', 10_000, async () => {
         const hosts = await stack.call('GET', '/v1/hosts', { token });
         return hosts.body.items[0]?.capacity ?? null;
@@ -242,7 +242,7 @@ async function up(program: Program, what: string, probe: () => Promise<true | nu
   }
 }
 
-/** A test that looks for leftovers fails before this; it only keeps a failed run from leaving mounts for the next one. */
+/** Cleans up after a failed run, so that no mounts remain for the next run. Tests for leftovers fail earlier. */
 function unmountBelow(directory: string): void {
   const mounts = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
