@@ -126,7 +126,7 @@ export function gpuCapacity(cards = 1, overrides: Partial<Capacity> = {}): Capac
   });
 }
 
-/** Capacity of a host with an NVIDIA card and a display connector. @param connected a display is plugged in */
+/** Capacity of a host without a GPU and with a display connector. @param connected a display is plugged in */
 export function displayCapacity(connected: boolean): Capacity {
   const output = { id: 'card1:DP-4', card: 'card1', render_node: null, connector: 'DP-4' };
   return softwareCapacity({
