@@ -31,7 +31,7 @@ import type {
 import type { MediaClock } from './media-clock.ts';
 import { type MediaSettings, readMediaSettings } from './media-settings.ts';
 import { MetricsCollector } from './metrics-window.ts';
-import { SessionDesk } from './session-desk.ts';
+import { SessionDesktop } from './session-desktop.ts';
 import { SessionDisplay } from './session-display.ts';
 import { SessionRate } from './session-rate.ts';
 import { SessionWindows } from './session-windows.ts';
@@ -97,7 +97,7 @@ export class MediaSession {
   #resizing: Promise<void> = Promise.resolve();
   /** null: the display keeps its size (console). */
   #windows: SessionWindows | null = null;
-  #desk: SessionDesk | null = null;
+  #desktop: SessionDesktop | null = null;
   #video: VideoPipeline | null = null;
   #audio: AudioPipeline | null = null;
   /** null = no microphone in this session. */
@@ -178,7 +178,7 @@ export class MediaSession {
         event: (event, payload) => this.#event(event, payload),
         onViewer: (connected) => options.send({ type: 'viewer', connected }),
         onKeyframeWanted: () => this.#forceKeyframe(),
-        onClipboard: (text) => this.#desk?.setClipboard(text),
+        onClipboard: (text) => this.#desktop?.setClipboard(text),
         onViewerReady: (channels) => {
           if (this.#prepared) this.#greet(channels);
           else this.#early = channels;
@@ -225,7 +225,7 @@ export class MediaSession {
       this.#sizes.found(size);
       this.#touchScreen = this.#buildTouchScreen(size);
       this.#input.connect(device, this.#touchScreen);
-      this.#desk = await SessionDesk.open(this.#display, {
+      this.#desktop = await SessionDesktop.open(this.#display, {
         forEachViewer: (visit) => this.#peers.forEach(visit),
         onPresented: (watch) => this.#options.send({ type: 'app_presented', watch }),
       });
@@ -299,7 +299,7 @@ export class MediaSession {
         this.#watchApp(message.watch, message.only_new);
         break;
       case 'app_state':
-        this.#desk?.setAppState(message.state);
+        this.#desktop?.setAppState(message.state);
         break;
       case 'notice':
         this.#peers.forEach((channels) => {
@@ -321,7 +321,7 @@ export class MediaSession {
     this.#input.close();
     this.#gamepads.close();
     this.#touchScreen?.close();
-    this.#desk?.close();
+    this.#desktop?.close();
     this.#windows?.close();
     this.#resolver.close();
     // A hanging encoder must not delay the end; the process exits right after this.
@@ -334,7 +334,7 @@ export class MediaSession {
   /** Sends the current state to a new viewer. */
   #greet(channels: ViewerChannels): void {
     channels.control(this.#sizes.message(this.#picture));
-    this.#desk?.greet(channels);
+    this.#desktop?.greet(channels);
   }
 
   #attach(message: AttachMessage): void {
@@ -422,7 +422,7 @@ export class MediaSession {
   }
 
   #watchApp(watch: number, onlyNew: boolean): void {
-    this.#desk?.watchApp(watch, onlyNew).then(
+    this.#desktop?.watchApp(watch, onlyNew).then(
       () => this.#options.send({ type: 'watching', watch }),
       (error: unknown) => this.#fail('display_failed', errorText(error)),
     );

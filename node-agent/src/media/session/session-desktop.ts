@@ -12,15 +12,15 @@ import type { AppState } from '../worker/worker-messages.ts';
  * opens it with the display connection and closes it first.
  */
 
-export interface SessionDeskEvents {
+export interface SessionDesktopEvents {
   forEachViewer(visit: (channels: ViewerChannels) => void): void;
   /** An app window drew for the first time. @param watch number of the watch that saw it, from 0 */
   onPresented(watch: number): void;
 }
 
-export class SessionDesk {
+export class SessionDesktop {
   readonly #x: XConnection;
-  readonly #events: SessionDeskEvents;
+  readonly #events: SessionDesktopEvents;
   #cursor: XCursor | null = null;
   #clipboard: XClipboard | null = null;
   #presented: XPresented | null = null;
@@ -28,25 +28,27 @@ export class SessionDesk {
   #appState: AppState = 'starting';
   #closed = false;
 
-  private constructor(x: XConnection, events: SessionDeskEvents) {
+  private constructor(x: XConnection, events: SessionDesktopEvents) {
     this.#x = x;
     this.#events = events;
   }
 
   /** @throws when the display lacks a common X extension */
-  static async open(x: XConnection, events: SessionDeskEvents): Promise<SessionDesk> {
-    const desk = new SessionDesk(x, events);
-    desk.#cursor = await XCursor.open(x, (shape) =>
-      desk.#tell((channels) => channels.cursor(cursorMessage(shape))),
+  static async open(x: XConnection, events: SessionDesktopEvents): Promise<SessionDesktop> {
+    const desktop = new SessionDesktop(x, events);
+    desktop.#cursor = await XCursor.open(x, (shape) =>
+      desktop.#tell((channels) => channels.cursor(cursorMessage(shape))),
     );
-    desk.#clipboard = await XClipboard.open(x, (text) => desk.#tell((channels) => channels.clipboard(text)));
-    desk.#presented = await XPresented.open(x, () => desk.#sawWindow(0));
-    desk.#pointerMode = new XPointerMode(
+    desktop.#clipboard = await XClipboard.open(x, (text) =>
+      desktop.#tell((channels) => channels.clipboard(text)),
+    );
+    desktop.#presented = await XPresented.open(x, () => desktop.#sawWindow(0));
+    desktop.#pointerMode = new XPointerMode(
       x,
-      () => desk.#cursor?.shape === null,
-      (relative) => desk.#tell((channels) => channels.control({ type: 'pointer_mode', relative })),
+      () => desktop.#cursor?.shape === null,
+      (relative) => desktop.#tell((channels) => channels.control({ type: 'pointer_mode', relative })),
     );
-    return desk;
+    return desktop;
   }
 
   /**
