@@ -20,10 +20,10 @@ import {
   AUDIO_PAYLOAD_TYPE,
   audioAttributes,
   CODEC_NAME,
-  dressOffer,
   MIC_FMTP,
   MIC_PAYLOAD_TYPE,
-  undressAnswer,
+  renameDataMid,
+  restoreDataMid,
   VIDEO_PAYLOAD_TYPE,
   videoAttributes,
   videoFmtp,
@@ -178,7 +178,7 @@ export class Peer {
       return;
     }
     try {
-      this.#connection.setRemoteDescription(undressAnswer(reading.sdp, this.#dataMid), 'answer');
+      this.#connection.setRemoteDescription(restoreDataMid(reading.sdp, this.#dataMid), 'answer');
     } catch (error) {
       this.#refuse('rejected', errorText(error));
       return;
@@ -245,9 +245,9 @@ export class Peer {
     const connection = this.#connection;
     connection.onLocalDescription((sdp) => {
       if (this.#state === 'closed') return;
-      const dressed = dressOffer(sdp);
-      this.#dataMid = dressed.dataMid;
-      this.#options.events.onOffer(dressed.sdp);
+      const renamed = renameDataMid(sdp);
+      this.#dataMid = renamed.dataMid;
+      this.#options.events.onOffer(renamed.sdp);
       if (this.#options.isCareful) return;
       // Read a pending answer first.
       const tell = () => setImmediate(() => this.#tellCandidates());

@@ -67,7 +67,7 @@ const LARGEST = { h264: '34', h265: 156, av1: 14 } as const;
 
 const PROFILE_PREFIX = { 'constrained-baseline': '42e0', main: '4d00', high: '6400' } as const;
 
-/** Level of a stream: the first row that covers size and rate. */
+/** Lowest level that covers a stream's size and rate. */
 export function videoLevel(stream: VideoStream): { h264: string; h265: number; av1: number } {
   const pixels = stream.width * stream.height;
   const row = LEVELS.find(({ rates }) =>
@@ -111,16 +111,16 @@ function extensionLines(names: readonly ExtensionName[]): string[] {
 const DATA_MID = 'data';
 
 /**
- * The library's offer as it goes out: the data m-line named `data`, and no lip-sync group, because holding video
- * back for audio would cost more than it gives.
- * @returns the text, and the library's own name of the data m-line
+ * Renames the data m-line of the library's offer to `data`, and removes the lip-sync group (`a=group:LS`, RFC 5888
+ * section 7): a lip-sync group makes browsers delay video until the audio arrives.
+ * @returns the new offer, and the library's mid of the data m-line
  */
-export function dressOffer(sdp: string): { sdp: string; dataMid: string } {
+export function renameDataMid(sdp: string): { sdp: string; dataMid: string } {
   const lines = sdp.split(/\r?\n/);
   const start = lines.findIndex((line) => line.startsWith('m=application'));
   const midLine = start < 0 ? undefined : lines.slice(start).find((line) => line.startsWith('a=mid:'));
   const dataMid = midLine?.slice('a=mid:'.length) ?? DATA_MID;
-  const dressed = lines
+  const renamed = lines
     .filter((line) => !line.startsWith('a=group:LS'))
     .map((line) => {
       if (line === `a=mid:${dataMid}`) return `a=mid:${DATA_MID}`;
@@ -130,11 +130,11 @@ export function dressOffer(sdp: string): { sdp: string; dataMid: string } {
         .map((mid) => (mid === dataMid ? DATA_MID : mid))
         .join(' ');
     });
-  return { sdp: dressed.join('\r\n'), dataMid };
+  return { sdp: renamed.join('\r\n'), dataMid };
 }
 
-/** The other way round: an answer in the library's names. */
-export function undressAnswer(sdp: string, dataMid: string): string {
+/** Reverses `renameDataMid` in an answer: gives the data m-line the library's mid. */
+export function restoreDataMid(sdp: string, dataMid: string): string {
   return sdp
     .split(/\r?\n/)
     .map((line) => {

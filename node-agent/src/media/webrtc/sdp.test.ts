@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readAnswer } from './sdp-answer.ts';
-import { dressOffer, undressAnswer, videoAttributes, videoFmtp, videoLevel } from './sdp-offer.ts';
+import { renameDataMid, restoreDataMid, videoAttributes, videoFmtp, videoLevel } from './sdp-offer.ts';
 
 const stream = (width: number, height: number, fps: number) =>
   ({ width, height, fps, codec: 'h264', h264_profile: 'constrained-baseline' }) as const;
@@ -61,13 +61,13 @@ describe('the data line is called data', () => {
     '',
   ].join('\r\n');
 
-  test('in the offer, and back again in the answer', () => {
-    const dressed = dressOffer(offer);
-    expect(dressed.dataMid).toBe('0');
-    expect(dressed.sdp).toContain('a=group:BUNDLE video data');
-    expect(dressed.sdp).toContain('a=mid:data');
-    expect(dressed.sdp).not.toContain('group:LS');
-    expect(undressAnswer(dressed.sdp, '0')).toBe(offer.replace('a=group:LS video audio\r\n', ''));
+  test('renames it in the offer and restores it in the answer', () => {
+    const renamed = renameDataMid(offer);
+    expect(renamed.dataMid).toBe('0');
+    expect(renamed.sdp).toContain('a=group:BUNDLE video data');
+    expect(renamed.sdp).toContain('a=mid:data');
+    expect(renamed.sdp).not.toContain('group:LS');
+    expect(restoreDataMid(renamed.sdp, '0')).toBe(offer.replace('a=group:LS video audio\r\n', ''));
   });
 });
 
