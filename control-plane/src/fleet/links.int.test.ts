@@ -193,18 +193,18 @@ describeDatabases('agent links', (databases) => {
       });
       const older = agentFor('hosta', { credential: { secret: first.secret! }, silentAfterRegistered: true });
       await older.connect();
-      const storing = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
+      const transaction = vi.spyOn(database, 'transaction').mockImplementationOnce(async (work) => {
         await held;
         return begin(work);
       });
       older.send(gpuCapacity(2));
-      await expect.poll(() => storing.mock.calls.length).toBe(1);
+      await expect.poll(() => transaction.mock.calls.length).toBe(1);
       const newer = agentFor('hosta', { credential: { secret: first.secret! }, silentAfterRegistered: true });
       const registered = newer.connect();
       await expect.poll(() => world.handlers.calls).toEqual([`linkLost ${hostId}`]);
       goOn();
       await registered;
-      storing.mockRestore();
+      transaction.mockRestore();
       hearing.close();
       // The host takes placements by what the newer one says, and that has said nothing.
       expect(world.handlers.calls).toEqual([`linkLost ${hostId}`]);

@@ -288,7 +288,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const fresh = sequence.unhandled(run);
     const events = fresh.filter(isReliableEvent);
     // In parallel with the states, because a full disk may refuse the events and states must not wait for them.
-    const storing = events.length === 0 ? null : this.#storeEvents(link, memory, events);
+    const eventsWrite = events.length === 0 ? null : this.#storeEvents(link, memory, events);
     const states = fresh.filter(
       (message): message is SessionState =>
         message.type === 'session_state' && sequence.isNewestState(message.session_id, message.seq),
@@ -301,7 +301,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
       else if (message.seq !== undefined) sequence.handled(message.seq);
     }
-    if (memory.unstoredEvents > MAX_UNSTORED_EVENTS || events.some(isLarge)) await storing;
+    if (memory.unstoredEvents > MAX_UNSTORED_EVENTS || events.some(isLarge)) await eventsWrite;
     if (seqs.length > 0) this.#confirm(hostId, memory, sequence);
   }
 
@@ -310,7 +310,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const hostId = link.hostId!;
     const sequence = memory.reports!;
     const source = { hostId, bootId: sequence.bootId };
-    for (const { seq } of events) sequence.beginStoring(seq);
+    for (const { seq } of events) sequence.beginWrite(seq);
     memory.unstoredEvents += events.length;
     const write = (some: readonly ReliableEvent[]) => this.handlers.storeEvents(source, some);
     const isStored = await untilStored(this.#platform, () => link.isOpen, events, write);

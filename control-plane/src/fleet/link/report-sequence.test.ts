@@ -32,8 +32,8 @@ describe('numbers of reliable reports', () => {
 
   test('what is being stored holds the confirmation back, and what follows it', () => {
     const reports = new ReportSequence('boot', 4);
-    reports.beginStoring(5);
-    reports.beginStoring(7);
+    reports.beginWrite(5);
+    reports.beginWrite(7);
     reports.handled(6);
     reports.handled(8);
     expect(reports.last).toBe(4);
@@ -45,22 +45,22 @@ describe('numbers of reliable reports', () => {
 
   test('nothing is confirmed before the very first is stored', () => {
     const reports = new ReportSequence('boot', null);
-    reports.beginStoring(1);
+    reports.beginWrite(1);
     reports.handled(2);
     expect(reports.last).toBeNull();
   });
 
   test('what was not stored is taken again, and given up once the agent sends only later ones', () => {
     const reports = new ReportSequence('boot', null);
-    reports.beginStoring(1);
-    reports.beginStoring(3);
+    reports.beginWrite(1);
+    reports.beginWrite(3);
     reports.handled(4);
     reports.notStored(1);
     reports.notStored(3);
     expect([reports.classify(1), reports.last]).toEqual(['late', null]);
     reports.sendsFrom(3);
     expect([reports.classify(3), reports.last]).toEqual(['late', 2]);
-    reports.beginStoring(3);
+    reports.beginWrite(3);
     reports.sendsFrom(5);
     expect(reports.last).toBe(2);
     reports.handled(3);

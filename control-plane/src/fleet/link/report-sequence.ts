@@ -61,7 +61,7 @@ export class ReportSequence {
   }
 
   /** Marks a report whose write is running; numbers from it on are not confirmed until it is handled. */
-  beginStoring(seq: number): void {
+  beginWrite(seq: number): void {
     this.#unstored ??= new Map();
     this.#unstored.set(seq, true);
   }
