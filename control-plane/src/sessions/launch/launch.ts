@@ -123,7 +123,7 @@ export function createLauncher(
   /** @returns launches that need another round */
   async function tryOnce(jobs: readonly Job[]): Promise<Job[]> {
     let wanted: Candidate[] = [];
-    for (const [n, looked] of (await apart(jobs, look)).entries()) {
+    for (const [n, looked] of (await runWithIndividualRetry(jobs, look)).entries()) {
       const job = jobs[n] as Job;
       if ('kind' in looked) job.reject(looked.error);
       else if ('refusal' in looked) job.reject(refusalError(looked.refusal));
@@ -132,7 +132,7 @@ export function createLauncher(
     const again: Job[] = [];
     for (const wait of [false, true]) {
       if (wanted.length === 0) break;
-      const outcomes = await apart(wanted, (some) => book(some, wait));
+      const outcomes = await runWithIndividualRetry(wanted, (some) => book(some, wait));
       const contended: Candidate[] = [];
       for (const [n, outcome] of outcomes.entries()) {
         const one = wanted[n] as Candidate;
@@ -232,7 +232,7 @@ export function createLauncher(
 }
 
 /** Runs `work` for a batch; if the batch fails, for each launch alone, so that only the faulty one fails. */
-async function apart<One, Result>(
+async function runWithIndividualRetry<One, Result>(
   all: readonly One[],
   work: (some: readonly One[]) => Promise<Result[]>,
 ): Promise<(Result | Failed)[]> {
@@ -241,7 +241,7 @@ async function apart<One, Result>(
   } catch (error) {
     if (all.length === 1 || isDown(error)) return all.map(() => ({ kind: 'failed', error }));
     const results: (Result | Failed)[] = [];
-    for (const one of all) results.push(...(await apart([one], work)));
+    for (const one of all) results.push(...(await runWithIndividualRetry([one], work)));
     return results;
   }
 }
