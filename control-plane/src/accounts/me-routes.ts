@@ -5,7 +5,7 @@ import type { TokenBuckets } from './sign-in/rate-limits.ts';
 
 /** Registers the routes of the caller's own data. */
 export function registerMeRoutes(server: Server, accounts: Accounts): void {
-  const { deviceBuckets, devices, passwordBuckets, passwordChange, preferences } = accounts.parts;
+  const { deviceBuckets, devices, passwordBuckets, passwordChange, preferences } = accounts.services;
 
   server.handle(
     'me.password',

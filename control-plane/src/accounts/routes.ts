@@ -26,13 +26,14 @@ export function registerAccountsRoutes(
   deps: Pick<AccountsDeps, 'settings' | 'certificate'>,
 ): void {
   const { clock, logger } = platform;
-  const { claimLimiter, claimLog, registration, setup, setupToken, signInBuckets, tokens } = accounts.parts;
+  const { claimLimiter, claimLog, registration, setup, setupToken, signInBuckets, tokens } =
+    accounts.services;
 
   const signInHeaders = createSignInHeaders(clock);
   registerMeRoutes(server, accounts);
-  registerUserRoutes(server, accounts.parts.users);
-  registerInviteRoutes(server, accounts.parts.invites);
-  registerDevSessionRoutes(server, accounts.parts.devSessions, signInHeaders);
+  registerUserRoutes(server, accounts.services.users);
+  registerInviteRoutes(server, accounts.services.invites);
+  registerDevSessionRoutes(server, accounts.services.devSessions, signInHeaders);
 
   const limitSignIn = { early: ({ addressKey }: { addressKey: string }) => signInBuckets.take(addressKey) };
 

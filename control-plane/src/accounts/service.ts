@@ -46,10 +46,10 @@ export interface Accounts {
   boot(): Promise<void>;
   close(): void;
   /** For this feature's routes. */
-  readonly parts: AccountsParts;
+  readonly services: AccountsServices;
 }
 
-interface AccountsParts {
+interface AccountsServices {
   registration: Registration;
   setup: Setup;
   setupToken: SetupToken;
@@ -93,7 +93,7 @@ export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts
       await devSessions.start();
     },
     close: () => setupToken.close(),
-    parts: {
+    services: {
       registration: createRegistration(platform, hasher),
       setup,
       setupToken,
