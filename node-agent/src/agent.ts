@@ -24,9 +24,9 @@ import { HomeLocks } from './sessions/resources/home-locks.ts';
 import { removeLeftovers } from './sessions/resources/leftovers.ts';
 import { Quarantine } from './sessions/resources/quarantine.ts';
 import { STATE_DIR_BYTES } from './sessions/resources/record.ts';
-import { takeTenancy } from './sessions/resources/tenancy.ts';
 import { UidPool } from './sessions/resources/uid-pool.ts';
 import { UidSweep } from './sessions/resources/uid-sweep.ts';
+import { takeUserAndHomes } from './sessions/resources/user-and-homes.ts';
 import { type LaunchContext, Supervisor, unknownCommand } from './sessions/supervisor.ts';
 import { AGENT_VERSION } from './version.ts';
 
@@ -167,7 +167,7 @@ export class Agent {
       quarantine,
       sweep,
       uids: range,
-      take: (tenant) => takeTenancy(tenant, uids, homes),
+      take: (ownership) => takeUserAndHomes(ownership, uids, homes),
       reclaimConsole: () => screens.reclaim(),
     });
     const workers = createMediaWorkerPool({

@@ -4,7 +4,7 @@ import type { AppSpec } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
 import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 import type { AppExit, RunningApp, SessionDirs } from '../../runtime/runtime.ts';
-import type { Tenancy } from '../resources/tenancy.ts';
+import type { UserAndHomes } from '../resources/user-and-homes.ts';
 import { WINDOWLESS_MS } from './left-behind.ts';
 import { type AppWorld, SessionApp } from './session-app.ts';
 import type { Stage } from './stage.ts';
@@ -71,7 +71,7 @@ function session(first = spec('old'), bootTimeoutSecs = 0) {
       start: ({ label }) => new Promise((answer, refuse) => asked.push({ label, answer, refuse })),
     },
     dirs: { home: '/s/home', scratch: '/s' } as SessionDirs,
-    tenancy: { home: HOME.ref, user: null, dropNext: async () => undefined } as unknown as Tenancy,
+    userAndHomes: { home: HOME.ref, user: null, dropNext: async () => undefined } as unknown as UserAndHomes,
     events: { send: () => undefined } as unknown as AppWorld['events'],
     ended: end.signal,
     bootTimeoutSecs,

@@ -7,7 +7,7 @@ import type { MediaWorker } from '../../media/worker/worker-pool.ts';
 import type { AppNetwork } from '../../runtime/network/app-network.ts';
 import type { RunningApp, Runtime, SessionDirs } from '../../runtime/runtime.ts';
 import { makeScratchHome } from '../resources/record.ts';
-import type { Tenancy } from '../resources/tenancy.ts';
+import type { UserAndHomes } from '../resources/user-and-homes.ts';
 import { sandboxHint } from '../sandbox-hint.ts';
 import { swapApps } from './app-swap.ts';
 import { LeftBehind } from './left-behind.ts';
@@ -22,7 +22,7 @@ export interface AppWorld {
   logger: Logger;
   runtime: Runtime;
   dirs: SessionDirs;
-  tenancy: Tenancy;
+  userAndHomes: UserAndHomes;
   events: TraceEvents;
   /** Aborts when the session starts to end. */
   ended: AbortSignal;
@@ -155,7 +155,7 @@ export class SessionApp {
   async #launchOn(stage: Stage): Promise<void> {
     this.#onceDisplayAnswers(() => this.#armBootTimer());
     try {
-      const home = this.#world.tenancy.home ?? this.#scratchHome;
+      const home = this.#world.userAndHomes.home ?? this.#scratchHome;
       this.#adopt(await this.#start(stage, this.#spec, home), this.#hasDrawn);
     } catch (problem) {
       const error = errorText(problem);
@@ -195,7 +195,7 @@ export class SessionApp {
 
   /** @throws when it cannot be started */
   async #start(stage: Stage, spec: AppSpec, home: string): Promise<RunningApp> {
-    const { sessionId, runtime, tenancy, dirs } = this.#world;
+    const { sessionId, runtime, userAndHomes, dirs } = this.#world;
     const prepared = this.#network;
     this.#network = null;
     const network = await (prepared ?? this.#openNetwork(spec));
@@ -203,7 +203,7 @@ export class SessionApp {
     const app = await runtime.start(spec, {
       sessionId,
       instance: this.#starts === 1 ? sessionId : `${this.#starts}-${sessionId}`,
-      user: tenancy.user,
+      user: userAndHomes.user,
       dirs,
       enter: this.#world.enter(),
       home,
@@ -261,10 +261,10 @@ export class SessionApp {
     const stage = this.#stage;
     const old = this.#running;
     if (!stage || !old) return;
-    const { clock, dirs, ended, events, logger, tenancy } = this.#world;
-    const from = { app: this.#appId, spec: this.#spec, home: tenancy.home ?? this.#scratchHome };
+    const { clock, dirs, ended, events, logger, userAndHomes } = this.#world;
+    const from = { app: this.#appId, spec: this.#spec, home: userAndHomes.home ?? this.#scratchHome };
     const ref = spec.home?.ref;
-    const sharedHome = ref !== undefined && ref === tenancy.home;
+    const sharedHome = ref !== undefined && ref === userAndHomes.home;
     this.#swaps += 1;
     const scratchHome = join(dirs.scratch, `home-${this.#swaps}`);
     const newHome = ref ?? scratchHome;
@@ -277,8 +277,8 @@ export class SessionApp {
       sharedHome,
       bootTimeoutMs: this.#world.bootTimeoutSecs * 1000,
       prepare: async () => {
-        if (ref === undefined) await makeScratchHome(scratchHome, tenancy.user);
-        else if (!sharedHome) await tenancy.takeNext(ref, ended, () => this.#world.writeRecord());
+        if (ref === undefined) await makeScratchHome(scratchHome, userAndHomes.user);
+        else if (!sharedHome) await userAndHomes.takeNext(ref, ended, () => this.#world.writeRecord());
       },
       watch: () => this.#watchForWindow(),
       startNew: () => this.#start(stage, spec, newHome),
@@ -323,9 +323,9 @@ export class SessionApp {
 
   /** @param moved the new app has its home; otherwise the home that was taken for it is released */
   async #settleHomes(moved: boolean): Promise<void> {
-    const { logger, tenancy } = this.#world;
+    const { logger, userAndHomes } = this.#world;
     try {
-      await (moved ? tenancy.moveToNext() : tenancy.dropNext());
+      await (moved ? userAndHomes.moveToNext() : userAndHomes.dropNext());
       await this.#world.writeRecord();
     } catch (error) {
       logger.error({ error: errorText(error) }, 'swap.home_not_given_back');

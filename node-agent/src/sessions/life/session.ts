@@ -33,9 +33,9 @@ import {
   sessionsDir,
   writeRecord,
 } from '../resources/record.ts';
-import { Tenancy } from '../resources/tenancy.ts';
 import type { UidPool } from '../resources/uid-pool.ts';
 import type { UidSweep } from '../resources/uid-sweep.ts';
+import { UserAndHomes } from '../resources/user-and-homes.ts';
 import { Relay } from '../worker/relay.ts';
 import { WorkerReports } from '../worker/worker-reports.ts';
 import { IdleTimer } from './idle-timer.ts';
@@ -112,7 +112,7 @@ export class Session {
   readonly #deps: SessionDeps;
   readonly #logger: Logger;
   readonly #dirs: SessionDirs;
-  readonly #tenancy: Tenancy;
+  readonly #userAndHomes: UserAndHomes;
   readonly #relay: Relay;
   readonly #events: TraceEvents;
   readonly #idle: IdleTimer;
@@ -143,7 +143,7 @@ export class Session {
     this.#machine = newMachine(assign.video_topology !== 'local_only');
     this.#plan = plan;
     this.#deps = deps;
-    this.#tenancy = new Tenancy(
+    this.#userAndHomes = new UserAndHomes(
       { ...plan, home: assign.app.home, stateDir: deps.stateDir },
       deps.homes,
       deps.uids,
@@ -161,7 +161,7 @@ export class Session {
       logger: this.#logger,
       runtime: deps.runtime,
       dirs: this.#dirs,
-      tenancy: this.#tenancy,
+      userAndHomes: this.#userAndHomes,
       events: this.#events,
       ended: this.#abort.signal,
       bootTimeoutSecs: assign.app_boot_timeout_secs,
@@ -278,7 +278,7 @@ export class Session {
 
   /** null: the session shares the agent's user. */
   get uid(): number | null {
-    return this.#tenancy.uid;
+    return this.#userAndHomes.uid;
   }
 
   get gpuIndex(): number {
@@ -338,7 +338,7 @@ export class Session {
 
   #noteLaunchState(): AppLaunchState {
     const { appId, tile } = this.#app;
-    const uid = this.#tenancy.user?.uid ?? null;
+    const uid = this.#userAndHomes.user?.uid ?? null;
     const state = nextLaunchState(this.#launchState.appId === appId ? this.#launchState.state : 'starting', {
       presented: this.#machine.presented,
       titleRuns: tile === undefined ? null : runsTitle({ sessionId: this.id, uid }, tile),
@@ -390,10 +390,10 @@ export class Session {
     let cookie: Buffer;
     try {
       const { signal } = this.#abort;
-      if (!(await this.#tenancy.take(signal, () => this.#apply({ kind: 'home_busy' })))) return;
+      if (!(await this.#userAndHomes.take(signal, () => this.#apply({ kind: 'home_busy' })))) return;
       this.#apply({ kind: 'home_free' });
-      await makeSessionDirs(this.#dirs, this.#tenancy.user);
-      const place = { dirs: this.#dirs, user: this.#tenancy.user };
+      await makeSessionDirs(this.#dirs, this.#userAndHomes.user);
+      const place = { dirs: this.#dirs, user: this.#userAndHomes.user };
       [cookie] = await Promise.all([makeCookie(place, this.#deps.random), this.#writeRecord()]);
     } catch (error) {
       this.#fail('home_unavailable', error);
@@ -401,7 +401,7 @@ export class Session {
     }
     if (this.#abort.signal.aborted) return;
     this.#app.prepare();
-    const home = this.#tenancy.open().catch((error) => this.#fail('home_unavailable', error));
+    const home = this.#userAndHomes.open().catch((error) => this.#fail('home_unavailable', error));
     this.#apply({ kind: 'display_begun' });
     const crashed = (error: unknown) => this.#fail('media_worker_crashed', error);
     const acquired = this.#deps.workers.acquire();
@@ -418,7 +418,7 @@ export class Session {
     const { stream } = this.#plan.assign;
     const options = {
       sessionId: this.id,
-      user: this.#tenancy.user,
+      user: this.#userAndHomes.user,
       dirs: this.#dirs,
       enter: [...(this.#ipc?.enter ?? []), ...(this.#deps.helpersWithoutNetwork ? WITHOUT_NETWORK : [])],
       ended: this.#abort.signal,
@@ -509,7 +509,7 @@ export class Session {
   }
 
   #grantDevice(sysname: string): void {
-    const { user } = this.#tenancy;
+    const { user } = this.#userAndHomes;
     if (user === null || this.isEnding) return;
     const nodes = grantDevice(sysname, this.id, user.uid);
     this.#logger.info({ nodes, device: sysname }, 'session.input_device');
@@ -537,7 +537,7 @@ export class Session {
     const { assign, encoder, settings, media } = this.#plan;
     const stage = this.#stage;
     if (!stage || !this.#displayAnswers || !this.#worker || this.isEnding) return;
-    const { user } = this.#tenancy;
+    const { user } = this.#userAndHomes;
     this.#worker.send({
       type: 'prepare',
       session_id: this.id,
@@ -586,20 +586,20 @@ export class Session {
       // A preparation that was still running may have started app and worker.
       await this.#preparation;
       await this.#endWorker();
-      const [bytes] = await Promise.all([this.#tenancy.bytes(this.#deps.clock), this.#stage?.close()]);
+      const [bytes] = await Promise.all([this.#userAndHomes.bytes(this.#deps.clock), this.#stage?.close()]);
       this.#homeBytes = bytes;
     } finally {
       this.#ipc?.close();
       this.#ipc = null;
       // Something could not be ended or removed; the next session of this home must not wait forever.
-      const { uid, homes } = this.#tenancy;
+      const { uid, homes } = this.#userAndHomes;
       await this.#deps.quarantine.release({ sessionId: this.id, uid, homes }, () => this.#giveBack());
     }
   }
 
   /** Call when no process of the session is left. */
   async #giveBack(): Promise<void> {
-    const { uid, homes } = this.#tenancy;
+    const { uid, homes } = this.#userAndHomes;
     let isClean = uid === null;
     try {
       if (uid !== null) {
@@ -610,7 +610,7 @@ export class Session {
       removeSessionCgroups(this.id);
       await removeSessionDirs(this.#dirs);
     } finally {
-      await this.#tenancy.giveBack(!isClean);
+      await this.#userAndHomes.giveBack(!isClean);
     }
   }
 
@@ -629,10 +629,10 @@ export class Session {
   }
 
   async #writeRecord(display: DisplayRecord | null = this.#stage?.display.record ?? null): Promise<void> {
-    const [home, next] = this.#tenancy.homes;
+    const [home, next] = this.#userAndHomes.homes;
     const record: SessionRecord = {
       session_id: this.id,
-      uid: this.#tenancy.uid,
+      uid: this.#userAndHomes.uid,
       home: home ?? null,
       ...(next === undefined ? {} : { next_home: next }),
       display,

@@ -5,7 +5,7 @@ import { silentLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import { LEFTOVERS_WAIT_MS, removeLeftovers } from './leftovers.ts';
-import { Quarantine, type Tenant } from './quarantine.ts';
+import { Quarantine, type SessionOwnership } from './quarantine.ts';
 import { makeSessionDirs, sessionDirs } from './record.ts';
 import { UidPool } from './uid-pool.ts';
 import { UidSweep } from './uid-sweep.ts';
@@ -20,14 +20,14 @@ test('an agent comes up while what is left takes long to remove, and has taken a
   const deps = { clock, logger: silentLogger() };
   const quarantine = new Quarantine(deps);
   quarantine.release = () => new Promise(() => undefined);
-  const taken: Tenant[] = [];
+  const taken: SessionOwnership[] = [];
   const removed = removeLeftovers(stateDir, {
     ...deps,
     quarantine,
     sweep: new UidSweep(deps),
     uids: new UidPool([1, 1]),
-    take: (tenant) => {
-      taken.push(tenant);
+    take: (ownership) => {
+      taken.push(ownership);
       return () => undefined;
     },
     reclaimConsole: () => undefined,

@@ -5,7 +5,7 @@ import { errorText, within } from '@footlight/platform';
 import { removeDisplayFiles } from '../../display/display-number.ts';
 import { removeSessionCgroups } from '../../runtime/cgroups.ts';
 import { closeHome } from './home.ts';
-import { endProcesses, type Quarantine, type Tenant } from './quarantine.ts';
+import { endProcesses, type Quarantine, type SessionOwnership } from './quarantine.ts';
 import {
   homesOf,
   leftSessions,
@@ -30,7 +30,7 @@ interface LeftoversDeps {
   /**
    * Takes user and homes of a session, so that no session gets them before the cleanup ends; returns their release.
    */
-  take: (tenant: Tenant) => (keepUid: boolean) => void;
+  take: (ownership: SessionOwnership) => (keepUid: boolean) => void;
   /** Releases the console. */
   reclaimConsole: () => void;
 }
@@ -46,12 +46,12 @@ export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Pr
     const homes = record === null ? [] : homesOf(record);
     // A uid outside the range is foreign: the range was changed.
     const ownUid = uid !== null && deps.uids.contains(uid) ? uid : null;
-    const tenant: Tenant = { sessionId, uid: ownUid, homes };
-    return { tenant, record, giveBack: deps.take(tenant) };
+    const ownership: SessionOwnership = { sessionId, uid: ownUid, homes };
+    return { ownership, record, giveBack: deps.take(ownership) };
   });
   const removal = (async () => {
-    for (const { tenant, record, giveBack } of left)
-      await removeSession(stateDir, tenant, record, giveBack, deps);
+    for (const { ownership, record, giveBack } of left)
+      await removeSession(stateDir, ownership, record, giveBack, deps);
   })();
   await within(deps.clock, LEFTOVERS_WAIT_MS, removal, undefined);
   rmSync(join(stateDir, 'node.json.tmp'), { force: true });
@@ -60,12 +60,12 @@ export async function removeLeftovers(stateDir: string, deps: LeftoversDeps): Pr
 /** Never throws. */
 async function removeSession(
   stateDir: string,
-  tenant: Tenant,
+  ownership: SessionOwnership,
   record: SessionRecord | null,
   giveBack: (keepUid: boolean) => void,
   { clock, logger, quarantine, sweep, uids, reclaimConsole }: LeftoversDeps,
 ): Promise<void> {
-  const { sessionId, uid: ownUid, homes } = tenant;
+  const { sessionId, uid: ownUid, homes } = ownership;
   const dirs = sessionDirs(stateDir, sessionId);
   const uid = record?.uid ?? null;
   let isClean = ownUid === null;
@@ -87,7 +87,7 @@ async function removeSession(
     await removeSessionDirs(dirs);
   };
   try {
-    await quarantine.release(tenant, () => free().finally(() => giveBack(!isClean)));
+    await quarantine.release(ownership, () => free().finally(() => giveBack(!isClean)));
   } catch (error) {
     logger.error({ session_id: sessionId, error: errorText(error) }, 'leftovers.not_removed');
   }

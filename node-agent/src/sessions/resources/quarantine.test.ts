@@ -2,13 +2,13 @@ import { silentLogger } from '@footlight/platform';
 import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
 import { HomeLocks } from './home-locks.ts';
-import { Quarantine, type Tenant } from './quarantine.ts';
-import { takeTenancy } from './tenancy.ts';
+import { Quarantine, type SessionOwnership } from './quarantine.ts';
 import { UidPool } from './uid-pool.ts';
+import { takeUserAndHomes } from './user-and-homes.ts';
 
 const UID = 70_000;
 const HOME = '/homes/alice';
-const TENANT: Tenant = { sessionId: 'the-session', uid: UID, homes: [HOME] };
+const OWNERSHIP: SessionOwnership = { sessionId: 'the-session', uid: UID, homes: [HOME] };
 
 /** A session that has ended, with so many processes that SIGKILL does not end. */
 function ended(stuck: number) {
@@ -24,8 +24,8 @@ function ended(stuck: number) {
       return host.left;
     },
   });
-  const giveBack = takeTenancy(TENANT, uids, homes);
-  const released = quarantine.release(TENANT, async () => giveBack());
+  const giveBack = takeUserAndHomes(OWNERSHIP, uids, homes);
+  const released = quarantine.release(OWNERSHIP, async () => giveBack());
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 10) {
       await new Promise(setImmediate);

@@ -8,7 +8,7 @@ const KILL_PERIOD_MS = 10;
 const LOOK_AGAIN_MS = 1_000;
 
 /** User and homes of a session. */
-export interface Tenant {
+export interface SessionOwnership {
   sessionId: string;
   /** The session's user; null: sessions share the agent's, and the session's variable identifies its processes. */
   uid: number | null;
@@ -17,7 +17,7 @@ export interface Tenant {
 }
 
 /** Sends SIGKILL to every remaining process of a session. @returns their number */
-export function killProcesses({ sessionId, uid }: Tenant): number {
+export function killProcesses({ sessionId, uid }: SessionOwnership): number {
   const left = sessionProcesses(sessionId, uid);
   for (const row of left) sendSignal(row.pid, 'SIGKILL');
   return left.length;
@@ -25,12 +25,12 @@ export function killProcesses({ sessionId, uid }: Tenant): number {
 
 /** Kills the remaining processes of a session, for 1 s at most. @returns whether none is left */
 export async function endProcesses(
-  tenant: Tenant,
+  ownership: SessionOwnership,
   clock: Clock,
   kill: typeof killProcesses = killProcesses,
 ): Promise<boolean> {
   for (let round = 0; round < KILL_ROUNDS; round++) {
-    if (kill(tenant) === 0) return true;
+    if (kill(ownership) === 0) return true;
     await delay(clock, KILL_PERIOD_MS);
   }
   return false;
@@ -59,11 +59,11 @@ export class Quarantine {
    * process is left after a second.
    * @param free called once; after this has returned, its exception is only logged
    */
-  async release(tenant: Tenant, free: () => Promise<void>): Promise<void> {
-    if (await endProcesses(tenant, this.#clock, this.#kill)) return free();
-    const { sessionId, uid, homes } = tenant;
+  async release(ownership: SessionOwnership, free: () => Promise<void>): Promise<void> {
+    if (await endProcesses(ownership, this.#clock, this.#kill)) return free();
+    const { sessionId, uid, homes } = ownership;
     this.#logger.error({ session_id: sessionId, uid, homes }, 'session.processes_left');
-    this.#lookAgain(tenant, async () => {
+    this.#lookAgain(ownership, async () => {
       try {
         await free();
         this.#logger.info({ session_id: sessionId, uid, homes }, 'session.processes_gone');
@@ -80,12 +80,12 @@ export class Quarantine {
     this.#timers.clear();
   }
 
-  #lookAgain(tenant: Tenant, free: () => Promise<void>): void {
+  #lookAgain(ownership: SessionOwnership, free: () => Promise<void>): void {
     if (this.#closed) return;
     const timer = this.#clock.setTimeout(() => {
       this.#timers.delete(timer);
-      if (this.#kill(tenant) === 0) void free();
-      else this.#lookAgain(tenant, free);
+      if (this.#kill(ownership) === 0) void free();
+      else this.#lookAgain(ownership, free);
     }, LOOK_AGAIN_MS);
     this.#timers.add(timer);
   }

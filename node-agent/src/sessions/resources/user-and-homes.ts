@@ -3,14 +3,14 @@ import type { HomeSpec } from '@footlight/protocol/agent';
 import type { SessionUser } from '../../runtime/runtime.ts';
 import { closeHome, HomeError, homeBytes, lastOwner, openHome } from './home.ts';
 import type { HomeLocks } from './home-locks.ts';
-import type { Tenant } from './quarantine.ts';
+import type { SessionOwnership } from './quarantine.ts';
 import type { UidPool } from './uid-pool.ts';
 
 const HOME_WAIT_MS = 30_000;
 const SWAP_HOME_WAIT_MS = 10_000;
 const HOME_SIZE_MS = 400;
 
-export interface TenancyOptions {
+export interface UserAndHomesOptions {
   /** undefined = the app has an empty home in the session's scratch directory. */
   home: HomeSpec | undefined;
   homeRoot: string;
@@ -34,15 +34,15 @@ interface HeldHome {
  * User and homes of a session. Taken before anything is started, and released after its last process. During a swap a
  * session may hold two homes.
  */
-export class Tenancy {
-  readonly #options: TenancyOptions;
+export class UserAndHomes {
+  readonly #options: UserAndHomesOptions;
   readonly #homes: HomeLocks;
   readonly #uids: UidPool | null;
   #uid: number | null;
   #current: HeldHome | null = null;
   #next: HeldHome | null = null;
 
-  constructor(options: TenancyOptions, homes: HomeLocks, uids: UidPool | null) {
+  constructor(options: UserAndHomesOptions, homes: HomeLocks, uids: UidPool | null) {
     this.#options = options;
     this.#homes = homes;
     this.#uids = uids;
@@ -185,8 +185,8 @@ export class Tenancy {
  * Takes user and homes of an earlier agent's session.
  * @returns their release: with the user, or homes only
  */
-export function takeTenancy(
-  { uid, homes }: Pick<Tenant, 'uid' | 'homes'>,
+export function takeUserAndHomes(
+  { uid, homes }: Pick<SessionOwnership, 'uid' | 'homes'>,
   uids: UidPool | null,
   locks: HomeLocks,
 ): (keepUid?: boolean) => void {
