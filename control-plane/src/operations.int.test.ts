@@ -380,7 +380,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     });
   });
 
-  it('answers paths of the API that nobody declared with 404 in the envelope', async () => {
+  it('answers undeclared paths of the API with 404 in the envelope', async () => {
     for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/apps/', '/agent', '/v1/auth/login/x', '/v1/%ff']) {
       const answer = await app.call(app.people.admin, 'GET', url);
       expect([404, 400], `${url} ${answer.text}`).toContain(answer.status);

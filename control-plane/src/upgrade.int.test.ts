@@ -142,7 +142,7 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       expect((await get('/v1/admin/activity?action=instance.')).items[0].id).toBeGreaterThan(42);
     });
 
-    it('keeps the settings, whatever the environment would seed', async () => {
+    it('keeps the settings, with any seeds in the environment', async () => {
       expect((await get('/v1/admin/settings')).settings).toMatchObject({
         registration_mode: 'invite_only',
         storage_provider: 'local',

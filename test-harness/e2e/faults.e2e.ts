@@ -21,7 +21,7 @@ const isApp = (command: string) => command.includes('apps/diagnostics.mjs') && !
 
 const SMALL = { width: 640, height: 360, fps: 30 };
 
-describe('a part dies while somebody watches', () => {
+describe('a process dies while a viewer watches', () => {
   let stack: Stack;
   let browser: Browser;
   let token: string;

@@ -11,7 +11,7 @@ const STOPS = LONG ? ([15, 25, 60] as const) : ([7] as const);
 const BOOT_TIMEOUT_SECS = 6;
 const AWAY_AFTER_SECS = 20;
 
-describe('something of the host fails while somebody watches', () => {
+describe('a resource of the host fails while a viewer watches', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let pattern: string;

@@ -7,7 +7,7 @@ import { type Stack, startStack } from '../src/stack/stack.ts';
 const GRACE = { email: 'grace@example.org', username: 'grace', password: 'violet lantern parade' };
 const NEXT_PASSWORD = 'quiet harbour morning';
 
-describe('an administrator invites somebody and gives the library its pictures', () => {
+describe('an administrator invites a user and gives the library its pictures', () => {
   let stack: Stack;
   let adminToken: string;
   let appId: string;

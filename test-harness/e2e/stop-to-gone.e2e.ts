@@ -13,7 +13,7 @@ const GONE_MS = 3_000;
 /** Nobody else's on this machine. */
 const UIDS = [72_064, 72_127] as const;
 
-describe('a session that somebody watches is deleted', () => {
+describe('a watched session is deleted', () => {
   let stack: Stack;
   let sessions: PersonSessions;
   let end: OwnStack['end'] | undefined;

@@ -154,7 +154,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(await found({ since: inTwoHours.replace('Z', '+02:00') })).toEqual([6, 5]);
     });
 
-    it('q: a part of the action, of the target id or of the name of the actor, whatever its case', async () => {
+    it('q: a part of the action, of the target id or of the name of the actor, in any case', async () => {
       expect(await found({ q: 'DELETE' })).toEqual([1]);
       expect(await found({ q: 'GAME-1' })).toEqual([1, 0]);
       expect(await found({ q: 'dmin' })).toEqual([6, 5, 1, 0]);
@@ -205,7 +205,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     });
   });
 
-  it('finds what somebody did by a part of their name in any letters and any case', async () => {
+  it('finds the entries of an account by a part of its name in any letters and any case', async () => {
     const person = await app.addPerson('Jörg');
     const { activity } = app.plane.platform;
     await activity.record({ actorUserId: person.id, action: 'letter.sent', targetType: 'x', targetId: null });

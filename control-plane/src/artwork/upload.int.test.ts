@@ -161,7 +161,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect([answer.status, answer.body.error.code]).toEqual([413, 'validation_failed']);
     });
 
-    it('counts the bytes that come, whatever Content-Length says', async () => {
+    it('counts the received bytes, with any Content-Length', async () => {
       const { http } = await app.plane.listen();
       const send = (headers: string, body: Buffer) =>
         new Promise<string>((resolve, reject) => {
@@ -212,7 +212,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   });
 
   describe('the record', () => {
-    it('is null until somebody looked or chose', async () => {
+    it('is null until a search or a choice', async () => {
       const id = await addApp('Untouched');
       const answer = await admin('GET', `/v1/admin/apps/${id}/artwork`);
       expect([answer.status, answer.body.artwork]).toEqual([200, null]);

@@ -159,7 +159,7 @@ describeDatabases('agent links', (databases) => {
       await newer.waitFor('heartbeat_ack');
     });
 
-    test('whatever an older connection still says that has not noticed is not heard, nor is its end', async () => {
+    test('messages and the end of a replaced connection are ignored', async () => {
       const older = agentFor('hosta');
       const hostId = await ready(older);
       older.deafen();
@@ -421,7 +421,7 @@ describeDatabases('agent links', (databases) => {
       expect(seen.map(({ seq }) => seq)).toEqual([1, 4]);
     });
 
-    test('name the host of the connection, whatever session they name', async () => {
+    test('name the host of the connection, with any session id', async () => {
       const [a, b] = [agentFor('hosta'), agentFor('hostb')];
       const [hostA] = [await ready(a), await ready(b)];
       running(a, sessionId);

@@ -57,7 +57,7 @@ describe('the bus of one replica', () => {
     expect(log.join()).toContain('bus.listener_failed');
   });
 
-  test('a request gets the one answer, null from nobody, from a failure and after its time', async () => {
+  test('a request gets the one answer, null without a listener, after a failure and after the time limit', async () => {
     const { bus, clock } = setUp();
     expect(await bus.request('a', 1, 100)).toBeNull();
     const responder = bus.respond('a', async (payload) => ({ got: payload }));

@@ -19,7 +19,7 @@ const FAILED = {
   ended_at: '2026-01-01T00:00:09.000Z',
 } as const;
 
-test('the first record is the one that was read, whatever came before it', () => {
+test('the first record is the one that was read, for any earlier changes', () => {
   expect(recordsSince(null, [{ state: 'starting', state_detail: 'starting app' }], RUNNING)).toEqual([
     RUNNING,
   ]);

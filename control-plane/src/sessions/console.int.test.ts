@@ -94,7 +94,7 @@ describeDatabases('sessions that start by themselves on the display beside a hos
     expect((await world.call(world.people.alice, 'POST', path)).status).toBe(201);
   });
 
-  test('nobody is noted as who launched it', async () => {
+  test('has no launching account', async () => {
     await start();
     const { id } = await nth(1, 'running');
     expect(await world.audit('session.launched')).toEqual([

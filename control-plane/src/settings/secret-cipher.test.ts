@@ -14,7 +14,7 @@ const seal = (key: SecretKey, name: string, value: string) =>
 const DOES_NOT_MATCH = { problem: expect.stringContaining('does not match') };
 
 describe('a sealed value', () => {
-  it('opens under the key and the name that sealed it, whatever the text', () => {
+  it('opens any text under the key and the name that sealed it', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string(), (value, name) => {
         expect(openValue(keys, name, seal(keys.current, name, value))).toEqual({ value });

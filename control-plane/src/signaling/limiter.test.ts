@@ -35,7 +35,7 @@ describe('failed tokens', () => {
     expect(limiter.admits('c')).toBe(false);
   });
 
-  test('a blocked address stays blocked, whatever 10,000 others do', () => {
+  test('a blocked address stays blocked during attempts from 10,000 others', () => {
     const { limiter } = world();
     for (let count = 0; count < 10; count += 1) limiter.failed('a');
     for (let other = 0; other < 10_000; other += 1) limiter.failed(`b${other}`);

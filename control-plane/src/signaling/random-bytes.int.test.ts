@@ -6,7 +6,7 @@ import { describeDatabases } from '../testing/index.ts';
 import { openPage } from './testing/page.ts';
 
 describeDatabases('signaling', (databases) => {
-  test('any bytes close the socket or are ignored, and harm nobody', async () => {
+  test('any bytes close the socket or are ignored, and harm no other connection', async () => {
     const world = await openSessionsWorld(await databases.fresh());
     await world.host('hosta');
     const session = await world.running(world.people.alice, await world.app());

@@ -149,7 +149,7 @@ describe('environment', () => {
   });
 });
 
-describe('knobs', () => {
+describe('host settings', () => {
   test('every default is a value that its own knob takes', () => {
     const { rejected } = overlayKnobs(
       new Map(),

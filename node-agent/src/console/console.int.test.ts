@@ -154,7 +154,7 @@ test('shown there alone: from the assignment to the picture, without an encoder,
   expect(monitor.story).toEqual(['DP-4 shows', 'DP-4 is free']);
 });
 
-test('streamed as well: the picture of the display is encoded, whatever its size', async () => {
+test('streamed as well: the picture of the display is encoded at any size', async () => {
   await turn({ stream: true });
   const body = beside('dual_output');
   await launch(body);

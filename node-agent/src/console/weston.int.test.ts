@@ -90,7 +90,7 @@ describe.runIf(hasWeston)('weston as the display beside a host', () => {
     expect(reclaimed).toBe(reclaims);
   });
 
-  test('nobody but Xwayland ever speaks to weston', async () => {
+  test('only Xwayland ever connects to weston', async () => {
     const display = await open();
     expect(await consoleFiles()).toEqual(['wayland.lock', 'weston.ini']);
     await display.close();

@@ -148,14 +148,14 @@ test('the abstract name of a display is taken while it lives, and free again aft
   expect(after.said).toBe('1 taken\n');
 });
 
-test('when somebody holds every name, their app is ended before a launch gives up', async () => {
+test('when an app holds every name, the app is ended before a launch gives up', async () => {
   const taker = await takeNames(Array.from({ length: DISPLAY_NUMBERS }, (_, number) => number));
   await expect(start(1)).rejects.toThrow('no display number is free');
   const { display } = await start(2, { endNameHolders: () => taker.end() });
   expect(await letsIn(display, display.cookie)).toBe(true);
 });
 
-test('a number whose abstract name somebody has is not taken: clients would reach them', async () => {
+test('a number with a taken abstract name is skipped, because clients would reach its holder', async () => {
   const { display } = await start(1);
   await display.close();
   // Without a lock file and without a socket file.

@@ -75,7 +75,7 @@ describe('rumble orders', () => {
     expect(mixer.order(0)).toMatchObject({ strong: 500, weak: 250 });
   });
 
-  test('whatever apps ask for, orders stay in range, and the last one of a silent pad is a stop', () => {
+  test('for any requests of apps orders stay in range, and the last one of a silent pad is a stop', () => {
     const step = fc.oneof(
       fc.record({
         do: fc.constant('upload' as const),

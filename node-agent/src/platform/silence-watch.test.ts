@@ -36,7 +36,7 @@ test('silence is told once, after its limit and not before', () => {
   expect(cancel).toHaveBeenCalledOnce();
 });
 
-test('a pause of this process is nobody else’s silence', () => {
+test('a pause of this process does not count as silence of a peer', () => {
   const { clock, after } = handClock();
   const silent = vi.fn();
   new SilenceWatch(clock, 1_000, silent);

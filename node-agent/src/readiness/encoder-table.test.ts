@@ -28,7 +28,7 @@ const check = (rows: InspectedRow[], family: EncoderFamily, inUse: EncoderFamily
 const OPENH264 = { 'openh264 h264': { element: 'openh264enc' } } as const;
 
 describe('the doctor says of each family what is there', () => {
-  test('one line each, whatever GPU the host has', () => {
+  test('one line each, for any GPU of the host', () => {
     expect(encoderTableChecks(host(OPENH264), 'openh264').map(({ id, status }) => [id, status])).toEqual([
       ['encoder_table_openh264', 'pass'],
       ['encoder_table_va', 'skip'],

@@ -70,7 +70,7 @@ describe('what the firewall keeps out', () => {
     });
   });
 
-  test('iptables without itself: nobody can say', () => {
+  test('without the iptables program the answer is unknown', () => {
     expect(decide({ nft: recorded('nft-of-iptables.json') })).toMatchObject({
       kind: 'unknown',
       why: expect.stringContaining('iptables, which is not installed'),

@@ -44,7 +44,7 @@ describe('the log ring', () => {
     expect(lines.at(-1)).toBe('line 150');
   });
 
-  test('holds what it may and no more, whatever comes in', () => {
+  test('never holds more than its limit, for any input', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 400 }), { maxLength: 60 }), (chunks) => {
         const ring = new LogRing(1_000);

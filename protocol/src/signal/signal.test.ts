@@ -88,7 +88,7 @@ describe('what a page says to its host is passed on', () => {
     });
   });
 
-  test('without keys that nobody knows, and without control characters', () => {
+  test('without unknown keys, and without control characters', () => {
     const frame = (message: object) => {
       const read = relayBrowserFrame(JSON.stringify(message));
       return read.kind === 'message' && read.text;

@@ -129,7 +129,7 @@ function* walk(item: unknown, depth = 0): Generator<{ item: unknown; depth: numb
   for (const child of Object.values(item)) yield* walk(child, depth + 1);
 }
 
-describe('whatever a client sends', () => {
+describe('any capabilities of a client', () => {
   it('what is stored keeps every bound, is JSON, and touches no prototype', () => {
     fc.assert(
       fc.property(object, (sent) => {

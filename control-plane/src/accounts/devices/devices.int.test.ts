@@ -137,7 +137,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect(await device(alice, 'shared')).toBe(mine);
     });
 
-    test('stores the user agent and shows it to nobody', async () => {
+    test('stores the user agent and never shows it', async () => {
       const agent = `Browser/${'9'.repeat(600)}`;
       const id = (await post(alice, { device_key: 'tv' }, { 'user-agent': agent })).body.device.id;
       const { db } = app.plane.platform.database;
@@ -200,7 +200,7 @@ describeDatabases('devices', ({ fresh }) => {
       expect((await post(alice, body)).status).toBe(200);
     });
 
-    test('fifty requests for a long list cost few readings of it, so that nobody else waits for them', async () => {
+    test('fifty requests for a long list cost few readings of it, so that other requests do not wait', async () => {
       const capabilities = { text: Array.from({ length: 14 }, () => 'x'.repeat(500)) };
       for (let index = 0; index < 20; index += 1) await device(alice, `long ${index}`, capabilities);
       const lists = new Set<KeptBody>();

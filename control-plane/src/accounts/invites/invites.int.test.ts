@@ -193,7 +193,7 @@ describeDatabases('invites', ({ fresh }) => {
       expect((await audits(invite.id)).slice(1)).toEqual([[admin.id, 'invite.revoked', {}]]);
     });
 
-    test('an invite that nobody knows is 204 and leaves no record', async () => {
+    test('an unknown invite is 204 and leaves no record', async () => {
       expect((await revoke(UNKNOWN_ID)).status).toBe(204);
       expect(await audits(UNKNOWN_ID)).toEqual([]);
     });

@@ -41,7 +41,7 @@ describeDatabases('POST /v1/me/password', ({ fresh }) => {
   const good = { current_password: PASSWORD, new_password: NEW_PASSWORD };
   const isSignedIn = async (as: Person) => (await app.call(as, 'GET', '/v1/me')).status === 200;
 
-  test('replaces the password and ends every token of the account, the calling one too, and nobody else’s', async () => {
+  test('replaces the password and ends every token of the account, including the calling one, and no token of other accounts', async () => {
     const others = [await signIn(app, alice.username), await signIn(app, alice.username, 'tv')];
     const answer = await change(alice, good);
     expect([answer.status, answer.text]).toEqual([204, '']);

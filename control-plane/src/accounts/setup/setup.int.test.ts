@@ -66,7 +66,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       },
     ));
 
-  it('checks the token before the body, then the body, then whether somebody was first', () =>
+  it('checks the token before the body, then the body, then whether the instance is claimed already', () =>
     withWorld({}, async (world) => {
       const token = world.setupToken();
       const raw = (text: string, header?: string) =>
@@ -130,7 +130,7 @@ describeDatabases('the way to the first administrator', ({ fresh: database, dial
       },
     ));
 
-  it('blocks an address after ten rejected tokens, whatever the next token is', () =>
+  it('blocks an address after ten rejected tokens, even with a valid next token', () =>
     withWorld({}, async (world) => {
       for (let i = 0; i < 10; i += 1) expect((await claim(world, ADMIN, `guess ${i}`)).statusCode).toBe(401);
       const blocked = await claim(world, ADMIN);

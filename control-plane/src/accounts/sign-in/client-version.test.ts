@@ -39,7 +39,7 @@ describe('the client-version gate', () => {
     expect(performance.now() - startedMs).toBeLessThan(1_000);
   });
 
-  it('refuses nobody without a floor', () => {
+  it('refuses no version without a floor', () => {
     for (const presented of [undefined, '', '0.0.1', 'nonsense']) {
       expect(() => gate(NO_FLOOR).checkHeader(presented)).not.toThrow();
       expect(() => gate(NO_FLOOR).checkLogin(presented)).not.toThrow();

@@ -54,7 +54,7 @@ describe('the queue of hashes', () => {
     expect(granted(places.slice(101))).toBe(16);
   });
 
-  it('has all 64 for known devices where nobody else waits', async () => {
+  it('has all 64 for known devices while no others wait', async () => {
     expect(granted(await placesOf([from('z'), ...many(100, true, 'a')]))).toBe(1 + 64);
   });
 

@@ -56,7 +56,7 @@ describeDatabases('posting measurements and changing passwords are limited per u
     for (let i = 0; i < 5; i += 1) expect(refusal(await post(alice, url))).toEqual(malformed);
   });
 
-  it('bounds the devices that somebody can make at once', async () => {
+  it('bounds the devices that an account can create at once', async () => {
     const answers = [];
     for (let i = 0; i < 1_000; i += 1) {
       answers.push(await post(alice, '/v1/me/devices', JSON.stringify({ device_key: `key ${i}` })));
@@ -112,7 +112,7 @@ describeDatabases('sign-in is limited per client address', ({ fresh }) => {
     return statuses;
   };
 
-  it('of 50 addresses behind a trusted proxy the one that attacks slows nobody else', async () => {
+  it('of 50 addresses behind a trusted proxy the attacking one slows no other', async () => {
     const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index + 1}`);
     const [attacker, ...others] = addresses as [string, ...string[]];
     const attack = await burst(30, () => login(attacker));

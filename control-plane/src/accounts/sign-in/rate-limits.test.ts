@@ -89,7 +89,7 @@ describe('register and login share one bucket per client address', () => {
     for (const key of ['a0', 'a2', 'refused']) expect(refusal(() => buckets.take(key))).toBe(5);
   });
 
-  it('keeps refusing an address, whatever 10,000 others do', () => {
+  it('keeps refusing an address during attempts from 10,000 others', () => {
     const { clock } = handClock();
     const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
     for (let i = 0; i < 10; i += 1) buckets.take('a');
@@ -120,7 +120,7 @@ describe('register and login share one bucket per client address', () => {
     expect(keys.get('second', clock.monotonicMs())).toBeUndefined();
   });
 
-  it('never remembers more than 4096, and frees no refused address, whatever the order', () => {
+  it('never remembers more than 4096, and frees no refused address, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(20), fc.nat(4_000)), { maxLength: 300 }), (requests) => {
         const { clock, advance } = handClock();

@@ -100,7 +100,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
       for (let n = 0; n < 20; n += 1) await login(world, addressOf(n), { ...alice, password: WRONG });
     }
 
-    it('lock nobody out of a device that is signed in, or was until the token expired', () =>
+    it('lock no account out of a device that is signed in, or was until the token expired', () =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         await exhaust(world);
@@ -145,7 +145,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
       }));
   });
 
-  it('a refused address stays refused, whatever 4,200 others do', () =>
+  it('a refused address stays refused during attempts from 4,200 others', () =>
     withWorld({ env: OPEN }, async (world) => {
       const ask = async (from: string) =>
         (await world.call('POST', '/v1/auth/login', { raw: '{', from })).statusCode;

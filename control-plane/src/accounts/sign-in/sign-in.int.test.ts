@@ -18,7 +18,7 @@ describeDatabases('signing in', ({ fresh: database }) => {
 
   // Login.
 
-  it('answers with the login-shaped response, whatever the case of the email', () =>
+  it('answers with the login-shaped response for any case of the email', () =>
     withWorld({ env: OPEN }, async (world) => {
       await world.register('alice');
       const answer = await login(world, {

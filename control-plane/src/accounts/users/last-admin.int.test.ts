@@ -100,7 +100,7 @@ describeDatabases('the last enabled administrator', ({ fresh }) => {
     },
   );
 
-  describe('stays, whatever two administrators do to each other at once:', () => {
+  describe('stays, when two administrators change each other at once:', () => {
     test.each(pairs)('one %s, the other %s', async (first, second) => {
       for (let round = 0; round < ROUNDS; round += 1) {
         const [a, b] = (await onlyAdmins(2)) as [Person, Person];

@@ -96,7 +96,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
       for (const item of (await list()).body.items) expect(adminUser.strict().parse(item)).toEqual(item);
     });
 
-    test('comes newest first in pages that miss and repeat nobody', async () => {
+    test('comes newest first in pages that miss and repeat no account', async () => {
       for (let i = 0; i < 6; i += 1) {
         // Two of each moment.
         if (i % 2 === 0) await app.clock.pass(1);
@@ -125,7 +125,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
       },
     );
 
-    test('finds part of an email or a username, whatever its case, and takes %, _ and \\ as they are', async () => {
+    test('finds part of an email or a username in any case, and takes %, _ and \\ as they are', async () => {
       for (const name of ['Frédérique', 'ÅNGSTRÖM', 'per%cent', 'under_score', 'back\\slash'])
         await app.addPerson(name);
       expect(await names(`?q=${encodeURIComponent('FRÉDÉ')}`)).toEqual(['Frédérique']);
@@ -324,7 +324,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
       expect((await app.call(leaver, 'GET', '/v1/me')).body.error.code).toBe('unauthorized');
     });
 
-    test('meets whatever its account does meanwhile with an answer, and leaves nothing of it behind', async () => {
+    test('answers every concurrent request of its account, and leaves none of its rows behind', async () => {
       const appId = await addApp('Wanted');
       for (let round = 0; round < 5; round += 1) {
         const leaver = await app.addPerson(`busy-${round}`, 'admin');

@@ -237,7 +237,7 @@ describe('30 seconds', () => {
 });
 
 describe('what arrives', () => {
-  it('is counted, and ends at the cap, whatever Content-Length says', async () => {
+  it('is counted, and ends at the cap, with any Content-Length', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'image/png' });
       const pour = (): void => {

@@ -449,7 +449,7 @@ describeDatabases('artwork of a provider', (databases) => {
     });
   });
 
-  it('the key reaches the provider and nobody else: no answer, log, record, file or other server', async () => {
+  it('the key reaches only the provider: no answer, log, record, file or other server', async () => {
     const on = await start(
       { artwork: { policy: fake.policy } },
       { SERVICE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') },

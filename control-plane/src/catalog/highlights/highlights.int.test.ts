@@ -59,7 +59,7 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
     () => string,
   ];
 
-  test('is empty for somebody who never played, and after nothing but failures', async () => {
+  test('is empty for a user without sessions, or with failed sessions only', async () => {
     expect(await highlights()).toEqual([]);
     await played(b(), 2 * HOUR_MS, HOUR_MS, { state: 'failed' });
     expect(await highlights()).toEqual([]);

@@ -83,7 +83,7 @@ describe('the highlights', () => {
     expect(rank(facts)[0]?.play_seconds).toBe((8 * HOUR_MS) / SECOND_MS);
   });
 
-  it('leave out what the person may not have, whatever was played', () => {
+  it('leave out apps that the user may not launch, for any history', () => {
     const facts = {
       apps: apps('a'),
       live: [live('x', HOUR_MS)],
@@ -152,7 +152,7 @@ describe('the highlights', () => {
     );
   });
 
-  it('come out the same whatever order the facts are in', () => {
+  it('are the same for any order of the facts', () => {
     const shuffled = facts.chain((given) =>
       fc.tuple(
         fc.constant(given),

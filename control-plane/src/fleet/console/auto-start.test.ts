@@ -155,7 +155,7 @@ describe('trying again', () => {
     expect(decide({}, attempts).kind).toBe('launch');
   });
 
-  test('whatever happened, a wait is between 2 s and 60 s', () => {
+  test('every wait is between 2 s and 60 s', () => {
     const outcome = fc.oneof(fc.constant(null), fc.nat({ max: 60_000 }));
     fc.assert(
       fc.property(fc.array(outcome, { minLength: 1, maxLength: 40 }), (outcomes) => {

@@ -164,7 +164,7 @@ describeDatabases('enrollment', (databases) => {
     expect(await refused(agentFor('render-1', { token }))).toBe(401);
   });
 
-  test('a lost answer locks nobody out: the same pair gets a fresh secret, and the unused one is dead', async () => {
+  test('a lost answer locks no host out: the same pair gets a fresh secret, and the unused one is dead', async () => {
     const { token } = await mint();
     const credential = { token, enrollId: enrollId() };
     const lost = agentFor('render-1', credential, { silentAfterRegistered: true });
@@ -211,7 +211,7 @@ describeDatabases('enrollment', (databases) => {
     await ready(agentFor('render-9', { token: anyToken.token, enrollId: enrollId() }));
   });
 
-  test('a withdrawn or expired token enrolls nobody', async () => {
+  test('a withdrawn or expired token enrolls no host', async () => {
     const withdrawn = await mint();
     await world.call('DELETE', `/v1/admin/enrollment-tokens/${withdrawn.id}`);
     expect(await refused(agentFor('render-1', { token: withdrawn.token, enrollId: enrollId() }))).toBe(401);
@@ -224,7 +224,7 @@ describeDatabases('enrollment', (databases) => {
     expect(await refused(agentFor('render-1', { token: expired.token, enrollId: enrollId() }))).toBe(401);
   });
 
-  test('whatever is wrong with a credential, the answer is one 401, the same to the last byte', async () => {
+  test('every invalid credential gets the same 401, byte for byte', async () => {
     // Names of their own: each may be guessed at ten times a minute.
     const [known, other] = [
       agentFor('guessed-1', { token: FIXED_TOKEN }),

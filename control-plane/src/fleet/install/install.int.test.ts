@@ -119,7 +119,7 @@ describe('the line of an enrollment token', () => {
     expect(stdout.trim()).toBe(`would enroll ${token} at https://127.0.0.1:${port} as render-1`);
   });
 
-  test('somebody in between with another certificate gives it no script, and learns no token', async () => {
+  test('a man in the middle with another certificate can neither send a script nor learn a token', async () => {
     const { token, command } = await mint();
     const heard: string[] = [];
     const { key, cert } = await pairOfSomebodyElse();
@@ -215,7 +215,7 @@ describe('what the line fetches', () => {
     expect([answer.status, answer.headers['content-length'], answer.text]).toEqual([200, '10', '']);
   });
 
-  test('another name below is no file, whatever it is', async () => {
+  test('any other name below is 404', async () => {
     for (const name of ['.digest', '..%2f..%2fpackage.json', 'agent-linux-arm64.tgz'])
       expect((await ask('GET', `/install/${name}`)).status).toBe(404);
   });

@@ -74,7 +74,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     expect(world.fleet.links.seenWithin(5_000)).toBe(1);
   });
 
-  test('a command that nobody acknowledges times out after its limit and not before', async () => {
+  test('an unacknowledged command times out after its limit and not before', async () => {
     const agent = agentFor('hosta', { behaviour: { answer: () => 'silence' } });
     const hostId = await ready(agent);
     let settled = false;

@@ -12,7 +12,7 @@ describe('commands that wait for their ack', () => {
   });
   const ack = (id: string, extras = {}) => ({ type: 'ack' as const, id, ok: true, ...extras });
 
-  test('are settled by their own ack, whatever the order', async () => {
+  test('are settled by their own ack, in any order', async () => {
     const [first, second] = [commands.start('1', 5_000, () => true), commands.start('2', 5_000, () => true)];
     commands.acked(ack('2', { ok: false, code: 'busy', error: 'one at a time' }));
     commands.acked(ack('1'));

@@ -47,7 +47,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
     expect(answer.status).toBe(403);
   });
 
-  test('a request that is no upgrade: 400, whatever its credential', async () => {
+  test('a request that is no upgrade is 400 with any credential', async () => {
     const answer = await plainRequest(WRONG_SECRET);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ error: { code: 'validation_failed' } });

@@ -135,7 +135,7 @@ describe('files', () => {
     expect((await get('/admin/assets/missing.js', { cookie: ADMIN_COOKIE })).statusCode).toBe(404);
   });
 
-  it('gives the whole file whatever range is asked for', async () => {
+  it('gives the whole file for any requested range', async () => {
     await start();
     expect((await get('/assets/main-abc.js', { range: 'bytes=99999-' })).body).toBe('user code');
   });

@@ -34,7 +34,7 @@ describeDatabases('requests', (databases) => {
     const everythingWrong = { body: '{', headers: { 'x-service-client-version': '1.0.0' } };
     const url = '/v1/apps/not-a-uuid';
 
-    test('no token: 401 whatever else is wrong', async () => {
+    test('no token is 401 even with other errors in the request', async () => {
       expectRefusal(await app.call(null, 'PATCH', url, everythingWrong), 401, 'unauthorized');
     });
     test('an old client: 426 before its role', async () => {
@@ -217,7 +217,7 @@ describeDatabases('requests', (databases) => {
       expectRefusal(await create(filled(4 * 1024 * 1024)), 400, 'validation_failed');
     });
 
-    test('a body where none is defined is ignored, whatever it is', async () => {
+    test('any body is ignored where none is defined', async () => {
       for (const body of ['{', 'x'.repeat(2_000_000)]) {
         expect((await app.call(admin, 'POST', '/v1/setup/complete', { body })).status).toBe(200);
         expect((await app.call(admin, 'DELETE', `/v1/apps/${UNKNOWN_ID}`, { body })).status).toBe(404);

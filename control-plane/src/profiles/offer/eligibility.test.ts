@@ -269,7 +269,7 @@ describe('the verdict on a launch profile', () => {
     );
   });
 
-  it('gives a recorded failure as the single reason, whatever else is wrong', () => {
+  it('gives a recorded failure as the only reason, even with other problems', () => {
     const verdict = judgeLaunchProfile('p', [judged('ineligible')], [failure({ launch_profile_id: 'p' })]);
     expect(codes(verdict)).toEqual(['ineligible', 'historical_client_performance_failed']);
   });

@@ -52,7 +52,7 @@ describe('the rung that a launch takes', () => {
   });
   it('is none in a chain without rungs', () => expect(chooseRung([], () => true)).toBeNull());
 
-  it('is always there, and h264, for a chain with one h264 rung whatever the gates say', () => {
+  it('is always there, and h264, for a chain with one h264 rung, under any gates', () => {
     fc.assert(
       fc.property(fc.array(anyRung, { minLength: 1, maxLength: 8 }), fc.nat(8), (chain, at) => {
         const withOne = chain.toSpliced(at, 0, rung('one', 'h264'));

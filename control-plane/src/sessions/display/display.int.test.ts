@@ -60,7 +60,7 @@ describeDatabases('PATCH /v1/sessions/{id}/display', (databases) => {
     expect(answer.body.session.stream).toMatchObject({ external_width: 1920, external_owner: 'auto' });
   });
 
-  test('an administrator may, somebody else may not', async () => {
+  test('an administrator may, another user may not', async () => {
     const session = await world.running(alice, await world.app());
     expect((await display(world.people.admin, session.id, { ui_scale: 2 })).status).toBe(202);
     for (const id of [session.id, randomUUID()])

@@ -32,7 +32,7 @@ describe('the values of a display change', () => {
     expect(decideDisplay(LAUNCH, change)).toContain(words);
   });
 
-  test('what passes is within the launch size and even, whatever was asked for', () => {
+  test('every accepted size is even and within the launch size', () => {
     const number = fc.option(fc.oneof(fc.integer(), fc.double()), { nil: undefined });
     fc.assert(
       fc.property(number, number, (render_width, render_height) => {

@@ -104,12 +104,12 @@ describe('a gap between two samples', () => {
   test('of three windows is time like any other', () => {
     expect(gapped(MAX_SAMPLE_GAP_MS).state).toBe('unsustainable');
   });
-  test('that is longer begins the count again: nobody knows what was there', () => {
+  test('that is longer restarts the count, because its samples are unknown', () => {
     expect(gapped(MAX_SAMPLE_GAP_MS + 1)).toMatchObject({ state: null, atFloor: { forMs: 0, watchedMs: 0 } });
   });
 });
 
-describe('whatever comes, and whenever', () => {
+describe('any samples at any times', () => {
   const ORDER = [null, 'healthy', 'network_degrading', 'abr_at_floor', 'unsustainable'] as const;
   /** Nearly always the first, so that runs at the floor become long enough for every state. */
   const mostly = <T>(usual: fc.Arbitrary<T>, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>

@@ -60,8 +60,8 @@ describeDatabases('admission', (databases) => {
     return [answer.status, answer.body.error?.code];
   };
 
-  describe('rows 5 to 9', () => {
-    test('5: the app forces its profile', async () => {
+  describe('checks of the profile choice', () => {
+    test('refuses a choice where the app forces its profile', async () => {
       const forced = await world.app({ default_profile_id: 'alpha', profile_policy: 'force' });
       expect(await refused({ profile_id: '720p60' }, forced)).toEqual([409, 'conflict']);
       expect(await refused({ stream: { fps: 30 } }, forced)).toEqual([409, 'conflict']);
@@ -69,14 +69,14 @@ describeDatabases('admission', (databases) => {
       expect((await launch({ profile_id: '720p60' }, forced, admin)).status).toBe(201);
     });
 
-    test('5: overrides are disallowed', async () => {
+    test('refuses a choice where overrides are disallowed', async () => {
       await policy({ user_overrides_allowed: false, global_default_profile_id: 'alpha' });
       expect(await refused({ profile_id: '720p60' })).toEqual([409, 'conflict']);
       expect(await refused({ stream: { bitrate_kbps: 500 } })).toEqual([409, 'conflict']);
       expect((await launch()).body.session.profile_id).toBe('alpha');
     });
 
-    test('6: outside the allow-list, and before 8', async () => {
+    test('a profile outside the allow-list is refused before an unknown one', async () => {
       const limited = await world.app({ launchable_profile_ids: ['alpha'] });
       expect(await refused({ profile_id: '720p60' }, limited)).toEqual([
         409,
@@ -105,7 +105,7 @@ describeDatabases('admission', (databases) => {
       expect((await launch({}, limited)).body.session.profile_id).toBe('alpha');
     });
 
-    test('7: the recommended one, within what the hosts encode and the numbers of the app', async () => {
+    test('without a choice: the recommended profile, within the encoders of the hosts and the limits of the app', async () => {
       // Each by a person of its own, below the quota.
       const profileOf = async (id: string) => {
         const answer = await launch({}, id, await world.addPerson(`player${randomUUID()}`));
@@ -135,7 +135,7 @@ describeDatabases('admission', (databases) => {
       expect((await launch()).body.session.profile_id).toBe('alpha');
     });
 
-    test('9: not for people, or ineligible by the probe', async () => {
+    test('a profile not for users, or ineligible by the probe, is refused', async () => {
       expect(await refused({ profile_id: 'secret' })).toEqual([409, 'profile_ineligible']);
       await probe({ bandwidth_kbps: 1_000 });
       expect(await refused({ profile_id: '1080p60' })).toEqual([409, 'profile_ineligible']);
@@ -145,7 +145,7 @@ describeDatabases('admission', (databases) => {
       ]);
     });
 
-    test('9: a probe older than 30 days refuses nothing', async () => {
+    test('a probe older than 30 days refuses nothing', async () => {
       await probe({ bandwidth_kbps: 1_000 });
       await db()
         .updateTable('devices')
@@ -156,7 +156,7 @@ describeDatabases('admission', (databases) => {
     });
   });
 
-  describe('rows that need more than a profile', () => {
+  describe('checks beyond the profile', () => {
     let tiles = 0;
     /** A host that no agent stands behind, until the end of the test. */
     let away: string;
@@ -197,7 +197,7 @@ describeDatabases('admission', (databases) => {
       expect(await sessions()).toEqual([]);
     });
 
-    test('10: a home as an engine volume with an app that is a process is 409', async () => {
+    test('a home as an engine volume with an app that is a process is 409', async () => {
       const homed = await world.app({ managed_home: true });
       await as(admin, 'PATCH', '/v1/admin/settings', { storage_provider: 'volume' });
       const answer = await refused({}, homed);
@@ -206,14 +206,14 @@ describeDatabases('admission', (databases) => {
       expect(await homes()).toEqual([]);
     });
 
-    test('14: the host of the home is the only one that will do', async () => {
+    test('the host of the home is the only one that will do', async () => {
       const parent = await world.app({ managed_home: true });
       await db().insertInto('storage_homes').values(nobodysHome(parent, away)).execute();
       expect(await refused({}, await tileOf(parent))).toEqual([503, 'no_host_available']);
       expect((await launch({}, parent)).status).toBe(201);
     });
 
-    test('18: a database error before the commit is 500, and nothing is left', async () => {
+    test('a database error before the commit is 500, and nothing is left', async () => {
       const { database } = world.plane.platform;
       const used = await world.slotsUsed(hostA);
       const homed = await world.app({ managed_home: true });
@@ -235,7 +235,7 @@ describeDatabases('admission', (databases) => {
       expect([await sessions(), await homes()]).toEqual([[], []]);
     });
 
-    test('the first row that refuses is the answer, whatever else is wrong', async () => {
+    test('the first failed check gives the answer, even if later checks would fail too', async () => {
       const parent = await world.app({
         name: 'Launcher',
         managed_home: true,
@@ -393,7 +393,7 @@ describeDatabases('admission', (databases) => {
       });
     });
 
-    test('16: a codec that no rung has is 400, 17: one that the host lacks is 409, and nothing is left', async () => {
+    test('a codec that no rung has is 400; one that the host lacks is 409 and leaves no rows', async () => {
       const used = await world.slotsUsed(hostA);
       expect(await refused({ profile_id: 'alpha', stream: { codec: 'h265' } })).toEqual([
         400,

@@ -46,23 +46,23 @@ const demanding = aProfile('demanding', [aRung('demanding', { min_offer_bandwidt
 const slow = { probe: SLOW, failures: [] };
 
 describe('rows of the admission before the transaction', () => {
-  test('2: no app, or a disabled one', () => {
+  test('no app, or a disabled one', () => {
     expect(codeOf(aSnapshot({ app: null, entitled: false }))).toBe('not_found');
   });
 
-  test('3: a tile whose parent is disabled; the message names it', () => {
+  test('a tile whose parent is disabled; the message names it', () => {
     const parent = anApp({ id: 'parent', name: 'Launcher', enabled: false });
     const outcome = decide(aSnapshot({ app: anApp(TILE), parent }));
     expect(outcome).toMatchObject({ refusal: { code: 'parent_app_disabled' } });
     expect(JSON.stringify(outcome)).toContain('Launcher');
   });
 
-  test('4: no entitlement, for administrators too', () => {
+  test('no entitlement, for administrators too', () => {
     expect(codeOf(aSnapshot({ entitled: false }))).toBe('forbidden');
     expect(codeOf(aSnapshot({ entitled: false }, { isAdmin: true }))).toBe('forbidden');
   });
 
-  describe('5: a choice where there is none', () => {
+  describe('a profile choice where none is allowed', () => {
     const forced = { app: anApp({ profile_policy: 'force', default_profile_id: 'a' }) };
     const closed = { policy: { globalDefaultProfileId: 'a', userOverridesAllowed: false } };
     test.each([
@@ -88,7 +88,7 @@ describe('rows of the admission before the transaction', () => {
     });
   });
 
-  describe('6: a profile outside the allow-list', () => {
+  describe('a profile outside the allow-list', () => {
     const limited = { profiles: CATALOG, allowList: ['a'] };
     test.each([
       ['outside', {}, { profile_id: 'b' }, 'profile_not_launchable_for_app'],
@@ -115,7 +115,7 @@ describe('rows of the admission before the transaction', () => {
     });
   });
 
-  describe('7: nobody chooses', () => {
+  describe('a launch without a choice of profile', () => {
     const prefers = anApp({ profile_policy: 'prefer', default_profile_id: 'b' });
     const everything = {
       profiles: CATALOG,
@@ -173,14 +173,14 @@ describe('rows of the admission before the transaction', () => {
     });
   });
 
-  test('8: an unknown profile', () => {
+  test('an unknown profile', () => {
     for (const isAdmin of [false, true])
       expect(codeOf(aSnapshot({}, { profiles: CATALOG, isAdmin }), { profile_id: 'nope' })).toBe(
         'validation_failed',
       );
   });
 
-  describe('9: a profile that does not suit', () => {
+  describe('a profile that does not suit', () => {
     const risky = aProfile('risky', [aRung('x', { codec: 'av1' }), aRung('y')]);
     const catalog = { profiles: [...CATALOG, demanding, risky], client: slow };
     test.each([
@@ -204,13 +204,13 @@ describe('rows of the admission before the transaction', () => {
       expect(codeOf(aSnapshot({}, { profiles: [demanding] }), { profile_id: 'demanding' })).toBeNull();
     });
 
-    test('one that nobody chose is held to the same', () => {
+    test('a default profile has the same checks', () => {
       const forced = anApp({ profile_policy: 'force', default_profile_id: 'demanding' });
       expect(codeOf(aSnapshot({ app: forced }, catalog))).toBe('profile_ineligible');
     });
   });
 
-  describe('10: a tile whose parent has a managed home', () => {
+  describe('a tile whose parent has a managed home', () => {
     const parent = anApp({ id: 'parent', managed_home: true });
     const tile = anApp(TILE);
     test('that the person has nowhere', () => {
@@ -245,7 +245,7 @@ describe('rows of the admission before the transaction', () => {
     });
   });
 
-  test('the first row that refuses is the answer, whatever else is wrong', () => {
+  test('the first failed check gives the answer, even if later checks would fail too', () => {
     const mends: [
       string,
       Partial<Omit<Snapshot, 'choice'>>,
@@ -323,26 +323,26 @@ describe('rows of the admission inside the transaction', () => {
   const refusalOf = (facts: HeldFacts) => admitHeld(admitted(aSnapshot({ app })), facts);
   const session = (id: string, ...home_app_ids: string[]) => ({ id, home_app_ids });
 
-  test('11: the entitlement is gone, or the account, or it is disabled', () => {
+  test('the entitlement or the account is deleted, or the account is disabled', () => {
     expect(refusalOf(held({ disabled: true, sessions: 3 }))?.code).toBe('forbidden');
     expect(refusalOf(held({ entitled: false }))?.code).toBe('forbidden');
     expect(refusalOf(held({ maxConcurrentSessions: null }))?.code).toBe('forbidden');
   });
-  test('11: the sign-in went with its device', () => {
+  test('the sign-in was deleted with its device', () => {
     expect(refusalOf(held({ deviceExists: false }))?.code).toBe('unauthorized');
   });
-  test('12: the quota; 0 blocks', () => {
+  test('the quota; 0 blocks', () => {
     expect(refusalOf(held({ sessions: 3 }))?.code).toBe('session_quota_exceeded');
     expect(refusalOf(held({ maxConcurrentSessions: 0 }))?.code).toBe('session_quota_exceeded');
     expect(refusalOf(held({ sessions: 2 }))).toBeNull();
   });
-  test('13: the home is held by another session, which is named', () => {
+  test('the home is held by another session, which is named', () => {
     expect(refusalOf(held({ sessions: 2, homes: [session('1', 'else'), session('2', 'app')] }))).toEqual({
       code: 'home_in_use',
       session_id: '2',
     });
   });
-  test('13: a tile holds the home of its parent', () => {
+  test('a tile holds the home of its parent', () => {
     const tile = aSnapshot({
       app: anApp(TILE),
       parent: anApp({ id: 'parent', managed_home: true }),
@@ -406,12 +406,12 @@ describe('what the placed host serves', () => {
     });
   });
 
-  test('16: a codec that no rung has, before 17', () => {
+  test('a codec that no rung has is refused before one that the host lacks', () => {
     const outcome = serve(launch({ stream: { codec: 'h265' } }), gpu({ codecs: ['h264'] }), NOW);
     expect(outcome).toMatchObject({ refusal: { code: 'validation_failed' } });
   });
 
-  test('17: a codec that the host does not encode, with a profile and without', () => {
+  test('a codec that the host does not encode, with a profile and without', () => {
     for (const admission of [
       launch({ stream: { codec: 'av1' } }),
       admitted(aSnapshot(), { stream: { codec: 'av1' } }),
@@ -456,7 +456,7 @@ describe('what the placed host serves', () => {
     });
   });
 
-  test('whatever is asked, a person gets no more than the rung that serves', () => {
+  test('no request gives a user more than the serving rung', () => {
     const size = fc.option(
       fc.integer({ min: 8, max: 3_840 }).map((n) => n * 2),
       { nil: undefined },

@@ -106,7 +106,7 @@ describeDatabases('launches that race', (databases) => {
     expect(await Promise.all(agents.map((agent) => world.slotsUsed(agent)))).toEqual([4, 4]);
   });
 
-  test('11: a revocation between the check and the commit wins, and nothing half-made is left', async () => {
+  test('a revocation between the check and the commit wins, and nothing half-made is left', async () => {
     const agent = await world.host('hosta');
     const app = await world.app();
     const { admin, alice } = world.people;

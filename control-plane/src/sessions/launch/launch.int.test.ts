@@ -152,13 +152,13 @@ describeDatabases('launch', (databases) => {
       expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
     });
 
-    test('2: an unknown or disabled app is 404', async () => {
+    test('an unknown or disabled app is 404', async () => {
       expect((await world.launch(world.people.alice, randomUUID())).status).toBe(404);
       const app = await world.app({ enabled: false });
       expect((await world.launch(world.people.alice, app)).body.error?.code).toBe('not_found');
     });
 
-    test('3: a tile whose parent is disabled is 409 and names it', async () => {
+    test('a tile whose parent is disabled is 409 and names it', async () => {
       const parent = await world.app({ name: 'Launcher', enabled: false });
       const tile = await world.app({
         parent_app_id: parent,
@@ -171,14 +171,14 @@ describeDatabases('launch', (databases) => {
       expect(answer.text).toContain('Launcher');
     });
 
-    test('4: without an entitlement 403, for administrators too', async () => {
+    test('without an entitlement 403, for administrators too', async () => {
       await world.host('hosta');
       const app = await world.app({ entitle: 'none' });
       for (const person of [world.people.alice, world.people.admin])
         expect((await world.launch(person, app)).body.error?.code).toBe('forbidden');
     });
 
-    test('8: an unknown profile is 400, after 2 and 4', async () => {
+    test('an unknown profile is 400, after the checks of app and entitlement', async () => {
       const app = await world.app();
       const more = { profile_id: 'nope' };
       expect((await world.launch(world.people.alice, app, more)).body.error?.code).toBe('validation_failed');
@@ -187,7 +187,7 @@ describeDatabases('launch', (databases) => {
       expect((await world.launch(world.people.alice, closed, more)).status).toBe(403);
     });
 
-    test('12: over the quota 409; 0 blocks; stopping does not count', async () => {
+    test('over the quota 409; 0 blocks; stopping does not count', async () => {
       await world.host('hosta');
       const app = await world.app();
       const quota = (max_concurrent_sessions: number) =>
@@ -206,7 +206,7 @@ describeDatabases('launch', (databases) => {
       expect((await world.launch(world.people.alice, app)).status).toBe(201);
     });
 
-    test('13: the home is held by another session of the user: 409 with its id', async () => {
+    test('the home is held by another session of the user: 409 with its id', async () => {
       await world.host('hosta');
       const app = await world.app({ managed_home: true });
       const first = await world.launch(world.people.alice, app);
@@ -250,7 +250,7 @@ describeDatabases('launch', (databases) => {
       },
     );
 
-    test('14: a managed home where the host never said where homes lie', async () => {
+    test('a managed home where the host never said where homes lie', async () => {
       await world.host('hosta', {
         capacity: softwareCapacity({ effective_settings: { encoder: 'openh264' } }),
       });
@@ -258,7 +258,7 @@ describeDatabases('launch', (databases) => {
       expect((await world.launch(world.people.alice, app)).body.error?.code).toBe('no_host_available');
     });
 
-    test('15: all busy: 503 capacity_exhausted with Retry-After 5', async () => {
+    test('all busy: 503 capacity_exhausted with Retry-After 5', async () => {
       await world.host('hosta', slots(1));
       const app = await world.app();
       expect((await world.launch(world.people.alice, app)).status).toBe(201);
@@ -267,7 +267,7 @@ describeDatabases('launch', (databases) => {
       expect(answer.headers['retry-after']).toBe('5');
     });
 
-    test('17: a codec that the placed host cannot encode is 409, and nothing is left', async () => {
+    test('a codec that the placed host cannot encode is 409, and nothing is left', async () => {
       const agent = await world.host('hosta', FAST);
       const answer = await world.launch(world.people.alice, await world.app({ managed_home: true }), {
         stream: { codec: 'av1' },
@@ -280,7 +280,7 @@ describeDatabases('launch', (databases) => {
       ).toEqual([]);
     });
 
-    test('18: a home for which no place can be formed is 500, and nothing is left', async () => {
+    test('a home for which no place can be formed is 500, and nothing is left', async () => {
       const agent = await world.host('hosta', {
         capacity: softwareCapacity({ effective_settings: { home_root: `/${'r'.repeat(505)}` } }),
       });

@@ -36,7 +36,7 @@ describeDatabases('a forced drain', (databases) => {
     expect(stops().every((stop) => 'reason' in stop && stop.reason === 'host_draining')).toBe(true);
   });
 
-  test('asks eight at a time, and answers 200 after 8 s whatever the agent says', async () => {
+  test('asks eight at a time, and answers 200 after 8 s for any answers of the agent', async () => {
     agent.behaviour.answer = ({ type }) => (type === 'session_stop' ? 'silence' : 'ok');
     const answering = drain();
     await expect.poll(stops).toHaveLength(8);

@@ -370,7 +370,7 @@ describeDatabases('faults', (databases) => {
       expect(await world.slotsUsed(lost)).toBe(0);
     });
 
-    test('a sweep whose lease went to somebody else in the middle of it ends nothing', async () => {
+    test('a sweep that loses its lease to another process ends no session', async () => {
       const agent = await world.host('hosta');
       const session = await world.running(world.people.alice, await world.app());
       await agent.drop();

@@ -141,7 +141,7 @@ describeDatabases('sessions', (databases) => {
   });
 
   describe('of an account that is disabled', () => {
-    test('are stopped with end_sessions, whatever their state, and other people’s are not', async () => {
+    test('are stopped with end_sessions in any state, and other people’s are not', async () => {
       const agent = await world.host('hosta');
       const { admin, alice, bob } = world.people;
       const mine = [

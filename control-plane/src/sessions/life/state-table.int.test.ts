@@ -194,7 +194,7 @@ describeDatabases('the session machine, row by row', (databases) => {
     });
   });
 
-  describe('nobody speaks of it any more', () => {
+  describe('no more reports arrive', () => {
     test.each([
       ['pending', 60, 'failed', 'assign timed out', []],
       ['assigned', 120, 'failed', 'assign timed out', ['start_timed_out']],

@@ -73,7 +73,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
     expect(answer.headers['retry-after']).toBe(code === 'capacity_exhausted' ? '5' : undefined);
   }
 
-  describe('1: the host takes placements', () => {
+  describe('the host takes placements', () => {
     test('a managed home needs a home root', async () => {
       const app_id = await world.app({ managed_home: true });
       await takes({ app_id });
@@ -101,7 +101,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
     });
   });
 
-  describe('2: the encoder in effect', () => {
+  describe('the encoder in effect', () => {
     test.each([
       ['none is set: any GPU', { encoder: '' }, { vendor: 'other', gpu_index: 1 }],
       ['openh264: any GPU', { encoder: 'openh264' }, { vendor: 'nvidia', gpu_index: 1 }],
@@ -131,7 +131,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
     });
   });
 
-  describe('5: slots', () => {
+  describe('slots', () => {
     test('as many as the app demands are free', async () => {
       await gpuIs({ slots_used: 6 });
       await takes({ app_id: await world.app({ default_encode_slots: 2 }) });
@@ -146,7 +146,7 @@ describeDatabases('which GPU a launch may take', (databases) => {
     });
   });
 
-  describe('6: the VRAM veto', () => {
+  describe('the VRAM veto', () => {
     const sample = (free: number | null, ageMs = 0, more: object = {}) =>
       gpuIs({ vram_mb_free: free, vram_sampled_at: world.clock.nowMs() - ageMs, ...more });
     /** A session of that GPU; null: it never started. */

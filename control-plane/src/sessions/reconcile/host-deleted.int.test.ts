@@ -18,7 +18,7 @@ describeDatabases('DELETE of a host', (databases) => {
   const db = () => world.plane.platform.database.db;
   const remove = () => world.call(world.people.admin, 'DELETE', `/v1/hosts/${agent.hostId}`);
 
-  test('409 while any session on it is not over, whatever its state', async () => {
+  test('409 while any session on it has not ended, in any state', async () => {
     await agent.drop();
     await world.offline(agent);
     for (const state of ['assigned', 'starting', 'running', 'stopping'] as const) {

@@ -204,7 +204,7 @@ test('a host that never reported codecs makes H.264', () => {
   expect(encodes({ codecs: ['h264', 'av1'] }, 'av1')).toBe(true);
 });
 
-test('whatever the facts: one rung is selected, it is one of the chain, and without the floor it broke no clamp', () => {
+test('for any facts one rung of the chain is selected, and without the floor it broke no clamp', () => {
   const rung = fc.record({
     codec: fc.constantFrom<RungCodec>('h264', 'hevc', 'av1'),
     min_decode_height: fc.constantFrom(0, 720, 2160),

@@ -274,7 +274,7 @@ describeDatabases('what a launch streams', (databases) => {
       });
     });
 
-    test('4 decode_history: whatever the launch profile, and only for that codec', async () => {
+    test('decode_history applies to every launch profile, and only for that codec', async () => {
       const first = await oneProfile([{ codec: 'av1' }, plain]);
       const person = await somebody(DECODES);
       const device = await db()

@@ -176,7 +176,7 @@ describe('the stream of a rung', () => {
     });
   });
 
-  test('never exceeds rung or app for a person, whatever the request and the probe', () => {
+  test('never exceeds rung or app for a user, with any request and probe', () => {
     const number = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined });
     fc.assert(
       fc.property(

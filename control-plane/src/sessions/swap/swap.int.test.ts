@@ -130,7 +130,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(await world.until(session.id, 'stopped')).toMatchObject({ app_id: before });
     });
 
-    test('an end that nobody asked for changes nothing', async () => {
+    test('a report of an unrequested end changes nothing', async () => {
       const [before, after] = [await world.app(), await world.app()];
       const session = await world.running(alice, before);
       agent.endSwap(session.id, after, 'complete');
@@ -208,7 +208,7 @@ describeDatabases('changing the app of a running session', (databases) => {
   });
 
   describe('is refused in this order', () => {
-    test('1: unless the session runs: before the app is looked for', async () => {
+    test('a session that does not run is refused before the app is looked up', async () => {
       agent.behaviour.launch = [{ state: 'starting', detail: 'starting display' }];
       const { body } = await world.launch(alice, await world.app());
       await world.until(body.session.id, 'starting');
@@ -218,7 +218,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       ]);
     });
 
-    test('1: while it is "swapping" already', async () => {
+    test('a session that is already swapping is refused', async () => {
       agent.behaviour.swap = null;
       const after = await world.app();
       const session = await world.running(alice, await world.app());
@@ -226,26 +226,26 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(refusal(await swap(alice, session.id, randomUUID()))).toEqual([409, 'session_not_swappable']);
     });
 
-    test('2: an unknown or disabled app is 404, before its parent is looked at', async () => {
+    test('an unknown or disabled app is 404, before its parent is looked at', async () => {
       const session = await world.running(alice, await world.app());
       const parent = await world.app({ enabled: false });
       for (const app of [randomUUID(), await world.tile(parent, { enabled: false })])
         expect(refusal(await swap(alice, session.id, app))).toEqual([404, 'not_found']);
     });
 
-    test('3: a tile whose parent is disabled is 409, before the entitlement', async () => {
+    test('a tile whose parent is disabled is 409, before the entitlement', async () => {
       const session = await world.running(alice, await world.app());
       const app = await world.tile(await world.app({ enabled: false }), { entitle: 'none' });
       expect(refusal(await swap(alice, session.id, app))).toEqual([409, 'parent_app_disabled']);
     });
 
-    test('4: an owner who is not entitled is 403, before the slots', async () => {
+    test('an owner who is not entitled is 403, before the slots', async () => {
       const session = await world.running(alice, await world.app());
       const app = await world.app({ entitle: 'none', default_encode_slots: 3 });
       expect(refusal(await swap(alice, session.id, app))).toEqual([403, 'forbidden']);
     });
 
-    test('4: a revocation between the request and the commit wins', async () => {
+    test('a revocation between the request and the commit wins', async () => {
       const session = await world.running(alice, await world.app());
       const app = await world.app();
       const entitlements = `/v1/admin/apps/${app}/entitlements`;
@@ -261,7 +261,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(swaps(session.id)).toEqual([]);
     });
 
-    test('5: more slots than it has reserved is 409, before the home', async () => {
+    test('more slots than it has reserved is 409, before the home', async () => {
       const home = { managed_home: true, default_encode_slots: 2 };
       const app = await world.app(home);
       const session = await world.running(alice, await world.app());
@@ -270,13 +270,13 @@ describeDatabases('changing the app of a running session', (databases) => {
       expect(refusal(await swap(alice, holder.id, app))).toEqual([200, undefined]);
     });
 
-    test('5: the slots of a tile are those of its parent', async () => {
+    test('the slots of a tile are those of its parent', async () => {
       const app = await world.tile(await world.app({ default_encode_slots: 2 }), { default_encode_slots: 1 });
       const session = await world.running(alice, await world.app());
       expect(refusal(await swap(alice, session.id, app))).toEqual([409, 'swap_exceeds_reservation']);
     });
 
-    test('6: a home that another session of the owner holds is 409 with its id; its own is no hindrance', async () => {
+    test('a home that another session of the owner holds is 409 with its id; its own is no hindrance', async () => {
       const app = await world.app({ managed_home: true });
       const session = await world.running(alice, await world.app());
       const holder = await world.running(alice, app);
@@ -286,7 +286,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       await shows(holder.id, 'swap complete');
     });
 
-    test('6: the home is held from the request on: a launch of its app is 409', async () => {
+    test('the home is held from the request on: a launch of its app is 409', async () => {
       agent.behaviour.swap = null;
       const app = await world.app({ managed_home: true });
       const session = await world.running(alice, await world.app());
@@ -302,7 +302,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       await world.until(again.body.session.id, 'running');
     });
 
-    test('6: after it the new home is held, and the old one is free', async () => {
+    test('after it the new home is held, and the old one is free', async () => {
       const [before, after] = [
         await world.app({ managed_home: true }),
         await world.app({ managed_home: true }),
@@ -314,7 +314,7 @@ describeDatabases('changing the app of a running session', (databases) => {
       await world.running(alice, before);
     });
 
-    test('7: a tile whose parent has no home on this host is 409', async () => {
+    test('a tile whose parent has no home on this host is 409', async () => {
       const parent = await world.app({ managed_home: true });
       const session = await world.running(alice, await world.app());
       const app = await world.tile(parent);

@@ -58,7 +58,7 @@ describe('the wait for running', () => {
   });
 });
 
-describe('sessions that nobody waits for', () => {
+describe('sessions without a waiting user', () => {
   test.each([
     ['pending', 60, 'assign_timed_out'],
     ['assigned', 120, 'assign_timed_out'],

@@ -169,7 +169,7 @@ describe('with a touch screen', () => {
     expect(state.apply(touch('move', 1, 8), 0)).not.toBeNull();
   });
 
-  test('whatever is down is lifted when everything is let go', () => {
+  test('releasing everything lifts all pressed keys and buttons', () => {
     const state = make(true);
     for (const contact of [0, 4]) state.apply(touch('down', contact), 0);
     expect(state.release()).toEqual([
@@ -263,7 +263,7 @@ describe('letting go', () => {
     expect(state.isSilent(4000)).toBe(true);
   });
 
-  test('whatever was pressed is released exactly once', () => {
+  test('every pressed key is released exactly once', () => {
     const message = fc.oneof(
       fc.record({
         kind: fc.constant('key' as const),

@@ -151,7 +151,7 @@ test('a program that looks once a frame sees each of a few presses once', () => 
   );
 });
 
-test('whatever comes, nothing is lost or out of order, no key stays down, and nothing waits for long', () => {
+test('for any input nothing is lost or out of order, no key stays down, and nothing waits for long', () => {
   const action = fc.oneof(
     fc.record({ do: fc.constant('key' as const), code: fc.integer({ min: 1, max: 4 }), down: fc.boolean() }),
     fc.record({ do: fc.constant('button' as const), button: fc.nat(2), down: fc.boolean() }),

@@ -22,7 +22,7 @@ describe('share of packets that got lost', () => {
     expect(shares).toEqual([0.15, 0, 0]);
   });
 
-  test('whatever totals come, it is a share', () => {
+  test('for any totals the loss is a share from 0 to 1', () => {
     const totals = fc.record({ packetsLost: fc.integer(), highestSequence: fc.nat() });
     fc.assert(
       fc.property(fc.array(totals), (reports) => {

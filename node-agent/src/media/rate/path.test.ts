@@ -48,7 +48,7 @@ function stream(
 }
 
 describe('queue on the path', () => {
-  test('a link that carries everything is clear, whatever its clock says', () => {
+  test('a link that carries everything is clear, with any clock', () => {
     const delay = new PathDelay();
     for (const { flights } of stream(new Line(5000, -77_777), 4000, 0, 2_000)) {
       expect(delay.add(flights, 4400)).not.toBe('slower');
@@ -226,7 +226,7 @@ describe('drain', () => {
     expect(drain.isOver(400)).toBe(true);
   });
 
-  test('is over at once when nothing waits, and after two seconds whatever is reported', () => {
+  test('is over at once when nothing waits, and after two seconds with any reports', () => {
     expect(new Drain(1_000, 500, 0, 0).isOver(0)).toBe(true);
     const drain = new Drain(1e9, 100, 0, 0);
     for (let nowMs = 50; nowMs < 2_000; nowMs += 50) drain.heard(1e9, 100, nowMs);

@@ -25,7 +25,7 @@ function fallen(): RateControl {
 }
 
 describe('mode off', () => {
-  test('the launch bitrate stays, whatever the path does', () => {
+  test('the launch bitrate stays on any path', () => {
     const rate = control({ abr_mode: 'off' });
     expect(rate.step(path(100, { queueingDelayMs: 900, longQueueSinceMs: 0 }), 5_000)).toEqual([]);
     expect(rate.setpointKbps).toBe(LAUNCH);
@@ -173,7 +173,7 @@ describe('operator', () => {
   });
 });
 
-test('whatever comes, the rate stays between 100 kbit/s and the launch bitrate, and every hold is told once', () => {
+test('for any reports the rate stays between 100 kbit/s and the launch bitrate, and every hold is told once', () => {
   const event = fc.oneof(
     fc.record({
       do: fc.constant('step' as const),

@@ -121,7 +121,7 @@ describe('an estimate that a viewer makes up', () => {
   });
 });
 
-test('whatever the estimate does, the setpoint stays between 100 kbit/s and the launch bitrate', () => {
+test('for any estimates the setpoint stays between 100 kbit/s and the launch bitrate', () => {
   fc.assert(
     fc.property(
       fc.constantFrom('smooth', 'protective'),

@@ -31,7 +31,7 @@ test('an order that the encoder lost is given again', () => {
   expect(limit.ask(250)).toBe(0);
 });
 
-test('however often somebody asks, no second has more than two', () => {
+test('for any number of requests no second has more than two keyframes', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.boolean()), { maxLength: 200 }),

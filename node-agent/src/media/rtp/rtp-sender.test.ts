@@ -111,7 +111,7 @@ describe('packets are rewritten for one peer connection', () => {
     expect(bare?.data.length).toBe(packet.length);
   });
 
-  test('the block is as long as announced, whatever it holds', () => {
+  test('the block is as long as announced, with any content', () => {
     fc.assert(
       fc.property(
         fc.record(

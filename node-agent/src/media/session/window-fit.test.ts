@@ -72,7 +72,7 @@ test('an app that changes its window all the time changes nothing', () => {
   }
 });
 
-test('whatever an app does, the display takes few sizes in any minute', () => {
+test('for any app the display takes few sizes in any minute', () => {
   const step = fc.record({
     waitMs: fc.nat(3_000),
     side: fc.integer({ min: 160, max: 800 }),

@@ -228,7 +228,7 @@ describe('a hostile viewer', () => {
     expect(session.heard('log').map(({ event }) => event)).not.toContain('media.signal_failed');
   });
 
-  test('opens channels of its own: each is closed, since nobody reads what comes over it', async () => {
+  test('opens additional channels: each is closed, because no code reads them', async () => {
     const session = await host.startSession();
     const mallory = await session.watch(MALLORY);
     const open = Array.from({ length: 10 }, (_, index) => mallory.openChannel(`more ${index}`));
@@ -258,7 +258,7 @@ describe('a hostile viewer', () => {
   });
 });
 
-describe('somebody on the way', () => {
+describe('an attacker on the path', () => {
   test('says again what a viewer said, and junk: no key twice, no keyframe, no frame lost', async () => {
     const session = await host.startSession();
     const relay = await UdpRelay.open();

@@ -296,7 +296,7 @@ describe('a second viewer', () => {
     expect(toldOf(sent, 'clipboard')).toHaveLength(1);
   });
 
-  test('text beyond 64 KiB is malformed and reaches nobody', () => {
+  test('text beyond 64 KiB is malformed and reaches no viewer', () => {
     const { channels } = connect();
     channels.onMessage('control', JSON.stringify({ type: 'clipboard', text: 'x'.repeat(65_537) }));
     channels.onMessage('control', JSON.stringify({ type: 'clipboard', text: 'é'.repeat(32_769) }));

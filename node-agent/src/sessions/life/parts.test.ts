@@ -145,7 +145,7 @@ describe('homes', () => {
     expect(lstatSync(join(root, 'disk/alice/game')).isDirectory()).toBe(true);
   });
 
-  test('nobody has owned what is not there', async () => {
+  test('a missing home has no last owner', async () => {
     expect(await lastOwner(join(root, 'nothing'))).toBeNull();
     chmodSync(root, 0o700);
   });

@@ -238,7 +238,7 @@ describe('one session', () => {
     expect(await ended(body)).toMatchObject({ state: 'failed', failure_code: 'app_never_presented' });
   });
 
-  test('nobody watches it for its idle time-out', async () => {
+  test('no viewer connects within its idle time-out', async () => {
     const body = assignment(['xterm'], { idle_timeout_secs: 1 });
     await launch(body);
     expect(await ended(body)).toMatchObject({ state: 'stopped', reason: 'idle_timeout' });

@@ -182,7 +182,7 @@ describe('how a session ends', () => {
     expect(machine.ending).toMatchObject({ failure_code: 'encoder_failed' });
   });
 
-  test('whatever happens, teardown and last report come at most once, in that order', () => {
+  test('for any events teardown and last report come at most once, in that order', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...INPUTS), { maxLength: 40 }), (inputs) => {
         const kinds = run(inputs).effects.map(({ kind }) => kind);
@@ -205,7 +205,7 @@ describe('a session that is shown beside the host alone', () => {
     expect(effects).not.toContainEqual({ kind: 'start_encoder' });
   });
 
-  test('waits for whoever watches its app', () => {
+  test('waits for the watcher of its app', () => {
     const early = run([{ kind: 'stage_ready' }, { kind: 'start' }], newMachine(false));
     expect(early.machine.phase).toBe('starting');
     expect(run([{ kind: 'worker_ready' }], early.machine).machine.phase).toBe('running');

@@ -127,7 +127,7 @@ describe.runIf(root)('with a user of its own', () => {
     },
   );
 
-  test('one that writes a line about its neighbour into a name ends nobody', async () => {
+  test('one that writes a line about its neighbour into a name ends no session', async () => {
     await start(UIDS[0], 'neighbour.py', LISTEN);
     await start(UIDS[1], 'line.py', WRITE_A_LINE);
     expect(await look(UIDS)).toEqual(new Map());

@@ -115,7 +115,7 @@ describe('sessions without a control plane', () => {
     await expect.poll(ends).toEqual(['orphaned', 'orphaned']);
   });
 
-  test('0: they stay for ever', async () => {
+  test('with 0 they stay for ever', async () => {
     const { supervisor, clock, ends } = await host(0, 600);
     supervisor.linkUp = false;
     clock.advance(365 * 24 * 3_600 * S);

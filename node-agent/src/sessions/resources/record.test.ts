@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { leftSessions, makeSessionDirs, STATE_DIR_BYTES, sessionDirs } from './record.ts';
 
-test('a session’s directory names its session, whatever the id', async () => {
+test('a session’s directory names its session, for any id', async () => {
   const stateDir = mkdtempSync(join(tmpdir(), 'footlight-record-'));
   try {
     await fc.assert(

@@ -387,7 +387,7 @@ describe('the end', () => {
   });
 });
 
-describe('whatever happens, in whatever order', () => {
+describe('any events in any order', () => {
   const id = fc.constantFrom(P1, P2);
   const anyFact: fc.Arbitrary<Fact> = fc.oneof(
     fc.constantFrom<Fact>({ type: 'connect' }, { type: 'disconnect' }, access, { type: 'access_failed' }),

@@ -211,7 +211,7 @@ describe('the sender', () => {
     expect(sent.at(-1)).toMatchObject({ x: 999 });
   });
 
-  test('relative motion adds up, whatever is left out', () => {
+  test('relative motion adds up across dropped events', () => {
     const { sender, sent, advance } = make();
     for (let move = 0; move < 100; move += 1) sender.moveBy(1, -0.5);
     advance(10);

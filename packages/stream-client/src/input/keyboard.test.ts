@@ -123,7 +123,7 @@ describe('the keyboard of the surface', () => {
     ]);
   });
 
-  test('keys are known by their place, whatever the layout writes on them', () => {
+  test('keys are known by their place, under any layout', () => {
     press('keydown', 'KeyQ', { key: 'a' });
     press('keydown', 'Semicolon', { key: 'ö' });
     press('keydown', 'Quote', { key: 'Dead' });

@@ -61,7 +61,7 @@ describe('the app form', () => {
     expect(body.runtime_spec).toEqual({ args: ['a', ' b'], network: 'none' });
   });
 
-  test('sends nothing of what was not changed, whatever is stored', () => {
+  test('sends only changed fields, for any stored values', () => {
     const stored = app(2, {
       runtime_spec: { args: ['/bin/sh', '-c', 'two\nlines', ''], env: { SCRIPT: 'a\nB=b' }, network: 'none' },
       runtime_preset_id: 'p',

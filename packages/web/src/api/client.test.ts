@@ -88,7 +88,7 @@ describe('a call', () => {
     expect(told).toHaveBeenCalledTimes(1);
   });
 
-  test('a 401 of a login or of a former token signs nobody out', async () => {
+  test('a 401 of a login or of a former token does not sign out', async () => {
     const told = vi.fn();
     onSignedOut(told);
     saveLogin({ access_token: 'secret', user });

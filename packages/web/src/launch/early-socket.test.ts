@@ -40,7 +40,7 @@ test('another address, or one that has failed, is dialled again', () => {
   expect(takeSocket('wss://a')).not.toBe(dialled[0]);
 });
 
-test('no more than one waits, and one that nobody takes is closed', () => {
+test('at most one waits, and an unused one is closed', () => {
   dialEarly('wss://a');
   dialEarly('wss://b');
   expect(dialled.map(({ readyState }) => readyState)).toEqual([3, 0]);

@@ -9,7 +9,7 @@ const hueOf = (colour: string) => Number(/ ([\d.]+)\)$/.exec(colour)?.[1]);
 const lightnessOf = (colour: string) => Number(/\(([\d.]+)/.exec(colour)?.[1]);
 
 describe('the picture of an app without artwork', () => {
-  test('is the same for the same id, whatever its letter case', () => {
+  test('is the same for the same id in any letter case', () => {
     const id = 'ABCDEF01-0000-4000-8000-00000000000A';
     expect(gradientOf(id)).toEqual(gradientOf(id.toLowerCase()));
   });

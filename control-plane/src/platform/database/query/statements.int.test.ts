@@ -41,7 +41,7 @@ describeDatabases('a statement that is made once', (databases) => {
     expect(rows).toEqual(leases(count));
   });
 
-  test('puts each value into its column, in whatever order a row names them', async () => {
+  test("puts each value into its column, in any order of a row's keys", async () => {
     await insert(database.db, leases(1));
     await insert(database.db, [{ expires_at: 7, fence: 1, holder: 'y', name: 'lease 1' }]);
     const rows = await database.db.selectFrom('leases').selectAll().orderBy('fence').execute();
@@ -74,7 +74,7 @@ describeDatabases('a statement that is made once', (databases) => {
     expect([seen[1], seen[3]]).toMatchObject([{ length: 3 }, { length: 9 }]);
   });
 
-  test('one that fails takes the transaction with it, by its own error, whatever was given with it', async () => {
+  test('one that fails takes the transaction with it, with its own error, for any other statements of the batch', async () => {
     const failing = database.transaction((tx) =>
       Promise.all([
         insert(tx, leases(1)),

@@ -248,7 +248,7 @@ test('an address that is taken refuses the boot by the name of its variable', as
   await second.close();
 });
 
-test('the service stops within three seconds, whatever its clients do', async () => {
+test('the service stops within three seconds under every behaviour of its clients', async () => {
   const other = await createTestApp(
     { dialect: 'sqlite', file: join(folder, 'third.db') },
     { env: { SERVICE_TLS: 'auto' } },

@@ -21,12 +21,12 @@ test('short bodies always pass, so no crowd of long ones keeps people from signi
   for (let n = 0; n < 1_000; n += 1) expect(memory.claim('').add(4 * KIB)).toBe(true);
 });
 
-test('one body passes alone, whatever its length', () => {
+test('a single body of any length passes', () => {
   const claim = new BodyMemory().claim('admin');
   for (let n = 0; n < 1_000; n += 1) expect(claim.add(MIB)).toBe(true);
 });
 
-test('nothing is left of bodies that are over, in whatever order they came and went', () => {
+test('finished bodies free their memory, in any order of starts and ends', () => {
   const step = fc.record({ body: fc.nat({ max: 9 }), bytes: fc.nat({ max: 200 * KIB }), ends: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

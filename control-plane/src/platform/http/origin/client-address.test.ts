@@ -103,7 +103,7 @@ describe('the client address', () => {
     );
   });
 
-  it('is a peer that is no proxy, whatever list of hops it sends', () => {
+  it('is a peer that is no proxy, with any list of hops', () => {
     fc.assert(
       fc.property(fc.array(hop), fc.constantFrom('203.0.113.1', '2001:db8::1'), (hops, stranger) => {
         const header = hops.map(([text]) => text).join(',');
@@ -113,7 +113,7 @@ describe('the client address', () => {
     );
   });
 
-  it('is the peer or a hop of the header, whatever the header is', () => {
+  it('is the peer or a hop of the header, for any header', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (header) => {
         const { address } = ask(['10.0.0.0/8'], '10.0.0.1', header);

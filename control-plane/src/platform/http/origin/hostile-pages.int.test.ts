@@ -117,7 +117,7 @@ describeDatabases('a page of somebody else, in the browser of an administrator',
     });
   });
 
-  test('every answer, whatever it is, may neither be framed, sniffed nor opened', async () => {
+  test('no answer may be framed, sniffed or opened', async () => {
     const answers: [string, Answer][] = [];
     for (const operation of all) {
       // A person for each, since one of them signs out.

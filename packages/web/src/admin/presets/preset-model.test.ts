@@ -9,14 +9,14 @@ describe('the preset form', () => {
     expect(changesOf(stored, bodyOf(formOf(stored), stored))).toEqual({});
   });
 
-  test('leaves what lines cannot say alone until somebody writes there', () => {
+  test('leaves values that lines cannot express alone until an edit', () => {
     const stored = preset({ args: ['two\nlines', ''], env: { SCRIPT: 'a\nB=b' } });
     const form = { ...formOf(stored), name: 'Other' };
     expect(changesOf(stored, bodyOf(form, stored))).toEqual({ name: 'Other' });
     expect(bodyOf({ ...form, args: '--new' }, stored).args).toEqual(['--new']);
   });
 
-  test('keeps a variable by whatever name', () => {
+  test('keeps a variable of any name', () => {
     const { env } = bodyOf({ ...NEW_PRESET, env: '__proto__=1\n\nA=' }, undefined);
     expect(Object.entries(env)).toEqual([
       ['__proto__', '1'],
