@@ -1,11 +1,11 @@
-/** Draws what a path carried against time, as an SVG. */
+/** SVG chart of a path's throughput over time. */
 
 export interface Curve {
   readonly name: string;
   readonly colour: string;
   /** Seconds from the start, kbit/s. */
   readonly points: readonly (readonly [number, number])[];
-  /** A step function: a value holds until the next one. */
+  /** Step function: each value holds until the next. */
   readonly stepped?: boolean;
 }
 

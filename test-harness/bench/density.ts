@@ -32,15 +32,15 @@ const STREAM = {
   rungs: [[1280, 720]] as [number, number][],
 };
 const ENOUGH_FPS = 29;
-/** Until the engine has compiled what runs with every picture. */
+/** Warm-up time until V8 has compiled the code that runs for every picture. */
 const WARM_MS = 8_000;
 const MEASURE_MS = 5_000;
 const MARKS = { sessions: 0.95, cpu: 1.2 };
 
-/** One encoder at work. */
+/** A running encoder. */
 interface Encoding {
   readonly pid: number;
-  /** Pictures since the start (count). */
+  /** Number of pictures since the start. */
   pictures(): Promise<number>;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export async function benchDensity(rounds: number): Promise<number> {
     }));
     const judgements = [
       judge('density-sessions', sessions, (ratio) => ratio >= MARKS.sessions),
-      // All of the worker's CPU against all of the bare encoder's: what is over 1 is ours.
+      // Ratio of the worker's CPU time to the bare encoder's: the part above 1 is Footlight's.
       judge('density-cpu', cpu, (ratio) => ratio <= MARKS.cpu),
     ];
     for (const judgement of judgements) printLine(judgement);
@@ -72,12 +72,15 @@ export async function benchDensity(rounds: number): Promise<number> {
   }
 }
 
-/** @returns how many sessions, with their fraction, a core has the time for */
+/** @returns number of sessions, with the fraction, that a core has time for */
 function carried(msPerPicture: number): number {
   return 1000 / msPerPicture / ENOUGH_FPS;
 }
 
-/** One of each beside each other, the first round thrown away. @returns CPU per picture, milliseconds */
+/**
+ * Runs a session and a bare encoder together; the first round is discarded.
+ * @returns CPU per picture in milliseconds
+ */
 async function compare(
   rounds: number,
   bare: () => Promise<Encoding>,
@@ -87,7 +90,7 @@ async function compare(
   for (let round = 0; round <= rounds; round++) {
     const running: Encoding[] = [];
     try {
-      // The order of the starts must not matter.
+      // Alternates the order of the starts.
       const isBareFirst = round % 2 === 0;
       for (const start of isBareFirst ? [bare, session] : [session, bare]) running.push(await start());
       if (!isBareFirst) running.reverse();
@@ -113,10 +116,10 @@ async function compare(
 }
 
 interface Measurement {
-  /** Of each. */
+  /** Pictures per second of each encoder. */
   fps: number[];
   msPerPicture: number[];
-  /** Share of the other core in which nothing ran, 0–1. */
+  /** Idle share of the other core, 0–1. */
   otherCoreFree: number;
 }
 
@@ -139,7 +142,7 @@ async function measure(running: readonly Encoding[], forMs: number): Promise<Mea
   };
 }
 
-/** Time of a core since the machine started, and how much of it nothing ran, in the kernel's ticks. */
+/** Total and idle time of a core since boot, in kernel ticks (/proc/stat, man 5 proc). */
 function coreTicks(core: number): { idle: number; all: number } {
   const line = readFileSync('/proc/stat', 'utf8')
     .split('\n')
@@ -172,12 +175,12 @@ async function startBareEncoder(display: string): Promise<Encoding> {
     },
     close: () => ended(child),
   };
-  // The first answer comes when it runs.
+  // The first answer arrives once the encoder runs.
   await encoding.pictures();
   return encoding;
 }
 
-/** A media worker whose picture somebody receives. */
+/** Media worker with a viewer. */
 async function startSession(display: string): Promise<Encoding> {
   const worker = startAgentWorker(CORES.server);
   let pictures = 0;
@@ -209,7 +212,7 @@ async function startSession(display: string): Promise<Encoding> {
     await worker.close();
   };
   try {
-    // The encoder beside it has one rate as well.
+    // The bare encoder has a fixed rate as well.
     await worker.begin({ display, stream: STREAM, settings: { abr_mode: 'off' }, addresses: null });
     worker.attach();
     const limitMs = performance.now() + START_LIMIT_MS;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { repositoryRoot } from '../src/stack/program.ts';
 
-/** Presses keys on a display from outside and tells when. */
+/** Presses keys on a display from another process and returns the time of each press. */
 export interface Injector {
   /** @returns Unix milliseconds of the press */
   key(keycode: number): Promise<number>;
@@ -36,7 +36,7 @@ export interface BareDisplay {
   stop(): Promise<void>;
 }
 
-/** An Xvfb with the Diagnostics app on it and nothing else, for the peer that a bench compares with. */
+/** Xvfb with only the Diagnostics app, for the reference of a bench. */
 export async function startBareDisplay(size: {
   width: number;
   height: number;
@@ -59,7 +59,7 @@ export async function startBareDisplay(size: {
   return { name: `:${number}`, stop: () => end(server) };
 }
 
-/** The Diagnostics app on a display, for the peer that a bench compares with. @returns what ends it */
+/** Starts the Diagnostics app on a display, for the reference of a bench. @returns function that stops the app */
 export function startDiagnostics(display: BareDisplay, fps: number): () => Promise<void> {
   const app = spawn(process.execPath, [path.join(repositoryRoot, 'node-agent', 'dist', 'diagnostics.mjs')], {
     env: { ...process.env, DISPLAY: display.name, FOOTLIGHT_DIAGNOSTICS_FPS: String(fps) },
@@ -75,7 +75,7 @@ async function end(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** The display of the session whose app runs below this agent: read from the app's own environment. */
+/** Display of the session with this app command, read from the app's environment. */
 export function displayOfApp(commandLine: string): { display: string; xauthority: string | null } {
   for (const pid of processesRunning(commandLine)) {
     try {
@@ -88,13 +88,13 @@ export function displayOfApp(commandLine: string): { display: string; xauthority
         return { display: environment.DISPLAY, xauthority: environment.XAUTHORITY ?? null };
       }
     } catch {
-      // It ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   throw new Error(`No running app with '${commandLine}' in its command line`);
 }
 
-/** Node processes with this word in their command line. */
+/** Node processes with this text in their command line. */
 function processesRunning(pattern: string): string[] {
   const pids: string[] = [];
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
@@ -102,13 +102,13 @@ function processesRunning(pattern: string): string[] {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
       if (words[0] === process.execPath && words.includes(pattern)) pids.push(pid);
     } catch {
-      // It ended meanwhile.
+      // The process has ended meanwhile.
     }
   }
   return pids;
 }
 
-/** From the start of the Diagnostics app on a display that is already there to its first drawing, in milliseconds. */
+/** Time from the start of the Diagnostics app on an existing display to its first drawing, in milliseconds. */
 export async function firstDrawMs(display: BareDisplay): Promise<number> {
   const watcher = spawn('/usr/bin/python3', [bench('first-draw.py'), display.name], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -14,12 +14,12 @@ export interface LiveSession {
   stop(): Promise<void>;
 }
 
-/** Signs a page of the real web app in, so that a session page opens at once. */
+/** Signs a page of the web app in, so that a session page opens at once. */
 export async function signedInPage(browser: Browser, stack: Stack, token: string): Promise<Page> {
   const page = await browser.newPage();
   await installProbe(page);
   await signIn(page, token);
-  // The origin and the app's scripts are warm, as for a person who comes from the library.
+  // Loads the origin and the app's scripts into the cache, as after a visit to the library.
   await page.goto(`${stack.httpsUrl}/app`);
   return page;
 }
@@ -67,13 +67,13 @@ function liveSession(page: Page, stack: Stack, token: string, id: string): LiveS
   };
 }
 
-/** Waits for the first picture that is not of one colour. @returns the page's own record of it */
+/** Waits for the first picture with more than one colour. @returns the page's record of the picture */
 export async function firstPicture(page: Page): Promise<{ sinceLaunchMs: number; sinceOfferMs: number }> {
   const pictured = page.evaluate(() => window.footlightProbe.pictured.then(() => true));
   if (!(await within(systemClock, PICTURE_LIMIT_MS, pictured, false)))
     throw new Error(`No picture came within ${PICTURE_LIMIT_MS} ms`);
   return page.evaluate(() => ({
-    // NaN where this page did not send the launch itself.
+    // NaN when this page did not send the launch.
     sinceLaunchMs:
       (window.footlightProbe.firstPictureAt ?? Number.NaN) - (window.footlightProbe.launchedAt ?? Number.NaN),
     sinceOfferMs: window.footlightProbe.firstPictureSinceOfferMs ?? Number.NaN,

@@ -15,7 +15,7 @@ const MEASURE_MS = 8_000;
 const FIGURES = ['fps', 'rate'] as const;
 const MARKS = { fps: 0.95, rate: 0.8 };
 
-/** @param losses 0–1 of the packets, one after the other */
+/** @param losses shares of lost packets, 0–1, measured in turn */
 export async function benchLoss(rounds: number, losses: readonly number[]): Promise<number> {
   let status = 0;
   for (const loss of losses) {
@@ -34,7 +34,7 @@ export async function benchLoss(rounds: number, losses: readonly number[]): Prom
   return status;
 }
 
-/** @returns pictures a second, and kbit/s received */
+/** @returns pictures per second, and received kbit/s */
 async function measure(loss: number): Promise<number[]> {
   const slowPath = await openRelayPath(loss);
   let viewer: WorkerViewer | null = null;

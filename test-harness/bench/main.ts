@@ -11,7 +11,7 @@ import { benchStep } from './step.ts';
 
 const ROUNDS = 5;
 const STEPS = 10;
-/** Each takes half a minute, for one host and for 1,000. */
+/** Rounds for 1 and for 1,000 hosts. A round takes half a minute. */
 const RECONNECTS = 3;
 const benches: Record<string, () => Promise<number>> = {
   api: () => benchApi(ROUNDS, ['sqlite', 'postgres']),
@@ -47,5 +47,5 @@ if (bench === undefined) {
   );
   process.exit(2);
 }
-// Native threads of viewers that a bench closed would keep an orderly end waiting.
+// Native threads of closed viewers would delay a normal exit.
 process.exit(await bench());

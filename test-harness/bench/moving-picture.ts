@@ -4,7 +4,9 @@ import path from 'node:path';
 import { repositoryRoot } from '../src/stack/program.ts';
 import { ended, START_LIMIT_MS } from './fleet/agent-worker.ts';
 
-/** A picture on a display that fills an encoder's bitrate, and can be small. Comes back when it is drawn. */
+/**
+ * Animated picture on a display that uses an encoder's full bitrate at any size. Resolves after the first drawing.
+ */
 export async function startMovingPicture(
   display: string,
   { width, height, fps }: { width: number; height: number; fps: number },
@@ -19,7 +21,7 @@ export async function startMovingPicture(
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   try {
-    // Its only word.
+    // The program's only output.
     await once(child.stdout, 'data', { signal: AbortSignal.timeout(START_LIMIT_MS) });
   } catch {
     await ended(child);

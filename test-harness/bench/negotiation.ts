@@ -1,16 +1,16 @@
-/** What the two ends of a session say to one another before the first picture, at the length that it really has. */
+/** Signaling messages of both ends before the first picture, in realistic sizes. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Answer, Candidate, Offer } from '@footlight/protocol/signal';
 
-/** Candidates of each end, the empty one that ends them among these. */
+/** Candidates of each end, including the empty one that marks the end. */
 const CANDIDATES = 8;
 /** Messages of each end. */
 export const MESSAGES_EACH = 1 + CANDIDATES;
 
 export interface Negotiation {
-  /** Of the host: an offer, then its candidates. */
+  /** Host's messages: an offer and its candidates. */
   readonly down: readonly (Offer | Candidate)[];
-  /** Of the viewer: the answer to it, then its candidates. */
+  /** Viewer's messages: an answer and its candidates. */
   readonly up: readonly (Answer | Candidate)[];
 }
 

@@ -1,6 +1,7 @@
 /**
- * How a bench is judged: reference and subject alternate inside one run, the order turning with every round, after one
- * round that is thrown away; what counts is the median of the per-round ratios.
+ * Rules for judging a bench: reference and subject alternate within one run, and the order changes every round. The
+ * first
+ * round is discarded. The result is the median of the ratios of all rounds.
  */
 
 export interface Round {
@@ -16,7 +17,7 @@ export interface Judgement {
   readonly ratioMedian: number;
   readonly ratioMin: number;
   readonly ratioMax: number;
-  /** Largest reference figure over the smallest: above 1.5 the machine was too noisy to judge. */
+  /** Ratio of the largest to the smallest reference figure: above 1.5 the machine was too noisy to judge. */
   readonly referenceSpread: number;
   readonly verdict: 'met' | 'missed' | 'repeat';
 }

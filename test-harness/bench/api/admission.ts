@@ -1,6 +1,7 @@
 /**
- * admission: launches that fill 200 hosts to the last slot, with 8 and with 50 clients at once, beside the plain writes
- * of as many sessions whose GPU was chosen beforehand. Counts what was booked twice and refused although it fitted.
+ * admission: launches that fill every slot of 200 hosts, with 8 and with 50 concurrent clients, compared with plain
+ * inserts of as many sessions whose GPU was chosen beforehand. Counts double bookings and refusals despite free
+ * slots.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ import type { Dialect } from './large-instance.ts';
 import { CORES, startWorker, type Worker } from './load.ts';
 
 const CLIENTS = [8, 50] as const;
-/** What the subject reaches of the reference's launches a second, at least. */
+/** Minimum ratio of launches per second, subject to reference. */
 const MARKS: Record<Dialect, number> = { sqlite: 0.8, postgres: 0.7 };
 
 interface Figures {
@@ -20,7 +21,7 @@ interface Figures {
   overbooked: number;
 }
 
-/** @returns the exit status: the worst of all figures */
+/** @returns exit status: the worst of all figures */
 export async function benchAdmission(rounds: number, dialects: readonly Dialect[]): Promise<number> {
   let status = 0;
   for (const dialect of dialects) status = Math.max(status, await benchDialect(rounds, dialect));
@@ -36,7 +37,7 @@ async function benchDialect(rounds: number, dialect: Dialect): Promise<number> {
     const dataDir = path.join(directory, 'control');
     mkdirSync(dataDir, { mode: 0o700 });
     worker = startWorker(CORES.server, 'control-plane/src/testing/large/admission-main.ts', [], {
-      // As in the built program, which leaves out what only tests need.
+      // The built program omits code for tests only.
       NODE_ENV: 'production',
       SERVICE_LOG_LEVEL: 'silent',
       SERVICE_TLS: 'off',

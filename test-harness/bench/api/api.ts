@@ -22,8 +22,8 @@ const FIGURES = ['cached', 'first', 'herd'] as const;
 type Figure = (typeof FIGURES)[number];
 const FIRST_MARK = 0.15;
 /**
- * What the subject reaches of the reference's answers a second, at least; null: told, not judged.
- * On Postgres the database's own processes take the two cores from both sides, so cached lists are judged on SQLite.
+ * Minimum ratio of answers per second, subject to reference; null: printed, not judged.
+ * On Postgres the database's processes use both cores, so cached lists are judged on SQLite.
  */
 function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure): number | null {
   if (figure !== 'cached') return FIRST_MARK;
@@ -32,13 +32,13 @@ function markOf(dialect: Dialect, page: (typeof PAGES)[number], figure: Figure):
 
 const CACHED_SECONDS = 2;
 const CONNECTIONS = 64;
-// Enough of each that the bare route, which answers within 0.2 ms, is timed over tenths of a second as well.
+// Enough requests that the bare route, which answers within 0.2 ms, is timed over tenths of a second.
 const FIRST_WRITES = 600;
 const HERD_EACH = 3;
 const HERD_WRITES = 24;
 const USERS = CONNECTIONS * HERD_EACH;
 
-/** @returns the exit status: the worst of all figures */
+/** @returns exit status: the worst of all figures */
 export async function benchApi(rounds: number, dialects: readonly Dialect[]): Promise<number> {
   const load = startLoad();
   let status = 0;
@@ -82,7 +82,7 @@ async function benchInstance(
           method: 'PATCH',
           path: `/v1/apps/${instance.catalog.apps[0]?.id}`,
           token: admin,
-          // No list shows it, so what must come stays the same, byte for byte.
+          // No list shows this field, so the expected bodies stay equal byte for byte.
           body: JSON.stringify({ default_vram_mb: 1024 + (n % 2) }),
         }),
       },
@@ -98,7 +98,7 @@ async function benchInstance(
     };
     type Side = keyof typeof sides;
     const cpu = { reference: PAGES.map((): number[] => []), subject: PAGES.map((): number[] => []) };
-    /** Answers a second, by figure. */
+    /** Answers per second, by figure. */
     const measure: Record<Figure, (side: Side, page: number) => Promise<number>> = {
       cached: async (side, page) => {
         const { url, pid, list } = sides[side];
@@ -145,7 +145,7 @@ async function benchInstance(
     for (const [page, size] of PAGES.entries()) {
       for (const figure of FIGURES) {
         const name = `api ${dialect} ${size} ${figure}`;
-        // Figure by figure, so that a few seconds of a noisy machine fall on both sides.
+        // Figure by figure, so that a few seconds of noise affect both sides.
         const [kept = []] = await alternate(
           rounds,
           {
@@ -176,7 +176,10 @@ function report({ name, mark }: { name: string; mark: number | null }, rounds: r
   return mark === null ? 0 : exitStatus(judgement.verdict);
 }
 
-/** Asks for everybody's pages once, holds them against what the rows say, and keeps their bytes. @returns files by person and page */
+/**
+ * Requests every user's pages once, compares them with the rows, and stores their bytes.
+ * @returns files by user and page
+ */
 async function keepBodies(instance: LargeInstance, people: LargeCatalog['users']): Promise<string[][]> {
   const files: string[][] = [];
   for (const [index, person] of people.entries()) {
@@ -196,7 +199,7 @@ async function keepBodies(instance: LargeInstance, people: LargeCatalog['users']
   return files;
 }
 
-/** The first page as it follows from the rows that were written. */
+/** Expected first page, derived from the inserted rows. */
 function expectedPage(catalog: LargeCatalog, person: LargeCatalog['users'][number], size: number): object {
   const items = person.apps.slice(0, size).map((position) => {
     const app = catalog.apps[position];

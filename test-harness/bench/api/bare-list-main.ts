@@ -1,6 +1,6 @@
 /**
- * The reference of the app list: a route of the same framework that sends the same bytes and does nothing else.
- * Words: the files of the bodies, each answered at /<position>. Prints its address.
+ * Reference of the app list: a route of the same framework that only sends the same bytes.
+ * Arguments: files of the bodies, each served at /<position>. Prints its address.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ interface Framework {
   server: { address(): AddressInfo };
 }
 
-// The very copy that the service runs on.
+// The service's copy of the package.
 const require = createRequire(new URL('../../../control-plane/package.json', import.meta.url));
 const fastify = (require('fastify') as () => Framework)();
 

@@ -1,12 +1,12 @@
 /**
- * The reference of login: verifies one password against its hash, so many at once and so often each, and does nothing
- * else. Words: hash, password. Answers each job with the seconds that it took.
+ * Reference of login: only verifies a password against its hash, with the given concurrency and count.
+ * Arguments: hash, password. Answers each job with the duration in seconds.
  */
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 
 const [stored = '', password = ''] = process.argv.slice(2);
-// The very copy that the service runs on.
+// The service's copy of the package.
 const require = createRequire(new URL('../../../control-plane/package.json', import.meta.url));
 const { verify } = require('@node-rs/argon2') as { verify(hash: string, text: string): Promise<boolean> };
 

@@ -10,17 +10,17 @@ import { CORES } from './load.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
 
-/** What the marks are about. */
+/** Instance size that the marks refer to. */
 export const LARGE = { users: 10_000, apps: 2_000, entitlements: 200_000 };
 
-/** What the program that fills the database says about it. */
+/** Output of the program that fills the database. */
 export interface LargeCatalog {
-  // biome-ignore lint/suspicious/noExplicitAny: rows of a table, read for what they show
+  // biome-ignore lint/suspicious/noExplicitAny: rows of a table, compared with responses
   apps: any[];
   users: { id: string; email: string; token: string; apps: number[]; favourites: number[] }[];
 }
 
-/** The real control plane on its core, over a database of the size that the marks are about. */
+/** The control plane on one core, with a database of the marks' size. */
 export interface LargeInstance {
   readonly url: string;
   readonly pid: number;
@@ -29,7 +29,7 @@ export interface LargeInstance {
   stop(): Promise<void>;
 }
 
-/** @param passwordHash of every user; left out: nobody can log in */
+/** @param passwordHash password hash of every user; absent: no user can log in */
 export async function startLargeInstance(
   dialect: Dialect,
   signedIn: number,
@@ -52,7 +52,7 @@ export async function startLargeInstance(
       CONTROL_PORT: String(port),
       LISTEN_ADDR: `127.0.0.1:${port}`,
       SERVICE_TLS: 'off',
-      // The generator is a proxy in front, so that one machine can be many clients.
+      // The load generator acts as a proxy, so that one machine can be many clients.
       SERVICE_TRUSTED_PROXIES: '127.0.0.1',
       SERVICE_DATA_DIR: dataDir,
       SERVICE_SETUP_TOKEN_PATH: path.join(dataDir, 'setup-token'),

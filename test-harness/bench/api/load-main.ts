@@ -1,15 +1,14 @@
 /**
- * The load generator, a process of its own: reads one job a line from standard input and answers each with one line.
- * Bodies are read from files, which hold what the server must send, byte for byte. Most of them are only counted, and
- * the protocol is spoken over bare sockets: a client of any library is slower on its one core than the server that it
- * should load.
+ * Load generator in a separate process: reads one job a line from standard input and answers each with one line.
+ * Files contain the expected bodies byte for byte; most responses are only counted. The generator uses bare sockets,
+ * because an HTTP client library on one core is slower than the server under test.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { LoadFigures, LoadJob, LoadRequestLine } from './load.ts';
 
-/** The whole body is compared for one answer in so many; length and status for each. */
+/** Every n-th response is compared byte by byte; length and status are checked for all. */
 const COMPARE_EVERY = 20;
 const TIMEOUT_MS = 20_000;
 
@@ -48,7 +47,7 @@ function prepare(host: string, line: LoadRequestLine): Prepared {
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** One connection that stays open; every answer must say how long it is, as those of the servers here do. */
+/** Persistent connection. Every response must have a Content-Length, as the servers here send. */
 class Connection {
   readonly #socket: Socket;
   #head: Buffer | null = null;
@@ -66,7 +65,7 @@ class Connection {
     this.#socket.on('close', () => this.#end(false));
   }
 
-  /** @param whole whether each byte is compared @returns whether the answer was the one that must come */
+  /** @param whole compare every byte @returns true for the expected response */
   ask({ bytes, expected }: Prepared, whole: boolean): Promise<boolean> {
     this.#expected = expected;
     this.#whole = whole && expected !== null;

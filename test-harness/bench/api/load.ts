@@ -4,28 +4,28 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { repositoryRoot } from '../../src/stack/program.ts';
 
-/** Where the two sides of a bench run: the server, subject or reference, alone on the first core. */
+/** Cores of a bench: the server, subject or reference, runs alone on the first core. */
 export const CORES = { server: 0, load: 1 } as const;
 
-/** Whether there are cores to pin to; on one core both share it, and the figures say little. */
+/** True when processes can be pinned to cores. On one core both sides share it, and the figures mean little. */
 const PINNABLE = process.platform === 'linux';
 
 export interface LoadRequestLine {
   method?: string;
   path: string;
   token?: string;
-  /** Address that a proxy would name. */
+  /** Client address that the proxy reports. */
   forwardedFor?: string;
   body?: string;
-  /** File with the body that must come; left out: any. */
+  /** File with the expected body; absent: any body. */
   expectFile?: string;
 }
 
 export interface LoadJob {
   url: string;
-  /** What each connection asks for, one after the other, again and again. */
+  /** Requests of each connection, sent in turn and repeated. */
   connections: LoadRequestLine[][];
-  /** null: every connection goes through its list `repeat` times. */
+  /** null: every connection sends its list `repeat` times. */
   seconds: number | null;
   repeat: number;
 }
@@ -33,22 +33,22 @@ export interface LoadJob {
 export interface LoadFigures {
   requests: number;
   seconds: number;
-  /** Requests that failed, were refused or got another body than they should. */
+  /** Failed, refused or unexpected responses. */
   wrong: number;
-  /** Of each request, milliseconds, in the order of their answers. */
+  /** Duration of each request in milliseconds, in the order of the responses. */
   times: number[];
 }
 
-/** A child process of the bench. */
+/** Child process of the bench. */
 export interface Worker {
   readonly pid: number;
-  /** Next line of its standard output. @throws when it has ended */
+  /** Next line of standard output. @throws after the process has ended */
   line(): Promise<string>;
   send(line: string): void;
   stop(): Promise<void>;
 }
 
-/** Starts a program of this repository on one core; null: on any. Plain JavaScript runs as it is. */
+/** Starts a program of this repository on one core; null: any core. Plain JavaScript runs without a loader. */
 export function startWorker(
   core: number | null,
   file: string,
@@ -82,7 +82,7 @@ export function startWorker(
   };
 }
 
-/** Should the bench be killed outright, the kernel takes its children along. */
+/** PDEATHSIG: the kernel kills the children when the bench is killed. */
 function spawnPinned(core: number | null, command: string[], env: Record<string, string>): ChildProcess {
   const pin = PINNABLE && core !== null ? ['taskset', '-c', String(core)] : [];
   const [program = '', ...words] = ['setpriv', '--pdeathsig', 'KILL', '--', ...pin, ...command];
@@ -115,7 +115,7 @@ export function startLoad(): Load {
   };
 }
 
-/** CPU time of a process and all its threads since it began, in milliseconds. */
+/** CPU time of a process and all its threads since its start, in milliseconds. */
 export function cpuMs(pid: number): number {
   const tasks = `/proc/${pid}/task`;
   const nanoseconds = readdirSync(tasks).map((task) => {

@@ -1,7 +1,8 @@
 /**
- * login: POST /v1/auth/login from an instance with 10,000 users, beside bare verifications of the same hash, as many at
- * once. Both have one core, and the clients the other. Meanwhile /health is asked for, and its 99th percentile held
- * against the one of the idle service.
+ * login: POST /v1/auth/login on an instance with 10,000 users, compared with bare verifications of the same hash at
+ * the
+ * same concurrency. Each side has one core, the clients have the other. Also compares the 99th percentile of /health
+ * during logins with the idle service's.
  */
 import { createRequire } from 'node:module';
 import { fetch } from 'undici';
@@ -10,7 +11,7 @@ import { startLargeInstance } from './large-instance.ts';
 import { CORES, startLoad, startWorker } from './load.ts';
 
 const PASSWORD = 'a-long-enough-pass-phrase';
-/** Enough to keep every core that hashes busy, and below what the service lets wait. */
+/** Keeps every hashing core busy, and stays below the service's queue limit. */
 const AT_ONCE = 16;
 const EACH = 6;
 const IDLE_MS = 5_000;
@@ -18,7 +19,7 @@ const HEALTH_EVERY_MS = 20;
 const MARK = 0.95;
 const HEALTH_MARK = 3;
 
-/** argon2id at the cost that the service asks for. */
+/** argon2id with the service's cost parameters. */
 const COST = { memoryCost: 65_536, timeCost: 3, parallelism: 2, outputLen: 32 };
 
 /** @returns the exit status */
@@ -30,7 +31,7 @@ export async function benchLogin(rounds: number): Promise<number> {
   const bare = startWorker(CORES.server, 'test-harness/bench/api/bare-verify-main.ts', [stored, PASSWORD]);
   const load = startLoad();
   const health: Record<'idle' | 'busy', number[]> = { idle: [], busy: [] };
-  // Each attempt comes from an address of its own.
+  // Each attempt has a different client address.
   let attempt = 0;
   try {
     const people = Array.from({ length: AT_ONCE }, (_, n) => `user${n + 1}@example.test`);
@@ -45,7 +46,8 @@ export async function benchLogin(rounds: number): Promise<number> {
           health.idle.push(await healthP99(instance.url, pause(IDLE_MS)));
           const running = load.run({
             url: instance.url,
-            // One address has ten attempts and then one each five seconds: a proxy in front names many.
+            // An address may make ten attempts, then one every five seconds. The simulated proxy reports many
+            // addresses.
             connections: people.map((email, person) =>
               Array.from({ length: EACH }, () => ({
                 method: 'POST',
@@ -65,7 +67,7 @@ export async function benchLogin(rounds: number): Promise<number> {
       ['login'],
     );
     const judgement = judge('login', kept[0] ?? [], (ratio) => ratio >= MARK);
-    // The first of each belongs to the round that is thrown away.
+    // The first value of each side belongs to the discarded round.
     const ratios = health.busy.map((busy, n) => busy / (health.idle[n] ?? Number.NaN)).slice(1);
     const calm = median(ratios) <= HEALTH_MARK;
     printLine({ ...judgement, mark: MARK });
@@ -85,7 +87,7 @@ export async function benchLogin(rounds: number): Promise<number> {
   }
 }
 
-/** Asks for /health again and again until `until` settles. @returns the 99th percentile, milliseconds */
+/** Polls /health until `until` settles. @returns the 99th percentile in milliseconds */
 async function healthP99(url: string, until: Promise<unknown>): Promise<number> {
   let over = false;
   const ended = until.finally(() => {

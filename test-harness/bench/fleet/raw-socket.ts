@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 
-/** Frames of a client must be masked (RFC 6455, 5.3); with what is up to it, so they can be made beforehand. */
+/** Client frames must be masked (RFC 6455, section 5.3). One fixed mask allows frames to be prepared in advance. */
 const MASK = randomBytes(4);
 const END_OF_HEAD = '\r\n\r\n';
 const TEXT = 0x81;
 const CLOSE = 0x88;
 const OPEN_LIMIT_MS = 20_000;
 
-/** One text message as it goes over the wire. */
+/** WebSocket frame of a text message. */
 export function clientFrame(text: string): Buffer {
   const payload = Buffer.from(text);
   const { length } = payload;
@@ -19,11 +19,11 @@ export function clientFrame(text: string): Buffer {
 }
 
 /**
- * The client end of a WebSocket, for load generators: the frames are ready before the clock starts, and what comes is
- * handed on as bytes. A client of any library is slower on its one core than the server that it should load.
+ * Client side of a WebSocket for load generators: frames are prepared before the measurement, and received bytes are
+ * passed on undecoded. A client library on one core is slower than the server under test.
  */
 export class RawSocket {
-  /** Gets each text message; the bytes are good only during the call. */
+  /** Receives each text message; the bytes are valid only during the call. */
   onText: (bytes: Buffer) => void = () => {};
   onClose: (why: string) => void = () => {};
   readonly #socket: Socket;
@@ -33,11 +33,11 @@ export class RawSocket {
     this.#socket = socket;
     socket.on('data', (chunk) => this.#read(chunk));
     socket.on('close', () => this.onClose('the connection is gone'));
-    // The opener of the socket sets its listeners first.
+    // Deferred, so that the caller can set its listeners first.
     if (early.length > 0) setImmediate(() => this.#read(early));
   }
 
-  /** @throws when the server answers with anything but 101 */
+  /** @throws when the server's status is not 101 */
   static async open(address: string, headers: Record<string, string> = {}): Promise<RawSocket> {
     const url = new URL(address);
     const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });

@@ -1,6 +1,7 @@
 /**
- * The reference of the relay: a bare ws server that joins the two sockets of a pair, and forwards the bytes of each to
- * the other as they came. Prints its address; a socket names its pair in the query.
+ * Reference of the relay: a bare ws server that forwards bytes unchanged between the two sockets of a pair. Prints
+ * its
+ * address; the query of a socket's URL names the pair.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
