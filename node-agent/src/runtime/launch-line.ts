@@ -106,8 +106,8 @@ export function environmentInput(env: Readonly<Record<string, string>>): string 
 }
 
 /**
- * Environment of the programs between agent and app, some of which run as root: none of the app's variables, only the
- * marks for cleanup.
+ * Environment of the programs between agent and app: the marks for cleanup, without the app's variables, because some
+ * of these programs run as root.
  */
 export function launchEnvironment({
   sessionId,

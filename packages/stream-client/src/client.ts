@@ -482,8 +482,8 @@ export class BrowserStreamClient implements StreamClient {
       createdAtMs: this.#options.session_created_at_ms ?? null,
     };
     void this.#picture.isFlat().then((flat) => {
-      if (this.#current !== null)
-        this.#firstFrame.shown({ ...facts, flat: flat ?? false }, this.#clock.record);
+      // The report waits on a timer, which dispose() has freed by then.
+      if (!this.#disposed) this.#firstFrame.shown({ ...facts, flat: flat ?? false }, this.#clock.record);
     });
   }
 

@@ -9,8 +9,8 @@ import {
 import { loadGpus } from './placement-store.ts';
 
 /**
- * GPUs that a batch reads first, in addition to one per launch. 32 exceeds the number of concurrent transactions,
- * each of which may hold one GPU.
+ * GPUs that a batch reads first, in addition to one per launch. A concurrent transaction may hold one GPU, and
+ * there are fewer than 32 such transactions.
  */
 const FIRST_LOOK = 32;
 export const WHOLE_FLEET = 1_000_000;

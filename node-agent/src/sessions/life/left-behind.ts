@@ -4,7 +4,7 @@ import type { Clock, Timer } from '@footlight/platform';
 export const WINDOWLESS_MS = 30_000;
 
 /**
- * Detects an app of which only daemons are left: its first process exited with status 0, it had drawn, and no window
+ * Detects an app that has left only daemons: its first process exited with status 0, the app had drawn, and no window
  * has been shown for a while. Without this, a daemon such as gpg-agent would keep the session alive forever.
  */
 export class LeftBehind {

@@ -151,7 +151,7 @@ export class Keyboard {
     if (!event.repeat) this.#finishPaste();
     // On-screen keyboards send keys without a code; their text arrives as input.
     if (event.code === '') return;
-    // Windows sends AltGr of many layouts as two keys, the first of which was not pressed.
+    // For AltGr, Windows sends Ctrl and Alt in many layouts, although the person did not press Ctrl.
     if (this.#isWindows && event.code === 'AltRight' && event.key === 'AltGraph')
       this.#send(this.#held.up({ ...key, code: 'ControlLeft' }));
     if (isPasteKey(event) && !event.repeat) {
