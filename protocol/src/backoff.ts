@@ -1,6 +1,6 @@
-/** Largest wait before the second attempt to reach the control plane. */
+/** Largest wait before the second attempt: a restart of the control plane takes about as long. Chosen, not measured. */
 export const BACKOFF_MIN_MS = 500;
-/** Longest wait between two attempts. */
+/** Longest wait between two attempts: a person waits for the picture. Chosen, not measured. */
 const BACKOFF_MAX_MS = 4_000;
 
 /**

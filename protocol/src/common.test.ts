@@ -107,7 +107,9 @@ describe('free-form objects', () => {
 });
 
 describe('a frame is a message, unknown, or malformed', () => {
-  const parse = createFrameParser({ hi: z.object({ type: z.literal('hi'), n: z.int() }) });
+  const parse = createFrameParser(
+    z.discriminatedUnion('type', [z.object({ type: z.literal('hi'), n: z.int() })]),
+  );
 
   test.each([
     ['{"type":"hi","n":1,"more":2}', { kind: 'message', message: { type: 'hi', n: 1 } }],

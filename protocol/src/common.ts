@@ -6,7 +6,12 @@
  */
 import { z } from 'zod';
 
+import type { Open } from './codes.ts';
+import { sessionStates } from './session-states.ts';
+
 export { BACKOFF_MIN_MS, backoffMs } from './backoff.ts';
+export * from './codes.ts';
+export * from './session-states.ts';
 
 // By default zod compiles object schemas with `new Function`. The pages' Content-Security-Policy forbids that, and
 // even the attempt would be reported, so it is turned off before the first schema.
@@ -136,6 +141,11 @@ export function openEnum(maxBytes = 64) {
   return humanText(maxBytes);
 }
 
+/** An open enum of codes: its type separates the declared codes from those of a newer version. */
+export function openCode<Code extends string>() {
+  return openEnum() as unknown as z.ZodType<Open<Code>, Code>;
+}
+
 /** An object with free content. Not copied, so a key such as `__proto__` stays an ordinary key. */
 export const jsonObject = z.custom<JsonObject>((value) => isJsonObject(value) && isShallow(value), {
   error: 'not an object, or nested too deep',
@@ -158,6 +168,13 @@ export function stringMap(maxEntries: number, maxBytes: number) {
   );
 }
 
+/** Width or height of a picture in pixels: even, because 4:2:0 video has half as many colour samples a line. */
+export const pictureSide = z.int().min(16).max(7680).multipleOf(2);
+/** Pictures per second. */
+export const frameRate = z.int().min(1).max(240);
+/** Video bitrate that a stream is made for, kbit/s. */
+export const bitrateKbps = z.int().min(1).max(500_000);
+
 /** Video codecs of the product. */
 export const codec = z.enum(['h264', 'h265', 'av1']);
 export type Codec = z.infer<typeof codec>;
@@ -170,25 +187,7 @@ export type H264Profile = z.infer<typeof h264Profile>;
 export const encoderFamily = z.enum(['va', 'nvenc', 'openh264', 'vulkan']);
 export type EncoderFamily = z.infer<typeof encoderFamily>;
 
-/** States of a session, in the order in which it goes through them. */
-export const sessionStates = [
-  'pending',
-  'assigned',
-  'starting',
-  'running',
-  'stopping',
-  'stopped',
-  'failed',
-] as const;
 export const sessionStateName = z.enum(sessionStates);
-export type SessionStateName = z.infer<typeof sessionStateName>;
-
-/** States that hold encode slots. */
-export const reservingStates = ['assigned', 'starting', 'running', 'stopping'] as const;
-/** States that are not final. */
-export const nonterminalStates = ['pending', ...reservingStates] as const;
-/** States that count for a user's quota and lock a home. */
-export const quotaStates = ['pending', 'assigned', 'starting', 'running'] as const;
 
 /** State of an app's start, from its processes and windows. */
 export const appLaunchState = z.enum(['starting', 'client_only', 'game_running', 'game_exited']);
@@ -214,8 +213,12 @@ export function describeIssue(error: z.ZodError): string {
 
 const printableType = (type: string) => cutUtf8(stripControls(type), 64);
 
-/** Message type of a table of schemas. */
-export type MessageOf<S extends Record<string, z.ZodType>> = z.output<S[keyof S]>;
+/** The messages of one direction: an object schema for each `type`. */
+export type Messages<M> = z.ZodType<M> & {
+  readonly options: readonly (z.ZodType & {
+    readonly shape: { readonly type: { readonly value: string } };
+  })[];
+};
 
 /** A frame for a relay: a valid message with the object that was received. */
 export type ReadFrame<M> =
@@ -238,16 +241,15 @@ export function textToRelay(came: string, value: JsonObject, message: object): s
 
 /**
  * Creates the parser of one direction of a socket.
- * @param schemas one object schema per `type`; each also checks its `type`
  * @param innerUnknown called for an object that its schema refused: returns the unknown type of an enclosed message,
  *   or null when the object is invalid
  * @returns a parser of one frame's text; it never throws
  */
-export function createFrameParser<S extends Record<string, z.ZodType>>(
-  schemas: S,
+export function createFrameParser<M>(
+  messages: Messages<M>,
   innerUnknown: (value: JsonObject) => string | null = () => null,
-): (frame: string) => ParsedFrame<MessageOf<S>> {
-  const read = createFrameReader(schemas, innerUnknown);
+): (frame: string) => ParsedFrame<M> {
+  const read = createFrameReader(messages, innerUnknown);
   return (frame) => {
     const parsed = read(frame);
     return parsed.kind === 'message' ? { kind: 'message', message: parsed.message } : parsed;
@@ -255,12 +257,11 @@ export function createFrameParser<S extends Record<string, z.ZodType>>(
 }
 
 /** The same for a relay. */
-export function createFrameReader<S extends Record<string, z.ZodType>>(
-  schemas: S,
+export function createFrameReader<M>(
+  messages: Messages<M>,
   innerUnknown: (value: JsonObject) => string | null = () => null,
-): (frame: string) => ReadFrame<MessageOf<S>> {
-  // A Map, because a type such as "constructor" must not find anything.
-  const byType = new Map<string, z.ZodType>(Object.entries(schemas));
+): (frame: string) => ReadFrame<M> {
+  const byType = new Map(messages.options.map((schema) => [schema.shape.type.value, schema]));
   return (frame) => {
     let value: unknown;
     try {
@@ -275,7 +276,7 @@ export function createFrameReader<S extends Record<string, z.ZodType>>(
     const schema = byType.get(type);
     if (schema === undefined) return { kind: 'unknown', type: printableType(type), ...id };
     const parsed = schema.safeParse(value);
-    if (parsed.success) return { kind: 'message', message: parsed.data as MessageOf<S>, value };
+    if (parsed.success) return { kind: 'message', message: parsed.data as M, value };
     const inner = innerUnknown(value);
     if (inner !== null) return { kind: 'unknown', type: printableType(inner), ...id };
     return { kind: 'malformed', type, ...id, why: describeIssue(parsed.error) };

@@ -10,6 +10,7 @@ import {
   int,
   stringMap,
   text,
+  utf8Length,
 } from '../common.ts';
 
 export const gpuSchema = z.object({
@@ -59,6 +60,24 @@ export const readinessSchema = z.object({
   remediation: remedies,
 });
 export type Readiness = z.infer<typeof readinessSchema>;
+
+/**
+ * UTF-8 bytes of all remedies of a host: 16 of the longest ones. Administrators read the reports of all hosts at once,
+ * and 64 checks with eight of the longest remedies each would have half a megabyte.
+ */
+const MAX_REMEDIES_BYTES = 16 * 1024;
+
+/** Leaves out the remedies beyond the bound. */
+function boundRemedies(checks: Readiness[]): Readiness[] {
+  let bytes = 0;
+  return checks.map((check) => ({
+    ...check,
+    remediation: check.remediation.filter((remedy) => {
+      bytes += utf8Length(remedy);
+      return bytes <= MAX_REMEDIES_BYTES;
+    }),
+  }));
+}
 
 const displayMode = { width: count, height: count, refresh_millihz: count };
 
@@ -137,7 +156,7 @@ export const capacitySchema = z.object({
   codec_throughput: z.object({ h264: throughput, h265: throughput, av1: throughput }).optional(),
   /** settings in force, as strings */
   effective_settings: stringMap(64, 512).optional(),
-  readiness: z.array(readinessSchema).max(64).optional(),
+  readiness: z.array(readinessSchema).max(64).overwrite(boundRemedies).optional(),
   console_capabilities: consoleCapabilitiesSchema.optional(),
 });
 export type Capacity = z.infer<typeof capacitySchema>;

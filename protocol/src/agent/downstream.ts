@@ -1,6 +1,18 @@
 /** Control plane → agent. Commands carry an id and get exactly one ack. */
 import { z } from 'zod';
-import { count, epochMs, finite, int, jsonObject, openEnum, stringMap, text, wireUuid } from '../common.ts';
+import {
+  count,
+  epochMs,
+  finite,
+  int,
+  jsonObject,
+  openCode,
+  openEnum,
+  type SessionEndReason,
+  stringMap,
+  text,
+  wireUuid,
+} from '../common.ts';
 import {
   answerSchema,
   browserByeSchema,
@@ -32,11 +44,9 @@ export const heartbeatAckSchema = z.object({
   echo: epochMs,
   server_ts: epochMs,
 });
-export type HeartbeatAck = z.infer<typeof heartbeatAckSchema>;
 
 /** Confirms every reliable message up to seq. */
 export const seenSchema = z.object({ type: z.literal('seen'), seq: z.int().min(0) });
-export type Seen = z.infer<typeof seenSchema>;
 
 export const attachSchema = z.object({
   type: z.literal('attach'),
@@ -44,11 +54,9 @@ export const attachSchema = z.object({
   hello: helloSchema,
   ice_servers: z.array(iceServer).max(32),
 });
-export type Attach = z.infer<typeof attachSchema>;
 
 /** The browser's socket is closed; its peer connection stays. */
 export const detachSchema = z.object({ type: z.literal('detach'), reason: z.enum(['closed', 'taken_over']) });
-export type Detach = z.infer<typeof detachSchema>;
 
 export const controlSignal = z.discriminatedUnion('type', [
   attachSchema,
@@ -75,17 +83,15 @@ export const sessionAssignSchema = z.object({ type: z.literal('session_assign'),
 export type SessionAssign = z.infer<typeof sessionAssignSchema>;
 
 export const sessionStartSchema = z.object({ type: z.literal('session_start'), id, session_id });
-export type SessionStart = z.infer<typeof sessionStartSchema>;
 
 export const sessionStopSchema = z.object({
   type: z.literal('session_stop'),
   id,
   session_id,
-  reason: openEnum(64),
+  reason: openCode<SessionEndReason>(),
   /** absent = 2000 */
   grace_ms: z.int().min(0).max(10_000).optional(),
 });
-export type SessionStop = z.infer<typeof sessionStopSchema>;
 
 export const sessionSwapAppSchema = z.object({
   type: z.literal('session_swap_app'),
@@ -126,7 +132,6 @@ export const sessionCaptureSchema = z.object({
   budget: z.object({ max_bytes: count, max_ms: count }),
   params: jsonObject,
 });
-export type SessionCapture = z.infer<typeof sessionCaptureSchema>;
 
 export const sessionRecordingSchema = z.object({
   type: z.literal('session_recording'),
@@ -135,7 +140,6 @@ export const sessionRecordingSchema = z.object({
   recording_id: wireUuid,
   op: z.enum(['freeze', 'upload']),
 });
-export type SessionRecording = z.infer<typeof sessionRecordingSchema>;
 
 export const configUpdateSchema = z.object({
   type: z.literal('config_update'),
@@ -147,7 +151,6 @@ export const configUpdateSchema = z.object({
 export type ConfigUpdate = z.infer<typeof configUpdateSchema>;
 
 export const restartSchema = z.object({ type: z.literal('restart'), id });
-export type Restart = z.infer<typeof restartSchema>;
 
 const image = { image_id: text(128), version: text(128) };
 
@@ -157,7 +160,6 @@ export const imageEnsureSchema = z.object({
   ...image,
   registry_ref: text(512),
 });
-export type ImageEnsure = z.infer<typeof imageEnsureSchema>;
 
 export const imageBuildSchema = z.object({
   type: z.literal('image_build'),
@@ -169,12 +171,10 @@ export const imageBuildSchema = z.object({
   build_args: stringMap(64, 4096),
   local_tag: text(512),
 });
-export type ImageBuild = z.infer<typeof imageBuildSchema>;
 
 export const imageRemoveSchema = z.object({ type: z.literal('image_remove'), id, image_id: text(128) });
-export type ImageRemove = z.infer<typeof imageRemoveSchema>;
 
-const commandSchemas = [
+export const controlCommand = z.discriminatedUnion('type', [
   sessionAssignSchema,
   sessionStartSchema,
   sessionStopSchema,
@@ -188,45 +188,21 @@ const commandSchemas = [
   imageEnsureSchema,
   imageBuildSchema,
   imageRemoveSchema,
-] as const;
-
-export const controlCommand = z.discriminatedUnion('type', commandSchemas);
+]);
 /** A message with an id, answered by exactly one ack. */
 export type ControlCommand = z.infer<typeof controlCommand>;
 /** Commands of a session; those of one session are applied in order of arrival. */
 export type SessionCommand = Extract<ControlCommand, { session_id: string }>;
-
-export const controlMessages = {
-  registered: registeredSchema,
-  heartbeat_ack: heartbeatAckSchema,
-  seen: seenSchema,
-  signaling: controlSignalingSchema,
-  // Both ends answer a message with an id that they cannot handle.
-  ack: ackSchema,
-  error: linkErrorSchema,
-  session_assign: sessionAssignSchema,
-  session_start: sessionStartSchema,
-  session_stop: sessionStopSchema,
-  session_swap_app: sessionSwapAppSchema,
-  session_display_update: sessionDisplayUpdateSchema,
-  session_tune: sessionTuneSchema,
-  session_capture: sessionCaptureSchema,
-  session_recording: sessionRecordingSchema,
-  config_update: configUpdateSchema,
-  restart: restartSchema,
-  image_ensure: imageEnsureSchema,
-  image_build: imageBuildSchema,
-  image_remove: imageRemoveSchema,
-} as const;
 
 export const controlToAgent = z.discriminatedUnion('type', [
   registeredSchema,
   heartbeatAckSchema,
   seenSchema,
   controlSignalingSchema,
+  // Both ends answer a message with an id that they cannot handle.
   ackSchema,
   linkErrorSchema,
-  ...commandSchemas,
+  ...controlCommand.options,
 ]);
 export type ControlMessage = z.infer<typeof controlToAgent>;
 

@@ -8,24 +8,20 @@ import {
   isJsonObject,
   isWireUuid,
   type JsonObject,
-  type ParsedFrame,
   textToRelay,
 } from '../common.ts';
-import { type ControlMessage, controlMessages, controlSignal } from './downstream.ts';
+import { type ControlMessage, controlSignal, controlToAgent } from './downstream.ts';
 import {
   type AgentMessage,
   type AgentSignal,
   type AgentSignaling,
-  agentMessages,
   agentSignal,
-  agentSignals,
+  agentToControl,
 } from './upstream.ts';
 
-export * from './calls.ts';
 export * from './capacity.ts';
-export * from './captures.ts';
 export * from './downstream.ts';
-export * from './knobs.ts';
+export * from './host-settings.ts';
 export * from './launch-floor.ts';
 export * from './limits.ts';
 export * from './session-spec.ts';
@@ -43,13 +39,10 @@ function unknownSignal(
   };
 }
 
-const parseAgent = createFrameParser(agentMessages, unknownSignal(agentSignal));
-const parseControl = createFrameParser(controlMessages, unknownSignal(controlSignal));
-
 /** Reads one text frame that an agent sent. Never throws. */
-export function parseAgentFrame(frame: string): ParsedFrame<AgentMessage> {
-  return parseAgent(frame);
-}
+export const parseAgentFrame = createFrameParser(agentToControl, unknownSignal(agentSignal));
+/** Reads one text frame that the control plane sent. Never throws. */
+export const parseControlFrame = createFrameParser(controlToAgent, unknownSignal(controlSignal));
 
 /** A message of an agent for a viewer, with its text. */
 export interface RelayedSignal {
@@ -59,12 +52,13 @@ export interface RelayedSignal {
   text: string;
 }
 
-const readSignal = createFrameReader(agentSignals);
+const readSignal = createFrameReader(agentSignal);
 /** Prefix of a relayed message as agents write it. */
 const ENVELOPE = /^\{"type":"signaling","session_id":"([0-9a-f-]{36})","conn":(0|[1-9]\d{0,14}),"msg":/;
 
 /**
- * Reads a relay frame with the agents' prefix, without serializing its message again.
+ * Reads a relay frame with the agents' prefix, without serializing its message again. That takes 6 µs for an offer and
+ * 2.4 µs for a candidate, `parseAgentFrame` and `relayedSignal` 16.5 and 4.1 (two cores), of 10 µs a message in `relay`.
  * @returns null: another or an invalid frame; `parseAgentFrame` tells which
  */
 export function readRelayedSignal(frame: string): RelayedSignal | null {
@@ -85,11 +79,6 @@ export function readRelayedSignal(frame: string): RelayedSignal | null {
 /** The same for a parsed frame. */
 export function relayedSignal({ session_id, conn, msg }: AgentSignaling): RelayedSignal {
   return { session_id, conn, msg, text: JSON.stringify(msg) };
-}
-
-/** Reads one text frame that the control plane sent. Never throws. */
-export function parseControlFrame(frame: string): ParsedFrame<ControlMessage> {
-  return parseControl(frame);
 }
 
 /** Text of one message to the control plane. */

@@ -3,63 +3,88 @@
 /** Version of this protocol that this code speaks, lowest and highest. */
 export const AGENT_PROTOCOL = { min: 1, max: 1 } as const;
 
+/** The longest payload (MAX_DIAG_PAYLOAD_BYTES), twice. */
 export const MAX_AGENT_FRAME_BYTES = 1024 * 1024;
+/** Seven media workers that pass on all they may (67 a second, docs/fleet.md). Chosen, not measured. */
 export const AGENT_RATE_PER_SECOND = 500;
+/** After a reconnect a full host reports each session (MAX_HOST_SESSIONS), then its queued messages. */
 export const AGENT_RATE_BURST = 2_000;
-/** Send queue towards one agent; full means "agent not connected", full for 10 s closes 4429. */
+/**
+ * Send queue towards one agent; full means "agent not connected", full for 10 s closes 4429. Half as many messages as
+ * sessions, of 8 KiB on average: the size of an SDP. A healthy link is empty again within a round trip, so ten seconds
+ * are a dead one; half the read deadline. Chosen, not measured.
+ */
 export const AGENT_SEND_QUEUE_MESSAGES = 512;
 export const AGENT_SEND_QUEUE_BYTES = 4 * 1024 * 1024;
 export const AGENT_SEND_QUEUE_STALL_MS = 10_000;
-/** Relay queue of one session's signaling, on the way to its viewer. */
+/**
+ * Relay queue of one session's signaling, on the way to its viewer: the candidates of four negotiations
+ * (MAX_CANDIDATES) and sixteen of the longest SDPs (MAX_SDP_BYTES). Chosen, not measured.
+ */
 export const RELAY_QUEUE_MESSAGES = 256;
 export const RELAY_QUEUE_BYTES = 1024 * 1024;
+/** Above the 1,000 display numbers of a host (docs/limits.md), which run out first. */
 export const MAX_HOST_SESSIONS = 1024;
+/** An event has a handful of numbers and short texts. Chosen with room, not measured. */
 export const MAX_EVENT_PAYLOAD_BYTES = 16 * 1024;
+/** Twice the largest capture (CAPTURE_MAX_BYTES), because JSON escapes its text. */
 export const MAX_DIAG_PAYLOAD_BYTES = 512 * 1024;
-export const MAX_HTTP_BODY_BYTES = 64 * 1024;
-export const MAX_SCAN_REPORT_BYTES = 4 * 1024 * 1024;
-export const MAX_RECORDING_BYTES = 72 * 1024 * 1024;
 
-/** Unseen reliable messages an agent keeps; session_state is never among the dropped. */
+/**
+ * Unseen reliable messages an agent keeps; session_state is never among the dropped. As many as the control plane
+ * takes at once (AGENT_RATE_BURST), of 4 KiB on average. Chosen, not measured.
+ */
 export const BACKLOG_MESSAGES = 2_000;
 export const BACKLOG_BYTES = 8 * 1024 * 1024;
-/** Metric samples kept per session while the link is away. */
+/** Metric samples kept per session while the link is away: two minutes of one each 5 s. */
 export const LATE_METRIC_SAMPLES = 24;
-/** Stored acks for repeated command ids. */
+/** Stored acks for repeated command ids: one for each message of a full send queue, for sixty times ACK_LIMIT_MS. */
 export const STORED_ACKS = 512;
 export const STORED_ACK_MS = 600_000;
-/** Malformed messages within the window after which the socket closes with 4400. */
+/**
+ * Malformed messages within the window after which the socket closes with 4400: a single field of a newer agent may
+ * be wrong, but a flood would fill the log. Chosen, not measured.
+ */
 export const MALFORMED_LIMIT = 20;
 export const MALFORMED_WINDOW_MS = 60_000;
 
+/** Also the age of the metrics and VRAM samples that a page shows. Chosen, not measured. */
 export const HEARTBEAT_INTERVAL_MS = 5_000;
-/** Each handshake step: register, registered, capacity. */
+/** Each handshake step: register, registered, capacity. Three heartbeats; a capacity report may wait for a driver. */
 export const HANDSHAKE_STEP_MS = 15_000;
-/** Silence after which either side closes 4408. */
+/** Silence after which either side closes 4408: four missing heartbeats are no chance. */
 export const READ_DEADLINE_MS = 20_000;
-/** Longest respected Retry-After of a refused upgrade. */
+/** Longest respected Retry-After of a refused upgrade, so that no answer can keep a host away for longer. */
 export const RETRY_AFTER_MAX_MS = 60_000;
-/** Connection time after which the backoff is reset. */
+/** Connection time after which the backoff is reset: a link that breaks sooner each time is still in its failure. */
 export const BACKOFF_RESET_MS = 60_000;
+/** After an announced restart (close code 1012) agents return at a random time within this one, not all at once. */
 export const RESTART_REDIAL_MAX_MS = 2_000;
+/** After a refusal that only a person ends: a wrong version, a taken name, a second agent with this identity. */
 export const SLOW_REDIAL_MS = 60_000;
-export const PULL_PROGRESS_INTERVAL_MS = 10_000;
+/** Time between SIGTERM and SIGKILL where the command has none: a person waits for the end. Chosen, not measured. */
 export const STOP_GRACE_DEFAULT_MS = 2_000;
+/** Limit for the ack of a command that the agent only has to take: two heartbeats. */
+export const ACK_LIMIT_MS = 10_000;
+/** Limit for the ack of a size change, which the agent sends when the display has changed; a person waits for it. */
+export const DISPLAY_ACK_LIMIT_MS = 5_000;
 
-/** Headers of the upgrade and of every agent call, in the spelling of the contract. */
+/** Headers of the upgrade and of every agent call. */
 export const AGENT_HEADERS = {
   node: 'X-Service-Node',
   boot: 'X-Service-Boot',
   enroll: 'X-Service-Enroll',
   authorization: 'Authorization',
 } as const;
+/** At most 63 characters, as a label of a host's name (RFC 1035, 2.3.4). */
 export const NODE_NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+/** 32 random bytes, in hexadecimal digits. */
 export const ENROLL_ID_PATTERN = /^[0-9a-f]{64}$/;
 /** The fixed enrollment token of both sides: printable ASCII. */
 export const FIXED_TOKEN_PATTERN = /^[\x20-\x7e]{16,256}$/;
 
+/** Close codes: below 4000 of RFC 6455 (7.4.1) and its IANA registry, above of this protocol (7.4.2). */
 export const AGENT_CLOSE = {
-  normal: 1000,
   leaving: 1001,
   binary_frame: 1003,
   frame_too_large: 1009,
@@ -70,13 +95,3 @@ export const AGENT_CLOSE = {
   displaced: 4409,
   flooded: 4429,
 } as const;
-export type AgentCloseName = keyof typeof AGENT_CLOSE;
-
-const NAME_BY_CODE = new Map<number, AgentCloseName>(
-  (Object.keys(AGENT_CLOSE) as AgentCloseName[]).map((name) => [AGENT_CLOSE[name], name]),
-);
-
-/** Name of a close code of /agent/ws; null for one this protocol does not define. */
-export function agentCloseName(code: number): AgentCloseName | null {
-  return NAME_BY_CODE.get(code) ?? null;
-}

@@ -1,19 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { jobReportSchema, scanReportSchema } from '../reserved/agent-calls.ts';
+import { CAPTURE_MAX_MS, clampCaptureParams } from '../reserved/captures.ts';
 import {
   type AgentMessage,
-  CAPTURE_MAX_MS,
   type ControlMessage,
-  clampCaptureParams,
   encodeAgentFrame,
   encodeControlFrame,
   isCommand,
-  jobReportSchema,
   parseAgentFrame,
   parseControlFrame,
   readRelayedSignal,
   relayedSignal,
-  scanReportSchema,
 } from './index.ts';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
@@ -354,6 +352,15 @@ describe('bounds of the agent socket', () => {
 
   test('an optional field is left out, never null', () => {
     expect(kindOf(frame('heartbeat', { ts: 1, running_sessions: [], cpu_load: null }))).toBe('malformed');
+  });
+
+  test('remedies beyond 16 KiB of a host are left out, its checks stay', () => {
+    const remediation = Array(8).fill('x'.repeat(1024));
+    const check = { id: 'gpu', status: 'fail', summary: 'x', remediation };
+    const parsed = parseAgentFrame(frame('capacity', { ...upstream[1], readiness: Array(64).fill(check) }));
+    const readiness =
+      parsed.kind === 'message' && parsed.message.type === 'capacity' ? parsed.message.readiness : undefined;
+    expect(readiness?.map((row) => row.remediation.length)).toEqual([8, 8, ...Array(62).fill(0)]);
   });
 
   test('a readiness remedy may be one text, read as a remedy a line', () => {

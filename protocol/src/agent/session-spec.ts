@@ -1,12 +1,15 @@
 /** Content of a session: app, stream, GPU share. */
 import { z } from 'zod';
 import {
+  bitrateKbps,
   codec,
   count,
   encoderFamily,
   finite,
+  frameRate,
   h264Profile,
   humanText,
+  pictureSide,
   stringMap,
   text,
   wireUuid,
@@ -39,13 +42,11 @@ export const appSpecSchema = z.object({
 });
 export type AppSpec = z.infer<typeof appSpecSchema>;
 
-const evenSize = z.int().min(16).max(7680).multipleOf(2);
-
 export const streamSpecSchema = z.object({
-  width: evenSize,
-  height: evenSize,
-  fps: z.int().min(1).max(240),
-  bitrate_kbps: z.int().min(1).max(500_000),
+  width: pictureSide,
+  height: pictureSide,
+  fps: frameRate,
+  bitrate_kbps: bitrateKbps,
   /** 0 = the agent's default */
   abr_floor_kbps: count,
   codec,

@@ -4,13 +4,17 @@ import {
   appLaunchState,
   count,
   epochMs,
+  type FailureCode,
   finite,
   fitsUtf8,
   humanText,
   int,
   isJsonObject,
   jsonObject,
+  openCode,
   openEnum,
+  type RefusalCode,
+  type SessionEndReason,
   stripControls,
   text,
   utf8Length,
@@ -23,6 +27,8 @@ import {
   serviceByeSchema,
   signalErrorSchema,
 } from '../signal/messages.ts';
+import type { AgentEventType } from '../telemetry/events.ts';
+import type { AgentMetrics } from '../telemetry/metrics.ts';
 import { capacitySchema } from './capacity.ts';
 import { MAX_DIAG_PAYLOAD_BYTES, MAX_EVENT_PAYLOAD_BYTES, MAX_HOST_SESSIONS } from './limits.ts';
 
@@ -51,7 +57,7 @@ export const heldSessionSchema = z.object({
   /** a peer connection is up */
   viewer: z.boolean(),
   error: humanText(512).optional(),
-  failure_code: openEnum(64).optional(),
+  failure_code: openCode<FailureCode>().optional(),
 });
 export type HeldSession = z.infer<typeof heldSessionSchema>;
 
@@ -97,41 +103,6 @@ export const heartbeatSchema = z.object({
 });
 export type Heartbeat = z.infer<typeof heartbeatSchema>;
 
-/** Codes an agent gives a failed session; the list is open. */
-export const FAILURE_CODES = [
-  'app_exited_early',
-  'app_crashed',
-  'app_never_presented',
-  'image_missing',
-  'image_pull_timeout',
-  'encoder_unavailable',
-  'encoder_failed',
-  'media_worker_crashed',
-  'display_failed',
-  'display_name_taken',
-  'capture_failed',
-  'container_failed',
-  'home_unavailable',
-  'internal',
-] as const;
-export type FailureCode = (typeof FAILURE_CODES)[number];
-
-/** Launch steps in the order of their reports; a step without work is skipped. */
-export const LAUNCH_STEPS = {
-  waiting_home: 'waiting for the previous session to release its home',
-  preparing_home: 'preparing home',
-  starting_display: 'starting display',
-  starting_app: 'starting app',
-  starting_encoder: 'starting encoder',
-  app_booting: 'app booting',
-  app_presented: 'app presented',
-} as const;
-
-/** Detail of the step that pulls an image. */
-export function pullingImage(percent: number): string {
-  return `pulling image ${Math.round(percent)} %`;
-}
-
 const seq = z.int().min(1);
 
 export const sessionStateSchema = z.object({
@@ -141,10 +112,9 @@ export const sessionStateSchema = z.object({
   ts: epochMs,
   state: z.enum(['starting', 'running', 'stopping', 'stopped', 'failed']),
   detail: humanText(512).optional(),
-  /** who ended it: idle_timeout, app_exited, peer_gone, agent_shutdown, orphaned, or the reason of session_stop */
-  reason: openEnum(64).optional(),
+  reason: openCode<SessionEndReason>().optional(),
   error: humanText(512).optional(),
-  failure_code: openEnum(64).optional(),
+  failure_code: openCode<FailureCode>().optional(),
   app_log_tail: humanText(65536).optional(),
   swap: z
     .object({
@@ -159,13 +129,12 @@ export const sessionStateSchema = z.object({
 export type SessionState = z.infer<typeof sessionStateSchema>;
 
 const METRIC_KEY = /^[a-z][a-z0-9_]{0,63}$/;
-export type Metrics = Record<string, number | boolean | string>;
 
 /** At most 96 keys; malformed keys are dropped, a value of another type is malformed. */
 export const metricsSchema = z
-  .custom<Metrics>(isMetricMap, { error: 'not metrics' })
-  .transform((value): Metrics => {
-    const metrics: Metrics = {};
+  .custom<AgentMetrics>(isMetricMap, { error: 'not metrics' })
+  .transform((value): AgentMetrics => {
+    const metrics: Record<string, number | boolean | string> = {};
     for (const [key, item] of Object.entries(value)) {
       if (METRIC_KEY.test(key)) metrics[key] = typeof item === 'string' ? stripControls(item) : item;
     }
@@ -208,7 +177,7 @@ export const sessionTraceEventSchema = z
     type: z.literal('session_trace_event'),
     session_id: wireUuid,
     ts: epochMs,
-    event: openEnum(64),
+    event: openCode<AgentEventType>(),
     payload: jsonObject,
     /** on the reliable lane only */
     seq: seq.optional(),
@@ -232,29 +201,12 @@ export const imageStateSchema = z.object({
 });
 export type ImageState = z.infer<typeof imageStateSchema>;
 
-/** Reasons of a refused command. Complete for this version; receivers keep unknown ones. */
-export const NACK_CODES = [
-  'no_such_session',
-  'no_such_recording',
-  'unsupported',
-  'unknown_kind',
-  'invalid',
-  'policy',
-  'busy',
-  'internal',
-  'unknown_command',
-  'encoder_unavailable',
-  'image_missing',
-  'display_update_rejected',
-] as const;
-export type NackCode = (typeof NACK_CODES)[number];
-
 /** Accepted or refused, not finished. code and error only when refused. */
 export const ackSchema = z.object({
   type: z.literal('ack'),
   id: wireUuid,
   ok: z.boolean(),
-  code: openEnum(64).optional(),
+  code: openCode<RefusalCode>().optional(),
   error: humanText(512).optional(),
 });
 export type Ack = z.infer<typeof ackSchema>;
@@ -266,7 +218,6 @@ export const linkErrorSchema = z.object({
   message: humanText(512),
   ref: wireUuid.optional(),
 });
-export type LinkError = z.infer<typeof linkErrorSchema>;
 
 /** Messages of a viewer's negotiation that come from the agent. */
 export const agentSignal = z.discriminatedUnion('type', [
@@ -276,14 +227,6 @@ export const agentSignal = z.discriminatedUnion('type', [
   signalErrorSchema,
   serviceByeSchema,
 ]);
-/** The same by type. */
-export const agentSignals = {
-  offer: offerSchema,
-  resumed: resumedSchema,
-  candidate: candidateSchema,
-  error: signalErrorSchema,
-  bye: serviceByeSchema,
-} as const;
 export type AgentSignal = z.infer<typeof agentSignal>;
 
 export const agentSignalingSchema = z.object({
@@ -294,19 +237,6 @@ export const agentSignalingSchema = z.object({
   msg: agentSignal,
 });
 export type AgentSignaling = z.infer<typeof agentSignalingSchema>;
-
-export const agentMessages = {
-  register: registerSchema,
-  capacity: capacitySchema,
-  heartbeat: heartbeatSchema,
-  session_state: sessionStateSchema,
-  session_metrics: sessionMetricsSchema,
-  session_trace_event: sessionTraceEventSchema,
-  image_state: imageStateSchema,
-  ack: ackSchema,
-  signaling: agentSignalingSchema,
-  error: linkErrorSchema,
-} as const;
 
 export const agentToControl = z.discriminatedUnion('type', [
   registerSchema,

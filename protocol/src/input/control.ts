@@ -1,6 +1,7 @@
 /** JSON messages of the control channel. */
 import { z } from 'zod';
 import {
+  type ControlErrorCode,
   codec,
   count,
   createFrameParser,
@@ -8,21 +9,26 @@ import {
   fitsUtf8,
   humanText,
   int,
+  openCode,
   openEnum,
-  type ParsedFrame,
   text,
   utf8Length,
   wireUuid,
 } from '../common.ts';
 import { CHANNELS } from './channels.ts';
 
+/** Version of this protocol that this code speaks. */
 export const INPUT_PROTOCOL = 1;
 export const CONTROL_FEATURES = ['cursor', 'clipboard', 'rumble', 'frame_timing'] as const;
+/** With its escapes it fits one message of the control channel. */
 export const MAX_CLIPBOARD_BYTES = 65_536;
+/** A person copies once a second at most; an app may copy in a loop. */
 export const CLIPBOARD_PER_SECOND = 5;
+/** A freeze lasts for several pictures, so there are few in a second; more would only fill the log. */
 export const FREEZE_PER_SECOND = 5;
-/** Shapes in a viewer's cache; the oldest is evicted, and sent again when needed. */
+/** Shapes in a viewer's cache; an evicted one is sent again when needed. At most 8 MiB. Chosen, not measured. */
 export const CURSOR_SHAPES_KEPT = 128;
+/** Browsers ignore larger cursor images. Source: MDN, `cursor`, "Icon size limits". */
 const MAX_CURSOR_PX = 128;
 
 const features = z.array(openEnum(64)).max(64);
@@ -85,68 +91,47 @@ export const controlByeSchema = z.object({
 });
 export const controlErrorSchema = z.object({
   type: z.literal('error'),
-  code: openEnum(64),
+  code: openCode<ControlErrorCode>(),
   message: humanText(256),
 });
 
-export type ViewerHello = z.infer<typeof viewerHelloSchema>;
 export type AgentHello = z.infer<typeof agentHelloSchema>;
-export type FrameTiming = z.infer<typeof frameTimingSchema>;
-export type Clipboard = z.infer<typeof clipboardSchema>;
-export type Freeze = z.infer<typeof freezeSchema>;
 export type Cursor = z.infer<typeof cursorSchema>;
 export type CursorUse = z.infer<typeof cursorUseSchema>;
 export type PointerMode = z.infer<typeof pointerModeSchema>;
 export type Display = z.infer<typeof displaySchema>;
 export type AppNotice = z.infer<typeof appSchema>;
-export type Notice = z.infer<typeof noticeSchema>;
 export type ControlBye = z.infer<typeof controlByeSchema>;
-export type ControlError = z.infer<typeof controlErrorSchema>;
 
 /** Viewer → agent. */
-export type ViewerControl = ViewerHello | FrameTiming | Clipboard | Freeze | ControlError;
-/** Agent → viewer. */
-export type AgentControl =
-  | AgentHello
-  | Clipboard
-  | Cursor
-  | CursorUse
-  | PointerMode
-  | Display
-  | AppNotice
-  | Notice
-  | ControlBye
-  | ControlError;
+const viewerToAgent = z.discriminatedUnion('type', [
+  viewerHelloSchema,
+  frameTimingSchema,
+  clipboardSchema,
+  freezeSchema,
+  controlErrorSchema,
+]);
+export type ViewerControl = z.infer<typeof viewerToAgent>;
 
-const parseViewer = createFrameParser({
-  hello: viewerHelloSchema,
-  frame_timing: frameTimingSchema,
-  clipboard: clipboardSchema,
-  freeze: freezeSchema,
-  error: controlErrorSchema,
-});
-const parseAgent = createFrameParser({
-  hello: agentHelloSchema,
-  clipboard: clipboardSchema,
-  cursor: cursorSchema,
-  cursor_use: cursorUseSchema,
-  pointer_mode: pointerModeSchema,
-  display: displaySchema,
-  app: appSchema,
-  notice: noticeSchema,
-  bye: controlByeSchema,
-  error: controlErrorSchema,
-});
+/** Agent → viewer. */
+const agentToViewer = z.discriminatedUnion('type', [
+  agentHelloSchema,
+  clipboardSchema,
+  cursorSchema,
+  cursorUseSchema,
+  pointerModeSchema,
+  displaySchema,
+  appSchema,
+  noticeSchema,
+  controlByeSchema,
+  controlErrorSchema,
+]);
+export type AgentControl = z.infer<typeof agentToViewer>;
 
 /** Reads one message that a viewer sent on the control channel. Never throws. */
-export function parseViewerControl(frame: string): ParsedFrame<ViewerControl> {
-  return parseViewer(frame);
-}
-
+export const parseViewerControl = createFrameParser(viewerToAgent);
 /** Reads one message that an agent sent on the control channel. Never throws. */
-export function parseAgentControl(frame: string): ParsedFrame<AgentControl> {
-  return parseAgent(frame);
-}
+export const parseAgentControl = createFrameParser(agentToViewer);
 
 /** Text of one control message of either end. */
 export function encodeControl(message: ViewerControl | AgentControl): string {

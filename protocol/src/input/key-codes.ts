@@ -44,6 +44,7 @@ export const KEY_CODES: ReadonlyMap<string, number> = new Map<string, number>([
 
 /** Keys of the host's own power management: an app must not reach them. */
 const FORBIDDEN: ReadonlySet<number> = new Set([116, 142, 143, 205]);
+/** Keycodes of X end at 255, and are evdev codes plus eight. Source: X11 protocol, "Keyboards". */
 const MAX_KEY = 247;
 
 /** Whether an evdev code may be sent and injected. */

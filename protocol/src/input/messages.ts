@@ -21,10 +21,9 @@ export const KIND = {
   frame: 0x30,
   rumble: 0x31,
 } as const;
-export type InputKind = keyof typeof KIND;
 
+/** kind, flags, reserved, seq and t, as above. */
 export const HEADER_BYTES = 12;
-export const BUTTON = { left: 0, middle: 1, right: 2, back: 3, forward: 4 } as const;
 export const TOUCH_ACTION = { down: 0, move: 1, up: 2, cancel: 3 } as const;
 
 /** seq and t stand in every header; both wrap at 32 bits. */
@@ -155,5 +154,3 @@ export type InputMessage =
 
 /** Messages a viewer sends. */
 export type ViewerMessage = Exclude<InputMessage, Pong | Frame | Rumble>;
-/** Messages an agent sends. */
-export type AgentInputMessage = Pong | Frame | Rumble;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_TARGET_TYPE_CHARACTERS } from '../bounds.ts';
 import { jsonObject, uuid } from '../common.ts';
 import { dateTime, string, zonedDateTime } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
@@ -6,6 +7,53 @@ import { operation } from './operation.ts';
 
 export const severity = z.enum(['info', 'warn', 'err']);
 export type Severity = z.output<typeof severity>;
+
+/** Actions of the activity log, each with the type of its target. */
+export const ACTIVITY_ACTIONS = {
+  'app.artwork.cleared': 'app',
+  'app.artwork.reresolve': 'app',
+  'app.artwork.set': 'app',
+  'app.artwork.upload': 'app',
+  'app.create': 'app',
+  'app.delete': 'app',
+  'app.entitlement.grant': 'app',
+  'app.entitlement.revoke': 'app',
+  'app.entitlement.set_mode': 'app',
+  'app.update': 'app',
+  'console.config.update': 'host',
+  'enrollment_token.create': 'enrollment_token',
+  'enrollment_token.delete': 'enrollment_token',
+  'host.delete': 'host',
+  'host.drain': 'host',
+  'host.enroll': 'host',
+  'host.restart': 'host',
+  'host.settings.update': 'host',
+  'host.uncordon': 'host',
+  'instance.secret.cleared': 'secret',
+  'instance.secret.set': 'secret',
+  'instance.settings.updated': 'instance',
+  'invite.minted': 'invite',
+  'invite.revoked': 'invite',
+  'launch_profile.create': 'launch_profile',
+  'launch_profile.delete': 'launch_profile',
+  'launch_profile.update': 'launch_profile',
+  'profile_policy.update': 'instance',
+  'runtime_preset.create': 'runtime_preset',
+  'runtime_preset.delete': 'runtime_preset',
+  'runtime_preset.update': 'runtime_preset',
+  'session.failed': 'session',
+  'session.launched': 'session',
+  'session.stop': 'session',
+  'stream_profile.create': 'stream_profile',
+  'stream_profile.delete': 'stream_profile',
+  'stream_profile.update': 'stream_profile',
+  'user.deleted': 'user',
+  'user.disabled': 'user',
+  'user.enabled': 'user',
+  'user.quota_changed': 'user',
+  'user.role_changed': 'user',
+} as const;
+export type ActivityAction = keyof typeof ACTIVITY_ACTIONS;
 
 /** An action of an account or of the service. */
 export const activityEntry = z
@@ -33,6 +81,7 @@ export const activityEntry = z
   .meta({ id: 'ActivityEntry', description: 'Something that was changed, by whom and when.' });
 export type ActivityEntry = z.output<typeof activityEntry>;
 
+/** A page of a screen, and what a person can scan. Chosen, not measured. */
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 100;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -68,7 +117,9 @@ export const activityQuery = z.object({
   cursor: cursor.optional().describe('Entries with a lower id than this; left out: from the newest.'),
   action: string({ max: 128 }).optional().describe('Beginning of the action, such as `host.`.'),
   actor_user_id: uuid.optional().describe('Only what this account did.'),
-  target_type: string({ max: 64 }).optional().describe('Only what was done to this kind of thing.'),
+  target_type: string({ max: MAX_TARGET_TYPE_CHARACTERS })
+    .optional()
+    .describe('Only what was done to this kind of thing.'),
   since: zonedDateTime.optional().describe('Only what was done at this time or later.'),
   q: string({ max: 128 })
     .optional()

@@ -98,10 +98,12 @@ export const areas = [
   { name: 'Development', summary: 'For tests and development only.', operations: devOperations },
 ] as const satisfies readonly Area[];
 
-type Together<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
   ? All
   : never;
-type All = Together<(typeof areas)[number]['operations']>;
+type All = Intersection<(typeof areas)[number]['operations']>;
 
 /**
  * Every HTTP operation by id: the server registers handlers against this record, the web client is typed by it, and a

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { zonedDateTime } from './atoms.ts';
 
 describe('an instant in a request', () => {
@@ -37,7 +37,7 @@ describe('an instant in a request', () => {
     expect(zonedDateTime.safeParse(text).success).toBe(false);
   });
 
-  it('comes back from what answers show', () => {
+  test('comes back from what answers show', () => {
     const [min, max] = [new Date('0000-01-01T00:00:00.000Z'), new Date('9999-12-31T23:59:59.999Z')];
     fc.assert(
       fc.property(fc.date({ min, max, noInvalidDate: true }), (date) => {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { MAX_SEARCH_CHARACTERS } from '../bounds.ts';
 import { uuid } from '../common.ts';
 
-/** Default cap of a JSON body: 1 MiB (bytes). */
+/** Default cap of a JSON body, in bytes: Fastify's default (`bodyLimit`). */
 export const DEFAULT_BODY_BYTES = 1024 * 1024;
 
 /** An id of the service in an answer. Not validated again. */
@@ -44,7 +45,7 @@ export const zonedDateTime = z
  * Text in a request. NUL is refused, because no column can store it on every database. Bounds count Unicode code
  * points, not UTF-16 units.
  */
-export function string(bounds: { min?: number; max?: number } = {}) {
+export function string(bounds: { min?: number | undefined; max?: number | undefined } = {}) {
   const { min = 0, max = Number.POSITIVE_INFINITY } = bounds;
   const bounded = max !== Number.POSITIVE_INFINITY;
   return (
@@ -59,17 +60,14 @@ export function string(bounds: { min?: number; max?: number } = {}) {
   );
 }
 
-/** Text that is more than spaces. */
-export const notBlank = string().refine((value) => value.trim() !== '', { error: 'must not be blank' });
+/** Text that is more than spaces. @param max code points, included */
+export function notBlank(max?: number) {
+  return string({ max }).refine((value) => value.trim() !== '', { error: 'must not be blank' });
+}
 
 /** A 32-bit signed integer within its bounds (both included). */
 export function int32(min = -2147483648, max = 2147483647) {
   return z.int().min(min).max(max);
-}
-
-/** An even number of pixels. */
-export function evenPixels(min: number, max: number) {
-  return int32(min, max).multipleOf(2);
 }
 
 /** A write body. Unknown keys are refused, also `__proto__`, which a schema alone would drop silently. */
@@ -124,8 +122,8 @@ export function pageQuery(defaultLimit: number) {
   });
 }
 
-/** `q`: at most 100 characters; blank is no filter (undefined). */
-export const searchText = string({ max: 100 })
+/** `q` of a list; blank is no filter (undefined). */
+export const searchText = string({ max: MAX_SEARCH_CHARACTERS })
   .transform((value) => (value.trim() === '' ? undefined : value))
   .optional();
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { openCode } from '../common.ts';
 
 /**
  * Every error code of the API with HTTP status and default message. On the wire the code is an open string: clients
@@ -75,7 +76,7 @@ export const errorEnvelope = z
   .object({
     error: z
       .object({
-        code: z.string().describe('What is wrong, for programs.'),
+        code: openCode<ErrorCode>().describe('What is wrong, for programs.'),
         message: z
           .string()
           .describe('What is wrong and what to do, for people. Free text: do not branch on it.'),

@@ -33,8 +33,6 @@ export type Success<Id extends OperationId> = {
     ? z.output<Operations[Id]['responses'][Status]>
     : undefined;
 }[keyof Operations[Id]['responses']];
-/** Success statuses of the operation. */
-export type SuccessStatus<Id extends OperationId> = keyof Operations[Id]['responses'] & number;
 
 export * from './accounts/accounts.ts';
 export * from './accounts/dev.ts';
@@ -45,6 +43,7 @@ export * from './accounts/users.ts';
 export * from './activity.ts';
 export * from './areas.ts';
 export { DEFAULT_BODY_BYTES, hasCodePoints } from './atoms.ts';
+export { type Bounds, boundsOfBody } from './body-bounds.ts';
 export * from './catalog/artwork.ts';
 export * from './catalog/catalog.ts';
 export * from './catalog/presets.ts';
@@ -59,8 +58,6 @@ export type {
   AuthKind,
   BodyDeclaration,
   Operation,
-  OperationDeclaration,
-  OperationExample,
   OperationSwitch,
   UploadDeclaration,
 } from './operation.ts';

@@ -1,18 +1,14 @@
 import { z } from 'zod';
-import { codec, h264Profile, uuid } from '../common.ts';
-import { evenPixels, int32, string } from './atoms.ts';
+import { bitrateKbps, codec, frameRate, h264Profile, pictureSide, uuid } from '../common.ts';
+import { string } from './atoms.ts';
 
 /** Stream members of a launch. A codec alone is no override. */
 const streamRequest = z
   .strictObject({
-    width: evenPixels(16, 7680)
-      .optional()
-      .describe('Width in pixels; left out: as the app or profile has it.'),
-    height: evenPixels(16, 7680)
-      .optional()
-      .describe('Height in pixels; left out: as the app or profile has it.'),
-    fps: int32(1, 240).optional().describe('Frames a second; left out: as the app or profile has it.'),
-    bitrate_kbps: int32(1, 500000)
+    width: pictureSide.optional().describe('Width in pixels; left out: as the app or profile has it.'),
+    height: pictureSide.optional().describe('Height in pixels; left out: as the app or profile has it.'),
+    fps: frameRate.optional().describe('Frames a second; left out: as the app or profile has it.'),
+    bitrate_kbps: bitrateKbps
       .optional()
       .describe('Video rate in kbit/s; left out: as the app or profile has it.'),
     h264_profile: h264Profile.optional().describe('H.264 profile; left out: the safest.'),

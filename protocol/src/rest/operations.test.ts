@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   areas,
@@ -21,12 +21,12 @@ function parse(id: OperationId, json: string) {
 }
 
 describe('the record of operations', () => {
-  it('holds each operation of each area, and none twice', () => {
+  test('holds each operation of each area, and none twice', () => {
     const ids = areas.flatMap((area) => Object.keys(area.operations));
     expect(ids).toEqual(Object.keys(operations));
   });
 
-  it('names each operation by its own id, and no method and path twice', () => {
+  test('names each operation by its own id, and no method and path twice', () => {
     const seen = new Set<string>();
     for (const [id, operation] of all) {
       expect(operation.id).toBe(id);
@@ -131,7 +131,7 @@ describe('write bodies', () => {
     }
   });
 
-  it('lets login pass without email or password: that is a failed login, not a malformed one', () => {
+  test('lets login pass without email or password: that is a failed login, not a malformed one', () => {
     expect(parse('auth.login', '{}').success).toBe(true);
     expect(parse('auth.login', '{"email":5}').success).toBe(false);
     expect(parse('auth.login', JSON.stringify({ device_key: 'k'.repeat(257) })).success).toBe(false);
@@ -139,7 +139,7 @@ describe('write bodies', () => {
     expect(parse('auth.login', JSON.stringify({ device_key: '😀'.repeat(256) })).success).toBe(true);
   });
 
-  it('keeps a runtime spec exactly as it was sent, odd keys included', () => {
+  test('keeps a runtime spec exactly as it was sent, odd keys included', () => {
     const spec = '{"args":["xterm"],"__proto__":{"x":1},"more":[1,{"y":null}]}';
     const parsed = parse('apps.create', `{"name":"Terminal","runtime_spec":${spec}}`);
     expect(JSON.stringify((parsed.data as Body<'apps.create'>).runtime_spec)).toBe(spec);
@@ -197,7 +197,7 @@ describe('write bodies', () => {
     expect(parse('runtimePresets.create', json).success).toBe(false);
   });
 
-  it('keeps every variable of a preset, odd names included', () => {
+  test('keeps every variable of a preset, odd names included', () => {
     const env = '{"__proto__":"x","constructor":"y","A":""}';
     const parsed = parse('runtimePresets.create', `{"name":"a","env":${env}}`);
     expect(JSON.stringify((parsed.data as Body<'runtimePresets.create'>).env)).toBe(env);
@@ -216,7 +216,7 @@ describe('write bodies', () => {
     expect(parse('entitlements.grant', json).success).toBe(ok);
   });
 
-  it('gives defaults where the contract names them', () => {
+  test('gives defaults where the contract names them', () => {
     expect(parse('hosts.drain', '{}').data).toEqual({ force: false });
     expect(parse('enrollmentTokens.create', '{}').data).toEqual({ ttl_seconds: 3600 });
     const id = '0F000000-0000-0000-0000-00000000000A';
@@ -245,7 +245,7 @@ describe('paging', () => {
     expect((parsed satisfies Query<'apps.list'>).limit).toBe(expected);
   });
 
-  it('takes a blank q for none, and refuses one over 100 characters', () => {
+  test('takes a blank q for none, and refuses one over 100 characters', () => {
     const { query } = operations['admin.apps.list'];
     expect(query.parse({ q: '  ' }).q).toBeUndefined();
     expect(query.parse({ q: 'x'.repeat(100) }).q).toHaveLength(100);
@@ -253,13 +253,13 @@ describe('paging', () => {
   });
 });
 
-it('types a success by its declaration', () => {
+test('types a success by its declaration', () => {
   const login: Success<'auth.login'>['token_type'] = 'Bearer';
   const gone: Success<'auth.logout'> = undefined;
   expect([login, gone]).toEqual(['Bearer', undefined]);
 });
 
-it('lets only the exact text `true` destroy derived tiles', () => {
+test('lets only the exact text `true` destroy derived tiles', () => {
   const { query } = operations['apps.delete'];
   expect(query.parse({}).delete_derived).toBe(false);
   for (const value of ['', 'TRUE', '1', ['true']])

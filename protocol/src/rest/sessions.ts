@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { appLaunchState, codec, h264Profile, sessionStateName, uuid } from '../common.ts';
+import {
+  appLaunchState,
+  codec,
+  type FailureCode,
+  h264Profile,
+  openCode,
+  type SessionEndReason,
+  sessionStateName,
+  uuid,
+} from '../common.ts';
 import { HEALTH_STATES } from '../telemetry/metrics.ts';
 import { body, dateTime, idParams, madeId, page, pageQuery, searchText } from './atoms.ts';
 import { exampleIds } from './example-ids.ts';
@@ -90,12 +99,10 @@ export const session = z
         'What is going on within that state, in a few words, such as `starting display`; null: nothing to add.',
       ),
     error_message: z.string().nullable().describe('What went wrong, for people; null unless it failed.'),
-    failure_code: z
-      .string()
+    failure_code: openCode<FailureCode>()
       .nullable()
       .describe('Machine name of the failure, such as `app_crashed`; null unless it failed. May grow.'),
-    end_reason: z
-      .string()
+    end_reason: openCode<SessionEndReason>()
       .nullable()
       .describe('Why it ended, such as `user_requested` or `idle_timeout`; null until it has. May grow.'),
     app_log_tail: z

@@ -67,7 +67,7 @@ export type SettingsPatch = z.output<typeof changeBody>;
 const answer = z.object({ settings: instanceSettings.describe('The settings as they are now.') });
 
 /** A host setting, as forms need it. */
-export const configKnob = z
+export const configSetting = z
   .object({
     key: z.string().describe('Name of the setting in host overrides.'),
     type: z.enum(['bool', 'int', 'float', 'enum', 'string']).describe('What kind of value it takes.'),
@@ -84,7 +84,7 @@ export const configKnob = z
     env_var: z.string().describe("Variable of the agent's environment that sets it."),
   })
   .meta({ id: 'ConfigKnob', description: 'A setting that hosts have.' });
-export type ConfigKnob = z.output<typeof configKnob>;
+export type ConfigSetting = z.output<typeof configSetting>;
 
 const example = {
   registration_mode: 'invite_only',
@@ -130,7 +130,7 @@ export const settingsOperations = {
     auth: 'admin',
     summary: 'Every host setting with its type, default and bounds',
     responses: {
-      200: z.object({ knobs: z.array(configKnob).describe('All host settings, in the order of forms.') }),
+      200: z.object({ knobs: z.array(configSetting).describe('All host settings, in the order of forms.') }),
     },
     example: {
       response: {

@@ -21,33 +21,27 @@ export const SIGNAL_CLOSE = {
   relay_unavailable: 4500,
 } as const;
 export type SignalCloseName = keyof typeof SIGNAL_CLOSE;
+type SignalCloseCode = (typeof SIGNAL_CLOSE)[SignalCloseName];
 
-export const SIGNAL_RECONNECT: Record<SignalCloseName, ReconnectRule> = {
-  frame_too_large: 'no',
-  restarting: 'backoff',
-  malformed: 'no',
-  bad_token: 'new_token',
-  session_gone: 'no',
-  protocol_unsupported: 'reload',
-  timed_out: 'backoff',
-  no_host: { afterMs: 1_000 },
-  taken_over: 'no',
-  codec_unsupported: 'no',
-  flooded: { afterMs: 5_000 },
-  relay_unavailable: 'backoff',
+const RECONNECT: Readonly<Record<SignalCloseCode, ReconnectRule>> = {
+  [SIGNAL_CLOSE.frame_too_large]: 'no',
+  [SIGNAL_CLOSE.restarting]: 'backoff',
+  [SIGNAL_CLOSE.malformed]: 'no',
+  [SIGNAL_CLOSE.bad_token]: 'new_token',
+  [SIGNAL_CLOSE.session_gone]: 'no',
+  [SIGNAL_CLOSE.protocol_unsupported]: 'reload',
+  [SIGNAL_CLOSE.timed_out]: 'backoff',
+  [SIGNAL_CLOSE.no_host]: { afterMs: 1_000 },
+  [SIGNAL_CLOSE.taken_over]: 'no',
+  [SIGNAL_CLOSE.codec_unsupported]: 'no',
+  [SIGNAL_CLOSE.flooded]: { afterMs: 5_000 },
+  [SIGNAL_CLOSE.relay_unavailable]: 'backoff',
 };
 
-const NAME_BY_CODE = new Map<number, SignalCloseName>(
-  (Object.keys(SIGNAL_CLOSE) as SignalCloseName[]).map((name) => [SIGNAL_CLOSE[name], name]),
-);
-
-/** Name of a close code; null for one this protocol does not define (a lost network shows as 1006). */
-export function signalCloseName(code: number): SignalCloseName | null {
-  return NAME_BY_CODE.get(code) ?? null;
-}
-
-/** What a page does after its socket closed with `code`. Codes of no meaning here reconnect on the backoff. */
+/**
+ * What a page does after its socket closed with `code`. Codes of no meaning here, such as 1006 of a lost network,
+ * reconnect on the backoff.
+ */
 export function reconnectRule(code: number): ReconnectRule {
-  const name = signalCloseName(code);
-  return name === null ? 'backoff' : SIGNAL_RECONNECT[name];
+  return (RECONNECT as Record<number, ReconnectRule>)[code] ?? 'backoff';
 }

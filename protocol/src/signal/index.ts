@@ -1,18 +1,15 @@
 /** The signaling protocol of a viewer: messages, limits, close codes, and one parser for each direction. */
 import { createFrameParser, createFrameReader, type ParsedFrame, textToRelay } from '../common.ts';
-import { type BrowserMessage, browserMessages, type ServiceMessage, serviceMessages } from './messages.ts';
+import { type BrowserMessage, browserToService, type ServiceMessage, serviceToBrowser } from './messages.ts';
 
 export * from './close-codes.ts';
 export * from './messages.ts';
 
-const readBrowser = createFrameReader(browserMessages);
-const parseBrowser = createFrameParser(browserMessages);
-const parseService = createFrameParser(serviceMessages);
-
+const readBrowser = createFrameReader(browserToService);
 /** Reads one text frame that a page sent. Never throws; a malformed one closes the socket with 4400. */
-export function parseBrowserFrame(frame: string): ParsedFrame<BrowserMessage> {
-  return parseBrowser(frame);
-}
+export const parseBrowserFrame = createFrameParser(browserToService);
+/** Reads one text frame that the service sent. Never throws. */
+export const parseServiceFrame = createFrameParser(serviceToBrowser);
 
 /** A page's message with its text for the host. */
 export type RelayedFrame =
@@ -24,11 +21,6 @@ export function relayBrowserFrame(frame: string): RelayedFrame {
   const read = readBrowser(frame);
   if (read.kind !== 'message') return read;
   return { kind: 'message', message: read.message, text: textToRelay(frame, read.value, read.message) };
-}
-
-/** Reads one text frame that the service sent. Never throws. */
-export function parseServiceFrame(frame: string): ParsedFrame<ServiceMessage> {
-  return parseService(frame);
 }
 
 /** Text of one message to the service. */

@@ -10,7 +10,8 @@ import {
   finite,
   humanText,
   int,
-  openEnum,
+  openCode,
+  type SignalErrorCode,
   sessionStateName,
   text,
   wireUuid,
@@ -18,27 +19,34 @@ import {
 
 /** Version of this protocol that this code speaks. */
 export const SIGNAL_PROTOCOL = 1;
-/** Largest frame of the socket, in bytes; a larger one closes 1009. */
+/** Largest frame of the socket, in bytes; a larger one closes 1009. Four of the longest SDP, for its JSON escapes. */
 export const MAX_SIGNAL_FRAME_BYTES = 256 * 1024;
-/** Messages per second a page may send, and how many at once; more close 4429. */
+/**
+ * Messages per second a page may send, and how many at once; more close 4429. The burst has the candidates of three
+ * negotiations at once (MAX_CANDIDATES), and the rate one more each 1.3 s.
+ */
 export const SIGNAL_RATE_PER_SECOND = 50;
 export const SIGNAL_RATE_BURST = 200;
-/** Largest session description, in bytes. */
+/** Largest session description, in bytes: three media sections and MAX_CANDIDATES. Chosen with room, not measured. */
 export const MAX_SDP_BYTES = 64 * 1024;
-/** Largest candidate line, in bytes. */
+/** Largest candidate line, in bytes: the fields of RFC 8839, 5.1, with room for extensions. Chosen, not measured. */
 export const MAX_CANDIDATE_BYTES = 2 * 1024;
-/** Candidates counted per side and peer connection; surplus is ignored. */
+/**
+ * Candidates counted per side and peer connection; surplus is ignored. Each makes a check of connectivity, so a page
+ * could let the host send to any address. Fewer than the 100 pairs of RFC 8445, 6.1.2.5.
+ */
 export const MAX_CANDIDATES = 64;
-/** Time from the upgrade to the page's hello; then 4408. */
+/** Time from the upgrade to the page's hello; then 4408. The page sends it with the socket's open event. */
 export const SIGNAL_HELLO_TIMEOUT_MS = 5_000;
-/** Silence after which the service closes 4408. Pings every 30 s keep a healthy socket from it. */
+/** Silence after which the service closes 4408: four missing pings, as on the socket of an agent. */
 export const SIGNAL_READ_TIMEOUT_MS = 120_000;
+/** Half of the shortest usual time-out of proxies (60 s, proxy_read_timeout of nginx). */
 export const SIGNAL_PING_INTERVAL_MS = 30_000;
-/** Renegotiations more often than this are ignored. */
+/** Renegotiations more often than this are ignored, because each costs a key exchange and a keyframe. */
 export const RENEGOTIATE_INTERVAL_MS = 3_000;
-/** Time for an answer after an offer, and for the connection after the answer. */
+/** Time for an answer after an offer, and for the connection after the answer: ICE and DTLS repeat lost packets. */
 export const NEGOTIATION_STEP_TIMEOUT_MS = 20_000;
-/** How long the old peer connection may wait for a newer one to connect. */
+/** How long the old peer connection may wait for a newer one to connect: half of a step. Chosen, not measured. */
 export const MAKE_BEFORE_BREAK_MS = 10_000;
 
 /** A STUN or TURN server as RTCPeerConnection takes it. */
@@ -79,15 +87,6 @@ export const renegotiateSchema = z.object({
 });
 export const browserByeSchema = z.object({ type: z.literal('bye'), reason: humanText(64).optional() });
 
-/** Browser → service, by type. */
-export const browserMessages = {
-  hello: helloSchema,
-  answer: answerSchema,
-  candidate: candidateSchema,
-  renegotiate: renegotiateSchema,
-  bye: browserByeSchema,
-} as const;
-
 export const readySchema = z.object({
   type: z.literal('ready'),
   protocol: int,
@@ -122,50 +121,22 @@ export const serviceByeSchema = z.object({
   reason: z.enum(['taken_over', 'session_ended', 'host_lost', 'going_away']),
 });
 
-/** Codes of `error` in this version. Receivers keep unknown codes. */
-export const SIGNAL_ERROR_CODES = [
-  'invalid_message',
-  'codec_unsupported',
-  'answer_rejected',
-  'video_rejected',
-  'ice_timeout',
-  'relay_unavailable',
-  'rate_limited',
-  'internal',
-] as const;
-export type SignalErrorCode = (typeof SIGNAL_ERROR_CODES)[number];
-
 export const signalErrorSchema = z.object({
   type: z.literal('error'),
-  code: openEnum(64),
+  code: openCode<SignalErrorCode>(),
   message: humanText(256),
   /** A fatal error is followed by a close. */
   fatal: z.boolean(),
 });
 
-/** Service → browser, by type. */
-export const serviceMessages = {
-  ready: readySchema,
-  session: sessionSchema,
-  offer: offerSchema,
-  resumed: resumedSchema,
-  candidate: candidateSchema,
-  bye: serviceByeSchema,
-  error: signalErrorSchema,
-} as const;
-
 export type Hello = z.infer<typeof helloSchema>;
 export type Answer = z.infer<typeof answerSchema>;
 export type Candidate = z.infer<typeof candidateSchema>;
 export type Renegotiate = z.infer<typeof renegotiateSchema>;
-export type BrowserBye = z.infer<typeof browserByeSchema>;
 export type Ready = z.infer<typeof readySchema>;
-export type SessionNotice = z.infer<typeof sessionSchema>;
 export type Offer = z.infer<typeof offerSchema>;
-export type Resumed = z.infer<typeof resumedSchema>;
-export type ServiceBye = z.infer<typeof serviceByeSchema>;
-export type SignalError = z.infer<typeof signalErrorSchema>;
 
+/** Browser → service. */
 export const browserToService = z.discriminatedUnion('type', [
   helloSchema,
   answerSchema,
@@ -173,6 +144,7 @@ export const browserToService = z.discriminatedUnion('type', [
   renegotiateSchema,
   browserByeSchema,
 ]);
+/** Service → browser. */
 export const serviceToBrowser = z.discriminatedUnion('type', [
   readySchema,
   sessionSchema,

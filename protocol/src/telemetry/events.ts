@@ -49,7 +49,7 @@ const RELIABLE: ReadonlySet<string> = new Set<string>([
   'session.recording',
 ]);
 
-/** Events of a session that wait on the lossy lane. */
+/** Events of a session that wait on the lossy lane: 25 s of what a media worker may pass on (docs/fleet.md). */
 export const LOSSY_EVENTS_PER_SESSION = 256;
 
 /** Whether an event goes on the reliable lane, with a seq, and is sent again until it was seen. */

@@ -26,7 +26,6 @@ export const AGENT_SERIES = {
   'abr.setpoint_kbps': 'abr_setpoint_kbps',
   'transport.gcc_estimate_kbps': 'gcc_estimate_kbps',
 } as const;
-export type AgentSeriesName = keyof typeof AGENT_SERIES;
 
 /** Series of a viewer: name → reported key. */
 export const CLIENT_SERIES = {
@@ -107,8 +106,9 @@ export type ClientMetricKey = (typeof CLIENT_METRIC_KEYS)[number];
 /** One second of a viewer, by key. */
 export type ClientMetrics = Partial<Record<ClientMetricKey, number | boolean>>;
 
-/** Keys of an agent's sample beside those of its series; probe_* keys come on top. */
-export const AGENT_EXTRA_METRIC_KEYS = [
+/** Keys of an agent's sample. */
+export const AGENT_METRIC_KEYS = [
+  ...Object.values(AGENT_SERIES),
   'abr_floor_kbps',
   'abr_mode',
   'adaptation_state',
@@ -124,9 +124,12 @@ export const AGENT_EXTRA_METRIC_KEYS = [
   'ladder_fps',
   'live_write_stable',
 ] as const;
+/** One window of an agent, by key. Keys of a newer agent are kept without a type. */
+export type AgentMetrics = Partial<Record<(typeof AGENT_METRIC_KEYS)[number], number | boolean | string>>;
 
 export const ABR_MODES = ['off', 'protective', 'smooth'] as const;
-export const ADAPTATION_STATES = ['healthy', 'network_congested', 'encoder_saturated', 'unknown'] as const;
+export type AbrMode = (typeof ABR_MODES)[number];
+export type AdaptationState = 'healthy' | 'network_congested' | 'encoder_saturated' | 'unknown';
 
 /** How a viewer says it copes. */
 export const CLIENT_HEALTH = [

@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import {
+  MAX_EMAIL_CHARACTERS,
+  MAX_PASSWORD_CHARACTERS,
+  MAX_USERNAME_CHARACTERS,
+  MIN_PASSWORD_CHARACTERS,
+} from '../../bounds.ts';
 import { body, dateTime, madeId, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
@@ -18,7 +24,6 @@ export const briefUser = z
     role,
   })
   .meta({ id: 'BriefUser', description: 'The account that signed in.' });
-export type BriefUser = z.output<typeof briefUser>;
 
 /** An account as register and GET /v1/me show it. */
 export const user = briefUser
@@ -54,15 +59,18 @@ export const deviceKey = string({ max: 256 })
     'Opaque id that the client made for this browser or device. The token is bound to that device, so that it can be revoked with it. Null, "" or left out: bound to none.',
   );
 
+/** Rules of a password, for descriptions. */
+export const passwordRules = `${MIN_PASSWORD_CHARACTERS} to ${MAX_PASSWORD_CHARACTERS} characters, taken as they are; none of the most common passwords, and neither the username nor the part of the email before the @ inside.`;
+
 /** Fields of a new account; the service checks more than their types. */
 export const newAccount = {
   email: string().describe(
-    'Email address with an @, at most 320 characters after trimming. Case has no meaning.',
+    `Email address with an @, at most ${MAX_EMAIL_CHARACTERS} characters after trimming. Case has no meaning.`,
   ),
-  username: string().describe('Name that other people see: 1 to 64 characters after trimming.'),
-  password: string().describe(
-    '12 to 128 characters, taken as they are; none of the most common passwords, and neither the username nor the part of the email before the @ inside.',
+  username: string().describe(
+    `Name that other people see: 1 to ${MAX_USERNAME_CHARACTERS} characters after trimming.`,
   ),
+  password: string().describe(passwordRules),
 };
 
 const registerBody = body({

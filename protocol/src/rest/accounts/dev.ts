@@ -3,6 +3,7 @@ import { int32, tolerantBody } from '../atoms.ts';
 import { operation } from '../operation.ts';
 import { loginResponse, role, user } from './accounts.ts';
 
+/** Two short fields. */
 const BODY_BYTES = 4 * 1024;
 
 /** What signs a developer's program in as somebody who is gone after a while. */

@@ -4,6 +4,7 @@ import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 import { role } from './accounts.ts';
 
+/** A paragraph. Chosen, not measured. */
 const MAX_NOTE_CHARACTERS = 1000;
 
 const inviteFields = {

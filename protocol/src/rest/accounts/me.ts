@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { MAX_DEVICE_NAME_CHARACTERS } from '../../bounds.ts';
 import { isJsonObject, type JsonObject, jsonObject, uuid } from '../../common.ts';
 import { body, dateTime, idParams, string, tolerantBody } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
+import { passwordRules } from './accounts.ts';
 
 const KIB = 1024;
 
@@ -10,9 +12,7 @@ const passwordBody = body({
   current_password: string()
     .nullish()
     .describe('The password in force. Null or left out counts as a wrong one.'),
-  new_password: string().describe(
-    '12 to 128 characters, taken as they are; none of the most common passwords, and neither the username nor the part of the email before the @ inside. It may be the one in force.',
-  ),
+  new_password: string().describe(`${passwordRules} It may be the one in force.`),
 });
 
 /**
@@ -65,7 +65,9 @@ const deviceSeen = z
   .describe('The device, new or known.');
 
 const deviceUpdateBody = body({
-  name: string({ max: 128 }).nullish().describe('New name, "" included. Null or left out: the name stays.'),
+  name: string({ max: MAX_DEVICE_NAME_CHARACTERS })
+    .nullish()
+    .describe('New name, "" included. Null or left out: the name stays.'),
   trusted: z.boolean().nullish().describe("The owner's mark. Null or left out: it stays."),
 });
 
@@ -96,7 +98,6 @@ export const sessionOverlay = body({
   id: 'SessionOverlay',
   description: 'Settings of the strip over a running session. No other keys and values are taken.',
 });
-export type SessionOverlay = z.output<typeof sessionOverlay>;
 
 /** The stored document: session_overlay is always there, other keys are the client's own. */
 export const uiPreferences = z
@@ -163,6 +164,7 @@ const highlight = z
   .meta({ id: 'Highlight', description: 'An app that the caller probably looks for.' });
 export type Highlight = z.output<typeof highlight>;
 
+/** What a person played in the last week is what they look for; a season at most. Chosen, not measured. */
 const DEFAULT_WINDOW_DAYS = 7;
 const MAX_WINDOW_DAYS = 90;
 const windowDays = z

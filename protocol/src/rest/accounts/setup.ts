@@ -12,6 +12,7 @@ export const setupStatus = z
   .meta({ id: 'SetupStatus', description: 'How far the first-run set-up has come.' });
 export type SetupStatus = z.output<typeof setupStatus>;
 
+/** An account with a device key takes less than 1 KiB; anyone may send this body. */
 const CLAIM_BODY_BYTES = 4 * 1024;
 
 const claimBody = body({ ...newAccount, device_key: deviceKey });

@@ -1,17 +1,6 @@
 import { z } from 'zod';
-import { uuid } from '../../common.ts';
-import {
-  body,
-  dateTime,
-  evenPixels,
-  idParams,
-  int32,
-  notBlank,
-  page,
-  pageQuery,
-  searchText,
-  string,
-} from '../atoms.ts';
+import { bitrateKbps, frameRate, pictureSide, uuid } from '../../common.ts';
+import { body, dateTime, idParams, int32, notBlank, page, pageQuery, searchText, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 import { absolutePath, runtimeSpec } from './runtime-spec.ts';
@@ -131,10 +120,10 @@ const appFields = {
     .optional()
     .describe(about.external_id),
   library_provider: z.enum(['', 'steam']).optional().describe(about.library_provider),
-  default_width: evenPixels(16, 7680).optional().describe(about.default_width),
-  default_height: evenPixels(16, 7680).optional().describe(about.default_height),
-  default_fps: int32(1, 240).optional().describe(about.default_fps),
-  default_bitrate_kbps: int32(1, 500000).optional().describe(about.default_bitrate_kbps),
+  default_width: pictureSide.optional().describe(about.default_width),
+  default_height: pictureSide.optional().describe(about.default_height),
+  default_fps: frameRate.optional().describe(about.default_fps),
+  default_bitrate_kbps: bitrateKbps.optional().describe(about.default_bitrate_kbps),
   default_vram_mb: int32(0).optional().describe(about.default_vram_mb),
   default_encode_slots: int32(1).optional().describe(about.default_encode_slots),
   runtime_spec: runtimeSpec.optional().describe(about.runtime_spec),
@@ -155,7 +144,7 @@ const appFields = {
     .describe(about.launchable_profile_ids),
 };
 
-const appCreate = { name: notBlank.describe(about.name), ...appFields };
+const appCreate = { name: notBlank().describe(about.name), ...appFields };
 export const appCreateBody = body({
   ...appCreate,
   entitle: z
@@ -169,7 +158,7 @@ export const appSeedEntry = body({
   entitle: z.enum(['all', 'none', 'first_admin']).optional(),
 });
 export type AppSeedEntry = z.output<typeof appSeedEntry>;
-const appUpdateBody = body({ name: notBlank.optional().describe(about.name), ...appFields });
+const appUpdateBody = body({ name: notBlank().optional().describe(about.name), ...appFields });
 
 /** The subject may see and launch this app while the row exists. */
 export const entitlement = z
@@ -386,7 +375,7 @@ export const catalogOperations = {
     auth: 'admin',
     summary: 'All apps, full records',
     query: pageQuery(50).extend({
-      q: searchText.describe('Part of the name, whatever its case, taken literally; at most 100 characters.'),
+      q: searchText.describe('Part of the name, whatever its case, taken literally.'),
     }),
     responses: { 200: page(adminApp) },
     example: { query: { q: 'tux' }, response: { items: [exampleApp], next_cursor: null } },

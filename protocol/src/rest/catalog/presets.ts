@@ -6,7 +6,7 @@ import { absolutePath, environment, network, texts } from './runtime-spec.ts';
 
 /** Longest name of a preset; fits the unique index in any script. */
 const MAX_NAME_LENGTH = 128;
-const presetName = notBlank.pipe(string({ max: MAX_NAME_LENGTH }));
+const presetName = notBlank(MAX_NAME_LENGTH);
 
 const about = {
   name: `Name of the preset. Unique, not blank, at most ${MAX_NAME_LENGTH} characters.`,

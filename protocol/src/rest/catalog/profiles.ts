@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { h264Profile, uuid } from '../../common.ts';
-import { body, evenPixels, int32, notBlank, string, textIdParams } from '../atoms.ts';
+import { bitrateKbps, frameRate, h264Profile, pictureSide, uuid } from '../../common.ts';
+import { body, int32, notBlank, string, textIdParams } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
@@ -13,22 +13,18 @@ export type RungCodec = z.output<typeof rungCodec>;
 
 const visibility = z.enum(['user', 'debug', 'internal']);
 
-/** A URL parser resolves these as folders, so a record with such an id could never be requested. */
-const FOLDERS: ReadonlySet<string> = new Set(['.', '..']);
-
-const chosenId = notBlank
-  .pipe(string({ max: MAX_ID_LENGTH }))
-  .refine((id) => !FOLDERS.has(id), { error: 'must not be . or ..' });
+/** A URL parser resolves `.` and `..` as folders, so a record with such an id could never be requested. */
+const chosenId = notBlank(MAX_ID_LENGTH).regex(/^(?!\.\.?$)/, { error: 'must not be . or ..' });
 
 /** The fields of a rung that a write may set, with the rules that need no lookup. */
 const rungFields = {
-  display_name: notBlank.describe('Name that people see.'),
+  display_name: notBlank().describe('Name that people see.'),
   codec: rungCodec.describe('Video codec, as the catalog spells it: hevc is what sessions call h265.'),
-  width: evenPixels(16, 7680).describe('Width of the picture in pixels, an even number.'),
-  height: evenPixels(16, 7680).describe('Height of the picture in pixels, an even number.'),
-  fps: int32(1, 240).describe('Pictures per second.'),
+  width: pictureSide.describe('Width of the picture in pixels, an even number.'),
+  height: pictureSide.describe('Height of the picture in pixels, an even number.'),
+  fps: frameRate.describe('Pictures per second.'),
   h264_profile: h264Profile.describe('H.264 profile to encode with; without effect for hevc and av1.'),
-  nominal_bitrate_kbps: int32(1, 500000).describe('Bitrate that the rung is made for, kbit/s.'),
+  nominal_bitrate_kbps: bitrateKbps.describe('Bitrate that the rung is made for, kbit/s.'),
   min_offer_bandwidth_kbps: int32(0).describe(
     'A client measured below this bandwidth is not offered the rung, kbit/s; 0: no such bound.',
   ),
@@ -284,7 +280,7 @@ const chain = z
   .describe('Ids of the rungs, best first: each exists, none twice, at least one of them h264.');
 
 const launchProfileWrite = {
-  display_name: notBlank.describe('Name that people see.'),
+  display_name: notBlank().describe('Name that people see.'),
   description: string().describe('A sentence for people.'),
   visibility: launchProfileFields.visibility,
   sort_order: int32().describe(launchProfileFields.sort_order.description ?? ''),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NODE_NAME_PATTERN } from '../../agent/limits.ts';
 import { body, dateTime, idParams, int32, madeId, page, pageQuery, string } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
@@ -15,7 +16,6 @@ export const readinessCheck = z
     remediation: z.array(z.string()).describe('Commands that would put it right; empty for pass and skip.'),
   })
   .meta({ id: 'ReadinessCheck', description: 'One finding of a host about itself.' });
-export type ReadinessCheck = z.output<typeof readinessCheck>;
 
 export const hostStorage = z
   .object({
@@ -114,7 +114,7 @@ export const gpu = z
 export type Gpu = z.output<typeof gpu>;
 
 /** Name an agent registers with. */
-export const nodeName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,62}$/);
+const nodeName = z.string().regex(NODE_NAME_PATTERN);
 
 /** A token that enrolls one host. Only the answer that created it contains its text. */
 export const enrollmentToken = z

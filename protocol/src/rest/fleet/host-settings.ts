@@ -1,12 +1,17 @@
 import { z } from 'zod';
-import { isKnobValue, type KnobValue, knobByKey, knobExpectation } from '../../agent/knobs.ts';
+import {
+  hostSettingByKey,
+  isSettingValue,
+  type SettingValue,
+  settingExpectation,
+} from '../../agent/host-settings.ts';
 import { codec, isJsonObject } from '../../common.ts';
 import { body, idParams, tolerantBody } from '../atoms.ts';
 import { exampleIds } from '../example-ids.ts';
 import { operation } from '../operation.ts';
 
-const knobValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-const values = z.record(z.string(), knobValue);
+const settingValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const values = z.record(z.string(), settingValue);
 
 const settingsFields = {
   resolved: values.describe('Every setting: the default of the catalog, or what was set for this host.'),
@@ -43,19 +48,19 @@ export type ChangedHostSettings = z.output<typeof changedHostSettings>;
  */
 const overrides = z
   .unknown()
-  .transform((sent, context): Readonly<Record<string, KnobValue>> => {
+  .transform((sent, context): Readonly<Record<string, SettingValue>> => {
     const refuse = (message: string, path: string[] = []) => {
       context.addIssue({ code: 'custom', message, path });
       return z.NEVER;
     };
     if (!isJsonObject(sent)) return refuse('must be an object');
     for (const [key, value] of Object.entries(sent)) {
-      const knob = knobByKey.get(key);
-      if (knob === undefined) return refuse('no such setting; the config catalog lists them', [key]);
-      if (value !== null && !isKnobValue(knob, value))
-        return refuse(`expected ${knobExpectation(knob)}`, [key]);
+      const setting = hostSettingByKey.get(key);
+      if (setting === undefined) return refuse('no such setting; the config catalog lists them', [key]);
+      if (value !== null && !isSettingValue(setting, value))
+        return refuse(`expected ${settingExpectation(setting)}`, [key]);
     }
-    return sent as Record<string, KnobValue>;
+    return sent as Record<string, SettingValue>;
   })
   .meta({ type: 'object', additionalProperties: { type: ['boolean', 'number', 'string', 'null'] } });
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { uuid } from '../../common.ts';
+import { openCode, uuid } from '../../common.ts';
 import { body, idParams, madeId } from '../atoms.ts';
+import type { ErrorCode } from '../errors.ts';
 import { exampleIds } from '../example-ids.ts';
 import { launchFields } from '../launch-request.ts';
 import { operation } from '../operation.ts';
@@ -52,7 +53,7 @@ const placementCandidate = z
 /** Result of a launch or preview, with reasons. */
 export const placement = z
   .object({
-    outcome: z.string().describe('`placed`, or the error code of the launch.'),
+    outcome: openCode<'placed' | ErrorCode>().describe('`placed`, or the error code of the launch.'),
     status: z.int().describe('HTTP status of the launch.'),
     candidates: z
       .array(placementCandidate)

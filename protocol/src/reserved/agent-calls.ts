@@ -1,13 +1,19 @@
 /**
- * Bodies of the agent's HTTP calls: jobs, library scans, collection of homes. Unknown keys are ignored, because
- * either end may be newer.
+ * Part of the published contract, not served yet: bodies of the agent's HTTP calls about jobs, library scans, the
+ * collection of homes and recordings. Unknown keys are ignored, because either end may be newer.
  */
 import { z } from 'zod';
 import { count, humanText, type JsonObject, jsonObject, text, utf8Length, wireUuid } from '../common.ts';
 
 /** How often jobs/pending and scan-pending are polled, ± 10 %. */
 export const POLL_INTERVAL_MS = 60_000;
+/** Sizes of the bodies. Chosen, not measured: nothing sends them yet. */
 export const MAX_SUMMARY_BYTES = 4096;
+export const MAX_HTTP_BODY_BYTES = 64 * 1024;
+export const MAX_SCAN_REPORT_BYTES = 4 * 1024 * 1024;
+export const MAX_RECORDING_BYTES = 72 * 1024 * 1024;
+/** An agent reports the progress of a pull at least this often. */
+export const PULL_PROGRESS_INTERVAL_MS = 10_000;
 
 export const jobRunSchema = z.object({
   run_id: wireUuid,

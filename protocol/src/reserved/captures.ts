@@ -1,11 +1,11 @@
-/** Diagnostic captures of a running session: kinds, bounds, results. */
+/** Part of the published contract, not served yet: captures of a running session, with kinds, bounds and results. */
 import { z } from 'zod';
 import { count, humanText, type JsonObject, jsonObject, openEnum, text, wireUuid } from '../common.ts';
 
 export const CAPTURE_KINDS = ['pipeline_dot', 'encoder_props', 'burst_stats', 'log_tail'] as const;
 export type CaptureKind = (typeof CAPTURE_KINDS)[number];
 
-/** Bounds that the agent applies to every request. */
+/** Bounds that the agent applies to every request. Chosen, not measured: nothing captures yet. */
 export const CAPTURE_MAX_BYTES = 262_144;
 export const CAPTURE_MAX_MS = 30_000;
 /** Budget that the control plane sends. */
@@ -35,8 +35,8 @@ export function clampCaptureParams(kind: CaptureKind, params: JsonObject, maxMs:
   if (kind === 'log_tail') return { lines: clamp(integerOr(params.lines, 200), 1, 1000) };
   if (kind !== 'burst_stats') return {};
   const window_ms = clamp(integerOr(params.window_ms, 250), 100, 1000);
-  const asked = clamp(integerOr(params.windows, 20), 1, 40);
-  const windows = Math.max(1, Math.min(asked, Math.floor(clamp(maxMs, 0, CAPTURE_MAX_MS) / window_ms)));
+  const requested = clamp(integerOr(params.windows, 20), 1, 40);
+  const windows = Math.max(1, Math.min(requested, Math.floor(clamp(maxMs, 0, CAPTURE_MAX_MS) / window_ms)));
   return { windows, window_ms };
 }
 

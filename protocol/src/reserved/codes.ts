@@ -1,0 +1,58 @@
+/**
+ * Part of the published contract, not served yet: clients and agents may know these codes, and no program of this
+ * version sends them. A test fails for every other code that nothing produces, and for one of these once something
+ * does.
+ */
+import type {
+  ControlErrorCode,
+  FailureCode,
+  RefusalCode,
+  SessionEndReason,
+  SignalErrorCode,
+} from '../codes.ts';
+import type { ErrorCode } from '../rest/errors.ts';
+import type { AgentEventType, BrowserEventType } from '../telemetry/events.ts';
+
+export const RESERVED = {
+  errors: [
+    'not_installed',
+    'job_already_running',
+    'job_disabled',
+    'job_unmanaged',
+    'schedule_locked',
+    'digest_unresolved',
+    'context_unresolved',
+    'already_installed',
+    'provider_enabled',
+    'capture_busy',
+    'capture_kind_unsupported',
+    'capture_unsupported',
+    'agent_not_connected',
+  ],
+  failures: ['image_pull_timeout', 'container_failed'],
+  endReasons: ['cert bench complete', 'cert bench timeout', 'peer_gone'],
+  refusals: ['no_such_recording', 'unknown_kind'],
+  signalErrors: [],
+  controlErrors: ['keyboard_layout_unknown'],
+  agentEvents: [
+    'host.xid',
+    'host.gpu_fault',
+    'diag.pipeline_dot',
+    'diag.encoder_props',
+    'diag.burst_stats',
+    'diag.log_tail',
+    'session.recording',
+    'agent.link_restored',
+    'operator.annotation',
+  ],
+  browserEvents: ['bench.window'],
+} as const satisfies {
+  errors: readonly ErrorCode[];
+  failures: readonly FailureCode[];
+  endReasons: readonly SessionEndReason[];
+  refusals: readonly RefusalCode[];
+  signalErrors: readonly SignalErrorCode[];
+  controlErrors: readonly ControlErrorCode[];
+  agentEvents: readonly AgentEventType[];
+  browserEvents: readonly BrowserEventType[];
+};
