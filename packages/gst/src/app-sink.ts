@@ -98,7 +98,7 @@ export class AppSink extends GstObject {
         if (timer) clearTimeout(timer);
         resolve(sample);
       };
-      this.#look();
+      this.#takeSample();
     });
   }
 
@@ -122,10 +122,10 @@ export class AppSink extends GstObject {
     if (this.#listening) return;
     this.#listening = true;
     this.setProperty('emit-signals', true);
-    this.onSignal(['new-sample', 'eos'], () => this.#look());
+    this.onSignal(['new-sample', 'eos'], () => this.#takeSample());
   }
 
-  #look(): void {
+  #takeSample(): void {
     if (!this.#pulling) return;
     const sample = this.pullNow();
     if (sample) this.#pulling(sample);

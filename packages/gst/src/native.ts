@@ -1,11 +1,11 @@
-import koffi, { type KoffiFunc } from 'koffi';
-
 /**
  * The C functions of this package. Every pointer is a BigInt address (0 or null = NULL).
  *
  * No callback is JavaScript: GStreamer would call it on a streaming thread, and the pipeline would stop until the
- * event loop runs it. Doorbell and sinceSignal() pass C functions.
+ * event loop runs it. SignalListener and sinceSignal() pass C functions.
  */
+
+import koffi, { type KoffiFunc } from 'koffi';
 
 export type Pointer = bigint;
 

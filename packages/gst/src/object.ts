@@ -1,5 +1,5 @@
-import { connectSwapped, Doorbell } from './doorbell.ts';
 import { native, type Pointer, readPointer, readUint64, takeString } from './native.ts';
+import { connectSwapped, SignalListener } from './signal-listener.ts';
 
 /** Value of a GObject property; enums and flags by nick, fractions as "30/1". */
 export type PropertyValue = string | number | boolean;
@@ -46,9 +46,9 @@ export class GstObject {
    * @param signals whose handlers return nothing or a GstFlowReturn
    */
   onSignal(signals: readonly string[], listener: () => void): void {
-    const bell = new Doorbell(listener);
-    for (const signal of signals) bell.ringOn(this.pointer, signal);
-    this.#endings.push(() => bell.close());
+    const signalListener = new SignalListener(listener);
+    for (const signal of signals) signalListener.listen(this.pointer, signal);
+    this.#endings.push(() => signalListener.close());
   }
 
   /**

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
-import { systemClock, type Timer } from './clock.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { systemClock } from './clock.ts';
+import type { Timer } from './timer.ts';
 
 /** Holds the process the way a stop signal or a long computation does. */
 function standStill(ms: number): void {
@@ -49,4 +50,19 @@ describe('after the process stood still', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(fired).toEqual([]);
   });
+});
+
+test.each([
+  ['a deadline', systemClock.setTimeout],
+  ['a tick', systemClock.setInterval],
+])('%s that is further away than Node can wait is not due at once', (_what, schedule) => {
+  vi.useFakeTimers();
+  try {
+    const fired = vi.fn();
+    schedule(fired, 2 ** 31 * 1_000);
+    vi.advanceTimersByTime(1_000);
+    expect(fired).not.toHaveBeenCalled();
+  } finally {
+    vi.useRealTimers();
+  }
 });

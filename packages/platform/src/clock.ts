@@ -1,20 +1,4 @@
-/** A pending timer. Cancelling is idempotent, also after it fired. */
-export interface Timer {
-  cancel(): void;
-}
-
-/**
- * Time, injected so that tests control it. Deadlines and ages within a process use `monotonicMs`, because the wall
- * clock may jump; `nowMs` is for stored, sent or shown times.
- */
-export interface Clock {
-  /** Wall clock, epoch milliseconds. */
-  nowMs(): number;
-  /** Milliseconds since an arbitrary point of this process; never goes back. */
-  monotonicMs(): number;
-  setTimeout(run: () => void, delayMs: number): Timer;
-  setInterval(run: () => void, everyMs: number): Timer;
-}
+import type { Clock, Timer } from './timer.ts';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
@@ -23,6 +7,8 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** A timer this late means that the process was paused. */
 const STOOD_STILL_MS = SECOND_MS;
+/** Node's longest timer, 25 days; a longer one would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * The machine's clock and timers.
@@ -35,49 +21,55 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   setTimeout(run, delayMs) {
-    const guarded = afterSocketsWhenLate(run, delayMs);
-    const handle = setTimeout(guarded.fire, delayMs);
-    return {
-      cancel() {
-        clearTimeout(handle);
-        guarded.cancel();
-      },
-    };
+    const timer = new GuardedTimer(run, Math.min(delayMs, LONGEST_MS));
+    timer.handle = setTimeout(fire, timer.delayMs, timer);
+    return timer;
   },
   setInterval(run, everyMs) {
-    const guarded = afterSocketsWhenLate(run, everyMs);
-    const handle = setInterval(guarded.fire, everyMs);
-    return {
-      cancel() {
-        clearInterval(handle);
-        guarded.cancel();
-      },
-    };
+    const timer = new GuardedTimer(run, Math.min(everyMs, LONGEST_MS));
+    timer.handle = setInterval(fire, timer.delayMs, timer);
+    return timer;
   },
 };
 
-function afterSocketsWhenLate(run: () => void, delayMs: number): { fire(): void; cancel(): void } {
-  let dueMs = performance.now() + delayMs;
-  let turn: NodeJS.Immediate | null = null;
-  return {
-    fire() {
-      const nowMs = performance.now();
-      const stoodStill = nowMs - dueMs >= STOOD_STILL_MS;
-      dueMs = nowMs + delayMs;
-      if (!stoodStill) run();
-      else {
-        if (turn !== null) clearImmediate(turn);
-        turn = setImmediate(() => {
-          turn = null;
-          run();
-        });
-      }
-    },
-    cancel() {
-      if (turn !== null) clearImmediate(turn);
-      turn = null;
-    },
-  };
+/** One object per timer and no closure: a media worker arms a few hundred of them per second. */
+class GuardedTimer implements Timer {
+  handle: NodeJS.Timeout | null = null;
+  readonly delayMs: number;
+  readonly #run: () => void;
+  #dueMs: number;
+  #turn: NodeJS.Immediate | null = null;
+
+  constructor(run: () => void, delayMs: number) {
+    this.#run = run;
+    this.delayMs = delayMs;
+    this.#dueMs = performance.now() + delayMs;
+  }
+
+  fire(): void {
+    const nowMs = performance.now();
+    const stoodStill = nowMs - this.#dueMs >= STOOD_STILL_MS;
+    this.#dueMs = nowMs + this.delayMs;
+    if (!stoodStill) {
+      this.#run();
+      return;
+    }
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    this.#turn = setImmediate(() => {
+      this.#turn = null;
+      this.#run();
+    });
+  }
+
+  cancel(): void {
+    if (this.handle !== null) clearTimeout(this.handle);
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    this.#turn = null;
+  }
+}
+
+function fire(timer: GuardedTimer): void {
+  timer.fire();
 }
 
 /** Resolves after `delayMs` on the given clock. */

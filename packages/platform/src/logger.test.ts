@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { openSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createLogger } from './logger.ts';
 
@@ -16,26 +18,39 @@ test('secrets never reach a line, wherever a field of that name stands', () => {
       request: { password: 'canary', headers: { authorization: 'canary' } },
       tries: [{ token: 'canary' }],
     },
-    'test',
+    'service.starting',
   );
-  logger.child({ session: { secret: 'canary' } }).info('test');
-  expect(lines.join()).toContain('"event":"test"');
+  logger.child({ session: { secret: 'canary' } }).info({}, 'service.starting');
+  expect(lines.join()).toContain('"event":"service.starting"');
   expect(lines.join()).not.toContain('canary');
 });
 
 test('what is logged stays as it was', () => {
   const logger = createLogger('debug', { write: () => {} });
   const fields = { headers: { cookie: 'kept' }, tries: [{ token: 'kept' }] };
-  logger.info(fields);
+  logger.info(fields, 'service.starting');
   expect(fields).toEqual({ headers: { cookie: 'kept' }, tries: [{ token: 'kept' }] });
 });
 
 test('an error is logged without what its driver attached', () => {
   const lines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
-  logger.error({
-    err: Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(canary)' }),
-  });
+  const err = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(canary)' });
+  logger.error({ err }, 'service.failed');
   expect(lines.join()).toContain('23505');
   expect(lines.join()).not.toContain('canary');
 });
+
+test('a program ends though its last lines find a full disk', () => {
+  const program = `
+    import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)};
+    const logger = createLogger('info');
+    for (let line = 0; line < 3; line += 1) logger.info({ line }, 'service.stopping');
+    process.exit(7);`;
+  const loader = new URL('../../../node_modules/tsx/dist/loader.mjs', import.meta.url).href;
+  const { status } = spawnSync(process.execPath, ['--import', loader, '--input-type=module', '-e', program], {
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'ignore'],
+    timeout: 20_000,
+  });
+  expect(status).toBe(7);
+}, 30_000);

@@ -1,11 +1,22 @@
+import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { LogEvent } from '@footlight/protocol/telemetry';
 import { type DestinationStream, type LoggerOptions, type Logger as PinoLogger, pino } from 'pino';
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
 /**
- * Structured log, one JSON object per line: `logger.warn({ host_id }, 'host.lost')`. The last argument is the event's
- * name; fields never contain secrets.
+ * Structured log, one JSON object per line: `logger.warn({ host_id }, 'session.host_lost')`. The event's name is a
+ * declared one; fields never contain secrets.
  */
-export type Logger = PinoLogger;
+export type Logger<Event extends string = LogEvent> = Record<
+  LogLevel,
+  (fields: object, event: Event) => void
+> & {
+  /** A logger that adds these fields to each line. */
+  child(bindings: object): Logger<Event>;
+  isLevelEnabled(level: LogLevel): boolean;
+};
 
 /** Field names whose values are redacted anywhere in a line. */
 const SECRET_FIELDS: ReadonlySet<string> = new Set([
@@ -26,6 +37,8 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'x-service-dev-key',
   'x-service-enroll',
 ]);
+/** Lines that wait to be written, in bytes; later ones are dropped. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 /** Searched depth of a line: a field, a field of an object, a header of a request. */
 const SEARCHED_LEVELS = 3;
 
@@ -33,7 +46,10 @@ const SEARCHED_LEVELS = 3;
  * @param level one of pino's level names
  * @param destination default: standard output, human-readable on a terminal
  */
-export function createLogger(level: string, destination?: DestinationStream): Logger {
+export function createLogger<Event extends string = LogEvent>(
+  level: string,
+  destination?: DestinationStream,
+): Logger<Event> {
   const options: LoggerOptions = {
     level,
     base: null,
@@ -54,14 +70,47 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
         })
       : pino(
           { ...options, formatters: { ...formatters, level: (label) => ({ level: label }) } },
-          destination ?? pino.destination({ dest: 1, sync: false }),
+          destination ?? standardOutput(),
         );
   // pino does not pass a child's bindings to formatters.
   const { child } = logger;
-  const searched: typeof child = function (this: Logger, bindings, options) {
+  const searched: typeof child = function (this: PinoLogger, bindings, options) {
     return child.call(this, withoutSecrets(bindings, SEARCHED_LEVELS), options);
   } as typeof child;
   return Object.assign(logger, { child: searched });
+}
+
+/** Standard output. While its disk is full or its reader stands still the program runs on, and says so once. */
+function standardOutput(): DestinationStream {
+  let flushing = false;
+  let isReported = false;
+  const output = pino.destination({
+    dest: 1,
+    sync: false,
+    maxLength: MAX_WAITING_BYTES,
+    retryEAGAIN: () => !flushing,
+  });
+  output.on('error', (error: Error) => {
+    if (isReported) return;
+    isReported = true;
+    try {
+      writeSync(2, `The log cannot be written (${error.message}); lines of it are lost.\n`);
+    } catch {
+      // Standard error may be on the same disk.
+    }
+  });
+  const { flushSync } = output;
+  output.flushSync = () => {
+    flushing = true;
+    try {
+      flushSync.call(output);
+    } catch {
+      // At the exit: the disk is full, or the reader stands still.
+    } finally {
+      flushing = false;
+    }
+  };
+  return output;
 }
 
 /** A logger without output, for printing commands and for tests. */

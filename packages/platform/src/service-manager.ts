@@ -1,4 +1,4 @@
-import type { Clock, Timer } from './clock.ts';
+import type { Clock, Timer } from './timer.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

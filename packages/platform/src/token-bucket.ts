@@ -18,10 +18,14 @@ export class TokenBucket {
     return this.#tokens < 1;
   }
 
-  /** Takes one token. @returns false when there is none */
-  take(nowMs: number): boolean {
+  /**
+   * Takes one token, or the tokens of an event that counts as several: then one must be there, and the rest delays
+   * later events.
+   * @returns false when there is none
+   */
+  take(nowMs: number, tokens = 1): boolean {
     if (this.isEmpty(nowMs)) return false;
-    this.#tokens -= 1;
+    this.#tokens -= tokens;
     return true;
   }
 

@@ -9,3 +9,21 @@ test('a window is full with the last of its events and has room again when the f
   expect(counter.isFull(1_000)).toBe(false);
   expect(counter.add(1_001)).toBe(true);
 });
+
+test('twenty events within a minute fill their window; spread out they do not', () => {
+  const counter = new WindowCounter(20, 60_000);
+  const burst = Array.from({ length: 20 }, () => counter.add(0));
+  expect(burst.indexOf(true)).toBe(19);
+  const slow = new WindowCounter(20, 60_000);
+  expect(Array.from({ length: 60 }, (_, n) => slow.add(n * 4_000))).not.toContain(true);
+});
+
+test('a full window takes nothing, and what it refused does not count', () => {
+  const counter = new WindowCounter(2, 1_000);
+  expect([counter.take(0), counter.take(600), counter.take(900), counter.take(1_000)]).toEqual([
+    true,
+    true,
+    false,
+    true,
+  ]);
+});

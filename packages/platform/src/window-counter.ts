@@ -16,6 +16,13 @@ export class WindowCounter {
     return this.isFull(nowMs);
   }
 
+  /** Counts one event where the window has space. @returns false: it has none, and nothing was counted */
+  take(nowMs: number): boolean {
+    if (this.isFull(nowMs)) return false;
+    this.add(nowMs);
+    return true;
+  }
+
   /** Whether the current window has `limit` events. */
   isFull(nowMs: number): boolean {
     return this.#instants.length >= this.#limit && nowMs - this.#instants[0]! < this.#windowMs;

@@ -1,4 +1,5 @@
-import { type Clock, systemClock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
+import type { Clock } from '../timer.ts';
 
 /**
  * Real time at `speed` times its rate, for waits of seconds with real sockets and files. The wall clock is unchanged.

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from '../timer.ts';
 
 interface Pending {
   dueMs: number;
@@ -99,7 +99,13 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Runs ready promises and immediates. */
+/** Turns of the event loop that a fired timer gets. One turn runs a whole chain of promises, and one immediate. */
+const TURNS = 5;
+
+/**
+ * Runs ready promises and immediates. It cannot see work that is under way outside this thread: files, sockets,
+ * child processes, native threads. After such work a test awaits its result, not the clock.
+ */
 async function settle(): Promise<void> {
-  for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < TURNS; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,7 +10,7 @@ const COUNT_BYTES = 8;
  * signal's handler is the C function eventfd_write, called with the descriptor and the object's address as the number
  * to add. It returns 0, which is GST_FLOW_OK for signals with a result.
  */
-export class Doorbell {
+export class SignalListener {
   readonly #descriptor: number;
   readonly #poll: ReturnType<typeof koffi.node.poll>;
   readonly #disconnects: (() => void)[] = [];
@@ -29,7 +29,7 @@ export class Doorbell {
   }
 
   /** Rings at each emission of a signal whose handlers return nothing or a GstFlowReturn. */
-  ringOn(object: Pointer, signal: string): void {
+  listen(object: Pointer, signal: string): void {
     const { eventfd_write } = native();
     this.#disconnects.push(connectSwapped(object, signal, eventfd_write, BigInt(this.#descriptor)));
   }

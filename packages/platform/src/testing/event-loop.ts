@@ -1,0 +1,23 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+
+/** Resolution of the measurement (ms). */
+const EVERY_MS = 5;
+
+/**
+ * Does the work and measures how long the event loop of this process stood still meanwhile.
+ * @returns the result of the work, and the longest time in which no timer of the loop could run
+ */
+export async function withLoopWatched<T>(
+  work: () => Promise<T>,
+): Promise<{ result: T; longestStallMs: number }> {
+  const histogram = monitorEventLoopDelay({ resolution: EVERY_MS });
+  histogram.enable();
+  try {
+    const result = await work();
+    // A stall at the very end is recorded by the next timer.
+    for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return { result, longestStallMs: histogram.max / 1e6 };
+  } finally {
+    histogram.disable();
+  }
+}
