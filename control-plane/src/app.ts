@@ -11,7 +11,7 @@ import { createActivity, registerActivityRoutes } from './activity/index.ts';
 import { type Artwork, type ArtworkDeps, createArtwork, registerArtworkRoutes } from './artwork/index.ts';
 import { type Catalog, createCatalog, registerCatalogRoutes } from './catalog/index.ts';
 import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from './fleet/index.ts';
-import { createInProcessBus } from './platform/bus.ts';
+import { createInProcessBus } from './platform/bus/in-process.ts';
 import type { Config } from './platform/config/config.ts';
 import { openDatabase } from './platform/database/index.ts';
 import type { Addresses, ListenerLimits } from './platform/http/connection/listeners.ts';
@@ -90,6 +90,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const server = await createServer({
       config,
       logger,
+      clock: systemClock,
       random,
       certificate,
       writable: () => !database.full,
@@ -115,6 +116,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     const accounts = createAccounts(platform, accountsDeps);
     opened.push(() => accounts.close());
     const fleet = createFleet(platform, {
+      socketClock: systemClock,
       certificate,
       ...(overrides.installDir !== undefined && { installDir: overrides.installDir }),
       ...(overrides.credentialLimits && { credentialLimits: overrides.credentialLimits }),
@@ -122,11 +124,11 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
     opened.push(() => fleet.close());
     const tokens = createSignalingTokens(platform);
     const telemetry = createTelemetry(platform);
-    const sessions = createSessions(platform, { fleet: fleet.links, settings, telemetry, tokens });
+    const sessions = createSessions(platform, { fleet, settings, telemetry, tokens });
     opened.push(() => sessions.close());
     const consoles = fleet.startConsoles(sessions.consoles);
     opened.push(() => consoles.close());
-    const signaling = createSignaling(platform, { fleet: fleet.links, sessions, settings, tokens });
+    const signaling = createSignaling(platform, { agents: fleet.agents, sessions, settings, tokens });
     opened.push(() => signaling.close());
 
     server.setCallerChecks(accounts);
@@ -153,7 +155,7 @@ export async function buildControlPlane(config: Config, overrides: Overrides = {
 
     await settings.seed();
     // Before the seed file's apps, which may refer to profiles.
-    await profiles.plantShipped();
+    await profiles.seedShipped();
     await catalog.plantSeed();
     await accounts.boot();
     await fleet.start();

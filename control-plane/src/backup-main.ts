@@ -7,7 +7,7 @@ import { BackupRefused } from './platform/database/engine/backup-refused.ts';
 import { backupPostgres, restorePostgres } from './platform/database/engine/postgres-backup.ts';
 import { backupSqlite, restoreSqlite } from './platform/database/engine/sqlite-backup.ts';
 
-/** @returns the sentence for the operator @throws BackupRefused, ConfigRefused */
+/** @returns the sentence for the operator @throws BackupRefused, ConfigError */
 async function main(): Promise<string> {
   const [act, file, ...rest] = process.argv.slice(2);
   if ((act !== 'backup' && act !== 'restore') || file === undefined || rest.length > 0) {

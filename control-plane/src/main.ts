@@ -9,9 +9,9 @@ import {
 } from '@footlight/platform';
 import closeWithGrace from 'close-with-grace';
 import { buildControlPlane } from './app.ts';
-import { ConfigRefused, type LoadedConfig, readConfig } from './platform/config/config.ts';
+import { ConfigError, type LoadedConfig, readConfig } from './platform/config/config.ts';
 import { boundHeapGrowth } from './platform/heap-growth.ts';
-import { install } from './service/install.ts';
+import { install } from './systemd/install.ts';
 
 /** Time for an orderly stop after a signal. Afterwards the process exits. */
 const GRACE_MS = 10_000;
@@ -55,7 +55,7 @@ function load(): LoadedConfig {
   try {
     return readConfig(process.env);
   } catch (error) {
-    if (!(error instanceof ConfigRefused)) throw error;
+    if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
     process.exit(1);
   }

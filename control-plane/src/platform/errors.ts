@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '@footlight/protocol/rest';
+import { ERRORS, type ErrorCode, type ErrorEnvelope } from '@footlight/protocol/rest';
 
 /** Extra members of an error answer. Missing keys are omitted from the envelope. */
 export interface ErrorExtras {
@@ -32,7 +32,7 @@ export class ApiError extends Error {
   }
 
   /** The JSON body of the answer. */
-  envelope(): Record<string, unknown> {
+  envelope(): ErrorEnvelope {
     const { session_id, live_sessions, derived_tiles } = this.extras;
     return {
       error: {

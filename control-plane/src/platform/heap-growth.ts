@@ -3,7 +3,7 @@ import { type Clock, SECOND_MS } from '@footlight/platform';
 
 /** Number of agents from which their garbage costs more memory than its collection costs time. */
 const MANY_AGENTS = 2_000;
-const LOOK_MS = SECOND_MS;
+const CHECK_EVERY_MS = SECOND_MS;
 
 /**
  * Heap growth in percent of the kept objects before a full collection. By default the engine lets a heap of this size
@@ -32,5 +32,5 @@ export function boundHeapGrowth(
     apply(percent);
   };
   look();
-  clock.setInterval(look, LOOK_MS);
+  clock.setInterval(look, CHECK_EVERY_MS);
 }

@@ -87,10 +87,10 @@ export function createLeader(deps: {
           await tx.insertInto('leases').values({ name, holder, fence: 1, expires_at: expiresAtMs }).execute();
           return { number: 1, expiresAtMs };
         }
-        const mine = row.holder === holder;
+        const isOwn = row.holder === holder;
         const held = row.expires_at > now && row.expires_at <= now + LONGEST_LEASE_MS;
-        if (!mine && held && database.dialect !== 'sqlite') return null;
-        const number = mine ? row.fence : row.fence + 1;
+        if (!isOwn && held && database.dialect !== 'sqlite') return null;
+        const number = isOwn ? row.fence : row.fence + 1;
         await tx
           .updateTable('leases')
           .set({ holder, fence: number, expires_at: expiresAtMs })

@@ -1,5 +1,11 @@
-import type { Clock } from '@footlight/platform';
+import { type Clock, WindowCounter } from '@footlight/platform';
 import { ApiError } from './errors.ts';
+
+/**
+ * Log lines per minute of one host, or of one kind that requests cause. A host that reconnects again and again as it
+ * should takes 45.
+ */
+export const LOG_LINES_PER_MINUTE = 120;
 
 /** Keys of one limiter. */
 const MAX_KEYS = 4096;
@@ -104,18 +110,13 @@ export function createWindowLimiter(
   { limit, windowMs }: WindowLimit,
   clock: Pick<Clock, 'monotonicMs'>,
 ): Limiter {
-  const waitMs = (instants: readonly number[], nowMs: number): number =>
-    instants.length < limit ? 0 : Math.max(0, instants[0]! + windowMs - nowMs);
-  const keys = new LimiterKeys<number[]>((instants, nowMs) => waitMs(instants, nowMs) > 0);
+  const keys = new LimiterKeys<WindowCounter>((counter, nowMs) => counter.isFull(nowMs));
   return {
     take(key) {
       const nowMs = clock.monotonicMs();
-      const instants = keys.get(key, nowMs) ?? [];
-      const refusedForMs = waitMs(instants, nowMs);
-      if (refusedForMs > 0) throw rateLimited(refusedForMs);
-      instants.push(nowMs);
-      if (instants.length > limit) instants.shift();
-      keys.set(key, instants, nowMs);
+      const counter = keys.get(key, nowMs) ?? new WindowCounter(limit, windowMs);
+      if (!counter.take(nowMs)) throw rateLimited(counter.roomInMs(nowMs));
+      keys.set(key, counter, nowMs);
     },
   };
 }

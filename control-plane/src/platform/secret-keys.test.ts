@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { expect, it, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseSecretKey } from './secret-keys.ts';
 
 const bytes = Buffer.alloc(32, 0xfb);
 const STANDARD = bytes.toString('base64');
 const URL_SAFE = bytes.toString('base64url');
 
-it('is base64 of 32 bytes in either alphabet; a bare one is version 1', () => {
+test('is base64 of 32 bytes in either alphabet; a bare one is version 1', () => {
   for (const text of [STANDARD, STANDARD.replace('=', ''), URL_SAFE, `${URL_SAFE}=`, ` ${STANDARD} `]) {
     const parsed = parseSecretKey(text);
     expect(parsed?.version, text).toBe(1);
@@ -35,12 +35,12 @@ test.each([
   expect(parseSecretKey(text)).toBeNull();
 });
 
-it('wants a version where one must be named', () => {
+test('wants a version where one must be named', () => {
   expect(parseSecretKey(STANDARD, { versioned: true })).toBeNull();
   expect(parseSecretKey(`1:${STANDARD}`, { versioned: true })).toMatchObject({ version: 1 });
 });
 
-it('reads back every key, and shows none of it', () => {
+test('reads back every key, and shows none of it', () => {
   const version = fc.integer({ min: 1, max: 2147483647 });
   const bytesOfKey = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((array) => Buffer.from(array));
   fc.assert(

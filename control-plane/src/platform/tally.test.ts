@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createTally } from './tally.ts';
 
 describe('a tally', () => {
-  it('counts what is under way by key and in all', () => {
+  test('counts what is under way by key and in all', () => {
     const tally = createTally();
     tally.begin('a');
     const end = tally.begin('a');
@@ -12,7 +12,7 @@ describe('a tally', () => {
     expect([tally.of('a'), tally.total]).toEqual([1, 2]);
   });
 
-  it('takes one away for one end, however often it is called', () => {
+  test('takes one away for one end, however often it is called', () => {
     const tally = createTally();
     tally.begin('a');
     const end = tally.begin('a');

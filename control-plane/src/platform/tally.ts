@@ -22,9 +22,9 @@ export function createTally(): Tally {
         if (!open) return;
         open = false;
         total -= 1;
-        const left = (counts.get(key) ?? 1) - 1;
-        if (left === 0) counts.delete(key);
-        else counts.set(key, left);
+        const remaining = (counts.get(key) ?? 1) - 1;
+        if (remaining === 0) counts.delete(key);
+        else counts.set(key, remaining);
       };
     },
   };

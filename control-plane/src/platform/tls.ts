@@ -1,11 +1,11 @@
 import { createPrivateKey, webcrypto, X509Certificate } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Logger, Random } from '@footlight/platform';
-import { type Clock, DAY_MS, HOUR_MS } from '@footlight/platform';
+import { type Clock, DAY_MS, HOUR_MS, writeWhole } from '@footlight/platform';
 import type { Config } from './config/config.ts';
 
 const COMMON_NAME = 'service-control';
@@ -114,15 +114,8 @@ async function generatePair(
   mkdirSync(tls.dir, { recursive: true, mode: 0o700 });
   chmodSync(tls.dir, 0o700);
   // The key first: an incomplete pair then looks missing and is generated again.
-  writeWhole(paths.keyFile, keyPem, 0o600);
-  writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
-}
-
-function writeWhole(file: string, text: string, mode: number): void {
-  const partial = `${file}.partial`;
-  writeFileSync(partial, text, { mode });
-  chmodSync(partial, mode);
-  renameSync(partial, file);
+  await writeWhole(paths.keyFile, keyPem, 0o600);
+  await writeWhole(paths.certFile, `${certificate.toString('pem')}\n`, 0o644);
 }
 
 function readPair(paths: { certFile: string; keyFile: string }, source: Certificate['source']): Certificate {

@@ -9,10 +9,10 @@ export {
   type TestApp,
 } from './app.ts';
 export { dumpDatabase } from './database-dump.ts';
-export { describeDatabases } from './databases.ts';
+export { describeDatabases, describeSqlite, type TestDatabases } from './databases.ts';
 export { openEventStream } from './event-stream.ts';
 export { addLargeFleet } from './large/large-fleet.ts';
-export { addHost, addSession, type SessionFacts } from './sessions.ts';
+export { addHost, addSession, type SessionColumns } from './sessions.ts';
 export {
   CHEAP_HASHES,
   FREE_SIGN_IN,

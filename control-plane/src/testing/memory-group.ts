@@ -33,7 +33,7 @@ export function makeMemoryGroup(): MemoryGroup | null {
     add: (pid) => writeFileSync(join(directory, 'cgroup.procs'), String(pid)),
     kills: () => Number(/^oom_kill (\d+)$/m.exec(readFileSync(events, 'utf8'))?.[1]),
     // The kernel counts a process as a member for a moment after its parent has reaped it.
-    remove: () => vi.waitFor(() => rmdirSync(directory)),
+    remove: () => vi.waitFor(() => rmdirSync(directory), { timeout: 20_000 }),
   };
 }
 

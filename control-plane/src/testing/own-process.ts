@@ -10,12 +10,14 @@ const START_LIMIT_MS = 40_000;
 /** Built service in a separate process, which a test may stop, starve and kill. */
 export interface OwnProcess {
   readonly pid: number;
-  /** URL of the plain HTTP listener. */
+  /** URL of the TLS listener where TLS is on, else of the plain one. */
   readonly url: string;
   readonly ended: boolean;
+  /** The last 100,000 characters that it wrote. */
+  readonly log: string;
   signal(signal: NodeJS.Signals): void;
-  /** Sends the signal and waits for the exit. */
-  end(signal: NodeJS.Signals): Promise<void>;
+  /** Sends the signal and waits for the exit. @returns the exit code; null when a signal ended it */
+  end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
 /**
@@ -61,7 +63,7 @@ export async function startOwnProcess(
       throw new Error(`not started: ${log}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
-    found = /control plane: (http:\/\/127\.0\.0\.1:\d+)/.exec(log);
+    found = /control plane: (https?:\/\/127\.0\.0\.1:\d+)/.exec(log);
   }
   return {
     pid: child.pid as number,
@@ -69,12 +71,16 @@ export async function startOwnProcess(
     get ended() {
       return hasEnded();
     },
+    get log() {
+      return log;
+    },
     signal: (signal) => void child.kill(signal),
     async end(signal) {
-      if (hasEnded()) return;
+      if (hasEnded()) return child.exitCode;
       const gone = once(child, 'exit');
       child.kill(signal);
       await gone;
+      return child.exitCode;
     },
   };
 }

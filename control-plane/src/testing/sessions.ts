@@ -4,7 +4,7 @@ import type { Executor } from '../platform/database/index.ts';
 import type { TestApp } from './app.ts';
 
 /** Values of a session row that never ran. */
-export interface SessionFacts {
+export interface SessionColumns {
   appId: string;
   userId: string;
   state: SessionStateName;
@@ -29,7 +29,7 @@ export interface SessionFacts {
  */
 export async function addSession(
   app: TestApp,
-  session: SessionFacts,
+  session: SessionColumns,
   db: Executor = app.plane.platform.database.db,
 ): Promise<string> {
   const { random } = app.plane.platform;

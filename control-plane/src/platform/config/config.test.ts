@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConfigRefused, loadConfig, readConfig } from './config.ts';
+import { ConfigError, loadConfig, readConfig } from './config.ts';
 import { parseDuration, parseListenAddress } from './config-values.ts';
 import { IGNORED_VARIABLES } from './ignored-variables.ts';
 import { VARIABLES } from './variables.ts';
@@ -15,7 +15,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
     loadConfig(environment);
     return [];
   } catch (error) {
-    if (error instanceof ConfigRefused) return error.problems;
+    if (error instanceof ConfigError) return error.problems;
     throw error;
   }
 }

@@ -95,12 +95,12 @@ const DEFAULT_SETUP_TOKEN_FILE = '/run/service/setup-token';
 const DEFAULT_DEV_AGENT_KEY_FILE = '/run/service/dev-agent-key';
 
 /** An invalid environment. One line for each variable. */
-export class ConfigRefused extends Error {
+export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(['The configuration was refused:', ...problems.map((problem) => `  ${problem}`)].join('\n'));
-    this.name = 'ConfigRefused';
+    this.name = 'ConfigError';
     this.problems = problems;
   }
 }
@@ -123,13 +123,13 @@ export interface LoadedConfig {
 /**
  * Reads the configuration, each variable from the environment or from the file that its name with `_FILE` names. An
  * empty variable counts as unset, unless an empty value has a meaning.
- * @throws ConfigRefused with all invalid variables
+ * @throws ConfigError with all invalid variables
  */
 export function loadConfig(environment: Environment): Config {
   return readConfig(environment).config;
 }
 
-/** Also returns the lines of --print-config and the warnings of the boot log. @throws ConfigRefused */
+/** Also returns the lines of --print-config and the warnings of the boot log. @throws ConfigError */
 export function readConfig(environment: Environment): LoadedConfig {
   const problems: string[] = [];
   const lines: ConfigLine[] = [];
@@ -150,7 +150,7 @@ export function readConfig(environment: Environment): LoadedConfig {
       );
   }
   problems.push(...contradictions(values));
-  if (problems.length > 0) throw new ConfigRefused(problems);
+  if (problems.length > 0) throw new ConfigError(problems);
   const ignored = describeIgnored(IGNORED_VARIABLES, environment);
   const warnings = [
     ...wideBlocks(values.SERVICE_TRUSTED_PROXIES ?? []).map(
@@ -170,6 +170,7 @@ export function readConfig(environment: Environment): LoadedConfig {
 const withDefault = (line: ConfigLine, value: string | undefined): ConfigLine =>
   line.source === 'unset' && value !== undefined ? { ...line, value, source: 'default' } : line;
 
+/** A wrong value is quoted up to here, so that one line of the log can be read. */
 const QUOTED_CHARACTERS = 100;
 
 /**

@@ -1,6 +1,5 @@
-import type { Compilable, Kysely, Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 import type { Locks } from './locks/locks.ts';
-import type { Values } from './query/prepared.ts';
 import type { Schema } from './schema.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -37,13 +36,6 @@ export interface Database extends Locks {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Runs reads on one connection, so that statements sent together cost one round trip. */
   together<T>(read: (db: Executor) => Promise<T>): Promise<T>;
-  /**
-   * Prepares a frequent query for use outside transactions: SQL and plan are made once.
-   * @param build sees placeholders in place of values, so it must not branch on a value
-   */
-  prepare<Bound extends Values, Row>(
-    build: (db: Kysely<Schema>, values: Bound) => Compilable<Row>,
-  ): (values: Bound) => Promise<Row[]>;
   /**
    * Identifies all writes so far, of all processes: while it is unchanged, later reads are still valid. null: the
    * database cannot tell more cheaply than by a read.

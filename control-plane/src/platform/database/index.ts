@@ -1,12 +1,12 @@
 export { bool, flag, fromJson, instant, instantOrNull, toJson } from './codec.ts';
 export type { Database, Executor, Tx } from './database.ts';
-export { isDown, isUnavailable, isUniqueViolation, refusingTaken } from './engine/failures.ts';
+export { isUnavailable, isUniqueViolation, onUniqueViolation } from './engine/failures.ts';
 export { type DatabaseTarget, openDatabase } from './engine/open.ts';
 export { DamagedDatabase } from './engine/sqlite-file.ts';
 export { lockForRemoval, lockRows, type RowsToLock } from './locks/row-locks.ts';
-export { transactionLookedUp } from './query/look-up.ts';
-export { prepareForKeys } from './query/prepared.ts';
-export { readOnce, readTogether } from './query/read-together.ts';
+export { batchReads, coalesceReads } from './query/batch-reads.ts';
+export { Failed, runWithIndividualRetry } from './query/individual-retry.ts';
 export { insertStatement, statement } from './query/statements.ts';
 export { foldUsername } from './query/username-fold.ts';
+export { verifiedTransaction } from './query/verified-transaction.ts';
 export type { Schema } from './schema.ts';

@@ -88,9 +88,13 @@ describeDatabases('the database', (databases) => {
 
     test('leave what started inside them free to query once they are over', async () => {
       let later: Promise<unknown> | null = null;
+      let goOn = () => {};
       await database.transaction(async () => {
-        later = new Promise((resolve) => setTimeout(resolve, 20)).then(() => database.ping());
+        later = new Promise<void>((resolve) => {
+          goOn = resolve;
+        }).then(() => database.ping());
       });
+      goOn();
       await expect(later).resolves.toBeUndefined();
     });
   });
@@ -131,8 +135,8 @@ describeDatabases('the database', (databases) => {
   });
 
   test('three services that start at once on one database migrate it once', async () => {
-    const fresh = await databases.fresh();
-    const opened = await Promise.all([1, 2, 3].map(() => openDatabase(fresh, { logger })));
+    const empty = await databases.empty();
+    const opened = await Promise.all([1, 2, 3].map(() => openDatabase(empty, { logger })));
     const settings = await opened[0]?.db.selectFrom('instance_settings').selectAll().execute();
     expect(settings).toHaveLength(1);
     await Promise.all(opened.map((each) => each.close()));

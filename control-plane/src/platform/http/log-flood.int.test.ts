@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
+import { createTestApp, describeSqlite, type TestApp } from '../../testing/index.ts';
 
 const REQUESTS = 300;
 const LINES_PER_MINUTE = 120;
 
-describeDatabases('a stranger cannot fill the disk with lines of the log', (databases) => {
+describeSqlite('a stranger cannot fill the disk with lines of the log', (databases) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp(await databases.fresh());

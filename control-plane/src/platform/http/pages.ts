@@ -10,9 +10,6 @@ import type { Server } from './server.ts';
 /** File names of a build. No segment starts with a dot, so no name leads out of its folder. */
 const FILE_NAME = /^([\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 
-/** Types that are compressed. */
-const TEXT_FILE = /^(text|application)\/(javascript|css|json|manifest\+json)|^image\/svg\+xml/;
-
 /** Decides who may see which page. */
 interface PageGate {
   /** Whether a Cookie header belongs to an enabled administrator. */
@@ -47,7 +44,6 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
     logger.warn({ hint: 'There is no built web app to serve.' }, 'pages.not_built');
 
   function sendDocument(reply: FastifyReply, document: string | null, status: number): FastifyReply {
-    reply.header('cache-control', 'no-store');
     if (document === null) {
       return reply
         .code(status === 200 ? 503 : status)
@@ -65,14 +61,14 @@ export async function registerPages(server: Server, options: PagesOptions): Prom
       return sendDocument(reply, documents.admin ?? documents.user, 200);
     }
     const next = encodeURIComponent(request.raw.url ?? '/admin');
-    return reply.header('cache-control', 'no-store').redirect(`/login?next=${next}`, 302);
+    return reply.redirect(`/login?next=${next}`, 302);
   };
 
-  fastify.get('/', (_request, reply) => reply.header('cache-control', 'no-store').redirect('/app', 302));
+  fastify.get('/', (_request, reply) => reply.redirect('/app', 302));
   for (const url of ['/login', '/register', '/app', '/app/*']) fastify.get(url, userPage);
   fastify.get('/setup', async (_request, reply) => {
     if (!(await gate.adminExists())) return sendDocument(reply, documents.user, 200);
-    return reply.header('cache-control', 'no-store').redirect('/login', 302);
+    return reply.redirect('/login', 302);
   });
   for (const url of ['/admin', '/admin/*']) fastify.get(url, adminPage);
   if (documents.user !== null) await registerFiles(server, webDir, gate);
@@ -95,8 +91,8 @@ async function registerFiles(server: Server, webDir: string, gate: PageGate): Pr
     acceptRanges: false,
   });
 
-  // Compresses files that the build did not compress; seldom, because browsers cache them.
-  const compress = { compress: { encodings: ['br' as const, 'gzip' as const], customTypes: TEXT_FILE } };
+  // The build compresses files. Compressing one for each request would let a client keep the service busy.
+  const compress = { compress: false as const };
   // Each area has its own root, so that no `..` leads from one into the other.
   const userFiles = path.join(webDir, 'assets');
   const adminFiles = path.join(webDir, 'admin', 'assets');

@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import compress from '@fastify/compress';
 import websocket, { type WebsocketPluginOptions } from '@fastify/websocket';
-import type { Logger, Random } from '@footlight/platform';
-import { systemClock } from '@footlight/platform';
-import { type Operation, type OperationId, operations } from '@footlight/protocol/rest';
+import { type Clock, type Logger, MINUTE_MS, type Random, WindowCounter } from '@footlight/platform';
+import { type Operation, type OperationId, operations, UNAVAILABLE_STATUS } from '@footlight/protocol/rest';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -14,12 +13,13 @@ import Fastify, {
 import type { WebSocket } from 'ws';
 import type { Config } from '../config/config.ts';
 import { ApiError, invalid } from '../errors.ts';
+import { LOG_LINES_PER_MINUTE } from '../limits.ts';
 import { AdmittedRequest } from './admitted-request.ts';
 import { createListeners, type ListenerLimits, type Listeners } from './connection/listeners.ts';
 import { limitPayload, SizedWebSocket } from './connection/sized-socket.ts';
-import { LineBudget } from './line-budget.ts';
 import { readBody, readUpload } from './message/body.ts';
 import { BodyMemory } from './message/body-memory.ts';
+import { COMPRESS_FROM_BYTES, sendCached } from './message/cached-body.ts';
 import type {
   Authenticate,
   Caller,
@@ -29,7 +29,6 @@ import type {
   UpgradeHandler,
 } from './message/contract.ts';
 import { answerError } from './message/failures.ts';
-import { COMPRESS_FROM_BYTES, sendKept } from './message/kept-body.ts';
 import { MethodTable } from './message/methods.ts';
 import { bearerToken, decodedPathOf, hasOneHost, isOverTls, parsePart, pathOf } from './message/request.ts';
 import { BARE_SECURITY_HEADERS, registerSecurityHeaders } from './message/security-headers.ts';
@@ -47,7 +46,9 @@ const MAX_URL_LENGTH = 16 * 1024;
 /** Above every limit of an upgrade. */
 const MAX_SOCKET_PAYLOAD_BYTES = 1024 * 1024;
 /** Requests without an account share the memory of their bodies. */
-const NOBODY = '';
+const ANONYMOUS = '';
+/** Part of each answer that does not count as unread: 16 answers on each of a thousand connections take 64 MiB. */
+const FREE_ANSWER_BYTES = 4 * 1024;
 /** Marks the routes that a WebSocket may be opened on. */
 const UPGRADES = Symbol('upgrades');
 /** Property of a request with the facts found before its body was read. */
@@ -100,6 +101,8 @@ export interface Server {
 export interface ServerOptions {
   config: Config;
   logger: Logger;
+  /** The machine's clock, because the sockets are real. */
+  clock: Clock;
   random: Random;
   /** PEM pair; null: no TLS listener. */
   certificate: { cert: string; key: string } | null;
@@ -114,14 +117,18 @@ const ESSENTIAL = new Set<OperationId>(['sessions.delete', 'auth.login', 'auth.l
 
 /** Creates the server; it does not listen yet. */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const { config, logger, random } = options;
+  const { config, logger, clock, random } = options;
   const listeners = createListeners(options);
   const bootId = random.bytes(4).toString('hex');
   let requests = 0;
-  const failureLines = new LineBudget(systemClock);
-  const failedRequestLines = new LineBudget(systemClock);
+  // While the database is down each request fails: unlimited lines with stack traces could fill the disk.
+  const failureLines = new WindowCounter(LOG_LINES_PER_MINUTE, MINUTE_MS);
+  const failedRequestLines = new WindowCounter(LOG_LINES_PER_MINUTE, MINUTE_MS);
+  const logFailure = (fields: object): void => {
+    if (failureLines.take(clock.monotonicMs())) logger.error(fields, 'http.failed');
+  };
   const fastify = Fastify({
-    loggerInstance: logger as FastifyBaseLogger,
+    loggerInstance: logger as unknown as FastifyBaseLogger,
     // The server logs its own line for each request, without the query.
     logController: new LogController({ disableRequestLogging: true }),
     // A child logger per request costs more than the request.
@@ -136,7 +143,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     frameworkErrors: (error, request, reply) => {
       // No hook runs for an undecodable path, so the common headers are set here.
       reply.headers(BARE_SECURITY_HEADERS);
-      const answer = (refusal: unknown) => answerError(refusal, request, reply as FastifyReply, failureLines);
+      const answer = (refusal: unknown) => answerError(refusal, request, reply as FastifyReply, logFailure);
       admitToPath(request).then(() => answer(error), answer);
     },
   });
@@ -144,6 +151,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const clientAddresses = createClientAddresses(config.http.trustedProxies);
   const warnOfUntrustedProxy = untrustedProxyWarning(config, logger, clientAddresses);
   const bodyMemory = new BodyMemory();
+  const answerMemory = new BodyMemory({ freeBytes: FREE_ANSWER_BYTES });
   const methods = new MethodTable();
   const handled = new Set<OperationId>();
   let checks: CallerChecks | null = null;
@@ -155,7 +163,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   fastify.removeAllContentTypeParsers();
   // Each route reads its own body, whatever its type.
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null, undefined));
-  fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply, failureLines));
+  fastify.setErrorHandler((error, request, reply) => answerError(error, request, reply, logFailure));
   fastify.setNotFoundHandler(async (request, reply) => {
     await admitToPath(request);
     const path = pathOf(request.raw);
@@ -177,7 +185,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // Features close their sockets with their own code before the server closes.
     preClose: (done) => done(),
     errorHandler: (error, socket, request) => {
-      request.log.debug({ reqId: request.id, err: error }, 'socket.error');
+      logger.debug({ reqId: request.id, err: error }, 'socket.error');
       socket.terminate();
     },
   });
@@ -217,7 +225,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   });
 
   function logAnswer(request: FastifyRequest, reply: FastifyReply, status: number): void {
-    const level = status >= 500 && failedRequestLines.take() ? 'warn' : 'debug';
+    const level = status >= 500 && failedRequestLines.take(clock.monotonicMs()) ? 'warn' : 'debug';
     if (logger.isLevelEnabled(level)) {
       logger[level](
         {
@@ -279,10 +287,31 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     { raw: request, caller }: AdmittedRequest,
     maxUploadBytes = upload?.defaultMaxBytes ?? 0,
   ): Promise<unknown> {
-    const claim = bodyMemory.claim(caller?.userId ?? NOBODY);
+    const claim = bodyMemory.claim(caller?.userId ?? ANONYMOUS);
     if (body) return parsePart(body.schema, await readBody(request.raw, body, claim));
     if (upload) return readUpload(request.raw, request.sentContentType, upload, maxUploadBytes, claim);
     return undefined;
+  }
+
+  /**
+   * Counts an answer until the client has read it: a client that reads none of thousands of answers would fill the
+   * memory. Answers without an account are short, and cached bodies are shared.
+   * @throws ApiError 503 when the person has too many unread answers
+   */
+  function hold(bytes: number, reply: FastifyReply, caller: Caller | null): void {
+    if (caller === null || bytes <= FREE_ANSWER_BYTES) return;
+    const claim = answerMemory.claim(caller.userId);
+    if (!claim.add(bytes)) {
+      claim.release();
+      throw new ApiError('internal', {
+        status: UNAVAILABLE_STATUS,
+        message: 'Too many long answers to this account wait to be read; try again in a moment.',
+        retryAfterSecs: 1,
+        headers: { connection: 'close' },
+      });
+    }
+    if (reply.raw.destroyed) claim.release();
+    else reply.raw.once('finish', claim.release).once('close', claim.release);
   }
 
   /**
@@ -341,7 +370,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
             // A client may keep the end of a body back for 30 s. What it may do is judged after that, not before.
             if (isSlow && admitted.caller !== null) admitted.caller = await callerOf(operation, request);
           }
-          return send(operation, await handler(admitted.as<typeof id>()), reply);
+          const answer = await handler(admitted.as<typeof id>());
+          return send(operation, answer, reply, (bytes) => hold(bytes, reply, admitted.caller));
         },
       });
     },
@@ -426,19 +456,30 @@ function cut(this: WebSocket): void {
 
 const routeUrl = (path: string): string => path.replace(/\{([^}]+)\}/g, ':$1');
 
+/** @param hold called with the bytes that the answer keeps in memory until it is read */
 function send<Id extends OperationId>(
   operation: Operation,
   answer: OperationResponse<Id>,
   reply: FastifyReply,
+  hold: (bytes: number) => void,
 ): FastifyReply | Promise<FastifyReply> {
   if ('hijacked' in answer) return reply;
-  reply.code(answer.status);
-  if (answer.headers) reply.headers(answer.headers);
-  if ('kept' in answer) return sendKept(answer.kept, reply.header('content-type', JSON_TYPE));
+  if ('kept' in answer)
+    return sendCached(answer.kept, begin(answer, reply).header('content-type', JSON_TYPE));
   if ('raw' in answer) {
     const type = answer.headers?.['content-type'] ?? operation.contentType ?? JSON_TYPE;
-    return reply.header('content-type', type).send(answer.raw);
+    return begin(answer, reply).header('content-type', type).send(answer.raw);
   }
-  if (answer.body === undefined) return reply.send();
-  return reply.header('content-type', JSON_TYPE).send(JSON.stringify(answer.body));
+  if (answer.body === undefined) return begin(answer, reply).send();
+  const text = JSON.stringify(answer.body);
+  hold(text.length);
+  return begin(answer, reply).header('content-type', JSON_TYPE).send(text);
+}
+
+function begin(
+  answer: { status: number; headers?: Record<string, string> },
+  reply: FastifyReply,
+): FastifyReply {
+  reply.code(answer.status);
+  return answer.headers ? reply.headers(answer.headers) : reply;
 }

@@ -142,7 +142,7 @@ function appRow(index: number, nowMs: number): LargeApp {
     default_bitrate_kbps: 15_000,
     default_vram_mb: 1024,
     default_encode_slots: 1,
-    runtime_spec: '{"image":"registry.example/app@sha256:0","args":["start"],"env":{"LANG":"C.UTF-8"}}',
+    runtime_spec: '{"args":["/opt/game/bin/start","--fullscreen"],"env":{"LANG":"C.UTF-8"}}',
     runtime_preset_id: null,
     managed_home: 0,
     home_container_path: '/home/service',

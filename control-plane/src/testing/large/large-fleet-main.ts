@@ -10,6 +10,8 @@ import { sha256Hex } from '../../platform/digest.ts';
 import { fillLargeCatalog } from './large-catalog.ts';
 
 const ROWS = 100;
+/** Owners of the sessions: one person gets at most 300 signaling tickets a minute. */
+const OWNERS = 8;
 
 const [hostCount, sessionsEach] = process.argv.slice(2).map(Number) as [number, number];
 const { database: target } = loadConfig(process.env);
@@ -18,17 +20,18 @@ const nowMs = systemClock.nowMs();
 try {
   const catalog = await fillLargeCatalog(
     database,
-    { users: 1, apps: 1, entitlements: 1, signedIn: 1 },
+    { users: OWNERS, apps: 1, entitlements: 1, signedIn: OWNERS },
     'none',
     nowMs,
   );
   const [app] = catalog.apps;
-  const [user] = catalog.users;
-  if (app === undefined || user === undefined) throw new Error('the catalog is empty');
+  const [admin] = catalog.users;
+  if (app === undefined || admin === undefined) throw new Error('the catalog is empty');
   const hosts = Array.from({ length: hostCount }, (_, n) => ({
     id: systemRandom.uuid(),
     gpuId: systemRandom.uuid(),
     nodeName: `node-${n}`,
+    owner: catalog.users[n % OWNERS] ?? admin,
     sessions: Array.from({ length: sessionsEach }, () => systemRandom.uuid()),
   }));
   await database.transaction(async (tx) => {
@@ -77,7 +80,7 @@ try {
           .values(
             sessions.map(({ id, host }) => ({
               id,
-              user_id: user.id,
+              user_id: host.owner.id,
               app_id: app.id,
               host_id: host.id,
               gpu_id: host.gpuId,
@@ -105,7 +108,13 @@ try {
           .execute();
     }
   });
-  process.stdout.write(JSON.stringify({ appId: app.id, adminToken: user.token, hosts }));
+  process.stdout.write(
+    JSON.stringify({
+      appId: app.id,
+      adminToken: admin.token,
+      hosts: hosts.map(({ owner, ...host }) => ({ ...host, ownerToken: owner.token })),
+    }),
+  );
 } finally {
   await database.close();
 }

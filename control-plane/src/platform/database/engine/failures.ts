@@ -1,5 +1,5 @@
 /** Meaning of a database error for the caller. */
-export type Failure = 'unique' | 'busy' | 'full' | 'retry' | 'away' | 'other';
+export type Failure = 'unique' | 'busy' | 'full' | 'retry' | 'down' | 'other';
 
 const POSTGRES: Readonly<Record<string, Failure>> = {
   '23505': 'unique',
@@ -14,24 +14,24 @@ const POSTGRES: Readonly<Record<string, Failure>> = {
   '53300': 'busy',
   '53100': 'full',
   // read_only_sql_transaction (a standby), idle_in_transaction_session_timeout, insufficient_privilege.
-  '25006': 'away',
-  '25P03': 'away',
-  '42501': 'away',
-  // data_corrupted, index_corrupted. Not internal_error, which a statement may bring about by itself.
-  XX001: 'away',
-  XX002: 'away',
+  '25006': 'down',
+  '25P03': 'down',
+  '42501': 'down',
+  // data_corrupted, index_corrupted. Not internal_error, which a single statement can cause.
+  XX001: 'down',
+  XX002: 'down',
 };
 
 /**
- * Classes of Postgres whose errors are the server's and no statement's: connection, authorization, database, resources,
- * operator (a shutdown), system.
+ * Postgres error classes of the server, not of a statement: connection, authorization, database, resources, operator
+ * (a shutdown), system.
  */
-const POSTGRES_AWAY = /^(08|28|3D|53|57|58)[0-9A-Z]{3}$/;
+const POSTGRES_DOWN = /^(08|28|3D|53|57|58)[0-9A-Z]{3}$/;
 /**
- * The same of SQLite: the file cannot be read, written or trusted just now, whatever is asked of it. As another failure
- * each of them would let reports be confirmed unstored.
+ * SQLite errors of the file, not of a statement. Classified as any other failure they would confirm reports that are
+ * not stored.
  */
-const SQLITE_AWAY = /^SQLITE_(IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL|PERM|AUTH|CORRUPT|NOTADB)(_|$)/;
+const SQLITE_DOWN = /^SQLITE_(IOERR|READONLY|CANTOPEN|NOMEM|PROTOCOL|PERM|AUTH|CORRUPT|NOTADB)(_|$)/;
 
 const SOCKET = new Set([
   'ECONNREFUSED',
@@ -66,17 +66,17 @@ export function classifyFailure(error: unknown): Failure {
   if (code === 'SQLITE_CONSTRAINT_FOREIGNKEY') return 'retry';
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return 'busy';
   if (code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return 'full';
-  if (SQLITE_AWAY.test(code)) return 'away';
+  if (SQLITE_DOWN.test(code)) return 'down';
   const known = POSTGRES[code];
   if (known) return known;
-  if (POSTGRES_AWAY.test(code)) return 'away';
-  if (SOCKET.has(code) && 'syscall' in error) return 'away';
+  if (POSTGRES_DOWN.test(code)) return 'down';
+  if (SOCKET.has(code) && 'syscall' in error) return 'down';
   if (
     /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying)/.test(
       error.message,
     )
   )
-    return 'away';
+    return 'down';
   if (error.message === READ_TIMEOUT) return 'busy';
   return 'other';
 }
@@ -94,7 +94,7 @@ export const isUniqueViolation = (error: unknown): boolean => classifyFailure(er
  * Waits for a write. Only the write detects two concurrent uses of one key.
  * @throws `taken()` for a duplicate key; other errors unchanged
  */
-export async function refusingTaken<T>(taken: () => Error, write: Promise<T>): Promise<T> {
+export async function onUniqueViolation<T>(taken: () => Error, write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
@@ -105,16 +105,16 @@ export async function refusingTaken<T>(taken: () => Error, write: Promise<T>): P
 /** Whether the request may succeed in a moment: the answer is 503 with Retry-After. */
 export function isUnavailable(error: unknown): boolean {
   const failure = classifyFailure(error);
-  return failure === 'busy' || failure === 'full' || failure === 'away' || failure === 'retry';
+  return failure === 'busy' || failure === 'full' || failure === 'down' || failure === 'retry';
 }
 
 /** Whether the last statement may have been executed although its answer was lost. */
-export function isUnanswered(error: unknown): boolean {
-  return classifyFailure(error) === 'away' || (error instanceof Error && error.message === READ_TIMEOUT);
+export function isOutcomeUnknown(error: unknown): boolean {
+  return classifyFailure(error) === 'down' || (error instanceof Error && error.message === READ_TIMEOUT);
 }
 
 /** Whether every other query would fail now as well. */
 export function isDown(error: unknown): boolean {
   const failure = classifyFailure(error);
-  return failure === 'busy' || failure === 'full' || failure === 'away';
+  return failure === 'busy' || failure === 'full' || failure === 'down';
 }

@@ -7,14 +7,14 @@ import { retryContended } from '../locks/contended.ts';
 import { LockOrderGuard } from '../locks/lock-order.ts';
 import { POSTGRES_LOCKS, SQLITE_LOCKS } from '../locks/locks.ts';
 import { migrate, migrateUpTo } from '../migrate.ts';
-import { prepareSql } from '../query/prepared.ts';
 import { insideTransaction, refuseInsideTransaction } from '../query/scope.ts';
-import { nameStatement, onOneConnection, statementName } from '../query/statements.ts';
+import { onOneConnection, statementName } from '../query/statements.ts';
 import type { Schema } from '../schema.ts';
 import { classifyFailure, isContended } from './failures.ts';
 import { SharedFile, SqliteDialect } from './sqlite-dialect.ts';
 import { DiskReserve, openSqliteFile } from './sqlite-file.ts';
 
+/** Postgres allows 100 connections by default (max_connections), so four control planes fit. */
 const POOL_SIZE = 20;
 const STATEMENT_LIMIT_MS = 10 * SECOND_MS;
 const RESERVE_CHECK_MS = 30 * SECOND_MS;
@@ -90,10 +90,6 @@ function openSqlite(file: string, logger: Logger, clock: Clock): Database {
       }
     },
     together: (read) => read(db),
-    prepare(build) {
-      const { sql, bind } = prepareSql(db, build);
-      return (values) => shared.alone(sql, bind(values));
-    },
     revision: () => shared.revision(),
     ...SQLITE_LOCKS,
     // BEGIN IMMEDIATE already holds the only write lock.
@@ -155,15 +151,6 @@ function openPostgres(url: string, logger: Logger): Database {
       }
     },
     together: (read) => db.connection().execute((one) => onOneConnection(one, () => read(one))),
-    prepare(build) {
-      const { sql: text, bind } = prepareSql(db, build);
-      const name = nameStatement(text);
-      return async (values) => {
-        refuseInsideTransaction();
-        const { rows } = await pool.query({ name, text, values: bind(values) });
-        return rows;
-      };
-    },
     revision: () => null,
     ...POSTGRES_LOCKS,
     async advisoryLock(tx, name) {

@@ -1,16 +1,15 @@
 import {
-  chmodSync,
-  chownSync,
   closeSync,
-  copyFileSync,
   existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
+  writeSync,
 } from 'node:fs';
 import path from 'node:path';
 import Database from 'better-sqlite3';
@@ -18,6 +17,7 @@ import { BackupRefused } from './backup-refused.ts';
 
 /** Suffixes of SQLite's companion files. A database without its `-wal` lacks its newest rows. */
 const COMPANIONS = ['-wal', '-shm', '-journal'];
+const COPY_BYTES = 1024 * 1024;
 
 /**
  * Saves a live database by SQLite's online backup. The result is one file without companions, written completely or
@@ -52,27 +52,57 @@ export async function backupSqlite(source: string, target: string): Promise<void
  * @throws BackupRefused when the backup is unusable or the database is open; nothing was changed
  */
 export function restoreSqlite(source: string, target: string): string | null {
-  if (!existsSync(source)) throw new BackupRefused(`There is no backup at ${source}.`);
+  if (!statSync(source, { throwIfNoEntry: false })?.isFile())
+    throw new BackupRefused(`There is no backup at ${source}.`);
   const folder = path.dirname(target);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const backup = openSync(source, 'r');
+  try {
+    return withRightsOfOwner(folder, () => replaceBy(backup, source, target));
+  } finally {
+    closeSync(backup);
+  }
+}
+
+/** @param backup descriptor of the backup, which only root may be able to open */
+function replaceBy(backup: number, source: string, target: string): string | null {
   const incoming = `${target}.restoring`;
   removeWithCompanions(incoming);
   try {
-    copyDurably(source, incoming);
+    copyDurably(backup, incoming);
     // Checks the copy, because opening the backup itself could leave companion files.
     const fault = faultOf(incoming);
     if (fault) throw new BackupRefused(`${source} cannot be restored: ${fault}.`);
     const former = existsSync(target);
     if (former) refuseWhileOpen(target);
-    // Root restores for the service's user, who must be able to open the file.
-    const { uid, gid } = statSync(former ? target : folder);
-    if (process.getuid?.() === 0) chownSync(incoming, uid, gid);
     const kept = former ? freeName(`${target}.before-restore`) : null;
     if (kept) keepFormer(target, kept);
     renameSync(incoming, target);
     return kept;
   } finally {
     removeWithCompanions(incoming);
+  }
+}
+
+/**
+ * Root restores for the service's user, with no more than that user's rights: in a folder of its own the user can swap
+ * a file for a link at any moment, and root would change the file that the link names.
+ */
+function withRightsOfOwner<T>(folder: string, work: () => T): T {
+  const { uid, gid } = statSync(folder);
+  const { geteuid, getegid, getgroups, seteuid, setegid, setgroups } = process;
+  if (!geteuid || !getegid || !getgroups || !seteuid || !setegid || !setgroups) return work();
+  if (geteuid() !== 0 || uid === 0) return work();
+  const [formerGid, formerGroups] = [getegid(), getgroups()];
+  setgroups([gid]);
+  setegid(gid);
+  seteuid(uid);
+  try {
+    return work();
+  } finally {
+    seteuid(0);
+    setegid(formerGid);
+    setgroups(formerGroups);
   }
 }
 
@@ -87,11 +117,16 @@ function keepFormer(target: string, kept: string): void {
 }
 
 /** Syncs the copy to disk before it replaces a file; readable by its owner only, whatever the source's mode. */
-function copyDurably(source: string, target: string): void {
-  copyFileSync(source, target);
-  chmodSync(target, 0o600);
-  const descriptor = openSync(target, 'r+');
+function copyDurably(source: number, target: string): void {
+  const descriptor = openSync(target, 'wx', 0o600);
   try {
+    const chunk = Buffer.alloc(COPY_BYTES);
+    for (let at = 0; ; ) {
+      const bytes = readSync(source, chunk, 0, chunk.length, at);
+      if (bytes === 0) break;
+      writeSync(descriptor, chunk, 0, bytes);
+      at += bytes;
+    }
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
@@ -109,7 +144,12 @@ function faultOf(file: string): string | null {
       const steps = database
         .prepare("select 1 from sqlite_master where type = 'table' and name = 'schema_steps'")
         .get();
-      return steps ? null : 'it holds no Footlight database';
+      if (!steps) return 'it holds no Footlight database';
+      // Footlight makes neither; a trigger would go on to change accounts with every sign-in.
+      const foreign = database
+        .prepare("select type, name from sqlite_master where type in ('trigger', 'view')")
+        .get() as { type: string; name: string } | undefined;
+      return foreign ? `it holds the ${foreign.type} ${foreign.name}, which Footlight did not make` : null;
     } finally {
       database.close();
     }

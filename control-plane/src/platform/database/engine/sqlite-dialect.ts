@@ -22,10 +22,11 @@ import { classifyFailure } from './failures.ts';
 export const BUSY_WAIT_MS = 250;
 /** Time limit of retries without blocking. */
 export const BUSY_LIMIT_MS = 5_000;
+/** A hundred retries within the limit; any value well below the limit works. */
 const RETRY_EVERY_MS = 50;
 /** Time after a busy answer in which SQLite's own wait is off. */
-const WARY_MS = 1_000;
-const STATEMENTS_KEPT = 500;
+const CONTENTION_MEMORY_MS = 1_000;
+const MAX_STATEMENTS = 500;
 
 interface Options {
   clock: Clock;
@@ -118,7 +119,7 @@ class SqliteHandle implements DatabaseConnection {
   }
 
   async begin(): Promise<void> {
-    await this.#file.patiently(() => this.#file.run('begin immediate'), true);
+    await this.#file.withFile(() => this.#file.run('begin immediate'), true);
     this.#owns = true;
   }
 
@@ -137,7 +138,7 @@ class SqliteHandle implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { sql, parameters } = query;
     if (this.#owns) return this.#file.execute<R>(sql, parameters);
-    return this.#file.patiently(() => this.#file.execute<R>(sql, parameters), false);
+    return this.#file.withFile(() => this.#file.execute<R>(sql, parameters), false);
   }
 
   // biome-ignore lint/correctness/useYield: kysely asks for the method; nothing here streams.
@@ -169,11 +170,11 @@ export class SharedFile {
   readonly #database: BetterSqlite3.Database;
   readonly #clock: Clock;
   readonly #onFull: () => boolean;
-  readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_KEPT });
+  readonly #statements = new LRUCache<string, Prepared>({ max: MAX_STATEMENTS });
   readonly #waiting: (() => void)[] = [];
-  #taken = false;
+  #isHeld = false;
   /** Off while another process holds the lock: one blocking wait is enough. */
-  #waitsInside = true;
+  #hasBusyWait = true;
   #lastBusyMs = Number.NEGATIVE_INFINITY;
   /** Changes when another connection has committed. */
   readonly #dataVersion: BetterSqlite3.Statement;
@@ -204,13 +205,6 @@ export class SharedFile {
     return this.#revision;
   }
 
-  /** Runs one statement outside a transaction, in queue order. */
-  async alone<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
-    refuseInsideTransaction();
-    const { rows } = await this.patiently(() => this.execute<R>(sql, parameters), false);
-    return rows;
-  }
-
   run(sql: string): void {
     this.#prepared(sql).statement.run();
   }
@@ -226,17 +220,17 @@ export class SharedFile {
   }
 
   /**
-   * Takes the file, tries, and releases it (unless it succeeds with `keep`). While another process holds the lock,
-   * the file is released between attempts, so reads go on.
+   * Acquires the file, attempts the work, and releases the file (unless the work succeeds with `keep`). While another
+   * process holds the lock, the file is released between attempts, so reads go on.
    */
-  async patiently<T>(attempt: () => T, keep: boolean): Promise<T> {
+  async withFile<T>(attempt: () => T, keep: boolean): Promise<T> {
     let busySinceMs: number | null = null;
     let madeRoom = false;
     for (;;) {
-      await this.#take();
+      await this.#acquire();
       let kept = false;
       try {
-        this.#waitInside(this.#clock.monotonicMs() - this.#lastBusyMs > WARY_MS);
+        this.#setBusyWait(this.#clock.monotonicMs() - this.#lastBusyMs > CONTENTION_MEMORY_MS);
         const result = attempt();
         kept = keep;
         return result;
@@ -260,7 +254,7 @@ export class SharedFile {
   release(): void {
     const next = this.#waiting.shift();
     if (next) next();
-    else this.#taken = false;
+    else this.#isHeld = false;
   }
 
   close(): void {
@@ -268,9 +262,9 @@ export class SharedFile {
     this.#database.close();
   }
 
-  async #take(): Promise<void> {
-    if (this.#taken) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#taken = true;
+  async #acquire(): Promise<void> {
+    if (this.#isHeld) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#isHeld = true;
   }
 
   #prepared(sql: string): Prepared {
@@ -288,9 +282,9 @@ export class SharedFile {
     return prepared;
   }
 
-  #waitInside(wait: boolean): void {
-    if (this.#waitsInside === wait) return;
-    this.#waitsInside = wait;
+  #setBusyWait(wait: boolean): void {
+    if (this.#hasBusyWait === wait) return;
+    this.#hasBusyWait = wait;
     this.#database.pragma(`busy_timeout = ${wait ? BUSY_WAIT_MS : 0}`);
   }
 }

@@ -16,7 +16,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLogger, systemClock } from '@footlight/platform';
-import { fastClock } from '@footlight/platform/testing';
+import { fastClock, withLoopWatched } from '@footlight/platform/testing';
 import BetterSqlite3 from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -53,20 +53,14 @@ describe('another process holds the write lock', () => {
   });
 
   test('a write waits for it without holding up the event loop, then goes through', async () => {
-    let longestStallMs = 0;
-    let last = performance.now();
-    const beat = setInterval(() => {
-      longestStallMs = Math.max(longestStallMs, performance.now() - last);
-      last = performance.now();
-    }, 5);
-    const pending = Promise.all([
-      write(database),
-      database.transaction(async (tx) => sql`select 1`.execute(tx)),
-    ]);
-    await new Promise((resolve) => setTimeout(resolve, 30));
-    setTimeout(() => other.exec('rollback'), 100);
-    await pending;
-    clearInterval(beat);
+    const { longestStallMs } = await withLoopWatched(() => {
+      const pending = Promise.all([
+        write(database),
+        database.transaction(async (tx) => sql`select 1`.execute(tx)),
+      ]);
+      setTimeout(() => other.exec('rollback'), 100);
+      return pending;
+    });
     // SQLite's own wait of 250 ms happens once.
     expect(longestStallMs).toBeLessThan(700);
   });
@@ -159,7 +153,7 @@ describe('the disk is full', () => {
     await expect(database.ping()).resolves.toBeUndefined();
     await sql.raw('pragma max_page_count = 1000000').execute(database.db);
     await expect(grow(database)).resolves.toBeDefined();
-    await expect.poll(() => database.full, { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => database.full).toBe(false);
     expect(existsSync(reserve)).toBe(true);
     await database.close();
   });
@@ -186,7 +180,7 @@ describe('the disk is full', () => {
         expect(await actions(database)).toEqual(['met it']);
         disk.free();
         await grow(database, 'after it');
-        await expect.poll(() => database.full, { timeout: 5_000 }).toBe(false);
+        await expect.poll(() => database.full).toBe(false);
         await database.close();
         const again = await open();
         expect(await actions(again)).toEqual(['met it', 'after it']);

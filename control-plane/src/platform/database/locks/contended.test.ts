@@ -9,7 +9,8 @@ function fastClock() {
   const waits: number[] = [];
   const setTimeout: typeof systemClock.setTimeout = (run, ms) => {
     waits.push(ms);
-    return systemClock.setTimeout(run, 0);
+    const turn = setImmediate(run);
+    return { cancel: () => clearImmediate(turn) };
   };
   return { waits, clock: { ...systemClock, setTimeout } };
 }

@@ -1,6 +1,6 @@
 import { createLogger } from '@footlight/platform';
 import { type Kysely, sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { describeDatabases } from '../../../testing/index.ts';
 import { openDatabase } from '../engine/open.ts';
 import type { Schema } from '../schema.ts';
@@ -30,9 +30,9 @@ async function fillAtStep4(db: Kysely<Schema>): Promise<void> {
   await sql`insert into favourites (user_id, app_id, created_at) values ('alice', 'plain', 1)`.execute(db);
 }
 
-describeDatabases('the step to launch profiles', ({ dialect, fresh }) => {
-  it('keeps every row, and every reference as strict as it was', async () => {
-    const target = await fresh();
+describeDatabases('the step to launch profiles', ({ dialect, empty }) => {
+  test('keeps every row, and every reference as strict as it was', async () => {
+    const target = await empty();
     const before = await openDatabase(target, { logger, lastStep: '0004-sessions' });
     await fillAtStep4(before.db);
     await before.close();

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { SchemaStep } from '../schema-step.ts';
 
-/** The pending swap of a session, which survives a restart of the service. */
+/** The pending swap of a session, which survives a restart of the service. No step has the number 12. */
 export const sessionLifeMigration: SchemaStep = {
   name: '0013-session-life',
   async up(db) {

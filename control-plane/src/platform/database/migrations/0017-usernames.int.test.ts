@@ -1,6 +1,6 @@
 import { createLogger } from '@footlight/platform';
 import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { createTestApp, describeDatabases, FREE_SIGN_IN, PASSWORD } from '../../../testing/index.ts';
 import { openDatabase } from '../engine/open.ts';
 
@@ -9,9 +9,9 @@ const logger = createLogger('silent');
 /** Accounts as earlier releases let them be made, the oldest first. */
 const OLDER = ['alice', 'Alice', '\uff21LICE', 'bob', 'Stra\u00dfe'];
 
-describeDatabases('the step to names that do not look equal', ({ fresh }) => {
-  it('keeps the names of all accounts, and refuses new ones that look equal to any of them', async () => {
-    const target = await fresh();
+describeDatabases('the step to names that do not look equal', ({ empty }) => {
+  test('keeps the names of all accounts, and refuses new ones that look equal to any of them', async () => {
+    const target = await empty();
     const before = await openDatabase(target, { logger, lastStep: '0016-session-trace' });
     for (const [n, username] of OLDER.entries()) {
       await sql`insert into users (id, email, username, password_hash, role, created_at, updated_at)

@@ -10,7 +10,9 @@ import {
 import type { Executor } from '../database.ts';
 import { type Locks, POSTGRES_LOCKS, SQLITE_LOCKS } from '../locks/locks.ts';
 import type { Schema } from '../schema.ts';
-import type { Values } from './prepared.ts';
+
+/** Named values of a statement. */
+export type BoundValues = Readonly<Record<string, string | number | null>>;
 
 /** Named lists of any length above zero. */
 type Lists = Readonly<Record<string, readonly (string | number | null)[]>>;
@@ -51,7 +53,7 @@ export async function onOneConnection<T>(db: Executor, work: () => Promise<T>): 
 const names = new Map<string, string>();
 
 /** The same text must always have the same name on a connection. */
-export function nameStatement(text: string): string {
+function nameStatement(text: string): string {
   const name = `footlight_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
   names.set(text, name);
   return name;
@@ -66,7 +68,7 @@ export const statementName = (text: string): string | undefined => names.get(tex
  * be sent together; they run in order, and Postgres is not waited for in between.
  * @param build sees placeholders, so it must not branch on a value
  */
-export function statement<Of extends Lists, Bound extends Values, Row>(
+export function statement<Of extends Lists, Bound extends BoundValues, Row>(
   build: (db: Kysely<Schema>, lists: Of, values: Bound, locks: Locks) => Compilable<Row>,
 ): (db: Executor, lists: Of, values: Bound) => Promise<Row[]> {
   const make = perDatabase((db) =>

@@ -1,4 +1,12 @@
-import type { Codec, EncoderFamily, H264Profile, SessionStateName } from '@footlight/protocol';
+import type {
+  Codec,
+  EncoderFamily,
+  FailureCode,
+  H264Profile,
+  Open,
+  SessionEndReason,
+  SessionStateName,
+} from '@footlight/protocol';
 import type { VideoTopology } from '@footlight/protocol/agent';
 import type { Flag } from '../codec.ts';
 
@@ -24,11 +32,11 @@ export interface SessionsTable {
   state_detail: string | null;
   /** Set only for failed sessions. */
   error_message: string | null;
-  failure_code: string | null;
+  failure_code: Open<FailureCode> | null;
   /** null until a final state. */
-  end_reason: string | null;
+  end_reason: Open<SessionEndReason> | null;
   /** Reason of a requested stop; becomes end_reason if the agent gives none. */
-  stop_reason: string | null;
+  stop_reason: Open<SessionEndReason> | null;
   app_log_tail: string | null;
   /** Size of the home at the end; null = not reported. */
   home_bytes: number | null;

@@ -30,9 +30,10 @@ afterAll(async () => {
 });
 
 /** GET on a connection of the given agent. @returns the status; null when there was no answer in time */
-function get(path: string, agent: Agent): Promise<number | null> {
+function get(path: string, agent: Agent, localAddress = '127.0.0.1'): Promise<number | null> {
   return new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, path, agent, timeout: 3_000 }, (answer) => {
+    const from = { host: '127.0.0.1', port, localAddress };
+    const sent = request({ ...from, path, agent, timeout: 3_000 }, (answer) => {
       answer.resume();
       answer.on('end', () => resolve(answer.statusCode ?? null));
     });
@@ -56,9 +57,7 @@ test('without descriptors new connections are refused, old ones are served, and 
     socket.on('error', () => undefined);
     held.push(socket);
   }
-  await expect
-    .poll(() => readdirSync(`/proc/${pid}/fd`).length, { timeout: 10_000 })
-    .toBeGreaterThan(open + ROOM - 5);
+  await expect.poll(() => readdirSync(`/proc/${pid}/fd`).length).toBeGreaterThan(open + ROOM - 5);
   // Both an answer that needs no file and one that reads the database.
   for (const path of ['/health', '/v1/setup/status']) expect(await get(path, old)).toBe(200);
   await agent.heard();
@@ -71,4 +70,24 @@ test('without descriptors new connections are refused, old ones are served, and 
   expect(service.ended).toBe(false);
   old.destroy();
   await agent.drop();
+});
+
+test('one address cannot take every descriptor of a process that may open few', async ({
+  onTestFinished,
+}) => {
+  const few = mkdtempSync(join(tmpdir(), 'footlight-few-'));
+  onTestFinished(() => rmSync(few, { recursive: true, force: true }));
+  await service.end('SIGTERM');
+  service = await startOwnProcess(few, {
+    env: { SERVICE_CONNECTIONS_PER_ADDRESS: '1000' },
+    through: ['prlimit', `--nofile=${CONNECTIONS}:${CONNECTIONS}`],
+  });
+  port = Number(new URL(service.url).port);
+  const taken = Array.from({ length: CONNECTIONS }, async () => {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    held.push(socket);
+    await new Promise((resolve) => socket.once('connect', resolve));
+  });
+  await Promise.all(taken);
+  expect(await get('/health', new Agent({ keepAlive: false }), '127.0.0.2')).toBe(200);
 });

@@ -1,10 +1,11 @@
 import { constants } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '@footlight/platform';
-import { SECOND_MS, systemClock } from '@footlight/platform';
+import { type Clock, SECOND_MS } from '@footlight/platform';
 import type { Config } from '../../config/config.ts';
 import { BARE_SECURITY_HEADERS } from '../message/security-headers.ts';
 import { createClientAddresses } from '../origin/client-address.ts';
@@ -84,14 +85,16 @@ interface Bound {
 export function createListeners(options: {
   config: Config;
   logger: Logger;
+  clock: Clock;
   certificate: { cert: string; key: string } | null;
   /** Defaults to the production limits. Tests shorten them. */
   limits?: Partial<ListenerLimits>;
 }): Listeners {
-  const { config, logger } = options;
+  const { config, logger, clock } = options;
   const limits = { ...LIMITS, ...options.limits };
   const bound: Bound[] = [];
-  const perAddress = config.http.connectionsPerAddress;
+  // One address must leave descriptors to the others where the process may open few.
+  const perAddress = Math.min(config.http.connectionsPerAddress, Math.floor(mayOpen() / 2));
   const addresses = createClientAddresses(config.http.trustedProxies);
   /** Counts of both listeners. An entry lives as long as a connection of its address. */
   const counts = new Map<string, AddressCount>();
@@ -213,10 +216,20 @@ export function createListeners(options: {
     },
 
     async close() {
-      await Promise.all(bound.map(closeServer));
+      await Promise.all(bound.map((server) => closeServer(server, clock)));
     },
   };
   return listeners;
+}
+
+/** Files that this process may open; Infinity: unknown. */
+function mayOpen(): number {
+  try {
+    const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
+    return Number(limit?.[1] ?? Number.POSITIVE_INFINITY);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 function bind({ server, listen, variable, scheme }: Bound): Promise<string> {
@@ -250,11 +263,10 @@ function urlOf(server: NetServer, host: string | null, scheme: string): string {
   return `${scheme}://${name}:${port}`;
 }
 
-/** Waits on the real clock, because the sockets are real. */
-function closeServer({ server, sockets }: Bound): Promise<void> {
+function closeServer({ server, sockets }: Bound, clock: Clock): Promise<void> {
   if (!server.listening) return Promise.resolve();
   return new Promise((resolve) => {
-    const deadline = systemClock.setTimeout(() => {
+    const deadline = clock.setTimeout(() => {
       for (const socket of sockets.keys()) socket.destroy();
     }, CLOSE_LIMIT_MS);
     server.close(() => {

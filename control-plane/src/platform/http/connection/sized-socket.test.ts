@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { SizedWebSocket } from './sized-socket.ts';
@@ -10,8 +10,15 @@ const sockets = new WebSocketServer({ server, WebSocket: SizedWebSocket as unkno
 server.listen(0, '127.0.0.1');
 afterAll(() => server.close());
 
-/** What the far end hears of a socket that was opened, said `words` in one turn, and did `then`. */
-async function heard(words: string[], then: (socket: WebSocket) => void): Promise<(string | number)[]> {
+/**
+ * What the far end hears of a socket that was opened, said `words` in one turn, and did `then`.
+ * @param says what the far end does once it is open
+ */
+async function heard(
+  words: string[],
+  then: (socket: WebSocket) => void,
+  says: (socket: WebSocket, connection: Socket) => void = () => undefined,
+): Promise<(string | number)[]> {
   sockets.once('connection', (socket) => {
     for (const word of words) socket.send(word);
     then(socket);
@@ -19,6 +26,8 @@ async function heard(words: string[], then: (socket: WebSocket) => void): Promis
   const socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
   const came: (string | number)[] = [];
   socket.on('message', (data) => came.push(String(data)));
+  socket.on('error', () => undefined);
+  socket.once('upgrade', ({ socket: connection }) => socket.once('open', () => says(socket, connection)));
   const [code] = (await once(socket, 'close')) as [number];
   return [...came, code];
 }
@@ -41,4 +50,41 @@ test('and so does what is said in the turns after it', async () => {
 
 test('a socket that is cut in the same turn is gone', async () => {
   expect(await heard(['a'], (socket) => socket.terminate())).toEqual([1006]);
+});
+
+test('a flood of pongs cuts it, and as many as a slow moment leaves behind do not', async () => {
+  /** A masked pong without content, which the library neither answers nor counts. */
+  const pong = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
+  const saysAfter = (pongs: number) =>
+    heard(
+      [],
+      (socket) => socket.on('message', () => socket.close(4000)),
+      (socket, connection) => {
+        connection.write(Buffer.concat(Array.from({ length: pongs }, () => pong)));
+        socket.send('still there');
+      },
+    );
+  expect(await saysAfter(20)).toEqual([4000]);
+  expect(await saysAfter(5_000)).toEqual([1006]);
+});
+
+test.each([
+  ['in one turn cuts it', 8_000, 8_000, 1006],
+  ['over many turns closes it', 8_000, 1_000, 1008],
+  ['of a slow network does not', 900, 100, 4000],
+])('a message that comes byte by byte, as TLS records can, %s', async (_what, bytes, atOnce, code) => {
+  const frame = Buffer.alloc(8 + bytes);
+  frame.set([0x81, 0xfe]);
+  frame.writeUInt16BE(bytes, 2);
+  sockets.once('connection', (_socket, { socket: connection }) => {
+    const carry = (from: number) => {
+      for (let at = from; at < Math.min(from + atOnce, frame.length); at += 1)
+        connection.emit('data', frame.subarray(at, at + 1));
+      if (from < frame.length) setImmediate(carry, from + atOnce);
+    };
+    setImmediate(carry, 0);
+  });
+  const closing = (socket: WebSocket) =>
+    socket.on('error', () => undefined).on('message', () => socket.close(4000));
+  expect(await heard([], closing)).toEqual([code]);
 });

@@ -42,19 +42,18 @@ afterAll(async () => {
 const plainPort = () => Number(new URL(addresses.http).port);
 const tlsPort = () => Number(new URL(addresses.https ?? '').port);
 
-/** Everything a socket sent until it was closed, and how long that took. */
-async function untilClosed(socket: Socket): Promise<{ text: string; ms: number }> {
-  const startedMs = performance.now();
+/** Everything a socket sent until it was closed. */
+async function untilClosed(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (chunk: Buffer) => {
     text += chunk.toString();
   });
   socket.on('error', () => undefined);
   if (!socket.closed) await once(socket, 'close');
-  return { text, ms: performance.now() - startedMs };
+  return text;
 }
 
-const request = (text: string): Promise<{ text: string; ms: number }> => {
+const request = (text: string): Promise<string> => {
   const socket = connect(plainPort(), '127.0.0.1', () => socket.write(text));
   return untilClosed(socket);
 };
@@ -75,7 +74,7 @@ describe('both listeners', () => {
     const socket = connectTls({ port: tlsPort(), host: '127.0.0.1', rejectUnauthorized: false }, () =>
       socket.write('GET /v1/setup/status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'),
     );
-    expect((await untilClosed(socket)).text).toMatch(/^HTTP\/1.1 200/);
+    expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200/);
   });
 
   test('TLS 1.1 and renegotiation are refused', async () => {
@@ -153,63 +152,57 @@ describe('upgrades', () => {
     const socket = connectTls({ port: tlsPort(), host: '127.0.0.1', rejectUnauthorized: false }, () =>
       socket.write('GET /v1/signal?token=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'),
     );
-    const { text } = await untilClosed(socket);
+    const text = await untilClosed(socket);
     expect(text).toMatch(/^HTTP\/1.1 400/);
     expect(text).toContain('validation_failed');
   });
 });
 
 describe('slow and broken clients are let go, and /health answers meanwhile', () => {
-  async function healthStaysQuick<T>(meanwhile: Promise<T>): Promise<T> {
+  async function healthAnswers<T>(meanwhile: Promise<T>): Promise<T> {
     let over = false;
     const done = meanwhile.finally(() => {
       over = true;
     });
-    while (!over) {
-      const startedMs = performance.now();
-      const answer = await fetch(`${addresses.http}/health`);
-      expect(answer.status).toBe(200);
-      expect(performance.now() - startedMs).toBeLessThan(1_000);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const statuses = new Set<number>();
+    const isOverAfterHealth = async () => {
+      statuses.add((await fetch(`${addresses.http}/health`)).status);
+      return over;
+    };
+    await expect.poll(isOverAfterHealth).toBe(true);
+    expect([...statuses]).toEqual([200]);
     return done;
   }
 
   test('headers that never end: 408', async () => {
-    const { text, ms } = await healthStaysQuick(request('GET /health HTTP/1.1\r\nHost: a\r\nX-Slow: '));
+    const text = await healthAnswers(request('GET /health HTTP/1.1\r\nHost: a\r\nX-Slow: '));
     expect(text).toMatch(/^HTTP\/1.1 408/);
-    expect(ms).toBeLessThan(3_000);
   });
 
   test('a body that never ends: the connection is closed', async () => {
-    const { ms } = await healthStaysQuick(
+    await healthAnswers(
       request(
         'POST /v1/auth/login HTTP/1.1\r\nHost: a\r\nX-Forwarded-Proto: https\r\nContent-Length: 100\r\n\r\n{"email":',
       ),
     );
-    expect(ms).toBeLessThan(3_000);
   });
 
-  test('a TLS handshake that never comes', async () => {
-    const { ms } = await healthStaysQuick(untilClosed(connect(tlsPort(), '127.0.0.1')));
-    expect(ms).toBeLessThan(3_000);
+  test('a TLS handshake that never comes: the connection is closed', async () => {
+    await healthAnswers(untilClosed(connect(tlsPort(), '127.0.0.1')));
   });
 
-  test('a connection that says nothing', async () => {
-    const { ms } = await healthStaysQuick(untilClosed(connect(plainPort(), '127.0.0.1')));
-    expect(ms).toBeLessThan(3_000);
+  test('a connection that says nothing: it is closed', async () => {
+    await healthAnswers(untilClosed(connect(plainPort(), '127.0.0.1')));
   });
 
   test('bytes that are no HTTP: 400 in the envelope', async () => {
-    const { text } = await request('\x16\x03\x01 not http\r\n\r\n');
+    const text = await request('\x16\x03\x01 not http\r\n\r\n');
     expect(text).toMatch(/^HTTP\/1.1 400/);
     expect(text).toContain('validation_failed');
   });
 
   test('headers of 100 kB: 431', async () => {
-    const { text } = await request(
-      `GET /health HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(100_000)}\r\n\r\n`,
-    );
+    const text = await request(`GET /health HTTP/1.1\r\nHost: a\r\nX-Big: ${'x'.repeat(100_000)}\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1.1 431/);
   });
 
@@ -223,7 +216,7 @@ describe('slow and broken clients are let go, and /health answers meanwhile', ()
       held.push(socket);
     }
     first.write('GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-    expect((await untilClosed(first)).text).toContain('"status":"ok"');
+    expect(await untilClosed(first)).toContain('"status":"ok"');
     for (const socket of held) socket.destroy();
     await expect
       .poll(async () => (await fetch(`${addresses.http}/health`).catch(() => null))?.status)
@@ -248,7 +241,7 @@ test('an address that is taken refuses the boot by the name of its variable', as
   await second.close();
 });
 
-test('the service stops within three seconds under every behaviour of its clients', async () => {
+test('the service stops under every behaviour of its clients', async () => {
   const other = await createTestApp(
     { dialect: 'sqlite', file: join(folder, 'third.db') },
     { env: { SERVICE_TLS: 'auto' } },
@@ -267,9 +260,8 @@ test('the service stops within three seconds under every behaviour of its client
       );
     }),
   ].map(untilClosed);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  const startedMs = performance.now();
+  // The service has read what came before this question.
+  expect((await fetch(`${http}/health`)).status).toBe(200);
   await other.close();
-  expect(performance.now() - startedMs).toBeLessThan(3_000);
   await Promise.all(clients);
 });

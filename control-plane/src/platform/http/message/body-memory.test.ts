@@ -30,7 +30,7 @@ test('finished bodies free their memory, in any order of starts and ends', () =>
   const step = fc.record({ body: fc.nat({ max: 9 }), bytes: fc.nat({ max: 200 * KIB }), ends: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const memory = new BodyMemory(MIB);
+      const memory = new BodyMemory({ senderBytes: MIB });
       const claims = Array.from({ length: 10 }, () => memory.claim('alice'));
       for (const { body, bytes, ends } of steps) {
         const claim = claims[body]!;

@@ -1,32 +1,34 @@
-/** Of each body; nobody else's large ones keep a sign-in out. */
+/** Part of each body that does not count, so that a sign-in always passes (bytes). */
 const FREE_BYTES = 16 * 1024;
-/** Beyond that, of all bodies of one sender that come at once. Clients have one or two under way. */
+/** Limit of one sender's concurrent bodies beyond their free parts. Clients send one or two at once. */
 const SENDER_BYTES = 32 * 1024 * 1024;
 /**
- * Memory of a piece besides its bytes: a buffer and its place in a list. 200,000 pieces of 64 bytes took 218 bytes each as
- * parts of a longer read, and 556 as reads of their own (Node 20.20, x86-64).
+ * Memory of a chunk besides its bytes: a buffer and its place in a list. 200,000 chunks of 64 bytes took 218 bytes each as
+ * parts of a longer read, and 556 as separate reads (Node 20.20, x86-64).
  */
 const PIECE_BYTES = 512;
 
-/** What one body holds while it comes. */
+/** Memory that one body holds while it is received. */
 export interface BodyClaim {
-  /** Counts one piece more. @returns false: its sender holds too much, so the body must be given up */
+  /** Counts one chunk. @returns false: the sender holds too much, so the body must be refused */
   add(bytes: number): boolean;
-  /** Everything of it is given back; calling it again does nothing. */
+  /** Releases the memory; a second call does nothing. */
   release(): void;
 }
 
 /**
- * Bounds the memory of bodies that are on their way, by sender: a thousand connections with a large body each, the end of
- * which never comes, would hold a gigabyte until their time is over. One body always passes, whatever its length: its
- * own bound is its operation's.
+ * Bounds the memory of bodies that are being received, by sender: a thousand connections with unfinished large bodies
+ * would hold a gigabyte until their timeout. A sender's only body always passes; the operation limits its length.
  */
 export class BodyMemory {
+  readonly #freeBytes: number;
   readonly #senderBytes: number;
-  /** Sender → what its bodies hold beyond the free part, and how many of them there are. */
+  /** Sender → memory and number of its bodies beyond the free part. */
   readonly #held = new Map<string, { bytes: number; bodies: number }>();
 
-  constructor(senderBytes = SENDER_BYTES) {
+  /** @param freeBytes part of each body that does not count */
+  constructor({ freeBytes = FREE_BYTES, senderBytes = SENDER_BYTES } = {}) {
+    this.#freeBytes = freeBytes;
     this.#senderBytes = senderBytes;
   }
 
@@ -37,7 +39,7 @@ export class BodyMemory {
     return {
       add: (more) => {
         bytes += more + PIECE_BYTES;
-        const beyond = Math.max(0, bytes - FREE_BYTES) - counted;
+        const beyond = Math.max(0, bytes - this.#freeBytes) - counted;
         if (beyond <= 0) return true;
         const held = this.#held.get(sender) ?? { bytes: 0, bodies: 0 };
         if (counted === 0) held.bodies += 1;

@@ -4,7 +4,7 @@ import type { Body, OperationId, operations, Params, Query, Success } from '@foo
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebSocket } from 'ws';
 import type { Upload } from './body.ts';
-import type { KeptBody } from './kept-body.ts';
+import type { CachedBody } from './cached-body.ts';
 
 /** The account of a bearer token, read from the database for this request. */
 export interface Caller {
@@ -56,8 +56,8 @@ export type OperationResponse<Id extends OperationId> =
   /** Sent unchanged, with the operation's content type (default JSON) unless `headers` has one. */
   | { status: number; raw: string | Buffer | Readable; headers?: Record<string, string> }
   /** Cached bytes, sent plain or compressed; requires `compress: false`. */
-  | { status: number; kept: KeptBody; headers?: Record<string, string> }
-  /** The handler took over the connection with `takeOver(reply)`. */
+  | { status: number; kept: CachedBody; headers?: Record<string, string> }
+  /** The handler took over the connection with `hijack(reply)`. */
   | { hijacked: true };
 
 export interface HandleOptions<Id extends OperationId> {
@@ -65,7 +65,7 @@ export interface HandleOptions<Id extends OperationId> {
   early?: (request: EarlyRequest<Id>) => Promise<void> | void;
   /** Cap of an upload in bytes; missing: the declared cap. */
   maxUploadBytes?: number;
-  /** Answers are kept bodies with their own compression. */
+  /** Answers are cached bodies with their own compression. */
   compress?: false;
 }
 

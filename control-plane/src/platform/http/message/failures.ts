@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isUnavailable } from '../../database/index.ts';
 import { ApiError, unavailable } from '../../errors.ts';
-import type { LineBudget } from '../line-budget.ts';
 
 /**
  * Converts an exception into a refusal: ApiErrors pass, an unavailable database is 503, refusals of the framework are
@@ -25,21 +24,19 @@ const isClientStatus = (status: unknown): boolean =>
   typeof status === 'number' && status >= 400 && status < 500;
 
 /**
- * Writes the error envelope. Server errors are logged with their cause, which the client never sees.
- * @param lines limit of log lines
+ * Writes the error envelope.
+ * @param logFailure called for a server error with its cause, which the client never sees
  */
 export function answerError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
-  lines: LineBudget,
+  logFailure: (fields: object) => void,
 ): void {
   const refusal = refusalOf(error);
-  if (refusal.status >= 500 && refusal !== error && lines.take()) {
-    request.log.error(
-      { reqId: request.id, method: request.method, route: request.routeOptions.url, err: error },
-      'http.failed',
-    );
+  if (refusal.status >= 500 && refusal !== error) {
+    const { id: reqId, method, routeOptions } = request;
+    logFailure({ reqId, method, route: routeOptions.url, err: error });
   }
   if (refusal.extras.retryAfterSecs !== undefined) {
     reply.header('retry-after', String(Math.max(1, Math.ceil(refusal.extras.retryAfterSecs))));

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestApp, describeDatabases, type Person, type TestApp } from '../../../testing/index.ts';
+import { createTestApp, describeSqlite, type Person, type TestApp } from '../../../testing/index.ts';
 
 /** A request that is let in, and whose last byte its sender keeps back. */
 interface HeldBack {
   finish(): Promise<{ status: number; code: string | undefined }>;
 }
 
-describeDatabases('a request whose body is kept back until the caller may do less', (databases) => {
+describeSqlite('a request whose body is kept back until the caller may do less', (databases) => {
   let app: TestApp;
   let http: string;
   let people = 0;

@@ -72,7 +72,7 @@ function decodedOrAsIs(part: string): string {
 }
 
 /** Takes an answer over from the framework, with the common headers already set. */
-export function takeOver(reply: FastifyReply): ServerResponse {
+export function hijack(reply: FastifyReply): ServerResponse {
   reply.hijack();
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (value !== undefined) reply.raw.setHeader(name, value);

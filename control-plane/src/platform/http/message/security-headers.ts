@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 const PLAIN_HOST = /^(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9._-]+)(:[0-9]{1,5})?$/;
 
 /** Cached host names. An instance has few; invented names of a client evict each other. */
-const HOSTS_KEPT = 64;
+const MAX_HOSTS = 64;
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -19,6 +19,8 @@ export type Headers = Readonly<Record<string, string>>;
  * Sources: W3C Content Security Policy level 3; OWASP secure headers.
  */
 const CONSTANT: Headers = {
+  // Caches in front may ignore that a request had a token. Answers that may be stored replace it.
+  'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'origin-agent-cluster': '?1',
@@ -62,7 +64,7 @@ const headersFor = (sockets: string): Headers => ({
 /** Sets the headers on every answer. They are computed once per host name. */
 export function registerSecurityHeaders(fastify: FastifyInstance): void {
   const nameless = headersFor("'self'");
-  const byHost = new LRUCache<string, Headers>({ max: HOSTS_KEPT });
+  const byHost = new LRUCache<string, Headers>({ max: MAX_HOSTS });
 
   function of(host: string | undefined): Headers {
     if (host === undefined) return nameless;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createClientAddresses } from './client-address.ts';
 
 function ask(trusted: string[], peer: string, forwarded?: string) {
@@ -46,20 +46,28 @@ describe('the client address', () => {
     expect(ask(trusted, peer, header).address).toBe(expected);
   });
 
-  it('walks at most 32 hops', () => {
+  test('walks at most 32 hops', () => {
     const hops = (count: number) => ['198.51.100.1', ...Array(count - 1).fill('10.1.1.1')].join(',');
     expect(ask(['10.0.0.0/8'], '10.0.0.1', hops(32)).address).toBe('198.51.100.1');
     expect(ask(['10.0.0.0/8'], '10.0.0.1', hops(33)).address).toBe('10.0.0.1');
   });
 
-  it('keys IPv6 by its /64 and IPv4 by the whole address', () => {
+  test('keys IPv6 by its /64 and IPv4 by the whole address', () => {
     const a = ask([], '2001:db8:1:2:3::4').addressKey;
     expect(ask([], '2001:db8:1:2:ffff::9').addressKey).toBe(a);
     expect(ask([], '2001:db8:1:3::4').addressKey).not.toBe(a);
     expect(ask([], '203.0.113.9').addressKey).toBe('203.0.113.9');
   });
 
-  it('cannot be chosen by what a client writes to the left of the last untrusted hop', () => {
+  test('keys IPv4 clients behind a translator by their own addresses, and trusts none of them by it', () => {
+    expect(ask([], '64:ff9b::203.0.113.9').addressKey).toBe('203.0.113.9');
+    expect(ask([], '64:ff9b::203.0.113.10').addressKey).toBe('203.0.113.10');
+    expect(ask([], '64:ff9b:0:0:1::cb00:7109').addressKey).toBe('64:ff9b::/64');
+    const forged = ask(['203.0.113.9'], '64:ff9b::203.0.113.9', '192.0.2.7');
+    expect(forged.addressKey).toBe('203.0.113.9');
+  });
+
+  test('cannot be chosen by what a client writes to the left of the last untrusted hop', () => {
     const hop = fc.oneof(fc.ipV4(), fc.ipV6(), fc.string(), fc.constant(''));
     fc.assert(
       fc.property(
@@ -91,7 +99,7 @@ describe('the client address', () => {
     ['[2001:db8::1]', 'odd'],
   );
 
-  it('is the right-most hop that is no proxy, for any list of hops', () => {
+  test('is the right-most hop that is no proxy, for any list of hops', () => {
     fc.assert(
       fc.property(fc.array(hop, { minLength: 1, maxLength: 40 }), (hops) => {
         const header = hops.map(([text]) => text).join(',');
@@ -103,7 +111,7 @@ describe('the client address', () => {
     );
   });
 
-  it('is a peer that is no proxy, with any list of hops', () => {
+  test('is a peer that is no proxy, with any list of hops', () => {
     fc.assert(
       fc.property(fc.array(hop), fc.constantFrom('203.0.113.1', '2001:db8::1'), (hops, stranger) => {
         const header = hops.map(([text]) => text).join(',');
@@ -113,7 +121,7 @@ describe('the client address', () => {
     );
   });
 
-  it('is the peer or a hop of the header, for any header', () => {
+  test('is the peer or a hop of the header, for any header', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 300 }), (header) => {
         const { address } = ask(['10.0.0.0/8'], '10.0.0.1', header);

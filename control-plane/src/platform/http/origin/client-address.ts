@@ -5,7 +5,10 @@ import ipaddr from 'ipaddr.js';
 export interface ClientAddress {
   /** Canonical text; an IPv4-mapped IPv6 address is its IPv4 address. */
   address: string;
-  /** Key for limits: the address, for IPv6 its /64, the smallest network of a household. */
+  /**
+   * Key for limits: the address, for IPv6 its /64, the smallest network of a household. An IPv4 client behind a
+   * translator is its IPv4 address.
+   */
   addressKey: string;
   /** An untrusted peer that sent X-Forwarded-For; the header was ignored. */
   untrustedForwarder: string | null;
@@ -112,8 +115,16 @@ function parseAddress(text: string): Address | null {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
+/**
+ * The prefix of translators between IPv4 and IPv6: all IPv4 clients of an IPv6 service come from this /64. Only keys map
+ * it; whether a proxy is trusted is decided by its real address.
+ * Source: RFC 6052, section 2.1.
+ */
+const TRANSLATED = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+
 function keyOf(address: Address): string {
   if (address instanceof ipaddr.IPv4) return address.toString();
+  if (address.match(TRANSLATED)) return new ipaddr.IPv4(address.toByteArray().slice(12)).toString();
   const network = new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]);
   return `${network.toString()}/64`;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isLoopbackHost, judgeOrigin, normaliseOrigin, parseOriginList } from './origins.ts';
 
 describe('the normal form of an origin', () => {
@@ -33,7 +33,7 @@ describe('the normal form of an origin', () => {
     expect(normaliseOrigin(text)).toBe(expected);
   });
 
-  it('is its own normal form, and no text can make it throw', () => {
+  test('is its own normal form, and no text can make it throw', () => {
     const host = fc
       .array(fc.constantFrom('a', 'Z', '9', '-', '.', 'é', 'ß', 'xn--', '%41', '_', '[::1]'), {
         maxLength: 6,
@@ -75,7 +75,7 @@ describe('the verdict on an origin', () => {
 });
 
 describe('a list of origins', () => {
-  it('drops blanks, collapses duplicates and names the position of a bad entry', () => {
+  test('drops blanks, collapses duplicates and names the position of a bad entry', () => {
     expect(parseOriginList([' https://A.example ', '', 'https://a.example:443'])).toEqual({
       kind: 'ok',
       origins: ['https://a.example'],
@@ -87,7 +87,7 @@ describe('a list of origins', () => {
     });
   });
 
-  it('takes 64 entries', () => {
+  test('takes 64 entries', () => {
     const many = Array.from({ length: 65 }, (_, i) => `https://h${i}.example`);
     expect(parseOriginList(many.slice(0, 64)).kind).toBe('ok');
     expect(parseOriginList(many)).toEqual({ kind: 'refused', position: 65, why: 'too_many' });

@@ -1,3 +1,4 @@
+/** Origins of pages: their canonical form, lists of them, and which may open the signaling socket. Pure. */
 import ipaddr from 'ipaddr.js';
 
 /** Longest origin (characters). */

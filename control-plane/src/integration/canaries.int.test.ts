@@ -8,9 +8,9 @@ import {
   type FakeProvider,
   KEY as PROVIDER_KEY,
   startFakeProvider,
-} from './artwork/testing/fake-provider.ts';
-import { readConfig } from './platform/config/config.ts';
-import { openPage } from './signaling/testing/page.ts';
+} from '../artwork/testing/fake-provider.ts';
+import { readConfig } from '../platform/config/config.ts';
+import { openPage } from '../signaling/testing/page.ts';
 import {
   type Answer,
   type CallOptions,
@@ -20,13 +20,13 @@ import {
   type Person,
   type TestApp,
   UNKNOWN_ID,
-} from './testing/index.ts';
+} from '../testing/index.ts';
 import {
   bytesBelow,
   PlantedSecrets,
   processArguments,
   type RecordedAnswer,
-} from './testing/planted-secrets.ts';
+} from '../testing/planted-secrets.ts';
 
 const BOOTSTRAP_ENV = 'canary-Passw0rd-of-the-environment';
 const SECRET_URL = '/v1/admin/secrets/artwork.steamgriddb.api_key';

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
+import { ManualClock } from '@footlight/platform/testing';
 import { describe, expect, test } from 'vitest';
-import { readOnce, readTogether } from './read-together.ts';
+import { batchReads, coalesceReads, MAX_WAIT_MS } from './batch-reads.ts';
 
 const values = new Map([
   ['a', 1],
@@ -10,7 +11,7 @@ const values = new Map([
 describe('look-ups of one turn', () => {
   test('share a query, each gets what its key names', async () => {
     const asked: (readonly string[])[] = [];
-    const find = readTogether(async (keys: readonly string[]) => {
+    const find = batchReads(async (keys: readonly string[]) => {
       asked.push(keys);
       return values;
     });
@@ -22,17 +23,22 @@ describe('look-ups of one turn', () => {
     let stored = 1;
     const slow = new EventEmitter();
     let reads = 0;
-    const find = readTogether(async () => {
-      reads += 1;
-      const seen = new Map([['a', stored]]);
-      if (reads === 1) await once(slow, 'over');
-      return seen;
-    });
+    const clock = new ManualClock();
+    const find = batchReads(
+      async () => {
+        reads += 1;
+        const seen = new Map([['a', stored]]);
+        if (reads === 1) await once(slow, 'over');
+        return seen;
+      },
+      { clock },
+    );
     const early = find('a');
     await new Promise((resolve) => setImmediate(resolve));
     await new Promise((resolve) => setImmediate(resolve));
     stored = 2;
     const late = find('a');
+    clock.advance(MAX_WAIT_MS);
     expect(await late).toBe(2);
     slow.emit('over');
     expect(await early).toBe(1);
@@ -40,7 +46,7 @@ describe('look-ups of one turn', () => {
 
   test('fail together with their query, and the next one is asked again', async () => {
     let broken = true;
-    const find = readTogether(async () => {
+    const find = batchReads(async () => {
       if (broken) throw new Error('away');
       return values;
     });
@@ -53,11 +59,14 @@ describe('look-ups of one turn', () => {
   test('gather behind a query that is under way', async () => {
     const slow = new EventEmitter();
     const asked: (readonly string[])[] = [];
-    const find = readTogether(async (keys: readonly string[]) => {
-      asked.push(keys);
-      if (asked.length === 1) await once(slow, 'over');
-      return new Map(keys.map((key) => [key, key]));
-    });
+    const find = batchReads(
+      async (keys: readonly string[]) => {
+        asked.push(keys);
+        if (asked.length === 1) await once(slow, 'over');
+        return new Map(keys.map((key) => [key, key]));
+      },
+      { clock: new ManualClock() },
+    );
     const found: Promise<string | undefined>[] = [];
     for (const key of ['a', 'b', 'c', 'd', 'c']) {
       found.push(find(key));
@@ -71,7 +80,7 @@ describe('look-ups of one turn', () => {
 
   test('are cut into queries of at most 256 keys', async () => {
     const sizes: number[] = [];
-    const find = readTogether(async (keys: readonly number[]) => {
+    const find = batchReads(async (keys: readonly number[]) => {
       sizes.push(keys.length);
       return new Map(keys.map((key) => [key, key]));
     });
@@ -82,7 +91,7 @@ describe('look-ups of one turn', () => {
 
   test('without a key share one read, and those after it make another', async () => {
     let reads = 0;
-    const read = readOnce(async () => {
+    const read = coalesceReads(async () => {
       reads += 1;
       return reads;
     });

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -17,16 +18,21 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { DatabaseTarget } from './platform/database/index.ts';
+import type { DatabaseTarget } from '../platform/database/index.ts';
 import {
   DEBIAN_POSTGRES,
   type DebianPostgres,
   hasDebianPostgres,
   startDebianPostgres,
-} from './testing/debian-postgres.ts';
-import { createTestApp, type Person, type TestApp } from './testing/index.ts';
+} from '../testing/debian-postgres.ts';
+import { createTestApp, type Person, type TestApp } from '../testing/index.ts';
 
-const scripts = fileURLToPath(new URL('../../scripts', import.meta.url));
+const scripts = fileURLToPath(new URL('../../../scripts', import.meta.url));
+
+/** Of no account of the machine. */
+const OTHER_UID = 54_321;
+const MAKES_ADMINS =
+  "create trigger t after insert on auth_tokens begin update users set role = 'admin'; end";
 
 let folder: string;
 const open = new Set<TestApp>();
@@ -102,7 +108,8 @@ describe('SQLite', () => {
     while (!done) {
       written += 1;
       await app.addPerson(`busy${written}`);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      // SQLite answers in the same turn of the event loop, in which the backup's end would never be seen.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     expect(await backingUp).toEqual({ code: 0, output: `Saved to ${backup}.\n` });
     expect(written).toBeGreaterThan(1);
@@ -194,6 +201,23 @@ describe('SQLite', () => {
     expect(await isKnown(await start(target, false), alice)).toBe(true);
   });
 
+  test.skipIf(process.getuid?.() !== 0)(
+    'root restores into the folder of another user with no more rights than that user has',
+    async () => {
+      await stop(await start(target));
+      expect((await backUp()).code).toBe(0);
+      for (const name of ['', ...readdirSync(data)]) chownSync(join(data, name), OTHER_UID, OTHER_UID);
+      // Only root reaches the folder of the data now.
+      const before = readFileSync(target.file);
+      const { code, output } = await restore();
+      expect([code, output]).toEqual([1, expect.stringContaining('EACCES: permission denied')]);
+      expect(readFileSync(target.file).equals(before)).toBe(true);
+      chmodSync(folder, 0o711);
+      expect((await restore()).code).toBe(0);
+      expect([statSync(target.file).uid, statSync(target.file).mode & 0o777]).toEqual([OTHER_UID, 0o600]);
+    },
+  );
+
   describe('what is no backup changes nothing', () => {
     test.each([
       ['missing', () => undefined, /^There is no backup at /],
@@ -204,11 +228,17 @@ describe('SQLite', () => {
         /cannot be restored: it is no whole SQLite/,
       ],
       ['of another program', () => new Database(backup).exec('create table t (x)').close(), /no Footlight/],
+      ['a FIFO', () => execFileSync('mkfifo', [backup]), /^There is no backup at /],
+      [
+        'with a trigger',
+        () => new Database(backup).exec(MAKES_ADMINS).close(),
+        /cannot be restored: it holds the trigger t, which Footlight did not make/,
+      ],
       ['cut off', () => truncateSync(backup, 40_960), /cannot be restored: it is (damaged|no whole SQLite)/],
     ])('%s', async (what, spoil, sentence) => {
       const app = await start(target);
       const alice = app.people.alice;
-      if (what === 'cut off') await backUp();
+      if (what === 'cut off' || what === 'with a trigger') await backUp();
       await stop(app);
       spoil();
       const before = readFileSync(target.file);

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type FakeAgent, startPostgres } from '@footlight/test-harness';
 import { describe, expect, test } from 'vitest';
-import { openSessionsWorld, type SessionsWorld, slots } from './sessions/testing/world.ts';
-import { startOwnProcess } from './testing/own-process.ts';
+import { openSessionsWorld, type SessionsWorld, slots } from '../sessions/testing/world.ts';
+import { startOwnProcess } from '../testing/own-process.ts';
+import { SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const STARTS = process.env.FOOTLIGHT_LONG === '1' ? 50 : 3;
 const TOGETHER = 3;
@@ -27,7 +28,7 @@ describe('control planes that start together on one Postgres', () => {
           } finally {
             await service.end();
           }
-          expect(service.failures).toEqual([]);
+          expect(service.failures, SEED_HINT).toEqual([]);
           expect(service.launched).toBeGreaterThan(0);
         } finally {
           await world.close();
@@ -67,6 +68,7 @@ async function serveLaunches(world: SessionsWorld): Promise<LaunchService> {
   for (let n = 0; n < HOSTS; n++) agents.push(await world.host(`host-${n}`, slots(2)));
   const app = await world.app();
   const people = await Promise.all([0, 1, 2].map((n) => world.addPerson(`person-${n}`)));
+  const random = testRandom();
   let goesOn = true;
   let launched = 0;
   const failures: string[] = [];
@@ -87,7 +89,7 @@ async function serveLaunches(world: SessionsWorld): Promise<LaunchService> {
       }),
     ),
     repeat(async () => {
-      const shuffled = agents.toSorted(() => Math.random() - 0.5);
+      const shuffled = agents.toSorted(() => random.number() - 0.5);
       await Promise.all(
         shuffled.map(async (agent) => {
           await agent.drop();

@@ -9,7 +9,7 @@ import {
   writeWhole,
 } from '@footlight/platform';
 import { BUILT_PROGRAM } from '../install-location.ts';
-import { type Config, ConfigRefused, loadConfig } from '../platform/config/config.ts';
+import { type Config, ConfigError, loadConfig } from '../platform/config/config.ts';
 import { VARIABLES } from '../platform/config/variables.ts';
 import { CONTROL_SERVICE, controlUnit } from './unit.ts';
 
@@ -60,7 +60,7 @@ export async function install(
   try {
     config = loadConfig(variables);
   } catch (error) {
-    if (!(error instanceof ConfigRefused)) throw error;
+    if (!(error instanceof ConfigError)) throw error;
     print(error.message);
     return 2;
   }

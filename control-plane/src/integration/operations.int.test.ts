@@ -13,7 +13,7 @@ import {
 } from '@footlight/protocol/rest';
 import { FakeAgent } from '@footlight/test-harness';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
   type CallOptions,
@@ -22,7 +22,7 @@ import {
   type Person,
   type TestApp,
   UNKNOWN_ID,
-} from './testing/index.ts';
+} from '../testing/index.ts';
 
 const all = Object.entries(operations) as [OperationId, Operation][];
 const bearerOnes = all.filter(([, operation]) => operation.auth === 'user' || operation.auth === 'admin');
@@ -161,7 +161,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     });
   }
 
-  it('has a handler', () => {
+  test('has a handler', () => {
     expect(app.plane.server.unhandled()).toEqual([]);
   });
 
@@ -380,7 +380,7 @@ describeDatabases('every declared operation', ({ fresh }) => {
     });
   });
 
-  it('answers undeclared paths of the API with 404 in the envelope', async () => {
+  test('answers undeclared paths of the API with 404 in the envelope', async () => {
     for (const url of ['/v1', '/v1/', '/v1/nothing', '/v1/apps/', '/agent', '/v1/auth/login/x', '/v1/%ff']) {
       const answer = await app.call(app.people.admin, 'GET', url);
       expect([404, 400], `${url} ${answer.text}`).toContain(answer.status);

@@ -9,7 +9,7 @@ import {
   type Person,
   type TestApp,
   UNKNOWN_ID,
-} from './testing/index.ts';
+} from '../testing/index.ts';
 
 /** Makes something that only its owner may have to do with. @returns its id */
 type Make = (app: TestApp, owner: Person) => Promise<string>;
@@ -80,7 +80,9 @@ describeDatabases('what belongs to one person', (databases) => {
     app = await createTestApp(await databases.fresh());
     // The first request with a token notes when it was used, soon after its answer.
     for (const person of Object.values(app.people)) await app.call(person, 'GET', '/v1/me');
-    await vi.waitFor(async () => expect(await stored()).not.toContain('"last_used_at":null'));
+    await vi.waitFor(async () => expect(await stored()).not.toContain('"last_used_at":null'), {
+      timeout: 20_000,
+    });
   });
   afterAll(() => app.close());
 

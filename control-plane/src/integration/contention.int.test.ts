@@ -1,7 +1,8 @@
 import { type FakeAgent, startPostgres } from '@footlight/test-harness';
 import { describe, expect, test } from 'vitest';
-import { openSessionsWorld, type SessionsWorld, slots } from './sessions/testing/world.ts';
-import type { Person } from './testing/index.ts';
+import { openSessionsWorld, type SessionsWorld, slots } from '../sessions/testing/world.ts';
+import type { Person } from '../testing/index.ts';
+import { choose, SEED_HINT, testRandom } from '../testing/seed.ts';
 
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const DURATION_MS = LONG ? 60_000 : 6_000;
@@ -68,7 +69,8 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
     if (!EXPECTED.has(answer.status)) unexpected.push(`${what} ${answer.text}`);
     return answer;
   }
-  const any = <T>(all: readonly T[]): T => all[Math.floor(Math.random() * all.length)] as T;
+  const random = testRandom();
+  const any = <T>(all: readonly T[]): T => choose(random, all);
   const sessions = async (): Promise<{ id: string; state: string }[]> =>
     (await first.list('?state=active&limit=100')).map(({ id, state }) => ({ id, state }));
   /** Goes on until the time is over. */
@@ -110,7 +112,7 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
     },
     async () => {
       const { hostId } = any(agents);
-      await ask(admin, 'POST', `/v1/hosts/${hostId}/drain`, { force: Math.random() < 0.3 });
+      await ask(admin, 'POST', `/v1/hosts/${hostId}/drain`, { force: random.number() < 0.3 });
       await ask(admin, 'POST', `/v1/hosts/${hostId}/uncordon`);
     },
     async () => {
@@ -158,14 +160,14 @@ async function writeEverything(first: SessionsWorld, second: SessionsWorld): Pro
         await leader.runNow(task);
     },
     async () => {
-      await ask(admin, 'PATCH', '/v1/admin/settings', { mic_capture_enabled: Math.random() < 0.5 });
+      await ask(admin, 'PATCH', '/v1/admin/settings', { mic_capture_enabled: random.number() < 0.5 });
       await ask(admin, 'PATCH', `/v1/admin/hosts/${any(agents).hostId}/console-config`, {});
     },
   ];
   await Promise.all(steps.map(repeat));
 
-  expect(unexpected.slice(0, 10)).toEqual([]);
-  expect(errorsIn(first, second)).toEqual([]);
+  expect(unexpected.slice(0, 10), SEED_HINT).toEqual([]);
+  expect(errorsIn(first, second), SEED_HINT).toEqual([]);
   // What the driver is there for really happened.
   for (const what of ['POST /v1/sessions 201', 'DELETE /v1/users/{id} 204', 'DELETE /v1/apps/{id} 204'])
     expect([what, answers.get(what) ?? 0]).not.toEqual([what, 0]);
@@ -182,25 +184,22 @@ const errorsIn = (...worlds: SessionsWorld[]): string[] =>
 async function expectSlotsRight({ plane }: SessionsWorld): Promise<void> {
   const { db } = plane.platform.database;
   await expect
-    .poll(
-      async () => {
-        const gpus = await db
-          .selectFrom('gpus')
-          .leftJoin('sessions', (join) =>
-            join
-              .onRef('sessions.gpu_id', '=', 'gpus.id')
-              .on('sessions.state', 'in', ['assigned', 'starting', 'running', 'stopping']),
-          )
-          .select(['gpus.id', 'gpus.slots_used', 'gpus.sessions_active'])
-          .select((eb) => [
-            eb.fn.coalesce(eb.fn.sum<number>('sessions.encode_slots'), eb.lit(0)).as('held'),
-            eb.fn.count<number>('sessions.id').as('active'),
-          ])
-          .groupBy(['gpus.id', 'gpus.slots_used', 'gpus.sessions_active'])
-          .execute();
-        return gpus.filter((gpu) => gpu.slots_used !== gpu.held || gpu.sessions_active !== gpu.active);
-      },
-      { timeout: 8_000 },
-    )
+    .poll(async () => {
+      const gpus = await db
+        .selectFrom('gpus')
+        .leftJoin('sessions', (join) =>
+          join
+            .onRef('sessions.gpu_id', '=', 'gpus.id')
+            .on('sessions.state', 'in', ['assigned', 'starting', 'running', 'stopping']),
+        )
+        .select(['gpus.id', 'gpus.slots_used', 'gpus.sessions_active'])
+        .select((eb) => [
+          eb.fn.coalesce(eb.fn.sum<number>('sessions.encode_slots'), eb.lit(0)).as('held'),
+          eb.fn.count<number>('sessions.id').as('active'),
+        ])
+        .groupBy(['gpus.id', 'gpus.slots_used', 'gpus.sessions_active'])
+        .execute();
+      return gpus.filter((gpu) => gpu.slots_used !== gpu.held || gpu.sessions_active !== gpu.active);
+    })
     .toEqual([]);
 }

@@ -1,10 +1,10 @@
 import { type Clock, delay, SECOND_MS } from '@footlight/platform';
 import type { Database, Tx } from '../database.ts';
-import { isDown, isUnanswered } from '../engine/failures.ts';
+import { isDown, isOutcomeUnknown } from '../engine/failures.ts';
 
 /** Time limit and interval of the look-up after a lost answer to COMMIT. */
-const LOOK_UP_LIMIT_MS = 5 * SECOND_MS;
-const LOOK_UP_EVERY_MS = SECOND_MS / 4;
+const VERIFY_LIMIT_MS = 5 * SECOND_MS;
+const VERIFY_EVERY_MS = SECOND_MS / 4;
 
 /**
  * Runs a transaction with effects outside the database. If the answer to its COMMIT is lost, the result is looked up:
@@ -13,7 +13,7 @@ const LOOK_UP_EVERY_MS = SECOND_MS / 4;
  *   transaction may still be running
  * @throws as `transaction`; also the database's error if it stays down, and then everything may be stored
  */
-export async function transactionLookedUp<T>(
+export async function verifiedTransaction<T>(
   { database, clock }: { database: Database; clock: Clock },
   work: (tx: Tx) => Promise<T>,
   isStored: (tx: Tx, result: T) => Promise<boolean>,
@@ -28,21 +28,21 @@ export async function transactionLookedUp<T>(
     });
   } catch (error) {
     const [unanswered] = done;
-    if (unanswered === undefined || !isUnanswered(error)) throw error;
+    if (unanswered === undefined || !isOutcomeUnknown(error)) throw error;
     const { result } = unanswered;
-    if (await patiently(clock, () => database.transaction((tx) => isStored(tx, result)))) return result;
+    if (await retryWhileDown(clock, () => database.transaction((tx) => isStored(tx, result)))) return result;
     throw error;
   }
 }
 
-async function patiently<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
-  const untilMs = clock.monotonicMs() + LOOK_UP_LIMIT_MS;
+async function retryWhileDown<T>(clock: Clock, run: () => Promise<T>): Promise<T> {
+  const untilMs = clock.monotonicMs() + VERIFY_LIMIT_MS;
   for (;;) {
     try {
-      return await ask();
+      return await run();
     } catch (error) {
       if (!isDown(error) || clock.monotonicMs() >= untilMs) throw error;
-      await delay(clock, LOOK_UP_EVERY_MS);
+      await delay(clock, VERIFY_EVERY_MS);
     }
   }
 }

@@ -1,9 +1,9 @@
 import { createLogger } from '@footlight/platform';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
-import { type Database, type DatabaseTarget, openDatabase } from './platform/database/index.ts';
-import { createTestApp, describeDatabases, type Person, type TestApp } from './testing/index.ts';
-import * as release from './testing/release-0.1.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Database, type DatabaseTarget, openDatabase } from '../platform/database/index.ts';
+import { createTestApp, describeDatabases, type Person, type TestApp } from '../testing/index.ts';
+import * as release from '../testing/release-0.1.ts';
 
 type Row = Record<string, unknown>;
 /** A database whose tables are read by name: what they were is not what the schema's types say today. */
@@ -39,14 +39,14 @@ const CHANGED: Record<string, (row: Row) => Row> = {
 
 const everyTable = [...release.TABLES, ...release.SINGLE_ROWS.map(([table, row]) => [table, [row]] as const)];
 
-describeDatabases('an instance of release 0.1', ({ fresh }) => {
+describeDatabases('an instance of release 0.1', ({ empty }) => {
   let target: DatabaseTarget;
   beforeAll(async () => {
-    target = await fresh();
+    target = await empty();
     await leaveBehind(target);
   });
 
-  it('is known here with every table and a value in every column', async () => {
+  test('is known here with every table and a value in every column', async () => {
     const database = await openDatabase(target, { logger, lastStep: release.LAST_STEP });
     const tables = await database.db.introspection.getTables();
     await database.close();
@@ -92,7 +92,7 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       return answer.body;
     };
 
-    it('lets people in with the old bearer token and with the old password', async () => {
+    test('lets people in with the old bearer token and with the old password', async () => {
       expect(await get('/v1/me')).toMatchObject({ user: { id: ada.id, role: 'admin' } });
       const login = (email: string, password: string) =>
         app.call(null, 'POST', '/v1/auth/login', { body: { email, password } });
@@ -103,7 +103,7 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       expect((await login(release.BEN.email, release.PASSWORD)).status).toBe(401);
     });
 
-    it('shows apps with their tiles, allow-lists, entitlements and favourites', async () => {
+    test('shows apps with their tiles, allow-lists, entitlements and favourites', async () => {
       const { items } = await get('/v1/apps');
       expect(items).toEqual([
         expect.objectContaining({ id: release.TILE, parent_app_id: release.LAUNCHER, favourite: true }),
@@ -121,7 +121,7 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       ]);
     });
 
-    it('shows hosts, sessions and what was done', async () => {
+    test('shows hosts, sessions and what was done', async () => {
       expect((await get('/v1/hosts')).items).toEqual([
         expect.objectContaining({ id: release.HOST, node_name: 'attic' }),
       ]);
@@ -137,12 +137,12 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       });
     });
 
-    it('gives new entries of the log new numbers', async () => {
+    test('gives new entries of the log new numbers', async () => {
       await app.call(ada, 'PATCH', '/v1/admin/settings', { body: { mic_capture_enabled: true } });
       expect((await get('/v1/admin/activity?action=instance.')).items[0].id).toBeGreaterThan(42);
     });
 
-    it('keeps the settings, with any seeds in the environment', async () => {
+    test('keeps the settings, with any seeds in the environment', async () => {
       expect((await get('/v1/admin/settings')).settings).toMatchObject({
         registration_mode: 'invite_only',
         storage_provider: 'local',
@@ -156,14 +156,14 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       });
     });
 
-    it('knows nothing yet of what people prefer', async () => {
+    test('knows nothing yet of what people prefer', async () => {
       expect(await get('/v1/me/ui-preferences')).toEqual({ session_overlay: {} });
       expect((await get('/v1/me/devices')).devices).toEqual([
         expect.objectContaining({ device_key: 'the-key-of-a-device', active_session_id: null }),
       ]);
     });
 
-    it('keeps pictures that were addresses, with no artwork of its own', async () => {
+    test('keeps pictures that were addresses, with no artwork of its own', async () => {
       const { app: launcher } = await get(`/v1/apps/${release.LAUNCHER}`);
       expect(launcher).toMatchObject({
         cover_url: '/covers/steam.png',
@@ -173,12 +173,12 @@ describeDatabases('an instance of release 0.1', ({ fresh }) => {
       expect(artwork).toBeNull();
     });
 
-    it('has no secrets yet', async () => {
+    test('has no secrets yet', async () => {
       const { secrets } = await get('/v1/admin/secrets');
       expect(secrets.every(({ configured }: { configured: boolean }) => !configured)).toBe(true);
     });
 
-    it('keeps its launch profiles, which nobody prefers and no policy makes the default', async () => {
+    test('keeps its launch profiles, which nobody prefers and no policy makes the default', async () => {
       const { items } = await get('/v1/admin/launch-profiles');
       for (const [id, visibility] of [
         ['couch', 'user'],

@@ -1,0 +1,53 @@
+/**
+ * The seam between replicas: everything that another replica may hold (sockets of hosts and viewers, event streams,
+ * cached settings) is reached by a message. Each feature declares its subjects in one list, with the schema of each
+ * payload.
+ */
+import type { z } from 'zod';
+
+/** One kind of message. The key selects the receivers, for example by the id of a host. */
+export interface Subject<Payload> {
+  readonly name: string;
+  readonly payload: z.ZodType<Payload>;
+}
+
+/** One kind of message that gets one answer. */
+export interface RequestSubject<Payload, Reply> extends Subject<Payload> {
+  readonly reply: z.ZodType<Reply>;
+}
+
+/** no_responder: the request reached nobody. no_answer: it may have reached the responder, which failed or is late. */
+export type CallAnswer<Reply> = { kind: 'reply'; reply: Reply } | { kind: 'no_responder' | 'no_answer' };
+
+/** A subscription; a second close does nothing. */
+export interface Subscription {
+  close(): void;
+}
+
+/**
+ * Payloads are plain JSON values. Delivery is at most once and in order per publisher; a message without a subscriber
+ * is dropped. Subscribers of the publishing process are called in the next microtask.
+ */
+export interface Bus {
+  publish<Payload>(subject: Subject<Payload>, key: string, payload: Payload): void;
+  /** @param key null: messages with any key */
+  subscribe<Payload>(
+    subject: Subject<Payload>,
+    key: string | null,
+    deliver: (payload: Payload, key: string) => void,
+  ): Subscription;
+  /** Never rejects. */
+  request<Payload, Reply>(
+    subject: RequestSubject<Payload, Reply>,
+    key: string,
+    payload: Payload,
+    timeoutMs: number,
+  ): Promise<CallAnswer<Reply>>;
+  /** Answers requests with a key. One responder per key; a later one replaces the earlier one. */
+  respond<Payload, Reply>(
+    subject: RequestSubject<Payload, Reply>,
+    key: string,
+    answer: (payload: Payload, key: string) => Promise<Reply>,
+  ): Subscription;
+  close(): Promise<void>;
+}

@@ -1,0 +1,25 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Runs work of one key after earlier work of that key. */
+export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/**
+ * Serializes long reads of one account. Other requests run between two of them: SQLite reads in the event loop, so many
+ * long reads of one account that run together would delay all other requests.
+ */
+export function createKeyedQueue(): KeyedQueue {
+  /** The last work of each key. Bounded by the open requests. */
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const before = last.get(key);
+    const done = before === undefined ? work() : before.then(() => setImmediate()).then(work);
+    // A failure does not block the work that follows.
+    const settled = done.catch(() => undefined);
+    last.set(key, settled);
+    try {
+      return await done;
+    } finally {
+      if (last.get(key) === settled) last.delete(key);
+    }
+  };
+}
