@@ -1,9 +1,9 @@
+import { MAX_EMAIL_CHARACTERS, MAX_USERNAME_CHARACTERS } from '@footlight/protocol/bounds';
 import { hasCodePoints } from '@footlight/protocol/rest';
+import { foldUsername } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
-import { passwordBreach } from './password/password-rule.ts';
+import { passwordProblem } from './password/password-rule.ts';
 
-const MAX_EMAIL_CHARACTERS = 320;
-const MAX_USERNAME_CHARACTERS = 64;
 /**
  * Control, format and line-separator characters: they are invisible, or change how the text around them is drawn. Halves
  * of a surrogate pair are no characters; a database may store another one in their place.
@@ -42,7 +42,8 @@ export function checkNewAccount(fields: NewAccount): NewAccount {
   if (!hasCodePoints(username, 1, MAX_USERNAME_CHARACTERS)) {
     throw invalid(`username must have 1 to ${MAX_USERNAME_CHARACTERS} characters`);
   }
-  const breach = passwordBreach(fields.password, { username, email });
+  if (foldUsername(username).trim() === '') throw invalid('username must have a visible character');
+  const breach = passwordProblem(fields.password, { username, email });
   if (breach !== null) throw invalid(breach);
   return { email, username, password: fields.password };
 }

@@ -1,8 +1,9 @@
+import type { SessionEndReason } from '@footlight/protocol';
 import type { Entitlement } from '@footlight/protocol/rest';
 import type { Tx } from '../platform/database/index.ts';
 import type { Settings } from '../settings/index.ts';
+import type { BucketShape, ClaimLimits } from './sign-in/limit-rules.ts';
 import type { HashCost, HashQueueShape } from './sign-in/password-hasher.ts';
-import type { BucketShape, ClaimLimits } from './sign-in/rate-limits.ts';
 
 /** Certificate of the TLS listener. */
 export interface CertificateInForce {
@@ -21,7 +22,7 @@ export interface AccountsDeps {
   /** The account's own entitlements, by app name. */
   listEntitlementsOfUser(userId: string): Promise<Entitlement[]>;
   /** Stops sessions with a stored reason. Best effort: failures are logged. */
-  stopSessions(ids: readonly string[], reason: 'device_revoked' | 'account_disabled'): Promise<void>;
+  stopSessions(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** null: TLS is off. */
   certificate(): CertificateInForce | null;
   /** Defaults to the production limits. Tests raise them and lower the hash cost. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { describeDatabases, PASSWORD, ROOMY_QUEUE } from '../testing/index.ts';
 import { HASH_COST } from './sign-in/password-hasher.ts';
 import { type AccountsWorld, addInvite, openAccountsWorld, worldsOn } from './testing/world.ts';
@@ -11,7 +11,7 @@ describeDatabases('registration', ({ fresh: database }) => {
   const register = (world: AccountsWorld, body: unknown) => world.call('POST', '/v1/auth/register', { body });
   const alice = { email: 'alice@example.org', username: 'alice', password: PASSWORD };
 
-  it('creates an account and issues no token', () =>
+  test('creates an account and issues no token', () =>
     withWorld({ env: OPEN, limits: { hashCost: HASH_COST } }, async (world) => {
       const answer = await register(world, { ...alice, email: ' Alice@Example.org', username: ' alice ' });
       expect(answer.statusCode).toBe(201);
@@ -33,7 +33,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       );
     }));
 
-  it('is closed by default, after the fields were checked', () =>
+  test('is closed by default, after the fields were checked', () =>
     withWorld({}, async (world) => {
       expect((await register(world, { ...alice, password: 'short' })).json().error.code).toBe(
         'validation_failed',
@@ -42,7 +42,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'registration_closed']);
     }));
 
-  it('keeps the stored mode over the environment after the first boot', async () => {
+  test('keeps the stored mode over the environment after the first boot', async () => {
     const target = await database();
     const first = await openAccountsWorld(target, { env: OPEN });
     await first.close();
@@ -54,7 +54,7 @@ describeDatabases('registration', ({ fresh: database }) => {
     }
   });
 
-  it('answers a duplicate email, ignoring case, and a duplicate username alike', () =>
+  test('answers a duplicate email, ignoring case, and a duplicate username alike', () =>
     withWorld({ env: OPEN }, async (world) => {
       await world.register('alice');
       const email = await register(world, { ...alice, email: 'ALICE@example.org', username: 'other' });
@@ -66,7 +66,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       ).toBe(201);
     }));
 
-  it.each([
+  test.each([
     ['a control character', 'ali\u0007ce@example.org'],
     ['a line break', 'alice@example.org\nbcc:bob@example.org'],
     ['a zero-width space', 'ali\u200bce@example.org'],
@@ -85,7 +85,7 @@ describeDatabases('registration', ({ fresh: database }) => {
     const named = (world: AccountsWorld, username: string, email = `${crypto.randomUUID()}@example.org`) =>
       register(world, { ...alice, email, username });
 
-    it.each([
+    test.each([
       ['a control character', 'ali\u0007ce'],
       ['a line break', 'ali\nce'],
       ['a tab', 'ali\tce'],
@@ -97,6 +97,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       ['a paragraph separator', 'ali\u2029ce'],
       ['half of a surrogate pair', 'ali\udfffce'],
       ['nothing but spaces', ' \u00a0 '],
+      ['nothing but characters that nothing shows', '\u3164\u034f \u2800'],
     ])('may not hold %s', (_, username) =>
       withWorld({ env: OPEN }, async (world) => {
         const answer = await named(world, username);
@@ -105,13 +106,13 @@ describeDatabases('registration', ({ fresh: database }) => {
       }),
     );
 
-    it('have one space for each run of white space', () =>
+    test('have one space for each run of white space', () =>
       withWorld({ env: OPEN }, async (world) => {
         const answer = await named(world, '  Alice  \u00a0\u3000 Smith ');
         expect(answer.json().user?.username).toBe('Alice Smith');
       }));
 
-    it.each([
+    test.each([
       ['alice', 'Alice'],
       ['alice', '\uff41lice'],
       ['\u2167', 'viii'],
@@ -127,7 +128,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       }),
     );
 
-    it('of twenty that look equal and come at once one gets the name', () =>
+    test('of twenty that look equal and come at once one gets the name', () =>
       withWorld(
         { env: OPEN, limits: { signIn: { capacity: 200, refillEveryMs: 1 }, hashQueue: ROOMY_QUEUE } },
         async (world) => {
@@ -140,7 +141,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       ));
   });
 
-  it('takes no role, and nothing else that is not declared', () =>
+  test('takes no role, and nothing else that is not declared', () =>
     withWorld({ env: OPEN }, async (world) => {
       for (const body of [
         { ...alice, role: 'admin' },
@@ -152,7 +153,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       }
     }));
 
-  it('wants an invite in invite_only mode, and gives the role the invite has', () =>
+  test('wants an invite in invite_only mode, and gives the role the invite has', () =>
     withWorld({ env: { REGISTRATION_MODE: 'invite_only' } }, async (world) => {
       const past = world.clock.nowMs() - 1;
       await addInvite(world, 'good', { role: 'admin' });
@@ -169,7 +170,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       expect([answer.statusCode, answer.json().user.role]).toEqual([201, 'admin']);
     }));
 
-  it('uses an invite once however many come at once, and gives it back on a conflict', () =>
+  test('uses an invite once however many come at once, and gives it back on a conflict', () =>
     withWorld(
       {
         env: { REGISTRATION_MODE: 'invite_only' },
@@ -195,7 +196,7 @@ describeDatabases('registration', ({ fresh: database }) => {
       },
     ));
 
-  it('looks at the mode and the invite before it waits for a hash, and makes no account without one', () =>
+  test('looks at the mode and the invite before it waits for a hash, and makes no account without one', () =>
     withWorld(
       {
         limits: {

@@ -1,5 +1,5 @@
 import type { Body, User } from '@footlight/protocol/rest';
-import { instant, refusingTaken } from '../platform/database/index.ts';
+import { instant, onUniqueViolation } from '../platform/database/index.ts';
 import { sha256Hex } from '../platform/digest.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -33,7 +33,7 @@ export function createRegistration(platform: Platform, hasher: PasswordHasher): 
       const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
       const userId = random.uuid();
       // On a refusal the rollback restores the invite's use.
-      return refusingTaken(
+      return onUniqueViolation(
         duplicateAccount,
         database.transaction(async (tx) => {
           const nowMs = clock.nowMs();

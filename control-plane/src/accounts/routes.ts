@@ -138,7 +138,6 @@ export function registerAccountsRoutes(
       headers: {
         'content-type': 'application/x-pem-file',
         'content-disposition': 'attachment; filename="service-control-plane.pem"',
-        'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
         'x-service-certificate-fingerprint': certificate.fingerprint,
       },

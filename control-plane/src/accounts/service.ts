@@ -16,7 +16,7 @@ import {
   CLAIM_LOG_BUCKET,
   type ClaimLimiter,
   createClaimLimiter,
-  createLoginGuesses,
+  createLoginAttempts,
   createTokenBuckets,
   FAILED_LOGIN_BUCKET,
   PER_USER_BUCKET,
@@ -71,7 +71,7 @@ interface AccountsServices {
 export function createAccounts(platform: Platform, deps: AccountsDeps): Accounts {
   const { clock, config, logger, random } = platform;
   const hasher = createPasswordHasher(random, deps.limits?.hashQueue, deps.limits?.hashCost);
-  const guesses = createLoginGuesses(deps.limits?.failedLogins ?? FAILED_LOGIN_BUCKET, clock);
+  const guesses = createLoginAttempts(deps.limits?.failedLogins ?? FAILED_LOGIN_BUCKET, clock);
   const versionGate = createVersionGate(config.accounts, logger);
   const signIn = createSignIn(platform, versionGate);
   const setupToken = createSetupToken(platform);

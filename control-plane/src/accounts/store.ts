@@ -1,9 +1,9 @@
 import {
+  batchReads,
   type Database,
   type Executor,
   foldUsername,
-  prepareForKeys,
-  readTogether,
+  statement,
   type Tx,
 } from '../platform/database/index.ts';
 import type { UsersTable } from '../platform/database/tables/accounts.ts';
@@ -44,7 +44,7 @@ export async function findAccount(db: Executor, userId: string): Promise<Account
  * Locks the account until the transaction ends, if its password is still the verified one: a sign-in with the old
  * password must not follow the change that revokes every token.
  */
-export async function holdVerifiedAccount(
+export async function lockVerifiedAccountShared(
   database: Database,
   tx: Tx,
   account: Pick<AccountRow, 'id' | 'password_hash'>,
@@ -195,6 +195,22 @@ function liveTokens(db: Executor, nowMs: number) {
     .where('users.disabled_at', 'is', null);
 }
 
+const tokensByHash = statement((db, { hashes }: { hashes: readonly string[] }, values: { nowMs: number }) =>
+  liveTokens(db, values.nowMs)
+    .select([
+      'auth_tokens.token_hash',
+      'auth_tokens.id',
+      'auth_tokens.expires_at',
+      'auth_tokens.user_id',
+      'auth_tokens.device_id',
+      'auth_tokens.last_used_at',
+      'users.role',
+      'users.username',
+      'users.email',
+    ])
+    .where('auth_tokens.token_hash', 'in', hashes),
+);
+
 /** Cached tokens. */
 const MAX_TOKENS = 10_000;
 
@@ -207,26 +223,11 @@ export function liveTokenFinder(
   database: Database,
   now: () => number,
 ): (tokenHash: string) => Promise<LiveToken | undefined> {
-  const find = prepareForKeys(database, (db, hashes, values: { nowMs: number }) =>
-    liveTokens(db, values.nowMs)
-      .select([
-        'auth_tokens.token_hash',
-        'auth_tokens.id',
-        'auth_tokens.expires_at',
-        'auth_tokens.user_id',
-        'auth_tokens.device_id',
-        'auth_tokens.last_used_at',
-        'users.role',
-        'users.username',
-        'users.email',
-      ])
-      .where('auth_tokens.token_hash', 'in', hashes),
-  );
   let known: { revision: number | null; tokens: Map<string, LiveToken> } = {
     revision: null,
     tokens: new Map(),
   };
-  return readTogether(async (hashes) => {
+  return batchReads(async (hashes) => {
     const nowMs = now();
     const revision = database.revision();
     if (revision === null || revision !== known.revision || known.tokens.size >= MAX_TOKENS) {
@@ -239,7 +240,8 @@ export function liveTokenFinder(
       tokens.delete(hash);
       return true;
     });
-    for (const { token_hash, ...token } of await find(unknown, { nowMs })) tokens.set(token_hash, token);
+    const found = unknown.length === 0 ? [] : await tokensByHash(database.db, { hashes: unknown }, { nowMs });
+    for (const { token_hash, ...token } of found) tokens.set(token_hash, token);
     return tokens;
   });
 }

@@ -1,5 +1,5 @@
 import { CompiledQuery, sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createTestApp,
   describeDatabases,
@@ -7,7 +7,7 @@ import {
   type TestApp,
   UNKNOWN_ID,
 } from '../testing/index.ts';
-import { selectEntries } from './store.ts';
+import { insertEntry, selectEntries } from './store.ts';
 
 describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   let app: TestApp;
@@ -17,7 +17,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   beforeAll(async () => {
     app = await createTestApp(await fresh());
     const { admin, alice, bob } = app.people;
-    const { activity, database } = app.plane.platform;
+    const { database } = app.plane.platform;
     const entries = [
       [admin, 'app.create', 'app', 'game-1', { name: 'Quake' }],
       [admin, 'app.delete', 'app', 'game-1', { name: 'Quake' }],
@@ -25,15 +25,26 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       [null, 'session.failed', 'session', 's1', { code: 'app_crashed' }],
       [bob, 'application.odd', 'thing', null, {}],
       [admin, 'host.drain', 'host', 'h%_\\x', {}],
-      [admin, 'Äpp.renamed', 'app', 'game-2', { text: 'ä'.repeat(2_050) }],
+      [admin, 'Äpp.renamed', 'app', 'game-2', {}],
     ] as const;
     for (const [actor, action, targetType, targetId, details] of entries) {
-      await activity.record({ actorUserId: actor?.id ?? null, action, targetType, targetId, details });
+      await write(actor?.id ?? null, action, targetType, targetId, details);
       await app.clock.pass(1_000);
     }
     ids = (await database.db.selectFrom('activity').select('id').orderBy('id').execute()).map(({ id }) => id);
   });
   afterAll(() => app.close());
+
+  /** Writes an entry with any action, as another version may have done. */
+  const write = (actor: string | null, action: string, type = 'x', id: string | null = null, details = {}) =>
+    insertEntry(app.plane.platform.database.db, {
+      actor_user_id: actor,
+      action,
+      target_type: type,
+      target_id: id,
+      details: JSON.stringify(details),
+      created_at: app.clock.nowMs(),
+    });
 
   const get = (query: Record<string, string> | [string, string][] = {}) =>
     app.call(app.people.admin, 'GET', `/v1/admin/activity?${new URLSearchParams(query)}`);
@@ -41,7 +52,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   const found = async (query: Record<string, string>): Promise<number[]> =>
     (await get(query)).body.items.map(({ id }: { id: number }) => ids.indexOf(id));
 
-  it('lists everything newest first, with the actor, the details and what they deserve', async () => {
+  test('lists everything newest first, with the actor, the details and what they deserve', async () => {
     const { status, body } = await get();
     expect(status).toBe(200);
     expect(body.items.map(({ id }: { id: number }) => id)).toEqual([...ids].reverse());
@@ -66,7 +77,6 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       'warn',
       'info',
     ]);
-    expect(body.items[0].details).toEqual({ truncated: true });
     expect(body.items[3]).toMatchObject({
       actor_user_id: null,
       actor_username: null,
@@ -76,7 +86,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   });
 
   describe('pages', () => {
-    it('follow each other by a number, and the last one says so with null', async () => {
+    test('follow each other by a number, and the last one says so with null', async () => {
       const seen: number[] = [];
       let cursor: number | null = null;
       do {
@@ -88,7 +98,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(seen).toEqual([...ids].reverse());
     });
 
-    it('are not followed by an empty one', async () => {
+    test('are not followed by an empty one', async () => {
       const { body } = await get({ limit: '7' });
       expect([body.items.length, body.next_cursor]).toEqual([7, null]);
     });
@@ -126,7 +136,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
   });
 
   describe('filters', () => {
-    it('action: how it begins', async () => {
+    test('action: how it begins', async () => {
       expect(await found({ action: 'app' })).toEqual([4, 1, 0]);
       expect(await found({ action: 'app.' })).toEqual([1, 0]);
       expect(await found({ action: 'app.delete' })).toEqual([1]);
@@ -136,17 +146,17 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(await found({ action: '' })).toHaveLength(7);
     });
 
-    it('actor_user_id, in either case', async () => {
+    test('actor_user_id, in either case', async () => {
       expect(await found({ actor_user_id: app.people.admin.id.toUpperCase() })).toEqual([6, 5, 1, 0]);
       expect(await found({ actor_user_id: UNKNOWN_ID })).toEqual([]);
     });
 
-    it('target_type: exactly', async () => {
+    test('target_type: exactly', async () => {
       expect(await found({ target_type: 'app' })).toEqual([6, 1, 0]);
       expect(await found({ target_type: 'ap' })).toEqual([]);
     });
 
-    it('since: that moment and later, in any zone', async () => {
+    test('since: that moment and later, in any zone', async () => {
       const at = (index: number) => new Date(TEST_EPOCH_MS + index * 1_000).toISOString();
       expect(await found({ since: at(5) })).toEqual([6, 5]);
       expect(await found({ since: at(5).replace('000Z', '001Z') })).toEqual([6]);
@@ -154,7 +164,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(await found({ since: inTwoHours.replace('Z', '+02:00') })).toEqual([6, 5]);
     });
 
-    it('q: a part of the action, of the target id or of the name of the actor, in any case', async () => {
+    test('q: a part of the action, of the target id or of the name of the actor, in any case', async () => {
       expect(await found({ q: 'DELETE' })).toEqual([1]);
       expect(await found({ q: 'GAME-1' })).toEqual([1, 0]);
       expect(await found({ q: 'dmin' })).toEqual([6, 5, 1, 0]);
@@ -163,12 +173,12 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(await found({ q: 'Quake' })).toEqual([]);
     });
 
-    it('q: %, _ and \\ stand for themselves', async () => {
+    test('q: %, _ and \\ stand for themselves', async () => {
       for (const q of ['%', '_', '\\', '%_\\x']) expect(await found({ q })).toEqual([5]);
       expect(await found({ q: 'game_1' })).toEqual([]);
     });
 
-    it('together: all of them have to fit', async () => {
+    test('together: all of them have to fit', async () => {
       const query = { action: 'app.', actor_user_id: app.people.admin.id, target_type: 'app', q: 'del' };
       expect(await found(query)).toEqual([1]);
       expect(await found({ ...query, limit: '1', cursor: String(ids[1]) })).toEqual([]);
@@ -193,7 +203,7 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);
     });
 
-    it('given twice are 400', async () => {
+    test('given twice are 400', async () => {
       expect(
         (
           await get([
@@ -205,19 +215,18 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
     });
   });
 
-  it('finds the entries of an account by a part of its name in any letters and any case', async () => {
+  test('finds the entries of an account by a part of its name in any letters and any case', async () => {
     const person = await app.addPerson('Jörg');
-    const { activity } = app.plane.platform;
-    await activity.record({ actorUserId: person.id, action: 'letter.sent', targetType: 'x', targetId: null });
+    await write(person.id, 'letter.sent');
     expect((await get({ q: 'ÖRG' })).body.items).toEqual([
       expect.objectContaining({ actor_username: 'Jörg', action: 'letter.sent' }),
     ]);
   });
 
-  it('forgets the name of an actor who is deleted, and keeps the entry', async () => {
+  test('forgets the name of an actor who is deleted, and keeps the entry', async () => {
     const leaver = await app.addPerson('leaver');
-    const { activity, database } = app.plane.platform;
-    await activity.record({ actorUserId: leaver.id, action: 'leaver.was', targetType: 'x', targetId: null });
+    const { database } = app.plane.platform;
+    await write(leaver.id, 'leaver.was');
     await database.db.deleteFrom('users').where('id', '=', leaver.id).execute();
     expect((await get({ action: 'leaver.' })).body.items).toEqual([
       expect.objectContaining({ actor_user_id: leaver.id, actor_username: null }),
@@ -282,13 +291,13 @@ describeDatabases('GET /v1/admin/activity', ({ fresh, dialect }) => {
       expect(plan).not.toMatch(/SCAN activity|Seq Scan on activity/);
     });
 
-    it('the first page is read from the newest entry on, without sorting', async () => {
+    test('the first page is read from the newest entry on, without sorting', async () => {
       const plan = await planOf({});
       if (dialect === 'sqlite') expect(plan).not.toContain('TEMP B-TREE');
       else expect(plan).toMatch(/Index (Only )?Scan Backward using activity_pkey/);
     });
 
-    it('still finds what is rare', async () => {
+    test('still finds what is rare', async () => {
       expect((await get({ action: 'rare.', limit: '100' })).body.items).toHaveLength(10);
       const since = new Date(TEST_EPOCH_MS + 29_999).toISOString();
       expect((await get({ since, action: 'rare.' })).body.items).toHaveLength(1);

@@ -15,15 +15,16 @@ describeDatabases('the activity log', (databases) => {
   afterAll(() => database.close());
 
   const rows = () => database.db.selectFrom('activity').selectAll().orderBy('id').execute();
-  const entry = { actorUserId: null, action: 'test.done', targetType: 'app', targetId: 'x' };
+  const entry = [null, 'app.create', 'x'] as const;
 
   test('keeps who did what, numbered in order', async () => {
     const activity = createActivity({ database, clock, logger });
-    await activity.record({ ...entry, details: { keys: ['a'] } });
-    await activity.record(entry);
+    await activity.record(...entry, { keys: ['a'] });
+    await activity.record(...entry);
     const [first, second] = await rows();
     expect(first).toMatchObject({
-      action: 'test.done',
+      action: 'app.create',
+      target_type: 'app',
       details: '{"keys":["a"]}',
       created_at: TEST_EPOCH_MS,
     });
@@ -33,7 +34,7 @@ describeDatabases('the activity log', (databases) => {
 
   test('replaces details over 4096 bytes', async () => {
     const activity = createActivity({ database, clock, logger });
-    await activity.record({ ...entry, details: { text: 'ä'.repeat(2_050) } });
+    await activity.record(...entry, { text: 'ä'.repeat(2_050) });
     expect((await rows()).at(-1)?.details).toBe('{"truncated":true}');
   });
 
@@ -41,7 +42,7 @@ describeDatabases('the activity log', (databases) => {
     const activity = createActivity({ database, clock, logger });
     await expect(
       database.transaction(async () => {
-        await activity.record(entry);
+        await activity.record(...entry);
         return 'went on';
       }),
     ).resolves.toBe('went on');

@@ -1,5 +1,5 @@
 import type { Clock, Logger } from '@footlight/platform';
-import type { ActivityQuery, ActivityEntry as ActivityRecord } from '@footlight/protocol/rest';
+import { ACTIVITY_ACTIONS, type ActivityEntry, type ActivityQuery } from '@footlight/protocol/rest';
 import { type Database, fromJson, instant, toJson } from '../platform/database/index.ts';
 import type { Activity } from '../platform/platform.ts';
 import { severityOf } from './severity.ts';
@@ -11,25 +11,25 @@ const MAX_DETAILS_BYTES = 4096;
 /** The activity log: features write, administrators read. */
 export interface ActivityLog extends Activity {
   /** A page of the log, newest first; next_cursor is the number of the last entry, null on the last page. */
-  list(query: ActivityQuery): Promise<{ items: ActivityRecord[]; next_cursor: number | null }>;
+  list(query: ActivityQuery): Promise<{ items: ActivityEntry[]; next_cursor: number | null }>;
 }
 
 export function createActivity(deps: { database: Database; clock: Clock; logger: Logger }): ActivityLog {
   const { database, clock, logger } = deps;
   return {
-    async record({ actorUserId, action, targetType, targetId, details = {} }) {
+    async record(actorUserId, action, targetId, details = {}) {
       const rendered = toJson(details);
       try {
         await insertEntry(database.db, {
           actor_user_id: actorUserId,
           action,
-          target_type: targetType,
+          target_type: ACTIVITY_ACTIONS[action],
           target_id: targetId,
           details: Buffer.byteLength(rendered) > MAX_DETAILS_BYTES ? toJson({ truncated: true }) : rendered,
           created_at: clock.nowMs(),
         });
       } catch (error) {
-        logger.error({ action, targetType, targetId, err: error }, 'activity.not_recorded');
+        logger.error({ action, targetId, err: error }, 'activity.not_recorded');
       }
     },
 
@@ -44,7 +44,7 @@ export function createActivity(deps: { database: Database; clock: Clock; logger:
   };
 }
 
-function toRecord(row: ActivityRow): ActivityRecord {
+function toRecord(row: ActivityRow): ActivityEntry {
   return {
     id: row.id,
     actor_user_id: row.actor_user_id,

@@ -2,13 +2,15 @@ import { SECOND_MS } from '@footlight/platform';
 import type { Body, DevSession, User } from '@footlight/protocol/rest';
 import { instant } from '../../platform/database/codec.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { hashOfNothing } from '../sign-in/password-hasher.ts';
+import { unusableHash } from '../sign-in/password-hasher.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import { insertAccount } from '../store.ts';
 import { createDevKey, type DevKey } from './key.ts';
 import { registerReaper } from './reaper.ts';
 
+/** Half an hour: a run of a developer's program. The request may ask for up to eight hours. */
 const DEFAULT_TTL_SECS = 1_800;
+/** 2^32 names, so that two programs do not choose the same one. */
 const SUFFIX_BYTES = 4;
 
 /** Accounts for developers' programs: real accounts with their role's checks, which expire. */
@@ -51,16 +53,14 @@ export function createDevSessions(platform: Platform, signIn: SignIn): DevSessio
       const nowMs = clock.nowMs();
       const expiresAtMs = nowMs + (fields.ttl_seconds ?? DEFAULT_TTL_SECS) * SECOND_MS;
       const signedIn = await database.transaction(async (tx) => {
-        const row = { ...account, password_hash: hashOfNothing(random), ephemeral_expires_at: expiresAtMs };
+        const row = { ...account, password_hash: unusableHash(random), ephemeral_expires_at: expiresAtMs };
         await insertAccount(tx, row, nowMs);
         return signIn.issue(tx, account, { deviceKey: null, userAgent }, expiresAtMs);
       });
-      logger[role === 'admin' ? 'warn' : 'info']({
-        event: 'accounts.dev_session_opened',
-        user_id: id,
-        role,
-        address,
-      });
+      logger[role === 'admin' ? 'warn' : 'info'](
+        { user_id: id, role, address },
+        'accounts.dev_session_opened',
+      );
       const user: User = { ...account, created_at: instant(nowMs) };
       const { response } = signedIn;
       const storage_keys = {

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '@footlight/protocol';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sanitizeCapabilities } from './capabilities.ts';
 
 const NOW = '2026-06-02T12:00:00.000Z';
@@ -47,7 +47,7 @@ describe('capabilities are cut, never refused', () => {
     expect(stored(sent)).toBe(kept);
   });
 
-  it('keeps the first 64 keys in their order as text, and the first 64 elements', () => {
+  test('keeps the first 64 keys in their order as text, and the first 64 elements', () => {
     const keys = numbered(100);
     const shuffled = [...keys].reverse();
     const object = Object.fromEntries(shuffled.map((key) => [key, 1]));
@@ -56,20 +56,20 @@ describe('capabilities are cut, never refused', () => {
     expect(kept.list).toEqual(keys.slice(0, 64));
   });
 
-  it('stamps beyond the 64 keys of the client', () => {
+  test('stamps beyond the 64 keys of the client', () => {
     const sent = Object.fromEntries(['measured_at', ...numbered(100)].map((key) => [key, 1]));
     const kept = sanitizeCapabilities(sent, NOW);
     expect(Object.keys(kept).sort()).toEqual([...numbered(64), 'measured_at']);
   });
 
-  it('cuts texts and keys to 512 characters without splitting one', () => {
+  test('cuts texts and keys to 512 characters without splitting one', () => {
     const long = '😀'.repeat(600);
     const kept = sanitizeCapabilities({ [long]: long, fits: 'x'.repeat(512) }, NOW);
     const cut = '😀'.repeat(512);
     expect(kept).toEqual({ [cut]: cut, fits: 'x'.repeat(512), measured_at: NOW });
   });
 
-  it('keeps the first of two keys that are the same once cut', () => {
+  test('keeps the first of two keys that are the same once cut', () => {
     const stem = 'k'.repeat(512);
     expect(sanitizeCapabilities({ [`${stem}b`]: 2, [`${stem}a`]: 1 }, NOW)).toEqual({
       [stem]: 1,
@@ -77,7 +77,7 @@ describe('capabilities are cut, never refused', () => {
     });
   });
 
-  it('cuts the deepest body of 8 KiB', () => {
+  test('cuts the deepest body of 8 KiB', () => {
     const sent = `{"a":${'['.repeat(4_000)}${']'.repeat(4_000)}}`;
     expect(stored(sent)).toBe(`{"a":${'['.repeat(8)}${']'.repeat(8)}}`);
   });
@@ -130,7 +130,7 @@ function* walk(item: unknown, depth = 0): Generator<{ item: unknown; depth: numb
 }
 
 describe('any capabilities of a client', () => {
-  it('what is stored keeps every bound, is JSON, and touches no prototype', () => {
+  test('what is stored keeps every bound, is JSON, and touches no prototype', () => {
     fc.assert(
       fc.property(object, (sent) => {
         const kept = sanitizeCapabilities(sent, NOW);
@@ -150,7 +150,7 @@ describe('any capabilities of a client', () => {
     );
   });
 
-  it('cutting what was cut changes nothing', () => {
+  test('cutting what was cut changes nothing', () => {
     fc.assert(
       fc.property(object, (sent) => {
         const once = sanitizeCapabilities(sent, NOW);

@@ -1,7 +1,7 @@
 import { DAY_MS, SECOND_MS } from '@footlight/platform';
 import type { Device } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { KeptBody } from '../../platform/http/message/kept-body.ts';
+import { CachedBody } from '../../platform/http/message/cached-body.ts';
 import {
   addSession,
   createTestApp,
@@ -203,9 +203,11 @@ describeDatabases('devices', ({ fresh }) => {
     test('fifty requests for a long list cost few readings of it, so that other requests do not wait', async () => {
       const capabilities = { text: Array.from({ length: 14 }, () => 'x'.repeat(500)) };
       for (let index = 0; index < 20; index += 1) await device(alice, `long ${index}`, capabilities);
-      const lists = new Set<KeptBody>();
-      const { compressed } = KeptBody.prototype;
-      const spy = vi.spyOn(KeptBody.prototype, 'compressed').mockImplementation(function (this: KeptBody) {
+      const lists = new Set<CachedBody>();
+      const { compressed } = CachedBody.prototype;
+      const spy = vi.spyOn(CachedBody.prototype, 'compressed').mockImplementation(function (
+        this: CachedBody,
+      ) {
         lists.add(this);
         return compressed.call(this);
       });
@@ -238,6 +240,46 @@ describeDatabases('devices', ({ fresh }) => {
       expect(keys.slice(200).sort()).toEqual(['signed-in', 'streaming']);
       expect(await isSignedIn(signedIn)).toBe(true);
       expect((await list(app.people.bob)).map((row) => row.id)).toContain(others);
+    }, 60_000);
+
+    test('an account keeps 500 signed-in devices without a session; a further one signs out that seen longest ago', async () => {
+      const { database, random } = app.plane.platform;
+      const streaming = await signIn(app, alice.username, 'streaming');
+      const [{ id: deviceId } = { id: '' }] = await list(streaming);
+      await addSession(app, { appId, userId: alice.id, deviceId, state: 'pending' });
+      await app.clock.pass(1);
+      const oldest = await signIn(app, alice.username, 'oldest');
+      const inUse = Array.from({ length: 498 }, () => random.uuid());
+      const [seen] = await database.db.selectFrom('devices').selectAll().where('id', '=', deviceId).execute();
+      const [token] = await database.db
+        .selectFrom('auth_tokens')
+        .selectAll()
+        .where('device_id', '=', deviceId)
+        .execute();
+      await app.clock.pass(1);
+      const times = { first_seen_at: app.clock.nowMs(), last_seen_at: app.clock.nowMs() };
+      for (const id of inUse) {
+        await database.db
+          .insertInto('devices')
+          .values({ ...seen!, ...times, id, device_key: id })
+          .execute();
+        const of = { id: random.uuid(), device_id: id, token_hash: id, page_hash: id };
+        await database.db
+          .insertInto('auth_tokens')
+          .values({ ...token!, ...of })
+          .execute();
+      }
+      await app.clock.pass(1);
+      await signIn(app, alice.username, 'the 500th');
+      expect(await list(alice)).toHaveLength(501);
+      expect(await isSignedIn(oldest)).toBe(true);
+      await app.clock.pass(1);
+      const newest = await signIn(app, alice.username, 'the 501st');
+      const keys = (await list(alice)).map((row) => row.device_key);
+      expect(keys).toHaveLength(501);
+      expect(keys).not.toContain('oldest');
+      expect(keys).toContain('streaming');
+      expect(await Promise.all([oldest, streaming, newest].map(isSignedIn))).toEqual([false, true, true]);
     }, 60_000);
   });
 

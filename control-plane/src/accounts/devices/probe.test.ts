@@ -1,6 +1,6 @@
 import { DAY_MS } from '@footlight/platform';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readProbe } from './probe.ts';
 
 const NOW_MS = Date.UTC(2026, 5, 2, 12);
@@ -35,7 +35,7 @@ describe('a probe', () => {
     expect(readProbe(capabilities, NOW_MS).kind).toBe(kind);
   });
 
-  it('reads what was measured', () => {
+  test('reads what was measured', () => {
     const facts = factsOf({
       client_type: 'native',
       bandwidth_kbps: 25_000.5,
@@ -73,7 +73,7 @@ describe('a probe', () => {
     expect(factsOf(capabilities)).toEqual(NOTHING);
   });
 
-  it('never throws, and measures nothing but numbers within their bounds, whatever is stored', () => {
+  test('never throws, and measures nothing but numbers within their bounds, whatever is stored', () => {
     const key = fc.constantFrom(
       'measured_at',
       'client_type',

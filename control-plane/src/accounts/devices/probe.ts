@@ -11,6 +11,7 @@ import { type JsonObject, objectOrEmpty } from '@footlight/protocol';
 export const PROBE_LIFETIME_MS = 30 * DAY_MS;
 /** A lower bandwidth is a measurement error. */
 const MIN_MEASURED_KBPS = 100;
+/** No display is faster; a higher value is a measurement error. */
 const MAX_REFRESH_HZ = 1000;
 
 /** A valid measurement. null = not measured. */

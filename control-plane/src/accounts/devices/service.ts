@@ -1,11 +1,11 @@
 import type { Body, Device, Success } from '@footlight/protocol/rest';
-import { instant, lockForRemoval, readTogether, toJson } from '../../platform/database/index.ts';
+import { batchReads, instant, lockForRemoval, toJson } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { CachedBody } from '../../platform/http/message/cached-body.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
-import { KeptBody } from '../../platform/http/message/kept-body.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsDeps } from '../deps.ts';
-import { keptUserAgent } from '../sign-in/user-agent.ts';
+import { storedUserAgent } from '../sign-in/user-agent.ts';
 import { sanitizeCapabilities } from './capabilities.ts';
 import {
   deleteDevice,
@@ -23,7 +23,7 @@ import {
 /** Browsers and programs of a person. Other people can neither see nor change them. */
 export interface Devices {
   /** JSON of the answer. Requests for the same list that come together share one. */
-  list(caller: Caller): Promise<KeptBody>;
+  list(caller: Caller): Promise<CachedBody>;
   /** Stores a measurement. The caller's token is not bound to the device. */
   probe(
     caller: Caller,
@@ -42,20 +42,20 @@ export interface Devices {
 export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stopSessions'>): Devices {
   const { clock, database, random } = platform;
 
-  /** By account and current device. One list may have 1.6 MB, so many at once would keep everybody else waiting. */
-  const readList = readTogether(async (keys: readonly string[]) => {
-    const lists = new Map<string, KeptBody>();
+  /** By account and current device. One list may have 1.6 MB, so many at once would delay all other requests. */
+  const readList = batchReads(async (keys: readonly string[]) => {
+    const lists = new Map<string, CachedBody>();
     for (const key of keys) {
       const [userId = '', deviceId = ''] = key.split(' ');
       const rows = await listDevices(database.db, userId);
-      lists.set(key, new KeptBody(devicesJson(rows, deviceId === '' ? null : deviceId)));
+      lists.set(key, new CachedBody(devicesJson(rows, deviceId === '' ? null : deviceId)));
     }
     return lists;
   });
 
   return {
     async list({ userId, deviceId }) {
-      return (await readList(`${userId} ${deviceId ?? ''}`)) as KeptBody;
+      return (await readList(`${userId} ${deviceId ?? ''}`)) as CachedBody;
     },
 
     async probe(caller, body, userAgent) {
@@ -64,7 +64,7 @@ export function createDevices(platform: Platform, deps: Pick<AccountsDeps, 'stop
         id: random.uuid(),
         userId: caller.userId,
         deviceKey: body.device_key,
-        userAgent: keptUserAgent(userAgent),
+        userAgent: storedUserAgent(userAgent),
         capabilities: toJson(sanitizeCapabilities(body.capabilities ?? {}, instant(nowMs))),
       };
       const row = await database.transaction((tx) => touchDevice(tx, seen, nowMs));

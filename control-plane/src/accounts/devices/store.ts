@@ -1,5 +1,6 @@
 import { type JsonObject, nonterminalStates } from '@footlight/protocol';
 import type { Device } from '@footlight/protocol/rest';
+import type { ExpressionBuilder } from 'kysely';
 import {
   bool,
   type Database,
@@ -8,6 +9,7 @@ import {
   fromJson,
   instant,
   lockForRemoval,
+  type Schema,
   statement,
   type Tx,
 } from '../../platform/database/index.ts';
@@ -15,6 +17,11 @@ import { type Probe, readProbe } from './probe.ts';
 
 /** Kept devices of an account, in addition to those in use. */
 const MAX_IDLE_DEVICES = 200;
+/**
+ * Kept devices of an account without a live session, signed-in ones included. One list then has 4 MB at most, although a person may sign in
+ * from a new device every five seconds.
+ */
+const MAX_DEVICES = 500;
 /** Rows per clean-up. One device is created at a time, so seldom more than one or two are due. */
 const FORGET_BATCH = 50;
 
@@ -68,21 +75,40 @@ export async function touchDevice(tx: Tx, device: SeenDevice, nowMs: number): Pr
   return row;
 }
 
-/** Evicts devices beyond the bound, those seen longest ago first, except those that a token or a session needs. */
+/**
+ * Evicts devices beyond the bounds, those seen longest ago first. A device that a live session needs always stays, and
+ * one with a valid token up to the higher bound. Beyond it the device is signed out, because a token that no device
+ * shows could not be revoked.
+ */
 async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Promise<void> {
-  const beyond = await tx
+  const others = tx
     .selectFrom('devices')
     .select('id')
     .where('user_id', '=', added.userId)
     .where('id', '!=', added.id)
     .orderBy('last_seen_at', 'desc')
     .orderBy('id')
-    .offset(MAX_IDLE_DEVICES - 1)
-    .limit(FORGET_BATCH)
-    .execute();
+    .limit(FORGET_BATCH);
+  const beyond = await others.offset(MAX_IDLE_DEVICES - 1).execute();
   if (beyond.length === 0) return;
-  const ids = beyond.map((row) => row.id);
+  const surplus = await others
+    .where((device) => device.not(hasLiveSession(device)))
+    .offset(MAX_DEVICES - 1)
+    .execute();
+  const ids = [...new Set([...beyond, ...surplus].map(({ id }) => id))];
   await lockForRemoval(tx, 'devices', ids);
+  if (surplus.length > 0) {
+    await tx
+      .updateTable('auth_tokens')
+      .set({ revoked_at: nowMs })
+      .where(
+        'device_id',
+        'in',
+        surplus.map(({ id }) => id),
+      )
+      .where('revoked_at', 'is', null)
+      .execute();
+  }
   await tx
     .deleteFrom('devices')
     .where('id', 'in', ids)
@@ -97,18 +123,17 @@ async function forgetIdleDevices(tx: Tx, added: SeenDevice, nowMs: number): Prom
         ),
       ),
     )
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('sessions')
-            .select('sessions.id')
-            .whereRef('sessions.device_id', '=', 'devices.id')
-            .where('sessions.state', 'in', nonterminalStates),
-        ),
-      ),
-    )
+    .where((device) => device.not(hasLiveSession(device)))
     .execute();
 }
+
+const hasLiveSession = ({ exists, selectFrom }: ExpressionBuilder<Schema, 'devices'>) =>
+  exists(
+    selectFrom('sessions')
+      .select('sessions.id')
+      .whereRef('sessions.device_id', '=', 'devices.id')
+      .where('sessions.state', 'in', nonterminalStates),
+  );
 
 /**
  * Whether an account has a signed-in device with this key: at least one token of it was not revoked. Expired tokens
@@ -173,8 +198,8 @@ export function toDevice(row: DeviceRow, currentDeviceId: string | null): Device
 }
 
 /**
- * JSON of an account's devices. What they measured goes out as it is stored: to read and write 200 times 8 KiB again
- * would cost more than the rest of the answer.
+ * JSON of an account's devices. The stored text of their capabilities is inserted unparsed: parsing and serializing
+ * 200 times 8 KiB would cost more than the rest of the answer.
  */
 export function devicesJson(rows: readonly DeviceRow[], currentDeviceId: string | null): string {
   const items = rows.map((row) => {

@@ -11,8 +11,6 @@ export function registerInviteRoutes(server: Server, invites: Invites): void {
   server.handle('invites.create', async ({ caller, body }) => ({
     status: 201,
     body: { invite: await invites.mint(caller, body) },
-    // The body contains the code, which must not be cached.
-    headers: { 'cache-control': 'no-store' },
   }));
 
   server.handle('invites.revoke', async ({ caller, params }) => {

@@ -23,9 +23,6 @@ export interface Invites {
 export function createInvites(platform: Platform): Invites {
   const { activity, clock, config, database, random } = platform;
 
-  const audit = (actor: Caller, targetId: string, action: string, details: Record<string, unknown> = {}) =>
-    activity.record({ actorUserId: actor.userId, action, targetType: 'invite', targetId, details });
-
   return {
     async list(state = 'all') {
       if (state !== 'all' && state !== 'pending') throw new ApiError('invalid_state');
@@ -53,7 +50,11 @@ export function createInvites(platform: Platform): Invites {
       await insertInvite(database.db, invite);
       const { id, role, max_uses, used_count } = invite;
       const expires_at = instantOrNull(expiresAtMs);
-      await audit(actor, id, 'invite.minted', { role, max_uses, ...(expires_at !== null && { expires_at }) });
+      await activity.record(actor.userId, 'invite.minted', id, {
+        role,
+        max_uses,
+        ...(expires_at !== null && { expires_at }),
+      });
       const base = config.http.publicBaseUrl?.href.replace(/\/+$/, '');
       return {
         id,
@@ -68,7 +69,8 @@ export function createInvites(platform: Platform): Invites {
     },
 
     async revoke(actor, id) {
-      if (await revokeInvite(database.db, id, clock.nowMs())) await audit(actor, id, 'invite.revoked');
+      if (await revokeInvite(database.db, id, clock.nowMs()))
+        await activity.record(actor.userId, 'invite.revoked', id);
     },
   };
 }

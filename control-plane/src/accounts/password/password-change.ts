@@ -4,7 +4,7 @@ import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { PasswordHasher } from '../sign-in/password-hasher.ts';
 import { findAccount, replacePassword, revokeAllTokens } from '../store.ts';
-import { passwordBreach } from './password-rule.ts';
+import { passwordProblem } from './password-rule.ts';
 
 /** Changes of a person's own password. */
 export interface PasswordChange {
@@ -19,7 +19,7 @@ export function createPasswordChange(platform: Platform, hasher: PasswordHasher)
   const { clock, database } = platform;
   return {
     async change(caller, body, addressKey) {
-      const breach = passwordBreach(body.new_password, caller);
+      const breach = passwordProblem(body.new_password, caller);
       if (breach !== null) throw invalid(`new_${breach}`);
       const account = await findAccount(database.db, caller.userId);
       // The caller's token is valid, so its device is signed in.

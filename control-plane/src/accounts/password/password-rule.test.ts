@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { checkNewAccount } from '../account-fields.ts';
-import { passwordBreach } from './password-rule.ts';
+import { passwordProblem } from './password-rule.ts';
 
 const alice = { username: 'alice', email: 'al.ice@example.org' };
 
@@ -14,7 +14,7 @@ describe('the password rule', () => {
     ['the username inside', 'xxALICExxxxx', /username/],
     ['the local part inside', 'xxAl.Icexxxx', /username/],
   ])('refuses %s', (_, password, why) => {
-    expect(passwordBreach(password, alice)).toMatch(why);
+    expect(passwordProblem(password, alice)).toMatch(why);
   });
 
   test.each([
@@ -25,7 +25,7 @@ describe('the password rule', () => {
     'whatever123456',
     'PassWord1234',
   ])('refuses %s as common', (password) => {
-    expect(passwordBreach(password, alice)).toMatch(/common/);
+    expect(passwordProblem(password, alice)).toMatch(/common/);
   });
 
   test.each([
@@ -35,19 +35,19 @@ describe('the password rule', () => {
     ['a common password with one more character', 'password1234x'],
     ['no classes of characters', 'zzzzzzzzzzzzq'],
   ])('takes %s', (_, password) => {
-    expect(passwordBreach(password, alice)).toBeNull();
+    expect(passwordProblem(password, alice)).toBeNull();
   });
 
-  it('skips identifiers under three characters', () => {
-    expect(passwordBreach('abcdefghijkl', { username: 'ab', email: 'cd@x' })).toBeNull();
-    expect(passwordBreach('abcdefghijkl', { username: 'abc', email: 'cd@x' })).toMatch(/username/);
+  test('skips identifiers under three characters', () => {
+    expect(passwordProblem('abcdefghijkl', { username: 'ab', email: 'cd@x' })).toBeNull();
+    expect(passwordProblem('abcdefghijkl', { username: 'abc', email: 'cd@x' })).toMatch(/username/);
   });
 });
 
 describe('the fields of a new account', () => {
   const good = { email: ' A@B.example ', username: ' bob ', password: 'a long enough one' };
 
-  it('trims and lowercases the email, trims the username, keeps the password', () => {
+  test('trims and lowercases the email, trims the username, keeps the password', () => {
     expect(checkNewAccount(good)).toEqual({ ...good, email: 'a@b.example', username: 'bob' });
   });
 
@@ -61,7 +61,7 @@ describe('the fields of a new account', () => {
     expect(() => checkNewAccount(fields)).toThrow(why);
   });
 
-  it('answers any text with a value or a refusal that repeats none of it', () => {
+  test('answers any text with a value or a refusal that repeats none of it', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string({ minLength: 4 }), (email, username, password) => {
         try {

@@ -1,14 +1,14 @@
+import {
+  MAX_PASSWORD_CHARACTERS,
+  MIN_IDENTIFIER_CHARACTERS,
+  MIN_PASSWORD_CHARACTERS,
+} from '@footlight/protocol/bounds';
 import { hasCodePoints } from '@footlight/protocol/rest';
 import { dictionary } from '@zxcvbn-ts/language-common';
 
-const MIN_CHARACTERS = 12;
-const MAX_CHARACTERS = 128;
-/** Shorter names and local parts appear in too many passwords by chance. */
-const MIN_IDENTIFIER_CHARACTERS = 3;
-
 /** Only entries that pass the length rule are kept: about three hundred of fifty thousand. */
 const COMMON: ReadonlySet<string> = new Set([
-  ...dictionary['passwords-common'].map(fold).filter((entry) => entry.length >= MIN_CHARACTERS),
+  ...dictionary['passwords-common'].map(fold).filter((entry) => entry.length >= MIN_PASSWORD_CHARACTERS),
   'changeme1234',
   'whatever123456',
 ]);
@@ -18,24 +18,24 @@ const COMMON: ReadonlySet<string> = new Set([
  * are Unicode code points; nothing is trimmed; there are no composition rules.
  * @param account trimmed username, and the email, whose part before `@` is checked
  */
-export function passwordBreach(
+export function passwordProblem(
   password: string,
   account: { username: string; email: string },
 ): string | null {
-  return strengthBreach(password) ?? identityBreach(password, account);
+  return strengthProblem(password) ?? identityProblem(password, account);
 }
 
 /** The checks without an account: length and common passwords. */
-function strengthBreach(password: string): string | null {
-  if (!hasCodePoints(password, MIN_CHARACTERS, MAX_CHARACTERS)) {
-    return `password must have ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters`;
+function strengthProblem(password: string): string | null {
+  if (!hasCodePoints(password, MIN_PASSWORD_CHARACTERS, MAX_PASSWORD_CHARACTERS)) {
+    return `password must have ${MIN_PASSWORD_CHARACTERS} to ${MAX_PASSWORD_CHARACTERS} characters`;
   }
   if (COMMON.has(fold(password))) return 'password is one of the most common ones';
   return null;
 }
 
 /** The checks with the account: the password contains neither username nor local part of the email. */
-function identityBreach(password: string, account: { username: string; email: string }): string | null {
+function identityProblem(password: string, account: { username: string; email: string }): string | null {
   const folded = fold(password);
   const localPart = account.email.slice(0, Math.max(0, account.email.indexOf('@')));
   for (const identifier of [account.username, localPart]) {

@@ -48,6 +48,19 @@ describeDatabases('the settings of the web client', ({ fresh }) => {
     expect(await stored()).toEqual({ ...whole, a: null });
   });
 
+  test('many changes of one person at once keep nobody else waiting', async () => {
+    const long = { note: 'x'.repeat(60_000) };
+    let done = 0;
+    const flood = Array.from({ length: 40 }, async () => {
+      const { status } = await patch(long);
+      done += 1;
+      return status;
+    });
+    expect((await patch({ note: 'mine' }, app.people.bob)).status).toBe(200);
+    expect(done).toBeLessThan(10);
+    expect(await Promise.all(flood)).toEqual(Array(40).fill(200));
+  });
+
   test.each(
     Object.entries({
       strip_preset: ['full', 'minimal', 'metrics', 'custom'],

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@footlight/protocol';
 import type { UiPreferences } from '@footlight/protocol/rest';
 import { invalid } from '../../platform/errors.ts';
+import { createKeyedQueue } from '../../platform/keyed-queue.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { loadUiPreferences, lockUiPreferences, storeUiPreferences } from './store.ts';
 import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
@@ -14,18 +15,22 @@ export interface Preferences {
 
 export function createPreferences(platform: Pick<Platform, 'database'>): Preferences {
   const { database } = platform;
+  // One document has 64 KiB. Of many changes that come at once, those of others would wait for all.
+  const queue = createKeyedQueue();
   return {
     async readUi(userId) {
       return mergeUiPreferences(await loadUiPreferences(database.db, userId), {});
     },
 
     updateUi: (userId, patch) =>
-      database.transaction(async (tx) => {
-        const document = mergeUiPreferences(await lockUiPreferences(database, tx, userId), patch);
-        const text = encodeUiPreferences(document);
-        if (text === null) throw invalid('The settings would be longer than 64 KiB; remove some first.');
-        await storeUiPreferences(tx, userId, text);
-        return document;
-      }),
+      queue(userId, () =>
+        database.transaction(async (tx) => {
+          const document = mergeUiPreferences(await lockUiPreferences(database, tx, userId), patch);
+          const text = encodeUiPreferences(document);
+          if (text === null) throw invalid('The settings would be longer than 64 KiB; remove some first.');
+          await storeUiPreferences(tx, userId, text);
+          return document;
+        }),
+      ),
   };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@footlight/protocol';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { encodeUiPreferences, mergeUiPreferences } from './ui-preferences.ts';
 
 describe('settings are merged one level deep', () => {
@@ -46,7 +46,7 @@ describe('settings are merged one level deep', () => {
     expect(JSON.stringify(mergeUiPreferences(JSON.parse(stored), JSON.parse(patch)))).toBe(expected);
   });
 
-  it('merging the same change twice is merging it once, and touches neither side', () => {
+  test('merging the same change twice is merging it once, and touches neither side', () => {
     const document = fc
       .dictionary(fc.constantFrom('session_overlay', '__proto__', 'a', 'b'), fc.jsonValue())
       .map((entries) => entries as JsonObject);
@@ -62,7 +62,7 @@ describe('settings are merged one level deep', () => {
   });
 });
 
-it('a document is stored up to 64 KiB of UTF-8', () => {
+test('a document is stored up to 64 KiB of UTF-8', () => {
   const document = (length: number) => ({ session_overlay: {}, a: 'é'.repeat(length) });
   const overhead = JSON.stringify(document(0)).length;
   const longest = (64 * 1024 - overhead) / 2;

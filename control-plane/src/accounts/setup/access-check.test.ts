@@ -6,7 +6,7 @@ import {
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
 } from '@peculiar/x509';
-import { beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { CertificateInForce } from '../deps.ts';
 import { describeAccess, type RequestFacts } from './access-check.ts';
 
@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 
 describe('the certificate part', () => {
-  it('describes the certificate of a request that came over TLS', () => {
+  test('describes the certificate of a request that came over TLS', () => {
     const { certificate: shown } = describeAccess(overTls, certificate, DATABASE, NOW_MS);
     expect(shown).toMatchObject({
       in_use: true,
@@ -105,7 +105,7 @@ describe('the certificate part', () => {
     expect(shown.advice).toMatch(advice);
   });
 
-  it('says that the variable does not apply to a provided certificate', () => {
+  test('says that the variable does not apply to a provided certificate', () => {
     const provided = { ...certificate, source: 'provided' as const };
     const shown = describeAccess(
       { ...overTls, host: 'other.example' },
@@ -128,7 +128,7 @@ describe('the certificate part', () => {
     expect(shown).not.toHaveProperty('advice');
   });
 
-  it('has no info while TLS is off', () => {
+  test('has no info while TLS is off', () => {
     const shown = describeAccess({ ...overTls, overTls: false }, null, DATABASE, NOW_MS).certificate;
     expect(shown).toEqual({ in_use: false, not_in_use_reason: expect.stringMatching(/supported/) });
   });
@@ -179,7 +179,7 @@ describe('the request part', () => {
     ).toBe(expected);
   });
 
-  it('cuts long headers at 256 characters and says so', () => {
+  test('cuts long headers at 256 characters and says so', () => {
     const { request } = describeAccess({ ...overTls, host: 'h'.repeat(300) }, certificate, DATABASE, NOW_MS);
     expect(request.host).toBe(`${'h'.repeat(256)}…(truncated)`);
     expect(request.origin).toBe('');
@@ -206,7 +206,7 @@ describe('the origins part', () => {
     expect('suggested_entry' in origins).toBe(allowed === false);
   });
 
-  it('suggests no entry where the environment holds the list', () => {
+  test('suggests no entry where the environment holds the list', () => {
     const pinned = { source: 'environment' as const, allowed: [] };
     const { origins } = describeAccess(
       { ...overTls, origin: 'https://evil.example' },

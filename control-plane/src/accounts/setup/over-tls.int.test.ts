@@ -5,7 +5,7 @@ import https from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, type TestApp } from '../../testing/index.ts';
 
 let app: TestApp;
@@ -50,7 +50,7 @@ function get(url: string, headers: Record<string, string> = {}): Promise<TlsAnsw
 }
 
 describe('over this server’s own TLS', () => {
-  it('gives the leaf in force as one PEM block, with its fingerprint', async () => {
+  test('gives the leaf in force as one PEM block, with its fingerprint', async () => {
     const answer = await get('/v1/tls/certificate.pem');
     expect(answer.status).toBe(200);
     expect(answer.text.match(/-----BEGIN [A-Z ]+-----/g)).toEqual(['-----BEGIN CERTIFICATE-----']);
@@ -65,7 +65,7 @@ describe('over this server’s own TLS', () => {
     });
   });
 
-  it('says that its certificate is in use and covers the host', async () => {
+  test('says that its certificate is in use and covers the host', async () => {
     const answer = await get('/v1/admin/access-check', { authorization: `Bearer ${app.people.admin.token}` });
     expect(JSON.parse(answer.text)).toMatchObject({
       request: {
@@ -78,7 +78,7 @@ describe('over this server’s own TLS', () => {
     });
   });
 
-  it('marks the page cookie Secure', async () => {
+  test('marks the page cookie Secure', async () => {
     const answer = await get('/v1/me', { authorization: `Bearer ${app.people.admin.token}` });
     expect(answer.headers['set-cookie']?.[0]).toMatch(/^service_page=.*; Secure$/);
   });

@@ -1,5 +1,5 @@
 import type { Body, SetupStatus } from '@footlight/protocol/rest';
-import { refusingTaken } from '../../platform/database/index.ts';
+import { onUniqueViolation } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { completeSetup, loadSetupCompletedAt } from '../../settings/index.ts';
@@ -61,7 +61,7 @@ export function createSetup(
       const passwordHash = await hasher.hash(account.password, { addressKey, knownDevice: false });
       if (await isAccountTaken(database.db, account.email, account.username)) throw duplicateAccount();
       const userId = random.uuid();
-      const signedIn = await refusingTaken(
+      const signedIn = await onUniqueViolation(
         duplicateAccount,
         database.transaction(async (tx) => {
           await database.advisoryLock(tx, 'admin_claim');

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { describeDatabases, PASSWORD } from '../../testing/index.ts';
-import { type AccountsWorld, openAccountsWorld, type WorldOptions } from '../testing/world.ts';
+import { describeSqlite, PASSWORD } from '../../testing/index.ts';
+import { type AccountsWorld, type AccountsWorldOptions, openAccountsWorld } from '../testing/world.ts';
 import { HASH_COST } from './password-hasher.ts';
 
 const PAIRS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 15;
@@ -9,9 +9,9 @@ const PAIRS = process.env.FOOTLIGHT_LONG === '1' ? 200 : 15;
 const SIGNIFICANT = 0.01;
 const ROUNDS = 3;
 
-describeDatabases('the time that a failed login takes', (databases) => {
+describeSqlite('the time that a failed login takes', (databases) => {
   async function withAlice(
-    limits: NonNullable<WorldOptions['limits']>,
+    limits: NonNullable<AccountsWorldOptions['limits']>,
     work: (world: AccountsWorld) => Promise<void>,
   ): Promise<void> {
     const world = await openAccountsWorld(await databases.fresh(), {

@@ -1,5 +1,5 @@
 import { systemRandom } from '@footlight/platform';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { createPasswordHasher, type HashRequest } from './password-hasher.ts';
 
@@ -29,7 +29,7 @@ describe('the queue of hashes', () => {
     Array.from({ length: count }, (_, n) => from(`${prefix}${n}`, knownDevice));
   const granted = (places: readonly boolean[]): number => places.filter(Boolean).length;
 
-  it('lets two of one address wait, with any account name', async () => {
+  test('lets two of one address wait, with any account name', async () => {
     // The first one is hashed at once.
     expect(await placesOf([from('z'), from('a'), from('a'), from('a'), from('b')])).toEqual([
       true,
@@ -46,7 +46,7 @@ describe('the queue of hashes', () => {
     ]);
   });
 
-  it('leaves 16 of its 64 places to known devices', async () => {
+  test('leaves 16 of its 64 places to known devices', async () => {
     const strangers = await placesOf([from('z'), ...many(100, false, 'a')]);
     expect(granted(strangers)).toBe(1 + 48);
     const places = await placesOf([from('z'), ...many(100, false, 'a'), ...many(40, true, 'b')]);
@@ -54,11 +54,11 @@ describe('the queue of hashes', () => {
     expect(granted(places.slice(101))).toBe(16);
   });
 
-  it('has all 64 for known devices while no others wait', async () => {
+  test('has all 64 for known devices while no others wait', async () => {
     expect(granted(await placesOf([from('z'), ...many(100, true, 'a')]))).toBe(1 + 64);
   });
 
-  it('frees each place when its hash begins', async () => {
+  test('frees each place when its hash begins', async () => {
     const hasher = createPasswordHasher(systemRandom, ONE_CORE, CHEAP);
     for (let round = 0; round < 3; round += 1) {
       await Promise.all([from('a'), from('a'), from('a')].map((request) => hasher.hash(password, request)));

@@ -17,7 +17,9 @@ export interface HashCost {
  * 9106, section 4.
  */
 export const HASH_COST: HashCost = { memoryCost: 65_536, timeCost: 3, parallelism: 2 };
+/** RFC 9106, 3.1 recommends 128 bits at least; 256 cost nothing more. */
 const KEY_BYTES = 32;
+/** RFC 9106, 3.1: 16 bytes are recommended for passwords. */
 const SALT_BYTES = 16;
 
 /**
@@ -28,7 +30,7 @@ const DUMMY_HASH =
   '$argon2id$v=19$m=65536,t=3,p=2$PO2u2/EYkU7rG6Wf7fiDHg$AjnaQykvGpOrBT/9FrsgxlUusznlggOKJFLbzO9ieCQ';
 
 /** A hash that no known password matches, without computing one. */
-export function hashOfNothing(random: Random): string {
+export function unusableHash(random: Random): string {
   const { memoryCost, timeCost, parallelism } = HASH_COST;
   const [salt, key] = [SALT_BYTES, KEY_BYTES].map((bytes) =>
     random.bytes(bytes).toString('base64').replace(/=+$/, ''),

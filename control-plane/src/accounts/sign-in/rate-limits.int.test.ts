@@ -1,11 +1,11 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Answer,
   createTestApp,
-  describeDatabases,
+  describeSqlite,
   type Person,
   type TestApp,
 } from '../../testing/index.ts';
@@ -13,7 +13,7 @@ import {
 /** The test app raises limits; here they are what people meet. */
 const AS_SHIPPED = { overrides: { accountLimits: {} } };
 
-describeDatabases('posting measurements and changing passwords are limited per user', ({ fresh }) => {
+describeSqlite('posting measurements and changing passwords are limited per user', ({ fresh }) => {
   let app: TestApp;
   let alice: Person;
   let number = 0;
@@ -56,7 +56,7 @@ describeDatabases('posting measurements and changing passwords are limited per u
     for (let i = 0; i < 5; i += 1) expect(refusal(await post(alice, url))).toEqual(malformed);
   });
 
-  it('bounds the devices that an account can create at once', async () => {
+  test('bounds the devices that an account can create at once', async () => {
     const answers = [];
     for (let i = 0; i < 1_000; i += 1) {
       answers.push(await post(alice, '/v1/me/devices', JSON.stringify({ device_key: `key ${i}` })));
@@ -67,7 +67,7 @@ describeDatabases('posting measurements and changing passwords are limited per u
   });
 });
 
-describeDatabases('sign-in is limited per client address', ({ fresh }) => {
+describeSqlite('sign-in is limited per client address', ({ fresh }) => {
   let app: TestApp;
   let port: number;
   beforeAll(async () => {
@@ -112,7 +112,7 @@ describeDatabases('sign-in is limited per client address', ({ fresh }) => {
     return statuses;
   };
 
-  it('of 50 addresses behind a trusted proxy the attacking one slows no other', async () => {
+  test('of 50 addresses behind a trusted proxy the attacking one slows no other', async () => {
     const addresses = Array.from({ length: 50 }, (_, index) => `198.51.100.${index + 1}`);
     const [attacker, ...others] = addresses as [string, ...string[]];
     const attack = await burst(30, () => login(attacker));
@@ -124,27 +124,27 @@ describeDatabases('sign-in is limited per client address', ({ fresh }) => {
     for (const statuses of innocent) expect(statuses).toEqual([PASSES, PASSES, PASSES, 429]);
   });
 
-  it('what a client behind the proxy writes to the left buys nothing', async () => {
+  test('what a client behind the proxy writes to the left buys nothing', async () => {
     const statuses = await burst(20, (index) => login(`203.0.113.${index}, x, 198.51.100.7, 10.1.2.3`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
     // Nor does it use up the bucket of somebody whom it names.
     expect(await login('203.0.113.3')).toBe(PASSES);
   });
 
-  it('a forged header from a peer that is no proxy changes nothing', async () => {
+  test('a forged header from a peer that is no proxy changes nothing', async () => {
     const statuses = await burst(20, (index) => login(`203.0.113.${index}`, '127.0.0.2'));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
     expect(await login('203.0.113.1')).toBe(PASSES);
     expect(await login(null, '127.0.0.2')).toBe(429);
   });
 
-  it('one household shares a bucket, whichever of its IPv6 addresses it takes', async () => {
+  test('one household shares a bucket, whichever of its IPv6 addresses it takes', async () => {
     const statuses = await burst(15, (index) => login(`2001:db8:1:2::${index.toString(16)}`));
     expect(statuses.filter((status) => status === PASSES)).toHaveLength(10);
     expect(await login('2001:db8:1:3::1')).toBe(PASSES);
   });
 
-  it('the eleventh is refused with Retry-After before its body is read', async () => {
+  test('the eleventh is refused with Retry-After before its body is read', async () => {
     await burst(10, () => login('198.51.100.99'));
     const head = await new Promise<string>((resolve, reject) => {
       const socket = connect({ host: '127.0.0.1', port });
@@ -163,7 +163,7 @@ describeDatabases('sign-in is limited per client address', ({ fresh }) => {
   });
 
   describe('register shares the bucket with login', () => {
-    it('and the client version, the mode and the password come after it', async () => {
+    test('and the client version, the mode and the password come after it', async () => {
       const call = (url: string) =>
         app.call(null, 'POST', url, { body: '{', headers: { 'x-forwarded-for': '198.51.100.200' } });
       for (let i = 0; i < 5; i += 1) {

@@ -1,12 +1,12 @@
 import type { Clock } from '@footlight/platform';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { LimiterKeys } from '../../platform/limits.ts';
 import {
   CLAIM_LIMITS,
   createClaimLimiter,
-  createLoginGuesses,
+  createLoginAttempts,
   createTokenBuckets,
   FAILED_LOGIN_BUCKET,
   SIGN_IN_BUCKET,
@@ -41,7 +41,7 @@ function refusal(work: () => unknown): number {
 }
 
 describe('register and login share one bucket per client address', () => {
-  it('passes ten at once, refuses the eleventh with Retry-After 5, and frees one per 5 s', () => {
+  test('passes ten at once, refuses the eleventh with Retry-After 5, and frees one per 5 s', () => {
     const { clock, advance } = handClock();
     const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
     for (let i = 0; i < 10; i += 1) expect(refusal(() => buckets.take('a'))).toBe(0);
@@ -57,7 +57,7 @@ describe('register and login share one bucket per client address', () => {
     expect(refusal(() => buckets.take('a'))).toBe(5);
   });
 
-  it('never passes more than the capacity plus what refilled, in any window of any schedule', () => {
+  test('never passes more than the capacity plus what refilled, in any window of any schedule', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }), { maxLength: 200 }), (pauses) => {
         const { clock, advance } = handClock();
@@ -78,7 +78,7 @@ describe('register and login share one bucket per client address', () => {
     );
   });
 
-  it('forgets the least recently used of 4096 addresses that is not refused, and only that one', () => {
+  test('forgets the least recently used of 4096 addresses that is not refused, and only that one', () => {
     const { clock } = handClock();
     const buckets = createTokenBuckets({ capacity: 2, refillEveryMs: 5_000 }, clock);
     for (let i = 0; i < 2; i += 1) buckets.take('refused');
@@ -89,7 +89,7 @@ describe('register and login share one bucket per client address', () => {
     for (const key of ['a0', 'a2', 'refused']) expect(refusal(() => buckets.take(key))).toBe(5);
   });
 
-  it('keeps refusing an address during attempts from 10,000 others', () => {
+  test('keeps refusing an address during attempts from 10,000 others', () => {
     const { clock } = handClock();
     const buckets = createTokenBuckets(SIGN_IN_BUCKET, clock);
     for (let i = 0; i < 10; i += 1) buckets.take('a');
@@ -97,7 +97,7 @@ describe('register and login share one bucket per client address', () => {
     expect(refusal(() => buckets.take('a'))).toBe(5);
   });
 
-  it('gives new addresses one bucket together while all 4096 are refused', () => {
+  test('gives new addresses one bucket together while all 4096 are refused', () => {
     const { clock, advance } = handClock();
     const buckets = createTokenBuckets({ capacity: 2, refillEveryMs: 5_000 }, clock);
     for (let i = 0; i < 4_096; i += 1) for (let taken = 0; taken < 2; taken += 1) buckets.take(`a${i}`);
@@ -107,7 +107,7 @@ describe('register and login share one bucket per client address', () => {
     expect(['x', 'y', 'z'].map((key) => refusal(() => buckets.take(key)))).toEqual([0, 0, 0]);
   });
 
-  it('frees no refused address that shares the last place, when another place becomes free', () => {
+  test('frees no refused address that shares the last place, when another place becomes free', () => {
     const { clock, advance } = handClock();
     const keys = new LimiterKeys<number>((untilMs, nowMs) => untilMs > nowMs, 1);
     const refuse = (key: string) => keys.set(key, clock.monotonicMs() + 10_000, clock.monotonicMs());
@@ -120,7 +120,7 @@ describe('register and login share one bucket per client address', () => {
     expect(keys.get('second', clock.monotonicMs())).toBeUndefined();
   });
 
-  it('never remembers more than 4096, and frees no refused address, in any order', () => {
+  test('never remembers more than 4096, and frees no refused address, in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.nat(20), fc.nat(4_000)), { maxLength: 300 }), (requests) => {
         const { clock, advance } = handClock();
@@ -143,9 +143,9 @@ describe('register and login share one bucket per client address', () => {
 });
 
 describe('failed logins are limited per account name', () => {
-  it('passes 20 at once and then one a minute, and counts none that did not fail', () => {
+  test('passes 20 at once and then one a minute, and counts none that did not fail', () => {
     const { clock, advance } = handClock();
-    const guesses = createLoginGuesses(FAILED_LOGIN_BUCKET, clock);
+    const guesses = createLoginAttempts(FAILED_LOGIN_BUCKET, clock);
     for (let i = 0; i < 50; i += 1) guesses.admit('a', false).spare();
     for (let i = 0; i < 20; i += 1) guesses.admit('a', false);
     expect(refusal(() => guesses.admit('a', false))).toBe(60);
@@ -155,9 +155,9 @@ describe('failed logins are limited per account name', () => {
     expect(refusal(() => guesses.admit('a', false))).toBe(60);
   });
 
-  it('passes known devices always, and what they do frees nothing for others', () => {
+  test('passes known devices always, and what they do frees nothing for others', () => {
     const { clock } = handClock();
-    const guesses = createLoginGuesses(FAILED_LOGIN_BUCKET, clock);
+    const guesses = createLoginAttempts(FAILED_LOGIN_BUCKET, clock);
     for (let i = 0; i < 20; i += 1) guesses.admit('a', true);
     for (let i = 0; i < 20; i += 1) guesses.admit('a', true).spare();
     expect(refusal(() => guesses.admit('a', false))).toBe(60);
@@ -165,7 +165,7 @@ describe('failed logins are limited per account name', () => {
 });
 
 describe('claims are limited by rejected tokens per address', () => {
-  it('blocks after ten rejected ones until 60 s pass without a further admitted attempt', () => {
+  test('blocks after ten rejected ones until 60 s pass without a further admitted attempt', () => {
     const { clock, advance } = handClock();
     const limiter = createClaimLimiter(CLAIM_LIMITS, clock);
     for (let i = 0; i < 10; i += 1) {
@@ -181,7 +181,7 @@ describe('claims are limited by rejected tokens per address', () => {
     expect(refusal(() => limiter.admit('a').done())).toBe(0);
   });
 
-  it('starts afresh with a correct token', () => {
+  test('starts afresh with a correct token', () => {
     const { clock } = handClock();
     const limiter = createClaimLimiter(CLAIM_LIMITS, clock);
     for (let i = 0; i < 9; i += 1) limiter.admit('a').done();
@@ -192,7 +192,7 @@ describe('claims are limited by rejected tokens per address', () => {
     expect(refusal(() => limiter.admit('a'))).toBe(60);
   });
 
-  it('admits ten in flight per address and 256 in all, and counts a finished one once', () => {
+  test('admits ten in flight per address and 256 in all, and counts a finished one once', () => {
     const { clock } = handClock();
     const limiter = createClaimLimiter({ ...CLAIM_LIMITS, maxRejected: 1_000 }, clock);
     const first = limiter.admit('a0');

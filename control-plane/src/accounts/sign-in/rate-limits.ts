@@ -1,13 +1,15 @@
 import type { Clock } from '@footlight/platform';
 import { type Limiter, LimiterKeys, rateLimited } from '../../platform/limits.ts';
 import { createTally } from '../../platform/tally.ts';
-
-export interface BucketShape {
-  /** Size of the burst. */
-  capacity: number;
-  /** Refill time of one request. */
-  refillEveryMs: number;
-}
+import {
+  type BucketShape,
+  bucketWaitMs,
+  type ClaimLimits,
+  claimPauseMs,
+  judgeClaim,
+  judgeRequest,
+  type Rejected,
+} from './limit-rules.ts';
 
 /** Register and login share one bucket per client address. */
 export const SIGN_IN_BUCKET: BucketShape = { capacity: 10, refillEveryMs: 5_000 };
@@ -28,23 +30,15 @@ export interface TokenBuckets extends Limiter {
   giveBack(key: string): void;
 }
 
-/**
- * Exact token buckets. A bucket is stored as the time at which it will be full, so it needs no rounding and no timer;
- * an evicted key has a full bucket.
- */
+/** Exact token buckets; an evicted key has a full bucket. */
 export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): TokenBuckets {
-  const { capacity, refillEveryMs } = shape;
-  /** Milliseconds until the next request passes. */
-  const waitMs = (fullAtMs: number, nowMs: number): number =>
-    Math.max(fullAtMs, nowMs) - nowMs - (capacity - 1) * refillEveryMs;
-  const fullAt = new LimiterKeys<number>((fullAtMs, nowMs) => waitMs(fullAtMs, nowMs) > 0);
+  const fullAt = new LimiterKeys<number>((fullAtMs, nowMs) => bucketWaitMs(shape, fullAtMs, nowMs) > 0);
 
   function tryTake(key: string): number {
     const nowMs = clock.monotonicMs();
-    const fullAtMs = fullAt.get(key, nowMs) ?? nowMs;
-    const refusedForMs = waitMs(fullAtMs, nowMs);
-    if (refusedForMs > 0) return refusedForMs;
-    fullAt.set(key, Math.max(nowMs, fullAtMs) + refillEveryMs, nowMs);
+    const verdict = judgeRequest(shape, fullAt.get(key, nowMs), nowMs);
+    if ('waitMs' in verdict) return verdict.waitMs;
+    fullAt.set(key, verdict.next, nowMs);
     return 0;
   }
 
@@ -57,7 +51,7 @@ export function createTokenBuckets(shape: BucketShape, clock: Pick<Clock, 'monot
     giveBack(key) {
       const nowMs = clock.monotonicMs();
       const fullAtMs = fullAt.get(key, nowMs);
-      if (fullAtMs !== undefined) fullAt.set(key, fullAtMs - refillEveryMs, nowMs);
+      if (fullAtMs !== undefined) fullAt.set(key, fullAtMs - shape.refillEveryMs, nowMs);
     },
   };
 }
@@ -68,7 +62,7 @@ interface LoginAttempt {
   spare(): void;
 }
 
-export interface LoginGuesses {
+export interface LoginAttempts {
   /** @throws ApiError rate_limited, unless the login comes from a known device */
   admit(accountName: string, knownDevice: boolean): LoginAttempt;
 }
@@ -77,7 +71,7 @@ export interface LoginGuesses {
  * Limits guesses of one password from many addresses. Every login counts as failed until its password is right, so
  * concurrent logins cannot exceed the limit. Unknown names are counted alike.
  */
-export function createLoginGuesses(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): LoginGuesses {
+export function createLoginAttempts(shape: BucketShape, clock: Pick<Clock, 'monotonicMs'>): LoginAttempts {
   const buckets = createTokenBuckets(shape, clock);
   return {
     admit(accountName, knownDevice) {
@@ -88,28 +82,12 @@ export function createLoginGuesses(shape: BucketShape, clock: Pick<Clock, 'monot
   };
 }
 
-export interface ClaimLimits {
-  /** Rejected tokens after which an address must pause. */
-  maxRejected: number;
-  /** The pause, counted from the last admitted attempt. */
-  pauseMs: number;
-  inFlightPerAddress: number;
-  inFlightTotal: number;
-}
-
 export const CLAIM_LIMITS: ClaimLimits = {
   maxRejected: 10,
   pauseMs: 60_000,
   inFlightPerAddress: 10,
   inFlightTotal: 256,
 };
-
-/** State of an address. */
-interface Rejected {
-  count: number;
-  /** Time of its last admitted attempt. */
-  lastMs: number;
-}
 
 /** One admitted attempt to claim the instance. */
 interface ClaimAttempt {
@@ -124,28 +102,19 @@ export interface ClaimLimiter {
   admit(addressKey: string): ClaimAttempt;
 }
 
-/**
- * Limits guesses of the setup token. Every admitted attempt counts as rejected until its token is right, so
- * concurrent attempts cannot exceed the limit.
- */
+/** Limits guesses of the setup token. */
 export function createClaimLimiter(limits: ClaimLimits, clock: Pick<Clock, 'monotonicMs'>): ClaimLimiter {
-  const pauseLeftMs = ({ count, lastMs }: Rejected, nowMs: number): number =>
-    count < limits.maxRejected ? 0 : Math.max(0, lastMs + limits.pauseMs - nowMs);
-  const rejected = new LimiterKeys<Rejected>((entry, nowMs) => pauseLeftMs(entry, nowMs) > 0);
+  const rejected = new LimiterKeys<Rejected>((entry, nowMs) => claimPauseMs(limits, entry, nowMs) > 0);
   // Bounded by inFlightTotal.
   const inFlight = createTally();
 
   return {
     admit(addressKey) {
       const nowMs = clock.monotonicMs();
-      const running = inFlight.of(addressKey);
-      if (running >= limits.inFlightPerAddress || inFlight.total >= limits.inFlightTotal)
-        throw rateLimited(1);
-      const known = rejected.get(addressKey, nowMs);
-      const refusedForMs = known === undefined ? 0 : pauseLeftMs(known, nowMs);
-      if (refusedForMs > 0) throw rateLimited(refusedForMs);
-      const expired = known === undefined || nowMs - known.lastMs >= limits.pauseMs;
-      rejected.set(addressKey, { count: expired ? 1 : known.count + 1, lastMs: nowMs }, nowMs);
+      const running = { address: inFlight.of(addressKey), total: inFlight.total };
+      const verdict = judgeClaim(limits, rejected.get(addressKey, nowMs), running, nowMs);
+      if ('waitMs' in verdict) throw rateLimited(verdict.waitMs);
+      rejected.set(addressKey, verdict.next, nowMs);
       return {
         accepted() {
           rejected.delete(addressKey);

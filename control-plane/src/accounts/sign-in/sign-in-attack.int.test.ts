@@ -1,6 +1,6 @@
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import { describe, expect, it } from 'vitest';
-import { describeDatabases, PASSWORD, ROOMY_QUEUE } from '../../testing/index.ts';
+import { describe, expect, test } from 'vitest';
+import { describeSqlite, PASSWORD, ROOMY_QUEUE } from '../../testing/index.ts';
 import { type AccountsWorld, worldsOn } from '../testing/world.ts';
 
 const OPEN = { REGISTRATION_MODE: 'open' };
@@ -9,7 +9,7 @@ const WRONG = `${PASSWORD}?`;
 /** The n-th address of a network that the attacker has at hand. */
 const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
 
-describeDatabases('signing in stays possible under attack', ({ fresh }) => {
+describeSqlite('signing in stays possible under attack', ({ fresh }) => {
   const withWorld = worldsOn(fresh);
 
   const login = async (world: AccountsWorld, from: string, body: object): Promise<number> =>
@@ -31,7 +31,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
   }
 
   describe('the queue of hashes', () => {
-    it('has a place for a right password while 7 addresses send 70 logins', () =>
+    test('has a place for a right password while 7 addresses send 70 logins', () =>
       withWorld({ env: OPEN }, async (world) => {
         await world.register('alice');
         const attack = storm(world, 7, 10);
@@ -41,7 +41,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
         expect(theirs.flat().filter((status) => status === 429).length).toBeGreaterThan(20);
       }));
 
-    it('has places for the devices of people that 40 addresses cannot take', () =>
+    test('has places for the devices of people that 40 addresses cannot take', () =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         for (let wave = 0; wave < 2; wave += 1) {
@@ -57,7 +57,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
   });
 
   describe('guesses of one password', () => {
-    it.each(['alice@example.org', 'nobody@example.org'])(
+    test.each(['alice@example.org', 'nobody@example.org'])(
       'from 1,000 addresses come to 20 and then one a minute: %s',
       (email) =>
         withWorld({ env: OPEN }, async (world) => {
@@ -79,7 +79,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
         }),
     );
 
-    it('sent all at once are no more', () =>
+    test('sent all at once are no more', () =>
       withWorld(
         {
           env: OPEN,
@@ -100,7 +100,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
       for (let n = 0; n < 20; n += 1) await login(world, addressOf(n), { ...alice, password: WRONG });
     }
 
-    it('lock no account out of a device that is signed in, or was until the token expired', () =>
+    test('lock no account out of a device that is signed in, or was until the token expired', () =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         await exhaust(world);
@@ -114,7 +114,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
         expect(await login(world, '192.0.2.9', known)).toBe(200);
       }));
 
-    it.each([
+    test.each([
       [
         'was signed out',
         (world: AccountsWorld) => world.db.updateTable('auth_tokens').set({ revoked_at: 1 }),
@@ -129,7 +129,7 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
       }),
     );
 
-    it('give no way past them to a device of another account', () =>
+    test('give no way past them to a device of another account', () =>
       withWorld({ env: OPEN }, async (world) => {
         await seeAlice(world);
         await world.register('mallory');
@@ -138,14 +138,14 @@ describeDatabases('signing in stays possible under attack', ({ fresh }) => {
         expect(await login(world, '192.0.2.9', { ...alice, device_key: 'a-laptop-of-mallory' })).toBe(429);
       }));
 
-    it('are no sign-ins: right passwords take nothing, however many', () =>
+    test('are no sign-ins: right passwords take nothing, however many', () =>
       withWorld({ env: OPEN }, async (world) => {
         await world.register('alice');
         for (let n = 0; n < 25; n += 1) expect(await login(world, addressOf(n), alice)).toBe(200);
       }));
   });
 
-  it('a refused address stays refused during attempts from 4,200 others', () =>
+  test('a refused address stays refused during attempts from 4,200 others', () =>
     withWorld({ env: OPEN }, async (world) => {
       const ask = async (from: string) =>
         (await world.call('POST', '/v1/auth/login', { raw: '{', from })).statusCode;

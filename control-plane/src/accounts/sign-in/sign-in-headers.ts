@@ -13,11 +13,8 @@ export type SignInHeaders = (signedIn: SignedIn, request: SecureFacts) => Record
 
 export function createSignInHeaders(clock: Clock): SignInHeaders {
   return ({ accessToken, expiresAtMs, response }, request) => {
-    // The body contains the token, which must not be cached.
-    const unstored = { 'cache-control': 'no-store' };
-    if (response.user.role !== 'admin') return unstored;
-    const cookie = pageCookie(accessToken, expiresAtMs, clock.nowMs(), isSecure(request));
-    return { ...unstored, 'set-cookie': cookie };
+    if (response.user.role !== 'admin') return {};
+    return { 'set-cookie': pageCookie(accessToken, expiresAtMs, clock.nowMs(), isSecure(request)) };
   };
 }
 

@@ -6,7 +6,7 @@ import { touchDevice } from '../devices/store.ts';
 import { type AccountRow, insertToken } from '../store.ts';
 import { mintToken, pageValue } from '../tokens/tokens.ts';
 import type { VersionGate } from './client-version.ts';
-import { keptUserAgent } from './user-agent.ts';
+import { storedUserAgent } from './user-agent.ts';
 
 /** Origin of a sign-in. */
 interface SignInOrigin {
@@ -41,7 +41,7 @@ export function createSignIn(platform: Platform, versionGate: VersionGate): Sign
   return {
     async issue(tx, account, origin, expiresAtMs = clock.nowMs() + config.accounts.tokenTtlMs) {
       const nowMs = clock.nowMs();
-      const userAgent = keptUserAgent(origin.userAgent);
+      const userAgent = storedUserAgent(origin.userAgent);
       const device = origin.deviceKey
         ? await touchDevice(
             tx,

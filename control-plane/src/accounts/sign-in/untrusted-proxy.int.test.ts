@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
-import { describeDatabases } from '../../testing/index.ts';
+import { expect, test } from 'vitest';
+import { describeSqlite } from '../../testing/index.ts';
 import { type AccountsWorld, worldsOn } from '../testing/world.ts';
 
 const OPEN = { REGISTRATION_MODE: 'open' };
 
-describeDatabases('X-Forwarded-For from a peer that is no trusted proxy', ({ fresh }) => {
+describeSqlite('X-Forwarded-For from a peer that is no trusted proxy', ({ fresh }) => {
   const withWorld = worldsOn(fresh);
   const warnings = (world: AccountsWorld) => world.logEvents('http.untrusted_proxy');
   const get = (world: AccountsWorld, from: string, forwarded?: string) =>
@@ -18,7 +18,7 @@ describeDatabases('X-Forwarded-For from a peer that is no trusted proxy', ({ fre
     return answer.json().request as { advice?: string };
   };
 
-  it('is warned about once per start, with the line to set', () =>
+  test('is warned about once per start, with the line to set', () =>
     withWorld({ env: OPEN }, async (world) => {
       await get(world, '172.17.0.1');
       expect(warnings(world)).toEqual([]);
@@ -29,7 +29,7 @@ describeDatabases('X-Forwarded-For from a peer that is no trusted proxy', ({ fre
       expect(warnings(world)[0]?.hint).toContain('SERVICE_TRUSTED_PROXIES=172.17.0.1');
     }));
 
-  it('is what the access check advises about, and keeps the proxies that are set', () =>
+  test('is what the access check advises about, and keeps the proxies that are set', () =>
     withWorld({ env: { ...OPEN, SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' } }, async (world) => {
       const { access_token: bearer } = await world.claim();
       const { advice } = await check(world, bearer, '172.17.0.1', '192.0.2.1');
@@ -39,7 +39,7 @@ describeDatabases('X-Forwarded-For from a peer that is no trusted proxy', ({ fre
       expect(await check(world, bearer, '10.1.2.3', '192.0.2.1')).not.toHaveProperty('advice');
     }));
 
-  it('says nothing where the peer is trusted', () =>
+  test('says nothing where the peer is trusted', () =>
     withWorld({ env: { ...OPEN, SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' } }, async (world) => {
       for (let n = 0; n < 3; n += 1) await get(world, '10.1.2.3', '192.0.2.1');
       expect(warnings(world)).toEqual([]);

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createLogger, systemRandom } from '@footlight/platform';
+import { createLogger, systemClock, systemRandom } from '@footlight/platform';
 import type { LoginResponse } from '@footlight/protocol/rest';
 import type { Kysely } from 'kysely';
-import { createInProcessBus } from '../../platform/bus.ts';
+import { createInProcessBus } from '../../platform/bus/in-process.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, openDatabase, type Schema } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
@@ -18,7 +18,7 @@ import { type AccountsDeps, createAccounts, registerAccountsRoutes } from '../in
 
 export const ADMIN = { email: 'admin@example.org', username: 'admin', password: PASSWORD };
 
-export interface WorldOptions {
+export interface AccountsWorldOptions {
   env?: Record<string, string>;
   limits?: NonNullable<AccountsDeps['limits']>;
   /** Missing: a file of this world. */
@@ -41,7 +41,7 @@ export interface Call {
 export type LogLine = Record<string, unknown> & { event?: string; level: string };
 
 /** The accounts feature with real dependencies below it and without other features. */
-export async function openAccountsWorld(target: DatabaseTarget, options: WorldOptions) {
+export async function openAccountsWorld(target: DatabaseTarget, options: AccountsWorldOptions) {
   const dir = mkdtempSync(path.join(tmpdir(), 'accounts-'));
   const setupTokenFile = options.setupTokenFile ?? path.join(dir, 'run', 'setup-token');
   const lines: string[] = [];
@@ -79,6 +79,7 @@ export async function openAccountsWorld(target: DatabaseTarget, options: WorldOp
   const server = await createServer({
     config,
     logger,
+    clock: systemClock,
     random: systemRandom,
     certificate: null,
     writable: () => true,
@@ -161,7 +162,10 @@ export type AccountsWorld = Awaited<ReturnType<typeof openAccountsWorld>>;
 
 /** @returns a function that gives each test its own world on a new database, and closes it in every case */
 export function worldsOn(freshDatabase: () => Promise<DatabaseTarget>) {
-  return async (options: WorldOptions, work: (world: AccountsWorld) => Promise<void>): Promise<void> => {
+  return async (
+    options: AccountsWorldOptions,
+    work: (world: AccountsWorld) => Promise<void>,
+  ): Promise<void> => {
     const world = await openAccountsWorld(await freshDatabase(), options);
     try {
       await work(world);

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '@footlight/platform';
 import type { Body, User } from '@footlight/protocol/rest';
-import { instant, readTogether } from '../../platform/database/index.ts';
+import { batchReads, instant } from '../../platform/database/index.ts';
 import { sha256Hex } from '../../platform/digest.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
@@ -9,16 +9,16 @@ import { normaliseEmail } from '../account-fields.ts';
 import { isSignedInDevice } from '../devices/store.ts';
 import type { VersionGate } from '../sign-in/client-version.ts';
 import type { PasswordHasher } from '../sign-in/password-hasher.ts';
-import type { LoginGuesses } from '../sign-in/rate-limits.ts';
+import type { LoginAttempts } from '../sign-in/rate-limits.ts';
 import type { SignedIn, SignIn } from '../sign-in/sign-in.ts';
 import {
   deleteDeadTokens,
   findAccount,
   findAccountByEmail,
   findLiveTokenExpiry,
-  holdVerifiedAccount,
   isAdminPage,
   liveTokenFinder,
+  lockVerifiedAccountShared,
   revokeToken,
   touchTokens,
 } from '../store.ts';
@@ -55,13 +55,13 @@ export interface BearerTokens {
 
 export function createBearerTokens(
   platform: Platform,
-  parts: { guesses: LoginGuesses; hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
+  parts: { guesses: LoginAttempts; hasher: PasswordHasher; signIn: SignIn; versionGate: VersionGate },
 ): BearerTokens {
   const { clock, database, leader, logger } = platform;
   const { guesses, hasher, signIn, versionGate } = parts;
   const findLiveToken = liveTokenFinder(database, () => clock.nowMs());
   // Batched, because a commit for each token would delay all requests of a reconnecting crowd.
-  const touch = readTogether(async (tokenIds: readonly string[]) => {
+  const touch = batchReads(async (tokenIds: readonly string[]) => {
     await touchTokens(database, tokenIds, clock.nowMs(), TOUCH_EVERY_MS);
     return new Map<string, never>();
   });
@@ -131,7 +131,8 @@ export function createBearerTokens(
       if (!mayLogIn || !matches) throw new ApiError('invalid_credentials');
       attempt.spare();
       return database.transaction(async (tx) => {
-        if (!(await holdVerifiedAccount(database, tx, account))) throw new ApiError('invalid_credentials');
+        if (!(await lockVerifiedAccountShared(database, tx, account)))
+          throw new ApiError('invalid_credentials');
         return signIn.issue(tx, account, { deviceKey: fields.device_key, userAgent });
       });
     },

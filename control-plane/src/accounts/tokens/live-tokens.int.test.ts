@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createLogger, DAY_MS } from '@footlight/platform';
+import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../platform/database/index.ts';
 import { createTestApp, describeDatabases, type Person, type TestApp } from '../../testing/index.ts';
@@ -81,19 +82,15 @@ describeDatabases('a token that was accepted before', ({ dialect, fresh }) => {
   if (dialect === 'sqlite') {
     test('is not read again until something is written', async () => {
       let reads = 0;
-      const find = liveTokenFinder(
-        {
-          ...here(),
-          prepare(build) {
-            const load = here().prepare(build);
-            return (values) => {
-              reads += 1;
-              return load(values);
-            };
-          },
+      const counter: KyselyPlugin = {
+        transformQuery({ node }) {
+          reads += 1;
+          return node;
         },
-        () => app.clock.nowMs(),
-      );
+        transformResult: async ({ result }) => result,
+      };
+      const db = here().db.withPlugin(counter);
+      const find = liveTokenFinder({ ...here(), db }, () => app.clock.nowMs());
       const hash = createHash('sha256').update(alice.token).digest('hex');
       for (let n = 0; n < 3; n += 1) expect(await find(hash)).toBeDefined();
       expect(reads).toBe(1);

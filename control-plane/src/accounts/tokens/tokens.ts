@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '@footlight/platform';
 
+/** 256 random bits cannot be guessed, so a fast hash is enough to store them. */
 const TOKEN_BYTES = 32;
 const HEX_SECRET_BYTES = 32;
 
@@ -41,8 +42,11 @@ export function clearedPageCookie(secure: boolean): string {
 }
 
 const PAGE_VALUE = /^[A-Za-z0-9_-]{43}$/;
-/** Values of one request that are looked up. A browser sends one for each host and path that set the cookie. */
-const MAX_PAGE_VALUES = 8;
+/**
+ * Values of one request that are looked up. A browser sends one for each domain and path that set the cookie; those of the
+ * deepest page come before the right one, and another service below the same domain can set them all.
+ */
+const MAX_PAGE_VALUES = 32;
 
 /**
  * Values of the page cookie in a Cookie header that have the right form. Cookies know neither ports nor, where the setter

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Standing, takesLastAdmin } from './last-admin.ts';
 
 const ADMIN: Standing = { role: 'admin', disabled: false };
@@ -24,7 +24,7 @@ describe('the last enabled administrator', () => {
     expect(takesLastAdmin(before, after, 1)).toBe(false);
   });
 
-  it('is there after any series of changes that were let through', () => {
+  test('is there after any series of changes that were let through', () => {
     const standing = fc.record({
       role: fc.constantFrom('user' as const, 'admin' as const),
       disabled: fc.boolean(),

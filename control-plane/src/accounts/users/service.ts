@@ -30,9 +30,6 @@ export function createUsers(
 ): Users {
   const { activity, clock, database } = platform;
 
-  const audit = (actor: Caller, targetId: string, action: string, details: Record<string, unknown> = {}) =>
-    activity.record({ actorUserId: actor.userId, action, targetType: 'user', targetId, details });
-
   return {
     async list({ q, cursor, limit }) {
       const page = pageOf(await listUsers(database.db, q, readCursorOrStart(cursor), limit), limit);
@@ -63,10 +60,11 @@ export function createUsers(
         const ending = disabled && end_sessions ? await listActiveSessions(tx, id) : [];
         return { user: toAdminUser(row), ending };
       });
-      if (role) await audit(actor, id, 'user.role_changed', { role });
-      if (typeof disabled === 'boolean') await audit(actor, id, disabled ? 'user.disabled' : 'user.enabled');
+      if (role) await activity.record(actor.userId, 'user.role_changed', id, { role });
+      if (typeof disabled === 'boolean')
+        await activity.record(actor.userId, disabled ? 'user.disabled' : 'user.enabled', id);
       if (typeof max_concurrent_sessions === 'number') {
-        await audit(actor, id, 'user.quota_changed', { max_concurrent_sessions });
+        await activity.record(actor.userId, 'user.quota_changed', id, { max_concurrent_sessions });
       }
       if (ending.length > 0) await deps.stopSessions(ending, 'account_disabled');
       return user;
@@ -93,7 +91,7 @@ export function createUsers(
             message: 'This account has sessions that have not ended; stop them first.',
           });
         case 'removed':
-          return audit(actor, id, 'user.deleted', { username: removal.username });
+          return activity.record(actor.userId, 'user.deleted', id, { username: removal.username });
       }
     },
 
@@ -105,8 +103,8 @@ export function createUsers(
 }
 
 /**
- * Checks the caller again under the lock that every change of a role takes. Requests that were let in before a demotion,
- * and waited for it, would undo it otherwise: one that is sent again and again is always under way.
+ * Checks the caller again under the lock that every change of a role takes. Otherwise a request that was authorized
+ * before the caller's demotion, and waited for the lock, could undo the demotion.
  * @throws ApiError unauthorized, forbidden
  */
 async function requireStillAdmin(tx: Tx, actor: Caller): Promise<void> {

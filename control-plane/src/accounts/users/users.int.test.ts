@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '@footlight/platform';
 import { adminUser, entitlement } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { noteCatalogChange } from '../../catalog/index.ts';
+import { recordCatalogChange } from '../../catalog/index.ts';
 import {
   addHost,
   addSession,
@@ -370,7 +370,7 @@ describeDatabases('users', ({ dialect, fresh }) => {
               .execute();
             inserted();
             await committing;
-            await noteCatalogChange(tx, { userId: person.id });
+            await recordCatalogChange(tx, { userId: person.id });
           });
         });
         const deleting = remove(person.id);
