@@ -76,7 +76,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
   /** Files below `partial` that this process is writing. */
   const writing = new Set<string>();
 
-  async function orUnavailable<T>(work: Promise<T>): Promise<T> {
+  async function asUnavailable<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -90,7 +90,7 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   }
 
-  async function writeWhole(file: string, bytes: Uint8Array): Promise<void> {
+  async function writeBlob(file: string, bytes: Uint8Array): Promise<void> {
     const name = random.uuid();
     const partial = path.join(partialFolder, name);
     writing.add(name);
@@ -151,14 +151,14 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
   }
 
   return {
-    ensureUsable: () => orUnavailable(makeUsable()),
+    ensureUsable: () => asUnavailable(makeUsable()),
 
     async put(bytes, { extension }) {
       const asset = `${sha256Hex(bytes)}.${extension}`;
       const release = pins.begin(asset);
       try {
         await removals.get(asset)?.catch(() => undefined);
-        await orUnavailable(writeWhole(fileOf(asset), bytes));
+        await asUnavailable(writeBlob(fileOf(asset), bytes));
       } catch (error) {
         release();
         throw error;
@@ -166,12 +166,12 @@ export function createBlobStore(folder: string, deps: { random: Random; logger: 
       return { asset, release };
     },
 
-    has: (asset) => orUnavailable(exists(fileOf(asset))),
-    open: (asset) => orUnavailable(openFile(fileOf(asset))),
-    read: (asset) => orUnavailable(readWhole(fileOf(asset))),
-    openSize: (asset, width) => orUnavailable(openFile(sizeFileOf(asset, width))),
+    has: (asset) => asUnavailable(exists(fileOf(asset))),
+    open: (asset) => asUnavailable(openFile(fileOf(asset))),
+    read: (asset) => asUnavailable(readWhole(fileOf(asset))),
+    openSize: (asset, width) => asUnavailable(openFile(sizeFileOf(asset, width))),
     putSize: (asset, width, bytes) =>
-      orUnavailable(writeWhole(sizeFileOf(asset, width), bytes ?? new Uint8Array())),
+      asUnavailable(writeBlob(sizeFileOf(asset, width), bytes ?? new Uint8Array())),
 
     async *list() {
       for await (const { names } of shards(folder)) yield names.filter(isAsset);

@@ -12,24 +12,24 @@ export type RecordFields = Omit<RecordRow, 'app_id' | 'updated_at'>;
 /** Stored pictures by crop; a missing crop has none. */
 export type Pictures = { [Crop in ArtworkCrop]?: Asset | undefined };
 
-const ofTitle = ({ ref, name }: Title) =>
+const titleColumns = ({ ref, name }: Title) =>
   ({
     provider: PROVIDER_NAME,
     provider_ref: ref,
     matched_name: name,
     attribution: ATTRIBUTION,
   }) as const;
-const ofNobody = { provider: '', provider_ref: '', matched_name: '', attribution: '' } as const;
+const UNMATCHED = { provider: '', provider_ref: '', matched_name: '', attribution: '' } as const;
 
 const pathOrNull = (asset: Asset | undefined) => (asset === undefined ? null : pathOfAsset(asset));
 
 /** Record of an automatic match. @param match null: looked up without a result */
 export function matchedRecord(match: { title: Title; pictures: Pictures } | null): RecordFields {
-  if (match === null) return { source: 'none', ...ofNobody, tile_url: null, hero_url: null, locked: 0 };
+  if (match === null) return { source: 'none', ...UNMATCHED, tile_url: null, hero_url: null, locked: 0 };
   const { tile, hero } = match.pictures;
   return {
     source: 'provider',
-    ...ofTitle(match.title),
+    ...titleColumns(match.title),
     tile_url: pathOrNull(tile),
     hero_url: pathOrNull(hero),
     locked: 0,
@@ -40,7 +40,7 @@ export function matchedRecord(match: { title: Title; pictures: Pictures } | null
 export function pickedRecord(title: Title, { tile, hero }: Pictures): RecordFields {
   return {
     source: 'manual',
-    ...ofTitle(title),
+    ...titleColumns(title),
     tile_url: pathOrNull(tile),
     hero_url: pathOrNull(hero),
     locked: 1,
@@ -51,7 +51,7 @@ export function pickedRecord(title: Title, { tile, hero }: Pictures): RecordFiel
 export function ownRecord(former: RecordRow | null, { tile, hero }: Pictures): RecordFields {
   return {
     source: 'manual',
-    ...ofNobody,
+    ...UNMATCHED,
     tile_url: pathOrNull(tile) ?? former?.tile_url ?? null,
     hero_url: pathOrNull(hero) ?? former?.hero_url ?? null,
     locked: 1,

@@ -1,4 +1,4 @@
-import { noteCatalogChange } from '../catalog/index.ts';
+import { recordCatalogChange, setAppPictures } from '../catalog/index.ts';
 import type { Tx } from '../platform/database/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -61,12 +61,12 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
           if (fields === null) return null;
           const row = { app_id: appId, ...fields, updated_at: clock.nowMs() };
           await store.putRecord(tx, row);
-          await store.setAppPictures(tx, appId, {
+          await setAppPictures(tx, appId, {
             cover_url: coverUnder(fields, app.cover_url),
             hero_url: fields.hero_url,
             updated_at: row.updated_at,
           });
-          await noteCatalogChange(tx, { appId });
+          await recordCatalogChange(tx, { appId });
           return row;
         });
       } finally {
@@ -78,8 +78,8 @@ export function createRecorder(platform: Platform, blobs: BlobStore): Recorder {
       await database.transaction(async (tx) => {
         await lockApp(tx, appId);
         await store.deleteRecord(tx, appId);
-        await store.setAppPictures(tx, appId, { cover_url: null, hero_url: null, updated_at: clock.nowMs() });
-        await noteCatalogChange(tx, { appId });
+        await setAppPictures(tx, appId, { cover_url: null, hero_url: null, updated_at: clock.nowMs() });
+        await recordCatalogChange(tx, { appId });
       });
     },
   };

@@ -25,11 +25,13 @@ import { registerSweeps } from './sweeps.ts';
 /** Titles of a search; each costs a call for its thumbnail. */
 const MAX_CANDIDATES = 8;
 const THUMB_WIDTH = 160;
+/** WebP quality of 100. Chosen, not measured: a thumbnail is looked at once. */
 const THUMB_QUALITY = 60;
 const MAX_THUMB_SOURCE_BYTES = 1024 * 1024;
 /** Longest data URL (characters). */
 const MAX_THUMB_CHARACTERS = 32 * 1024;
 const THUMB_DEADLINE_MS = 10 * SECOND_MS;
+/** Half of the candidates, so that a search takes two rounds and decodes four pictures at most at a time. */
 const THUMBS_AT_ONCE = 4;
 
 /** Replacements of tests for the network. */
@@ -173,33 +175,23 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
         : ref !== ''
           ? pick(app, ref)
           : fetchOwn(app, body));
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.artwork.set',
-        targetType: 'app',
-        targetId: appId,
-      });
+      await activity.record(actor.userId, 'app.artwork.set', appId);
       return envelope(row);
     },
 
     async clear(actor, appId) {
       await recorder.clear(appId);
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.artwork.cleared',
-        targetType: 'app',
-        targetId: appId,
-      });
+      await activity.record(actor.userId, 'app.artwork.cleared', appId);
     },
 
     async search(appId, query) {
       const app = await requireApp(appId);
       const { facts, provider: found } = await availability();
       const provider = requireProvider({ facts, provider: found });
-      const asked = query?.trim() ?? '';
+      const searched = query?.trim() ?? '';
       const candidates = await refusingProvider(
         (async () => {
-          const titles = await provider.search(asked === '' ? app.name : asked);
+          const titles = await provider.search(searched === '' ? app.name : searched);
           const withThumbs = [];
           for (const { ref, name } of titles.slice(0, MAX_CANDIDATES)) {
             const picture = (await provider.listTiles(ref))[0];
@@ -233,25 +225,19 @@ export function createArtwork(platform: Platform, deps: ArtworkDeps): Artwork {
       }
       await requireApp(appId);
       const row = await recorder.write(appId, { [crop]: { bytes, sniffed } }, ownRecord);
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.artwork.upload',
-        targetType: 'app',
-        targetId: appId,
-        details: { crop },
-      });
+      await activity.record(actor.userId, 'app.artwork.upload', appId, { crop });
       return envelope(row);
     },
 
     async reresolve(actor, force) {
       const provider = requireProvider(await availability());
       const { total, resolved, skipped_locked, failed } = await resolver.reresolve(provider, force);
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.artwork.reresolve',
-        targetType: 'app',
-        targetId: null,
-        details: { force, total, count: resolved, skipped_locked, failed },
+      await activity.record(actor.userId, 'app.artwork.reresolve', null, {
+        force,
+        total,
+        count: resolved,
+        skipped_locked,
+        failed,
       });
       return { total, resolved, skipped_locked, failed };
     },

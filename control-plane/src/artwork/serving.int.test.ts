@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, systemRandom } from '@footlight/platform';
 import type { ArtworkWidth } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ApiError } from '../platform/errors.ts';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import { sniffPicture } from './asset.ts';
@@ -69,13 +69,13 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
     expect(answer.headers).not.toHaveProperty('content-encoding');
   });
 
-  it('does not compress a large picture either', async () => {
+  test('does not compress a large picture either', async () => {
     const bytes = Buffer.concat([png(4, 4), Buffer.alloc(50_000)]);
     const answer = await get(await stored(bytes, 'image/png'), { 'accept-encoding': 'gzip, br' });
     expect(answer.rawPayload.equals(bytes)).toBe(true);
   });
 
-  it('answers HEAD with the same headers and nothing else', async () => {
+  test('answers HEAD with the same headers and nothing else', async () => {
     const path = await stored(png(40, 60, 2), 'image/png');
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)];
     expect(head.rawPayload.length).toBe(0);
@@ -83,7 +83,7 @@ describeDatabases('GET /v1/artwork/{asset}', ({ fresh }) => {
       expect(head.headers[name]).toBe(whole.headers[name]);
   });
 
-  it('answers 304 to a client that has it, for each width by itself', async () => {
+  test('answers 304 to a client that has it, for each width by itself', async () => {
     const path = await stored(png(40, 60, 3), 'image/png');
     const name = path.split('/').pop();
     for (const [query, etag] of [
@@ -191,7 +191,7 @@ describe('sizes', () => {
     return asset;
   }
 
-  it('asked for by many at once are made once', async () => {
+  test('asked for by many at once are made once', async () => {
     const sizes = createSizes(blobs, heldDecoder());
     const asset = await keep(png(4, 6, 100));
     const asked = Array.from({ length: 50 }, () => sizes.open(asset, 300));
@@ -202,7 +202,7 @@ describe('sizes', () => {
     expect([decoded, opened.every((size) => size !== null)]).toEqual([1, true]);
   });
 
-  it('are made two at a time, and beyond 1,000 that wait more are refused with 503', async () => {
+  test('are made two at a time, and beyond 1,000 that wait more are refused with 503', async () => {
     let looked = 0;
     const openSize: BlobStore['openSize'] = (asset, width) =>
       blobs.openSize(asset, width).finally(() => {
@@ -240,7 +240,7 @@ describe('the folder of pictures', () => {
   const put = (bytes: Buffer) => blobs.put(bytes, { extension: 'png', type: 'image/png' });
   const nobody = async () => false;
 
-  it('keeps a blob from removal until its writer has let go', async () => {
+  test('keeps a blob from removal until its writer has let go', async () => {
     const first = await put(png(4, 4, 1));
     const second = await put(png(4, 4, 1));
     expect(await blobs.removeOrphan(first.asset, nobody)).toBe(false);
@@ -252,7 +252,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(first.asset)).toBeNull();
   });
 
-  it('keeps a blob that is written again while its removal asks who refers to it', async () => {
+  test('keeps a blob that is written again while its removal asks who refers to it', async () => {
     const { asset, release } = await put(png(4, 4, 2));
     release();
     let answerNobody: (referenced: boolean) => void = () => undefined;
@@ -264,7 +264,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(asset)).not.toBeNull();
   });
 
-  it('writes a blob again after its removal has begun', async () => {
+  test('writes a blob again after its removal has begun', async () => {
     const { asset, release } = await put(png(4, 4, 3));
     release();
     let begun: Promise<unknown> = Promise.resolve();
@@ -280,7 +280,7 @@ describe('the folder of pictures', () => {
     expect(await blobs.read(asset)).not.toBeNull();
   });
 
-  it('survives writers and removals of the same blob at once: a holder of it finds it', async () => {
+  test('survives writers and removals of the same blob at once: a holder of it finds it', async () => {
     for (let round = 0; round < 50; round += 1) {
       const first = await put(png(4, 4, 4));
       const removal = blobs.removeOrphan(first.asset, nobody);
@@ -294,7 +294,7 @@ describe('the folder of pictures', () => {
     }
   });
 
-  it('loses what a crash left: half-written files and sizes of blobs that are gone', async () => {
+  test('loses what a crash left: half-written files and sizes of blobs that are gone', async () => {
     const { asset, release } = await put(png(4, 4, 5));
     release();
     await blobs.putSize(asset, 300, Buffer.from('size'));

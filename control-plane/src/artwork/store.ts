@@ -37,14 +37,6 @@ export async function deleteRecord(tx: Tx, appId: string): Promise<void> {
   await tx.deleteFrom('artwork_records').where('app_id', '=', appId).execute();
 }
 
-export async function setAppPictures(
-  tx: Tx,
-  appId: string,
-  columns: Pick<AppsTable, 'cover_url' | 'hero_url' | 'updated_at'>,
-): Promise<void> {
-  await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
-}
-
 /** Apps without a record, newest first. @param except excluded ids; a few hundred at most */
 export function listAppsWithoutRecord(
   db: Executor,

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import { type FakeProvider, file, json, KEY, startFakeProvider } from './testing/fake-provider.ts';
 import { HTML, png } from './testing/pictures.ts';
@@ -63,7 +63,7 @@ describeDatabases('the sweeps', (databases) => {
   const sweep = () => run('artwork.sweep');
 
   describe('artwork.sweep', () => {
-    it('gives each app what its kind and its shop allow', async () => {
+    test('gives each app what its kind and its shop allow', async () => {
       fake.games.push(
         { id: 1, name: 'Sample Quest', tile: png(6, 9, 1), hero: png(9, 3, 1) },
         { id: 2, name: 'Something else', steamId: '4711', tile: png(6, 9, 2) },
@@ -113,7 +113,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(fake.calls).toEqual([]);
     });
 
-    it('takes 25 apps in a pass, newest first', async () => {
+    test('takes 25 apps in a pass, newest first', async () => {
       const ids = [];
       for (let n = 0; n < 27; n += 1) ids.push(await addApp(`Unknown ${n}`, { kind: 'desktop' }));
       await sweep();
@@ -123,7 +123,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(await recordOf(ids[0] as string)).not.toBeNull();
     });
 
-    it('writes no record while the provider fails, and tries again in the next pass', async () => {
+    test('writes no record while the provider fails, and tries again in the next pass', async () => {
       fake.games.push({ id: 1, name: 'Sample Quest', tile: png(6, 9, 1) });
       const id = await addApp('Sample Quest');
       fake.broken = (_request, response) => json(response, 429, {});
@@ -134,7 +134,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(await recordOf(id)).toMatchObject({ source: 'provider' });
     });
 
-    it('stops asking a provider that fails again and again, and a bad title keeps no other waiting', async () => {
+    test('stops asking a provider that fails again and again, and a bad title keeps no other waiting', async () => {
       fake.broken = (_request, response) => json(response, 500, {});
       const ids = [];
       for (let n = 0; n < 5; n += 1) ids.push(await addApp(`Sample ${n}`));
@@ -146,7 +146,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(fake.calls.map(({ path }) => path.slice(-1))).toEqual(['1', '0', '4']);
     });
 
-    it('tries the next picture where one cannot be fetched, and none at all is a failure', async () => {
+    test('tries the next picture where one cannot be fetched, and none at all is a failure', async () => {
       fake.games.push({ id: 1, name: 'Sample Quest', tile: png(6, 9, 1) });
       fake.files.set('/pictures/1/tile.png', file(HTML, 'image/png'));
       const id = await addApp('Sample Quest');
@@ -154,7 +154,7 @@ describeDatabases('the sweeps', (databases) => {
       expect(await recordOf(id)).toBeNull();
     });
 
-    it('never touches what an administrator chose, not even while it looks', async () => {
+    test('never touches what an administrator chose, not even while it looks', async () => {
       fake.games.push({ id: 1, name: 'Sample Quest', tile: png(6, 9, 1) });
       const id = await addApp('Sample Quest');
       const waiting: (() => void)[] = [];
@@ -181,7 +181,7 @@ describeDatabases('the sweeps', (databases) => {
         path.slice('/v1/artwork/'.length),
       );
 
-    it('removes pictures that no record names, with their sizes, and keeps the others', async () => {
+    test('removes pictures that no record names, with their sizes, and keeps the others', async () => {
       const [one, two] = [await addApp('One'), await addApp('Two')];
       const tileOf = async (id: string, seed: number) =>
         (await upload(id, png(6, 9, seed))).body.artwork.tile_url as string;
@@ -199,7 +199,7 @@ describeDatabases('the sweeps', (databases) => {
       expect((await app.call(null, 'GET', replaced)).status).toBe(404);
     });
 
-    it('never takes a picture whose record is on its way, however often both meet', async () => {
+    test('never takes a picture whose record is on its way, however often both meet', async () => {
       const ids = await Promise.all(Array.from({ length: 6 }, (_, n) => addApp(`App ${n}`)));
       for (let round = 0; round < 6; round += 1) {
         const uploads = ids.map((id, n) => upload(id, png(6, 9, 500 + round * 3 + (n % 3))));
@@ -213,7 +213,7 @@ describeDatabases('the sweeps', (databases) => {
       }
     });
 
-    it('leaves files alone that are none of its own', async () => {
+    test('leaves files alone that are none of its own', async () => {
       const foreign = join(app.dir, 'artwork', 'ab', 'notes.txt');
       mkdirSync(dirname(foreign), { recursive: true });
       writeFileSync(foreign, 'mine');
@@ -222,7 +222,7 @@ describeDatabases('the sweeps', (databases) => {
     });
   });
 
-  it('run by themselves, the lookup every 15 minutes, and end with the service even while they wait', async () => {
+  test('run by themselves, the lookup every 15 minutes, and end with the service even while they wait', async () => {
     const own = await start();
     await own.plane.listen();
     await own.call(own.people.admin, 'POST', '/v1/apps', { body: { name: 'Sample Quest' } });
@@ -236,7 +236,7 @@ describeDatabases('the sweeps', (databases) => {
 });
 
 describeDatabases('a start', (databases) => {
-  it('removes the pictures that no record names', async () => {
+  test('removes the pictures that no record names', async () => {
     const target = await databases.fresh();
     const before = await createTestApp(target);
     const orphan = join(before.dir, 'kept', 'ab', `ab${'0'.repeat(62)}.png`);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
   createTestApp,
@@ -50,7 +50,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   const blobFile = (asset: string) => join(app.dir, 'artwork', asset.slice(0, 2), asset);
 
   describe('upload', () => {
-    it.each([
+    test.each([
       ['20,000 × 20,000', claimingPng(20_000, 20_000)],
       ['one pixel more than is decoded', claimingPng(8192, 4609)],
       ['as many as a PNG can', claimingPng(0x7fffffff, 0x7fffffff)],
@@ -64,12 +64,12 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect(body.artwork).toBeNull();
     });
 
-    it('takes a PNG with as many pixels as are decoded', async () => {
+    test('takes a PNG with as many pixels as are decoded', async () => {
       const other = await addApp('Largest');
       expect((await upload(png(8192, 4608), 'image/png', { id: other })).status).toBe(200);
     });
 
-    it('stores the bytes as they are, locks the record and shows the picture in the app list', async () => {
+    test('stores the bytes as they are, locks the record and shows the picture in the app list', async () => {
       const bytes = png(20, 30, 1);
       const asset = nameOf(bytes, 'png');
       await admin('POST', `/v1/admin/apps/${appId}/entitlements`, { subject_type: 'all' });
@@ -108,7 +108,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       });
     });
 
-    it('of one crop keeps the other', async () => {
+    test('of one crop keeps the other', async () => {
       const [tile, hero] = [png(20, 30, 2), png(96, 31, 3)];
       await upload(tile);
       const answer = await upload(hero, 'image/png', { query: '?crop=hero' });
@@ -153,7 +153,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect((await admin('GET', `/v1/admin/apps/${appId}/artwork`)).body).toEqual(before.body);
     });
 
-    it('takes a file of the cap and refuses one byte more with 413', async () => {
+    test('takes a file of the cap and refuses one byte more with 413', async () => {
       const picture = png(4, 4);
       const padded = (size: number) => Buffer.concat([picture, Buffer.alloc(size - picture.length)]);
       expect((await upload(padded(MAX_BYTES))).status).toBe(200);
@@ -161,7 +161,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect([answer.status, answer.body.error.code]).toEqual([413, 'validation_failed']);
     });
 
-    it('counts the received bytes, with any Content-Length', async () => {
+    test('counts the received bytes, with any Content-Length', async () => {
       const { http } = await app.plane.listen();
       const send = (headers: string, body: Buffer) =>
         new Promise<string>((resolve, reject) => {
@@ -192,7 +192,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect(await send('content-length: 4', Buffer.from('\x89PNG'))).toMatch(/^HTTP\/1\.1 400 /);
     });
 
-    it('checks in the order: crop, type, size, bytes, app', async () => {
+    test('checks in the order: crop, type, size, bytes, app', async () => {
       const gone = { id: UNKNOWN_ID };
       const statuses = [
         await upload(Buffer.alloc(MAX_BYTES + 1), 'text/plain', { ...gone, query: '?crop=face' }),
@@ -212,13 +212,13 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   });
 
   describe('the record', () => {
-    it('is null until a search or a choice', async () => {
+    test('is null until a search or a choice', async () => {
       const id = await addApp('Untouched');
       const answer = await admin('GET', `/v1/admin/apps/${id}/artwork`);
       expect([answer.status, answer.body.artwork]).toEqual([200, null]);
     });
 
-    it('keeps cover_url from being written, the whole request', async () => {
+    test('keeps cover_url from being written, the whole request', async () => {
       const id = await addApp('Covered');
       await upload(png(20, 30, 9), 'image/png', { id });
       const refused = await admin('PATCH', `/v1/apps/${id}`, { name: 'Renamed', cover_url: null });
@@ -227,7 +227,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect((await admin('PATCH', `/v1/apps/${id}`, { name: 'Renamed' })).status).toBe(200);
     });
 
-    it('goes with DELETE, its pictures stay in the folder, and once more is the same', async () => {
+    test('goes with DELETE, its pictures stay in the folder, and once more is the same', async () => {
       const bytes = png(20, 30, 10);
       const id = await addApp('Cleared');
       await upload(bytes, 'image/png', { id });
@@ -242,13 +242,13 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect(patched.body.app.cover_url).toBe('/pictures/mine.png');
     });
 
-    it('leaves an address that an administrator typed where it has no tile of its own', async () => {
+    test('leaves an address that an administrator typed where it has no tile of its own', async () => {
       const id = await addApp('Typed', { cover_url: 'https://pictures.example/mine.png' });
       await upload(png(96, 31, 11), 'image/png', { id, query: '?crop=hero' });
       expect((await listed(id)).cover_url).toBe('https://pictures.example/mine.png');
     });
 
-    it('goes with its app', async () => {
+    test('goes with its app', async () => {
       const id = await addApp('Short-lived');
       await upload(png(20, 30, 12), 'image/png', { id });
       expect((await admin('DELETE', `/v1/apps/${id}`)).status).toBe(204);
@@ -264,7 +264,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   describe('without a usable folder', () => {
     const folder = () => join(app.dir, 'artwork');
 
-    it('every route of the area answers 503 internal, before anything else is judged', async () => {
+    test('every route of the area answers 503 internal, before anything else is judged', async () => {
       rmSync(folder(), { recursive: true, force: true });
       writeFileSync(folder(), 'no folder');
       const asset = `${'0'.repeat(64)}.png`;
@@ -283,7 +283,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
       expect(answers[0]?.headers['retry-after']).toBe('30');
     });
 
-    it('and works again once it is there, without a restart', async () => {
+    test('and works again once it is there, without a restart', async () => {
       rmSync(folder());
       mkdirSync(folder());
       expect((await upload(png(20, 30, 13))).status).toBe(200);
@@ -291,7 +291,7 @@ describeDatabases('pictures of administrators', ({ fresh }) => {
   });
 });
 
-it('a folder that cannot be used does not keep the service from starting', async () => {
+test('a folder that cannot be used does not keep the service from starting', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'footlight-art-'));
   const file = join(dir, 'file');
   writeFileSync(file, '');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Database } from '../platform/database/index.ts';
 import { createTestApp, describeDatabases, type Person, type TestApp } from '../testing/index.ts';
 import { type AppList, createAppList } from './app-list.ts';
-import { CHANGES_KEPT, noteCatalogChange } from './changes.ts';
+import { MAX_CHANGES, recordCatalogChange } from './changes.ts';
 
 describeDatabases('app lists that are kept', ({ fresh }) => {
   let app: TestApp;
@@ -43,7 +43,7 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
   }
   const note = (times: number) =>
     database.transaction(async (tx) => {
-      for (let n = 0; n < times; n += 1) await noteCatalogChange(tx, { userId: alice.id });
+      for (let n = 0; n < times; n += 1) await recordCatalogChange(tx, { userId: alice.id });
     });
 
   test('are the same bytes until something changes', async () => {
@@ -96,19 +96,19 @@ describeDatabases('app lists that are kept', ({ fresh }) => {
 
   describe('notes of what changed', () => {
     test('end with the newest of them, however many come', async () => {
-      await note(CHANGES_KEPT + 200);
+      await note(MAX_CHANGES + 200);
       const { count } = await database.db
         .selectFrom('catalog_changes')
         .select((eb) => eb.fn.countAll<number>().as('count'))
         .executeTakeFirstOrThrow();
-      expect(count).toBeGreaterThanOrEqual(CHANGES_KEPT);
-      expect(count).toBeLessThan(CHANGES_KEPT + 100);
+      expect(count).toBeGreaterThanOrEqual(MAX_CHANGES);
+      expect(count).toBeLessThan(MAX_CHANGES + 100);
     });
 
     test('that were missed make the list again', async () => {
       expect(await names(bob)).toEqual(['Newer', 'Older']);
       await change(newer, { name: 'Missed' });
-      await note(CHANGES_KEPT + 200);
+      await note(MAX_CHANGES + 200);
       expect(await names(bob)).toEqual(['Missed', 'Older']);
       await change(newer, { name: 'Newer' });
     });

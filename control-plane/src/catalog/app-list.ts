@@ -1,26 +1,28 @@
 import { LRUCache } from 'lru-cache';
-import { type Database, readOnce, readTogether } from '../platform/database/index.ts';
-import { KeptBody } from '../platform/http/message/kept-body.ts';
-import { changesReader, versionReader } from './changes.ts';
+import { batchReads, coalesceReads, type Database } from '../platform/database/index.ts';
+import { CachedBody } from '../platform/http/message/cached-body.ts';
+import { changesReader, loadVersion } from './changes.ts';
 import type { CatalogDeps } from './deps.ts';
-import { favouritesReader } from './favourites/store.ts';
+import { loadFavourites } from './favourites/store.ts';
 import { bytesOf, ListedCatalog, type Reader } from './listed-catalog.ts';
 import { nextCursor, readCursor } from './paging.ts';
 import { toListItem } from './record.ts';
-import { entitledAppsReader, grantsReader, listedAppReader, listedAppsReader, type Page } from './store.ts';
+import { findEnabledApps, listEnabledApps, listEntitledApps, loadGrants, type Page } from './store.ts';
 
+/** Bounds of the cached answers: count and total bytes. Chosen, not measured. */
 const MAX_BODIES = 2_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
+/** Accounts whose list of apps is cached. Chosen, not measured. */
 const MAX_READERS = 10_000;
 /** Enabled apps up to which the catalog is cached; of a larger one each page is read on its own. */
 const MAX_APPS = 10_000;
-/** Restarts of one request because everything changed in the meantime. */
+/** Restarts of one request because the catalog changed during its read. */
 const MAX_STARTS = 4;
 
 /** The cached list of apps. */
 export interface AppList {
   /** JSON of one page of the user's apps. @throws ApiError 400 for a foreign cursor */
-  body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
+  body(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<CachedBody>;
 }
 
 /**
@@ -40,18 +42,15 @@ export function createAppList(
     maxSize: MAX_BODY_BYTES,
     sizeCalculation: ({ body }) => body.maxBytes,
   });
-  const loadVersion = versionReader(database);
   const loadChanges = changesReader(database, () => kept?.version ?? 0);
-  const loadApps = listedAppsReader(database);
-  const loadApp = readTogether(listedAppReader(database), (begin) => process.nextTick(begin));
-  const loadGrants = grantsReader(database);
-  const loadFavourites = favouritesReader(database);
-  const loadPage = entitledAppsReader(database);
+  const loadApp = batchReads((ids: readonly string[]) => findEnabledApps(database.db, ids), {
+    schedule: (begin) => process.nextTick(begin),
+  });
 
-  const start = readOnce(async () => {
-    const version = await loadVersion();
+  const start = coalesceReads(async () => {
+    const version = await loadVersion(database.db);
     const [apps, displayStreams] = await Promise.all([
-      loadApps(maxApps),
+      listEnabledApps(database.db, maxApps),
       deps.loadDisplayStreams(database.db),
     ]);
     const catalog = new ListedCatalog(version, apps, displayStreams, maxApps);
@@ -77,7 +76,10 @@ export function createAppList(
     const known = readers.get(userId);
     if (known !== undefined) return known;
     const { version } = catalog;
-    const [grants, favourites] = await Promise.all([loadGrants(userId), loadFavourites(userId)]);
+    const [grants, favourites] = await Promise.all([
+      loadGrants(database.db, userId),
+      loadFavourites(database.db, userId),
+    ]);
     const reader = { grants, favourites };
     // A change in between may concern this user.
     if (catalog === kept && catalog.version === version) readers.set(userId, reader);
@@ -99,7 +101,7 @@ export function createAppList(
     catalog: ListedCatalog,
   ): Promise<Buffer[]> {
     if (!catalog.large) return catalog.page(reader, page);
-    const rows = await loadPage(userId, page);
+    const rows = await listEntitledApps(database.db, userId, page);
     return rows.map((row) =>
       bytesOf(
         toListItem(row, {
@@ -122,7 +124,7 @@ export function createAppList(
       const { version } = catalog;
       const [reader] = await Promise.all([readerOf(userId, catalog), refresh(catalog)]);
       const items = await itemsOf(userId, reader, page, catalog);
-      const body = new KeptBody(listOf(items.slice(0, page.limit), nextCursor(page, items.length)));
+      const body = new CachedBody(listOf(items.slice(0, page.limit), nextCursor(page, items.length)));
       bodies.set(key, { catalog, version, reader, body });
       return body;
     },
@@ -135,7 +137,7 @@ interface KeptPage {
   /** Version of the catalog before the page was read. */
   readonly version: number;
   readonly reader: Reader;
-  readonly body: KeptBody;
+  readonly body: CachedBody;
 }
 
 function listOf(items: readonly Buffer[], cursor: string | null): Buffer {

@@ -1,16 +1,22 @@
-import { type Database, readOnce, type Tx } from '../platform/database/index.ts';
+import {
+  coalesceReads,
+  type Database,
+  type Executor,
+  statement,
+  type Tx,
+} from '../platform/database/index.ts';
 
 /** Scope of a write: lists with one app, the list of one user, or all lists. */
 export type CatalogChange = { appId: string } | { userId: string } | 'everything';
 
 /** A change as cache owners read it. */
-export interface NotedChange {
+export interface RecordedChange {
   readonly version: number;
   readonly change: CatalogChange;
 }
 
 /** Readable changes; a process that missed more rebuilds everything. */
-export const CHANGES_KEPT = 256;
+export const MAX_CHANGES = 256;
 /** Old changes are deleted in batches: a delete with each write would double its cost. */
 const PRUNE_EVERY = 64;
 
@@ -18,7 +24,7 @@ const PRUNE_EVERY = 64;
  * Notes a change of app lists under the next catalog version. Call in the writing transaction: it locks the version's
  * row until its end, so versions commit in order without gaps, and readers see write and version together.
  */
-export async function noteCatalogChange(tx: Tx, change: CatalogChange): Promise<void> {
+export async function recordCatalogChange(tx: Tx, change: CatalogChange): Promise<void> {
   const { version } = await tx
     .updateTable('catalog_version')
     .set((eb) => ({ version: eb('version', '+', 1) }))
@@ -36,17 +42,27 @@ export async function noteCatalogChange(tx: Tx, change: CatalogChange): Promise<
   if (version % PRUNE_EVERY !== 0) return;
   await tx
     .deleteFrom('catalog_changes')
-    .where('version', '<=', version - CHANGES_KEPT)
+    .where('version', '<=', version - MAX_CHANGES)
     .execute();
 }
 
 /** The current catalog version. */
-export function versionReader(database: Database): () => Promise<number> {
-  const load = database.prepare((db) =>
-    db.selectFrom('catalog_version').select('version').where('id', '=', 1),
-  );
-  return async () => (await load({}))[0]?.version ?? 0;
+export async function loadVersion(db: Executor): Promise<number> {
+  return (await currentVersion(db, {}, {}))[0]?.version ?? 0;
 }
+
+const currentVersion = statement((db) =>
+  db.selectFrom('catalog_version').select('version').where('id', '=', 1),
+);
+
+const changesSince = statement((db, _lists, values: { since: number; limit: number }) =>
+  db
+    .selectFrom('catalog_changes')
+    .select(['version', 'app_id', 'user_id'])
+    .where('version', '>', values.since)
+    .orderBy('version')
+    .limit(values.limit),
+);
 
 /**
  * Reads the changes after a version. Callers of one turn share the query, so each must skip known changes.
@@ -56,32 +72,24 @@ export function versionReader(database: Database): () => Promise<number> {
 export function changesReader(
   database: Database,
   since: () => number,
-): () => Promise<readonly NotedChange[] | null> {
-  const load = database.prepare((db, values: { since: number; limit: number }) =>
-    db
-      .selectFrom('catalog_changes')
-      .select(['version', 'app_id', 'user_id'])
-      .where('version', '>', values.since)
-      .orderBy('version')
-      .limit(values.limit),
-  );
+): () => Promise<readonly RecordedChange[] | null> {
   /** No change after the version while the database has this revision. */
   let quiet: { version: number; revision: number | null } | null = null;
-  return readOnce(async () => {
+  return coalesceReads(async () => {
     const known = since();
     const revision = database.revision();
-    if (revision !== null && revision === quiet?.revision && known === quiet.version) return NOTHING;
-    const rows = await load({ since: known, limit: CHANGES_KEPT + 1 });
+    if (revision !== null && revision === quiet?.revision && known === quiet.version) return NO_CHANGES;
+    const rows = await changesSince(database.db, {}, { since: known, limit: MAX_CHANGES + 1 });
     if (rows.length === 0) {
       quiet = { version: known, revision };
-      return NOTHING;
+      return NO_CHANGES;
     }
-    if (rows.length > CHANGES_KEPT || rows[0]?.version !== known + 1) return null;
-    return rows.map(({ version, app_id, user_id }): NotedChange => {
+    if (rows.length > MAX_CHANGES || rows[0]?.version !== known + 1) return null;
+    return rows.map(({ version, app_id, user_id }): RecordedChange => {
       if (app_id !== null) return { version, change: { appId: app_id } };
       return { version, change: user_id === null ? 'everything' : { userId: user_id } };
     });
   });
 }
 
-const NOTHING: readonly NotedChange[] = [];
+const NO_CHANGES: readonly RecordedChange[] = [];

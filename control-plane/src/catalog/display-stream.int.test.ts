@@ -1,5 +1,5 @@
 import type { AdminApp } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 
 const OWN = { width: 1600, height: 900, fps: 50, bitrate_kbps: 9000 };
@@ -67,7 +67,7 @@ describeDatabases('launch profiles of apps', (databases) => {
       },
     );
 
-    it('follows rungs, chains and the policy in lists that were read before', async () => {
+    test('follows rungs, chains and the policy in lists that were read before', async () => {
       const record = await created({});
       expect(await shown(record.id)).toEqual(OWN);
       await ask('POST', '/v1/admin/stream-profiles', {
@@ -91,7 +91,7 @@ describeDatabases('launch profiles of apps', (databases) => {
       expect(await shown(record.id)).toEqual(OWN);
     });
 
-    it('is not what a person chose', async () => {
+    test('is not what a person chose', async () => {
       const record = await created({});
       const body = { default_profile_id: '4k60' };
       await app.call(app.people.alice, 'PATCH', '/v1/me/profile-preferences', { body });
@@ -100,7 +100,7 @@ describeDatabases('launch profiles of apps', (databases) => {
   });
 
   describe('a default that people may no longer choose', () => {
-    it('stays where it is, but is not taken again', async () => {
+    test('stays where it is, but is not taken again', async () => {
       await ask('POST', '/v1/admin/launch-profiles', {
         id: 'hidden',
         display_name: 'Hidden',
@@ -122,7 +122,7 @@ describeDatabases('launch profiles of apps', (databases) => {
     });
   });
 
-  it('a tile that takes force from its parent has no list of its own', async () => {
+  test('a tile that takes force from its parent has no list of its own', async () => {
     const parent = await created({ profile_policy: 'force', default_profile_id: '4k60' });
     const tile = { parent_app_id: parent.id, external_source: 'steam', external_id: '620' };
     const refused = await create({ ...tile, launchable_profile_ids: ['720p60'] });
@@ -136,7 +136,7 @@ describeDatabases('launch profiles of apps', (databases) => {
     });
   });
 
-  it('a list that no statement could carry is refused like any other with an unknown name', async () => {
+  test('a list that no statement could carry is refused like any other with an unknown name', async () => {
     const launchable_profile_ids = Array.from({ length: 70_000 }, (_, index) => `p${index}`);
     const answer = await create({ launchable_profile_ids });
     expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_failed']);

@@ -1,7 +1,7 @@
-export { NEW_APP } from './app-rules.ts';
-export { noteCatalogChange, versionReader } from './changes.ts';
+export { loadVersion, recordCatalogChange } from './changes.ts';
 export type { DisplayStreams } from './deps.ts';
 export { toPresetFields } from './presets/record.ts';
 export { registerCatalogRoutes } from './routes.ts';
+export { NEW_APP } from './rules/app-rules.ts';
 export { type Catalog, createCatalog } from './service.ts';
-export { findEntitledApp, loadAllowLists } from './store.ts';
+export { findApp, findEntitledApp, loadAllowLists, setAppPictures } from './store.ts';

@@ -1,5 +1,5 @@
 import type { AppListItem } from '@footlight/protocol/rest';
-import type { NotedChange } from './changes.ts';
+import type { RecordedChange } from './changes.ts';
 import type { DisplayStreams } from './deps.ts';
 import { type ListRow, toListItem } from './record.ts';
 import type { ListingFacts, Page } from './store.ts';
@@ -101,7 +101,7 @@ export class ListedCatalog {
    * @param onUser called with the user of a single-user change
    * @returns false when the catalog must be read again
    */
-  advance(changes: readonly NotedChange[], onUser: (userId: string) => void): boolean {
+  advance(changes: readonly RecordedChange[], onUser: (userId: string) => void): boolean {
     for (const { version, change } of changes) {
       if (version <= this.#version) continue;
       if (change === 'everything' || version !== this.#version + 1) return false;

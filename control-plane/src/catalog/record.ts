@@ -2,7 +2,7 @@ import type { AdminApp, AppListItem } from '@footlight/protocol/rest';
 import type { Selectable } from 'kysely';
 import { bool, flag, fromJson, toJson } from '../platform/database/index.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
-import type { AppFields } from './app-rules.ts';
+import type { AppFields } from './rules/app-rules.ts';
 
 export type AppRow = Selectable<AppsTable>;
 

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { errorText } from '@footlight/platform';
 import { type AppSeedEntry, appSeedEntry, type Body } from '@footlight/protocol/rest';
+import { adminExists } from '../accounts/index.ts';
 import type { Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { NewAppAudience } from './app-rules.ts';
+import type { NewAppAudience } from './rules/app-rules.ts';
 import * as store from './store.ts';
 
 /** An unusable seed file; the message names the entry. Stops the boot. */
@@ -22,12 +23,12 @@ type Insert = (tx: Tx, body: Body<'apps.create'>, audience: NewAppAudience) => P
  * @param file null: not configured
  * @throws SeedRefused
  */
-export async function plantSeedFile(platform: Platform, file: string | null, insert: Insert): Promise<void> {
+export async function applySeedFile(platform: Platform, file: string | null, insert: Insert): Promise<void> {
   if (file === null) return;
   const { database, activity, logger } = platform;
   const planted = await database.transaction(async (tx) => {
     await database.advisoryLock(tx, 'boot');
-    if ((await store.countApps(tx)) > 0 || (await store.adminExists(tx))) return [];
+    if ((await store.countApps(tx)) > 0 || (await adminExists(tx))) return [];
     const apps: { id: string; name: string }[] = [];
     for (const [index, { entitle = 'all', ...app }] of readSeedFile(file).entries()) {
       try {
@@ -39,13 +40,7 @@ export async function plantSeedFile(platform: Platform, file: string | null, ins
     return apps;
   });
   for (const { id, name } of planted) {
-    await activity.record({
-      actorUserId: null,
-      action: 'app.create',
-      targetType: 'app',
-      targetId: id,
-      details: { name, seed: true },
-    });
+    await activity.record(null, 'app.create', id, { name, seed: true });
   }
   if (planted.length > 0) logger.info({ file, apps: planted.length }, 'catalog.seeded');
 }

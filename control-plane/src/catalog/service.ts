@@ -1,11 +1,23 @@
 import { DAY_MS } from '@footlight/platform';
 import type { AdminApp, AppListItem, Body } from '@footlight/protocol/rest';
-import { flag, lockForRemoval, refusingTaken, type Tx } from '../platform/database/index.ts';
+import { flag, lockForRemoval, onUniqueViolation, type Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
+import type { CachedBody } from '../platform/http/message/cached-body.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
-import type { KeptBody } from '../platform/http/message/kept-body.ts';
 import type { Platform } from '../platform/platform.ts';
+import { releaseHomesOfApp } from '../storage/index.ts';
 import { createAppList } from './app-list.ts';
+import { recordCatalogChange } from './changes.ts';
+import type { CatalogDeps } from './deps.ts';
+import { createEntitlements, type Entitlements } from './entitlements/service.ts';
+import { entitlementExists, insertAdminEntitlement } from './entitlements/store.ts';
+import { createFavourites, type Favourites } from './favourites/service.ts';
+import { loadFavourites } from './favourites/store.ts';
+import { createHighlights, type Highlights } from './highlights/service.ts';
+import { nextCursor, readCursor } from './paging.ts';
+import { createPresets, type Presets } from './presets/service.ts';
+import { lockPresetShared } from './presets/store.ts';
+import { type AppRow, toAdminApp, toColumns, toFields, toListItem } from './record.ts';
 import {
   type AppFields,
   type AppPatch,
@@ -14,22 +26,13 @@ import {
   inheritFromParent,
   NEW_APP,
   type NewAppAudience,
-  needsDiscovery,
   refuseFields,
-} from './app-rules.ts';
-import { noteCatalogChange } from './changes.ts';
-import type { CatalogDeps } from './deps.ts';
-import { createEntitlements, type Entitlements } from './entitlements/service.ts';
-import { holdsEntitlement, insertAdminEntitlement } from './entitlements/store.ts';
-import { createFavourites, type Favourites } from './favourites/service.ts';
-import { loadFavourites } from './favourites/store.ts';
-import { createHighlights, type Highlights } from './highlights/service.ts';
-import { refuseMounts } from './mount-policy.ts';
-import { nextCursor, readCursor } from './paging.ts';
-import { createPresets, type Presets } from './presets/service.ts';
-import { holdPreset } from './presets/store.ts';
-import { type AppRow, toAdminApp, toColumns, toFields, toListItem } from './record.ts';
-import { plantSeedFile } from './seed.ts';
+  refuseProfiles,
+  refuseWrite,
+} from './rules/app-rules.ts';
+import { refuseMounts } from './rules/mount-policy.ts';
+import { refuseParent, refuseRemoval } from './rules/tile-rules.ts';
+import { applySeedFile } from './seed.ts';
 import * as store from './store.ts';
 
 const SESSIONS_WINDOW_MS = 30 * DAY_MS;
@@ -44,7 +47,7 @@ export interface Catalog {
   favourites: Favourites;
   highlights: Highlights;
   /** JSON of one page of the caller's apps, cached per user. @throws 400 cursor */
-  listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<KeptBody>;
+  listBody(userId: string, query: { limit: number; cursor?: string | undefined }): Promise<CachedBody>;
   /** @throws 404 for a person when unknown, disabled or not entitled; for an administrator when unknown */
   read(caller: Caller, appId: string): Promise<AdminApp | AppListItem>;
   listAll(
@@ -100,18 +103,16 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     fields: AppFields,
     base: AppFields | null,
   ): Promise<AppRow | null> {
+    const parentId = fields.parent_app_id === base?.parent_app_id ? null : fields.parent_app_id;
     let parent: AppRow | null = null;
-    if (fields.parent_app_id !== null && fields.parent_app_id !== base?.parent_app_id) {
-      if (fields.parent_app_id === appId) throw invalid('parent_app_id: an app is not its own parent');
-      parent = await store.lockApp(database, tx, fields.parent_app_id);
-      if (!parent) throw invalid('parent_app_id: there is no such app');
-      if (parent.parent_app_id !== null) throw invalid('parent_app_id: a tile has no tiles of its own');
-      if (appId !== null && (await store.listTiles(tx, appId, 1)).length > 0) {
-        throw invalid('parent_app_id: an app with tiles cannot become one');
-      }
+    if (parentId !== null) {
+      parent = await store.lockApp(database, tx, parentId);
+      const hasTiles = appId !== null && (await store.listTiles(tx, appId, 1)).length > 0;
+      const refused = refuseParent({ appId, parentId, parent, hasTiles });
+      if (refused !== null) throw invalid(refused);
     }
     if (fields.runtime_preset_id !== null && fields.runtime_preset_id !== base?.runtime_preset_id) {
-      if (!(await holdPreset(database, tx, fields.runtime_preset_id))) {
+      if (!(await lockPresetShared(database, tx, fields.runtime_preset_id))) {
         throw invalid('runtime_preset_id: there is no such preset');
       }
     }
@@ -124,15 +125,9 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     sentDefault: string | null | undefined,
     listIds: readonly string[],
   ): Promise<void> {
-    const chosen = sentDefault ?? null;
-    const known = await deps.lockUserProfiles(tx, chosen === null ? listIds : [chosen, ...listIds]);
-    const unknown = (field: string, id: string) =>
-      invalid(
-        `${field}: there is no launch profile ${JSON.stringify(id).slice(0, 200)} that people may choose`,
-      );
-    if (chosen !== null && !known.has(chosen)) throw unknown('default_profile_id', chosen);
-    const missing = listIds.find((id) => !known.has(id));
-    if (missing !== undefined) throw unknown('launchable_profile_ids', missing);
+    const ids = sentDefault == null ? listIds : [sentDefault, ...listIds];
+    const refused = refuseProfiles(sentDefault ?? null, listIds, await deps.lockUserProfiles(tx, ids));
+    if (refused !== null) throw invalid(refused);
   }
 
   async function insert(tx: Tx, body: CreateBody, audience: NewAppAudience): Promise<string> {
@@ -147,9 +142,9 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
     const listIds = list === 'keep' ? [] : list.ids;
     await checkProfiles(tx, body.default_profile_id, listIds);
-    if (needsDiscovery(fields, null) && !(await store.isDiscoveryEnabled(tx))) {
-      throw new ApiError('library_discovery_disabled');
-    }
+    const discoveryEnabled = await store.isDiscoveryEnabled(tx);
+    const refusal = refuseWrite({ result: fields, patch: null, hasArtwork: false, discoveryEnabled });
+    if (refusal !== null) throw new ApiError(refusal.code, refusal);
     await store.insertApp(tx, {
       ...toColumns(fields),
       id,
@@ -170,7 +165,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
         nowMs: now,
       });
     }
-    await noteCatalogChange(tx, { appId: id });
+    await recordCatalogChange(tx, { appId: id });
     return id;
   }
 
@@ -207,19 +202,13 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
     },
 
     async create(actor, body) {
-      const id = await refusingTaken(
+      const id = await onUniqueViolation(
         titleTaken,
         database.transaction((tx) =>
           insert(tx, body, { entitle: body.entitle ?? 'all', grantedBy: actor.userId }),
         ),
       );
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.create',
-        targetType: 'app',
-        targetId: id,
-        details: { name: body.name },
-      });
+      await activity.record(actor.userId, 'app.create', id, { name: body.name });
       return loadAdminApp(id, actor.userId);
     },
 
@@ -227,7 +216,7 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       const refusedMount = refuseMounts('runtime_spec.mounts', patch.runtime_spec?.mounts);
       if (refusedMount !== null) throw invalid(refusedMount);
       const keys = Object.keys(patch).sort();
-      await refusingTaken(
+      await onUniqueViolation(
         titleTaken,
         database.transaction(async (tx) => {
           const row = await store.lockApp(database, tx, appId);
@@ -240,14 +229,13 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
           if (typeof list === 'object' && 'refused' in list) throw invalid(list.refused);
           await checkReferences(tx, appId, fields, base);
           await checkProfiles(tx, patch.default_profile_id, list === 'keep' ? [] : list.ids);
-          if (patch.cover_url !== undefined && (await store.hasArtwork(tx, appId))) {
-            throw new ApiError('conflict', {
-              message: 'cover_url: the app has an artwork record, which sets its pictures; clear that first.',
-            });
-          }
-          if (needsDiscovery(fields, patch) && !(await store.isDiscoveryEnabled(tx))) {
-            throw new ApiError('library_discovery_disabled');
-          }
+          const refusal = refuseWrite({
+            result: fields,
+            patch,
+            hasArtwork: patch.cover_url !== undefined && (await store.hasArtwork(tx, appId)),
+            discoveryEnabled: await store.isDiscoveryEnabled(tx),
+          });
+          if (refusal !== null) throw new ApiError(refusal.code, refusal);
           if (keys.length === 0) return;
           await store.updateApp(tx, appId, {
             ...toColumns(fields),
@@ -256,17 +244,11 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
             updated_at: clock.nowMs(),
           });
           if (list !== 'keep') await store.replaceAllowList(tx, appId, list.ids);
-          await noteCatalogChange(tx, { appId });
+          await recordCatalogChange(tx, { appId });
         }),
       );
       if (keys.length > 0) {
-        await activity.record({
-          actorUserId: actor.userId,
-          action: 'app.update',
-          targetType: 'app',
-          targetId: appId,
-          details: { keys },
-        });
+        await activity.record(actor.userId, 'app.update', appId, { keys });
       }
       return loadAdminApp(appId, actor.userId);
     },
@@ -275,39 +257,27 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
       const name = await database.transaction(async (tx) => {
         const row = await store.lockApp(database, tx, appId);
         if (!row) throw new ApiError('not_found');
-        const tiles = deleteDerived ? [] : await store.listTiles(tx, appId, MAX_LISTED_TILES);
-        if (tiles.length > 0) {
-          throw new ApiError('conflict', {
-            message: 'This app has tiles that would be deleted with it; say delete_derived=true to do so.',
-            derived_tiles: tiles,
-          });
-        }
         // Waits for a committing launch of the app or a tile, and then sees its session.
         await lockForRemoval(tx, 'apps', [appId, ...(await store.lockTiles(database, tx, appId))]);
-        if (await store.hasLiveSession(tx, appId)) {
-          throw new ApiError('conflict', {
-            message: 'A session of this app or of one of its tiles has not ended; stop it first.',
-          });
-        }
-        await store.releaseHomes(tx, appId, clock.nowMs());
+        const refusal = refuseRemoval({
+          deleteDerived,
+          tiles: deleteDerived ? [] : await store.listTiles(tx, appId, MAX_LISTED_TILES),
+          hasLiveSession: await store.hasLiveSession(tx, appId),
+        });
+        if (refusal !== null) throw new ApiError(refusal.code, refusal);
+        await releaseHomesOfApp(tx, appId, clock.nowMs());
         await store.deleteApp(tx, appId);
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
         return row.name;
       });
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.delete',
-        targetType: 'app',
-        targetId: appId,
-        details: { name, delete_derived: deleteDerived },
-      });
+      await activity.record(actor.userId, 'app.delete', appId, { name, delete_derived: deleteDerived });
     },
 
     async grantFirstAdminApps(tx, userId) {
       const appIds = await store.lockFirstAdminApps(database, tx);
       if (appIds.length === 0) return;
       for (const appId of appIds) {
-        if (await holdsEntitlement(tx, appId, userId)) continue;
+        if (await entitlementExists(tx, appId, userId)) continue;
         await insertAdminEntitlement(tx, {
           id: random.uuid(),
           appId,
@@ -317,10 +287,10 @@ export function createCatalog(platform: Platform, deps: CatalogDeps): Catalog {
         });
       }
       await store.clearFirstAdminApps(tx);
-      await noteCatalogChange(tx, { userId });
+      await recordCatalogChange(tx, { userId });
     },
 
-    plantSeed: () => plantSeedFile(platform, config.catalog.seedFile, insert),
+    plantSeed: () => applySeedFile(platform, config.catalog.seedFile, insert),
   };
 }
 

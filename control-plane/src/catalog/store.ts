@@ -1,13 +1,6 @@
 import { nonterminalStates } from '@footlight/protocol';
 import { type ExpressionBuilder, type Insertable, sql, type Updateable } from 'kysely';
-import {
-  type Database,
-  type Executor,
-  prepareForKeys,
-  type Schema,
-  statement,
-  type Tx,
-} from '../platform/database/index.ts';
+import { type Database, type Executor, type Schema, statement, type Tx } from '../platform/database/index.ts';
 import { containsText } from '../platform/database/query/search.ts';
 import type { AppsTable } from '../platform/database/tables/catalog.ts';
 import { type AppRow, LIST_COLUMNS, type ListRow } from './record.ts';
@@ -22,7 +15,7 @@ export interface Page {
  * so that a full page ends the query. With the union as one set, Postgres would compare every app with every member;
  * with the bare column, SQLite would look up and sort all members.
  */
-export function holdsApp(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
+export function isEntitledTo(eb: ExpressionBuilder<Schema, 'apps'>, userId: string) {
   const granted = eb.selectFrom('entitlements').select('app_id');
   const id = eb.fn.coalesce('apps.id', sql.lit(''));
   return eb.or([
@@ -42,20 +35,21 @@ export async function isEntitled(db: Executor, userId: string, appId: string): P
   return row !== undefined;
 }
 
+const entitledApps = statement((db, _lists, values: { userId: string; limit: number; offset: number }) =>
+  db
+    .selectFrom('apps')
+    .select(LIST_COLUMNS)
+    .where('enabled', '=', 1)
+    .where((eb) => isEntitledTo(eb, values.userId))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(values.limit)
+    .offset(values.offset),
+);
+
 /** One page of the user's apps, newest first. One extra row shows that another page exists. */
-export function entitledAppsReader(database: Database): (userId: string, page: Page) => Promise<ListRow[]> {
-  const load = database.prepare((db, values: { userId: string; limit: number; offset: number }) =>
-    db
-      .selectFrom('apps')
-      .select(LIST_COLUMNS)
-      .where('enabled', '=', 1)
-      .where((eb) => holdsApp(eb, values.userId))
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(values.limit)
-      .offset(values.offset),
-  );
-  return (userId, { offset, limit }) => load({ userId, limit: limit + 1, offset });
+export function listEntitledApps(db: Executor, userId: string, { offset, limit }: Page): Promise<ListRow[]> {
+  return entitledApps(db, {}, { userId, limit: limit + 1, offset });
 }
 
 /** Facts that decide an app's place in lists. */
@@ -65,71 +59,67 @@ export interface ListingFacts {
   everybodys: boolean;
 }
 
+type ListedApp = { row: ListRow; facts: ListingFacts };
+
 /** All enabled apps, newest first; null for more than `max`. */
-export function listedAppsReader(
-  database: Database,
-): (max: number) => Promise<{ row: ListRow; facts: ListingFacts }[] | null> {
-  const load = database.prepare((db, values: { limit: number }) =>
-    db
-      .selectFrom('apps')
-      .select(LIST_COLUMNS)
-      .select('created_at')
-      .where('enabled', '=', 1)
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(values.limit),
-  );
-  const loadEverybodys = database.prepare((db) =>
-    db.selectFrom('entitlements').select('app_id').where('subject_id', 'is', null),
-  );
-  return async (max) => {
-    const rows = await load({ limit: max + 1 });
-    if (rows.length > max) return null;
-    const everybodys = new Set((await loadEverybodys({})).map((row) => row.app_id));
-    return rows.map(({ created_at, ...row }) => ({
-      row,
-      facts: { createdAtMs: created_at, everybodys: everybodys.has(row.id) },
-    }));
-  };
+export async function listEnabledApps(db: Executor, max: number): Promise<ListedApp[] | null> {
+  const rows = await db
+    .selectFrom('apps')
+    .select(LIST_COLUMNS)
+    .select('created_at')
+    .where('enabled', '=', 1)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(max + 1)
+    .execute();
+  if (rows.length > max) return null;
+  const shared = await db
+    .selectFrom('entitlements')
+    .select('app_id')
+    .where('subject_id', 'is', null)
+    .execute();
+  const everybodys = new Set(shared.map((row) => row.app_id));
+  return rows.map(({ created_at, ...row }) => ({
+    row,
+    facts: { createdAtMs: created_at, everybodys: everybodys.has(row.id) },
+  }));
 }
+
+const enabledApps = statement((db, { ids }: { ids: readonly string[] }) =>
+  db
+    .selectFrom('apps')
+    .select(LIST_COLUMNS)
+    .select('created_at')
+    .select((eb) =>
+      eb
+        .selectFrom('entitlements')
+        .select((count) => count.fn.countAll<number>().as('rows'))
+        .whereRef('entitlements.app_id', '=', 'apps.id')
+        .where('subject_id', 'is', null)
+        .as('everybodys'),
+    )
+    .where('id', 'in', ids)
+    .where('enabled', '=', 1),
+);
 
 /** Which of the apps exist and are enabled. */
-export function listedAppReader(
-  database: Database,
-): (ids: readonly string[]) => Promise<Map<string, { row: ListRow; facts: ListingFacts }>> {
-  const find = prepareForKeys(database, (db, ids) =>
-    db
-      .selectFrom('apps')
-      .select(LIST_COLUMNS)
-      .select('created_at')
-      .select((eb) =>
-        eb
-          .selectFrom('entitlements')
-          .select((count) => count.fn.countAll<number>().as('rows'))
-          .whereRef('entitlements.app_id', '=', 'apps.id')
-          .where('subject_id', 'is', null)
-          .as('everybodys'),
-      )
-      .where('id', 'in', ids)
-      .where('enabled', '=', 1),
+export async function findEnabledApps(db: Executor, ids: readonly string[]): Promise<Map<string, ListedApp>> {
+  const rows = await enabledApps(db, { ids }, {});
+  return new Map(
+    rows.map(({ created_at, everybodys, ...row }) => [
+      row.id,
+      { row, facts: { createdAtMs: created_at, everybodys: (everybodys ?? 0) > 0 } },
+    ]),
   );
-  return async (ids) => {
-    const rows = await find(ids, {});
-    return new Map(
-      rows.map(({ created_at, everybodys, ...row }) => [
-        row.id,
-        { row, facts: { createdAtMs: created_at, everybodys: (everybodys ?? 0) > 0 } },
-      ]),
-    );
-  };
 }
 
+const grants = statement((db, _lists, values: { userId: string }) =>
+  db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
+);
+
 /** Apps of the user's own entitlements. */
-export function grantsReader(database: Database): (userId: string) => Promise<Set<string>> {
-  const load = database.prepare((db, values: { userId: string }) =>
-    db.selectFrom('entitlements').select('app_id').where('subject_id', '=', values.userId),
-  );
-  return async (userId) => new Set((await load({ userId })).map((row) => row.app_id));
+export async function loadGrants(db: Executor, userId: string): Promise<Set<string>> {
+  return new Set((await grants(db, {}, { userId })).map((row) => row.app_id));
 }
 
 /** The app if it is enabled and the user is entitled. */
@@ -139,7 +129,7 @@ export async function findEntitledApp(db: Executor, userId: string, appId: strin
     .selectAll()
     .where('id', '=', appId)
     .where('enabled', '=', 1)
-    .where((eb) => holdsApp(eb, userId))
+    .where((eb) => isEntitledTo(eb, userId))
     .executeTakeFirst();
   return row ?? null;
 }
@@ -223,21 +213,13 @@ export async function hasLiveSession(tx: Tx, appId: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/**
- * Marks the homes of the app for collection, and homes of its tiles from before they became tiles. Their hosts delete
- * the files.
- */
-export async function releaseHomes(tx: Tx, appId: string, nowMs: number): Promise<void> {
-  await tx
-    .updateTable('storage_homes')
-    .set({ app_id: null, gc_after: nowMs })
-    .where((eb) =>
-      eb.or([
-        eb('app_id', '=', appId),
-        eb('app_id', 'in', eb.selectFrom('apps').select('id').where('parent_app_id', '=', appId)),
-      ]),
-    )
-    .execute();
+/** Sets the pictures that a library shows. */
+export async function setAppPictures(
+  tx: Tx,
+  appId: string,
+  columns: Pick<AppsTable, 'cover_url' | 'hero_url' | 'updated_at'>,
+): Promise<void> {
+  await tx.updateTable('apps').set(columns).where('id', '=', appId).execute();
 }
 
 /** Sessions of any state created since, per app. */
@@ -302,16 +284,6 @@ export async function isDiscoveryEnabled(tx: Tx): Promise<boolean> {
     .where('id', '=', 1)
     .executeTakeFirstOrThrow();
   return row.library_discovery_enabled === 1;
-}
-
-export async function adminExists(tx: Tx): Promise<boolean> {
-  const row = await tx
-    .selectFrom('users')
-    .select('id')
-    .where('role', '=', 'admin')
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 /** Seeded apps for the first administrator, locked until the transaction ends. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, refused, type TestApp } from '../testing/index.ts';
 import { type ProfileWorld, profileWorld } from './testing/world.ts';
 
@@ -15,7 +15,7 @@ describeDatabases('defaults', (databases) => {
   afterAll(() => app.close());
 
   describe('the profile policy', () => {
-    it('starts with no default and overrides allowed', async () => {
+    test('starts with no default and overrides allowed', async () => {
       const { status, body } = await world.ask('GET', POLICY);
       expect([status, body]).toEqual([
         200,
@@ -23,7 +23,7 @@ describeDatabases('defaults', (databases) => {
       ]);
     });
 
-    it('changes what it names; null clears the default', async () => {
+    test('changes what it names; null clears the default', async () => {
       const changed = await world.ask('PATCH', POLICY, { global_default_profile_id: '1440p60' });
       expect(changed.body).toEqual({ global_default_profile_id: '1440p60', user_overrides_allowed: true });
       expect(await world.audited('profile_policy.update')).toEqual({
@@ -62,7 +62,7 @@ describeDatabases('defaults', (databases) => {
       );
     });
 
-    it('makes the lists of apps new with every change, and takes an empty one as none', async () => {
+    test('makes the lists of apps new with every change, and takes an empty one as none', async () => {
       const before = await world.version();
       await world.ask('PATCH', POLICY, {});
       expect(await world.version()).toBe(before);
@@ -77,7 +77,7 @@ describeDatabases('defaults', (databases) => {
       app.call(person, 'PATCH', PREFERENCES, { body });
     beforeEach(() => write({ default_profile_id: null }));
 
-    it('is none at first, and comes with what the instance says', async () => {
+    test('is none at first, and comes with what the instance says', async () => {
       await world.ask('PATCH', POLICY, { global_default_profile_id: '4k60', user_overrides_allowed: true });
       expect(await read()).toEqual({
         default_profile_id: null,
@@ -86,7 +86,7 @@ describeDatabases('defaults', (databases) => {
       });
     });
 
-    it('is set, kept where a change does not name it, and cleared by null or ""', async () => {
+    test('is set, kept where a change does not name it, and cleared by null or ""', async () => {
       const { status, body } = await write({ default_profile_id: '720p60' });
       expect([status, body.default_profile_id]).toEqual([200, '720p60']);
       expect((await write({})).body.default_profile_id).toBe('720p60');
@@ -97,13 +97,13 @@ describeDatabases('defaults', (databases) => {
       expect((await write({ default_profile_id: null })).body.default_profile_id).toBeNull();
     });
 
-    it('is each person’s own', async () => {
+    test('is each person’s own', async () => {
       await write({ default_profile_id: '720p60' });
       expect((await read(app.people.bob)).default_profile_id).toBeNull();
       expect((await read(app.people.admin)).default_profile_id).toBeNull();
     });
 
-    it('takes an answer back as it was read, whatever stands in what is ignored', async () => {
+    test('takes an answer back as it was read, whatever stands in what is ignored', async () => {
       const answer = await read();
       const echo = { ...answer, default_profile_id: '720p60', global_default_profile_id: 5 };
       expect((await write({ ...echo, user_overrides_allowed: 'no' })).body).toEqual({
@@ -112,7 +112,7 @@ describeDatabases('defaults', (databases) => {
       });
     });
 
-    it('may be chosen while overrides are off', async () => {
+    test('may be chosen while overrides are off', async () => {
       await world.ask('PATCH', POLICY, { user_overrides_allowed: false });
       expect((await write({ default_profile_id: '720p60' })).body).toMatchObject({
         default_profile_id: '720p60',
@@ -130,7 +130,7 @@ describeDatabases('defaults', (databases) => {
       },
     );
 
-    it('shows in no list of apps, and is not audited', async () => {
+    test('shows in no list of apps, and is not audited', async () => {
       const before = await world.version();
       const record = await world.app({ name: 'Mine' });
       const created = await world.version();

@@ -1,5 +1,5 @@
 import type { Body, InstanceProfilePolicy, ProfilePreferences } from '@footlight/protocol/rest';
-import { noteCatalogChange } from '../catalog/index.ts';
+import { recordCatalogChange } from '../catalog/index.ts';
 import { flag, type Tx } from '../platform/database/index.ts';
 import { invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
@@ -55,16 +55,10 @@ export function createDefaults(platform: Platform): Defaults {
           ...(profileId !== undefined && { global_default_profile_id: profileId }),
           ...(overrides !== undefined && { user_overrides_allowed: flag(overrides) }),
         });
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
       });
       if (keys.length > 0) {
-        await activity.record({
-          actorUserId: actor.userId,
-          action: 'profile_policy.update',
-          targetType: 'instance',
-          targetId: 'profile_policy',
-          details: { keys },
-        });
+        await activity.record(actor.userId, 'profile_policy.update', 'profile_policy', { keys });
       }
       return readPolicy();
     },

@@ -17,10 +17,10 @@ export { createProfiles } from './service.ts';
 // Reads of admission's transaction.
 export {
   findLaunchProfile,
-  holdRungs,
   listLaunchProfiles,
   loadClientFailures,
   loadPolicy,
   loadPreferences,
+  lockRungsShared,
   type Policy,
 } from './store.ts';

@@ -1,9 +1,9 @@
 import type { Body, LaunchProfile, StreamProfile } from '@footlight/protocol/rest';
-import { noteCatalogChange } from '../catalog/index.ts';
+import { recordCatalogChange } from '../catalog/index.ts';
 import type { Executor, Tx } from '../platform/database/index.ts';
 import { ApiError, invalid } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
-import { nameSome } from '../platform/name-some.ts';
+import { listNames } from '../platform/list-names.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type LaunchProfileUses, toLaunchProfile } from './record.ts';
 import { hasFloor } from './rungs/chain.ts';
@@ -29,15 +29,6 @@ export interface LaunchProfileAdmin {
 export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin {
   const { database, clock, activity } = platform;
 
-  const record = (actor: Caller, action: string, id: string, details: Record<string, unknown>) =>
-    activity.record({
-      actorUserId: actor.userId,
-      action,
-      targetType: 'launch_profile',
-      targetId: id,
-      details,
-    });
-
   async function read(id: string): Promise<LaunchProfile> {
     const found = await store.findLaunchProfile(database.db, id);
     if (!found) throw new ApiError('not_found');
@@ -47,8 +38,8 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
   return {
     async list() {
       const uses = await usesReader(database.db);
-      const chained = await store.listLaunchProfiles(database.db);
-      return chained.map((found) => toLaunchProfile(found, uses(found.profile.id)));
+      const profiles = await store.listLaunchProfiles(database.db);
+      return profiles.map((found) => toLaunchProfile(found, uses(found.profile.id)));
     },
 
     read,
@@ -65,9 +56,9 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         }
         await store.insertLaunchProfile(tx, { ...fields, created_at: now, updated_at: now });
         await store.replaceChain(tx, fields.id, rungs);
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
       });
-      await record(actor, 'launch_profile.create', fields.id, { name: fields.display_name });
+      await activity.record(actor.userId, 'launch_profile.create', fields.id, { name: fields.display_name });
       return read(fields.id);
     },
 
@@ -81,9 +72,9 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         if (keys.length === 0) return;
         await store.updateLaunchProfile(tx, id, { ...fields, updated_at: clock.nowMs() });
         if (rungs) await store.replaceChain(tx, id, rungs);
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
       });
-      if (keys.length > 0) await record(actor, 'launch_profile.update', id, { keys });
+      if (keys.length > 0) await activity.record(actor.userId, 'launch_profile.update', id, { keys });
       return read(id);
     },
 
@@ -98,10 +89,10 @@ export function createLaunchProfileAdmin(platform: Platform): LaunchProfileAdmin
         }
         const widened = await store.listAppsLimitedTo(tx, id);
         await store.deleteLaunchProfile(tx, id);
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
         return { name: profile.display_name, widened };
       });
-      await record(actor, 'launch_profile.delete', id, {
+      await activity.record(actor.userId, 'launch_profile.delete', id, {
         name,
         ...(widened.length > 0 && { allow_list_widened_apps: widened }),
       });
@@ -136,7 +127,7 @@ async function usesReader(db: Executor): Promise<(id: string) => LaunchProfileUs
 /** References that prevent a delete, as a sentence; null: none. */
 function describeUses(uses: LaunchProfileUses): string | null {
   const parts: string[] = [];
-  if (uses.apps.length > 0) parts.push(`the default of ${nameSome(uses.apps.map(({ name }) => name))}`);
+  if (uses.apps.length > 0) parts.push(`the default of ${listNames(uses.apps.map(({ name }) => name))}`);
   if (uses.global_default) parts.push('the default of the instance');
   if (uses.user_preferences === 1) parts.push('the default of one person');
   if (uses.user_preferences > 1) parts.push(`the default of ${uses.user_preferences} people`);

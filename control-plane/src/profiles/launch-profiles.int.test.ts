@@ -1,5 +1,5 @@
 import { launchProfile } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, refused, type TestApp } from '../testing/index.ts';
 import { type ProfileWorld, profileWorld } from './testing/world.ts';
 
@@ -22,7 +22,7 @@ describeDatabases('launch profiles', (databases) => {
     record.rungs.map(({ position, stream_profile }) => [position, stream_profile.id]);
 
   describe('GET', () => {
-    it('lists all visibilities by sort_order, then id', async () => {
+    test('lists all visibilities by sort_order, then id', async () => {
       await world.profile('order-b', ['low'], { sort_order: -5, visibility: 'internal' });
       await world.profile('order-B', ['low'], { sort_order: -5 });
       await world.profile('order-a', ['low'], { sort_order: -5, visibility: 'debug' });
@@ -35,7 +35,7 @@ describeDatabases('launch profiles', (databases) => {
       for (const item of body.items) expect(launchProfile.strict().parse(item)).toEqual(item);
     });
 
-    it('reads one with its chain, and says 404 for none', async () => {
+    test('reads one with its chain, and says 404 for none', async () => {
       expect(chainOf(await read('4k60'))).toEqual([
         [1, '4k60-av1'],
         [2, '4k60-hevc'],
@@ -45,7 +45,7 @@ describeDatabases('launch profiles', (databases) => {
       refused(await world.ask('GET', `${PATH}/nowhere`), 404, 'not_found');
     });
 
-    it('says what refers to it', async () => {
+    test('says what refers to it', async () => {
       await world.profile('used', ['low']);
       const second = await world.app({ name: 'Zoo', default_profile_id: 'used', profile_policy: 'prefer' });
       const first = await world.app({ name: 'Arena', default_profile_id: 'used' });
@@ -69,7 +69,7 @@ describeDatabases('launch profiles', (databases) => {
   });
 
   describe('POST', () => {
-    it('fills in what is left out and numbers the chain from 1', async () => {
+    test('fills in what is left out and numbers the chain from 1', async () => {
       const record = await world.profile('plain', ['high', 'mid', 'low']);
       expect(launchProfile.strict().parse(record)).toEqual(record);
       expect(record).toMatchObject({
@@ -95,7 +95,7 @@ describeDatabases('launch profiles', (databases) => {
       });
     });
 
-    it('warns without refusing', async () => {
+    test('warns without refusing', async () => {
       const record = await world.profile('warned', ['low', 'high']);
       expect(record.warnings.map(({ code }) => code)).toEqual(['h264_floor_not_last']);
       // Its H.264 rung needs more bandwidth than the AV1 rung of 1440p before it.
@@ -127,7 +127,7 @@ describeDatabases('launch profiles', (databases) => {
       refused(await world.ask('GET', `${PATH}/bad`), 404, 'not_found');
     });
 
-    it('409 for an id that is taken; 400 comes first', async () => {
+    test('409 for an id that is taken; 400 comes first', async () => {
       const body = { id: '4k60', display_name: 'Again', rungs: ['low'] };
       expect(refused(await world.ask('POST', PATH, body), 409, 'conflict')).toContain('4k60');
       refused(await world.ask('POST', PATH, { ...body, rungs: ['high'] }), 400, 'validation_failed');
@@ -135,7 +135,7 @@ describeDatabases('launch profiles', (databases) => {
   });
 
   describe('PATCH', () => {
-    it('changes what it names and leaves the chain alone', async () => {
+    test('changes what it names and leaves the chain alone', async () => {
       const record = await world.profile('patched', ['high', 'low']);
       const { status, body } = await world.ask('PATCH', `${PATH}/patched`, {
         description: 'New words',
@@ -150,7 +150,7 @@ describeDatabases('launch profiles', (databases) => {
       });
     });
 
-    it('replaces the whole chain by rungs', async () => {
+    test('replaces the whole chain by rungs', async () => {
       await world.profile('rechained', ['high', 'mid', 'low']);
       const { body } = await world.ask('PATCH', `${PATH}/rechained`, { rungs: ['low', 'high'] });
       expect(chainOf(body)).toEqual([
@@ -159,7 +159,7 @@ describeDatabases('launch profiles', (databases) => {
       ]);
     });
 
-    it('takes an empty change as none', async () => {
+    test('takes an empty change as none', async () => {
       const record = await world.profile('still', ['low']);
       const before = [await world.version(), await world.audited('launch_profile.update')];
       expect((await world.ask('PATCH', `${PATH}/still`, {})).body).toEqual(record);
@@ -185,14 +185,14 @@ describeDatabases('launch profiles', (databases) => {
       expect(await read('firm')).toEqual(before);
     });
 
-    it('a body that is wrong by itself comes before 404, and 404 before the rungs are looked up', async () => {
+    test('a body that is wrong by itself comes before 404, and 404 before the rungs are looked up', async () => {
       refused(await world.ask('PATCH', `${PATH}/nowhere`, { rungs: [] }), 400, 'validation_failed');
       refused(await world.ask('PATCH', `${PATH}/nowhere`, { rungs: ['nowhere'] }), 404, 'not_found');
     });
   });
 
   describe('DELETE', () => {
-    it('takes its chain with it, but no rung', async () => {
+    test('takes its chain with it, but no rung', async () => {
       await world.profile('gone', ['high', 'low']);
       const answer = await world.ask('DELETE', `${PATH}/gone`);
       expect([answer.status, answer.text]).toEqual([204, '']);
@@ -227,7 +227,7 @@ describeDatabases('launch profiles', (databases) => {
       expect((await world.ask('DELETE', `${PATH}/wanted`)).status).toBe(204);
     });
 
-    it('leaves the lists of apps, and names those that are without limit now', async () => {
+    test('leaves the lists of apps, and names those that are without limit now', async () => {
       await world.profile('listed', ['low']);
       await world.profile('other', ['low']);
       const widened = await world.app({ name: 'Wide', launchable_profile_ids: ['listed'] });
@@ -248,7 +248,7 @@ describeDatabases('launch profiles', (databases) => {
       });
     });
 
-    it('while somebody makes it a default: one of the two is refused, and never with 5xx', async () => {
+    test('while somebody makes it a default: one of the two is refused, and never with 5xx', async () => {
       for (let round = 0; round < 5; round += 1) {
         await world.profile('raced', ['low']);
         const [deleted, preferred, made] = await Promise.all([
@@ -269,7 +269,7 @@ describeDatabases('launch profiles', (databases) => {
     });
   });
 
-  it('every write makes the lists of apps new', async () => {
+  test('every write makes the lists of apps new', async () => {
     const writes = [
       () => world.profile('bump', ['low']),
       () => world.ask('PATCH', `${PATH}/bump`, { rungs: ['low', 'high'] }),

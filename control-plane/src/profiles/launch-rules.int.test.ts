@@ -1,5 +1,5 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import {
   type ClientFacts,
@@ -42,7 +42,7 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
   const inTransaction = <T>(work: Parameters<typeof app.plane.platform.database.transaction<T>>[0]) =>
     app.plane.platform.database.transaction(work);
 
-  it('reads the policy, the own default and the catalog order, and recommends out of what an app permits', async () => {
+  test('reads the policy, the own default and the catalog order, and recommends out of what an app permits', async () => {
     const { ask } = profileWorld(app);
     await ask('PATCH', '/v1/admin/profile-policy', { global_default_profile_id: '1080p90' });
     const body = { default_profile_id: '720p60' };
@@ -78,7 +78,7 @@ describeDatabases('what admission takes from here, inside one transaction', (dat
     });
   });
 
-  it('walks a chain by the client, its failures and the host, down to the floor', async () => {
+  test('walks a chain by the client, its failures and the host, down to the floor', async () => {
     const { db } = app.plane.platform.database;
     const deviceId = app.plane.platform.random.uuid();
     const now = app.clock.nowMs();

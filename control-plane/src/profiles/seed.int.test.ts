@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 import { profileWorld } from './testing/world.ts';
@@ -15,7 +15,7 @@ describeDatabases('the shipped catalog', (databases) => {
     };
   };
 
-  it('is there after the first boot, once: changes and deletes survive the next boots', async () => {
+  test('is there after the first boot, once: changes and deletes survive the next boots', async () => {
     const target = await databases.fresh();
     const first = await createTestApp(target);
     const { ask } = profileWorld(first);
@@ -38,7 +38,7 @@ describeDatabases('the shipped catalog', (databases) => {
     await second.close();
   });
 
-  it('stays away once everything is deleted', async () => {
+  test('stays away once everything is deleted', async () => {
     const target = await databases.fresh();
     const first = await createTestApp(target);
     const { ask } = profileWorld(first);
@@ -53,7 +53,7 @@ describeDatabases('the shipped catalog', (databases) => {
     await second.close();
   });
 
-  it('is there before the apps of the seed file, which may name its profiles', async () => {
+  test('is there before the apps of the seed file, which may name its profiles', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'footlight-seed-'));
     const file = join(folder, 'seed.json');
     writeFileSync(

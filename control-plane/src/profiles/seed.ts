@@ -1,11 +1,11 @@
-import { noteCatalogChange } from '../catalog/index.ts';
+import { recordCatalogChange } from '../catalog/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import { toRungColumns } from './record.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 import * as store from './store.ts';
 
 /** Stores the shipped catalog at the first boot only, so that later changes and deletions stay. */
-export async function plantShippedCatalog({ database, clock, logger }: Platform): Promise<void> {
+export async function seedShippedCatalog({ database, clock, logger }: Platform): Promise<void> {
   const now = clock.nowMs();
   const stamps = { created_at: now, updated_at: now };
   const planted = await database.transaction(async (tx) => {
@@ -15,7 +15,7 @@ export async function plantShippedCatalog({ database, clock, logger }: Platform)
       await store.insertLaunchProfile(tx, { ...fields, ...stamps });
       await store.replaceChain(tx, fields.id, rungs);
     }
-    await noteCatalogChange(tx, 'everything');
+    await recordCatalogChange(tx, 'everything');
     return true;
   });
   if (!planted) return;

@@ -6,7 +6,7 @@ import { createLaunchProfileAdmin, type LaunchProfileAdmin } from './launch-prof
 import { createOffers, type Offers } from './offer/offer.ts';
 import { loadDisplayStreams } from './rungs/display-streams.ts';
 import { createRungAdmin, type RungAdmin } from './rungs/rung-admin.ts';
-import { plantShippedCatalog } from './seed.ts';
+import { seedShippedCatalog } from './seed.ts';
 import { lockUserProfiles } from './store.ts';
 
 /** Rungs, launch profiles, defaults and offers. */
@@ -14,7 +14,7 @@ export interface Profiles extends Defaults, Offers {
   rungs: RungAdmin;
   launchProfiles: LaunchProfileAdmin;
   /** Stores the shipped catalog at the first boot. */
-  plantShipped(): Promise<void>;
+  seedShipped(): Promise<void>;
   /** Which ids are launch profiles that people may choose; locked until the transaction ends. */
   lockUserProfiles(tx: Tx, ids: readonly string[]): Promise<Set<string>>;
   /** Reads the stream of each app's launch without a choice, once. */
@@ -27,7 +27,7 @@ export function createProfiles(platform: Platform): Profiles {
     ...createOffers(platform),
     rungs: createRungAdmin(platform),
     launchProfiles: createLaunchProfileAdmin(platform),
-    plantShipped: () => plantShippedCatalog(platform),
+    seedShipped: () => seedShippedCatalog(platform),
     lockUserProfiles: (tx, ids) => lockUserProfiles(platform.database, tx, ids),
     loadDisplayStreams,
   };

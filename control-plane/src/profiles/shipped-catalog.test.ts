@@ -1,5 +1,5 @@
 import { operations } from '@footlight/protocol/rest';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { warnAbout } from './rungs/chain.ts';
 import { SHIPPED_LAUNCH_PROFILES, SHIPPED_RUNGS } from './shipped-catalog.ts';
 
@@ -46,7 +46,7 @@ describe('the shipped rungs', () => {
     }
   });
 
-  it('are these and 720p30-h264, which asks for no bandwidth', () => {
+  test('are these and 720p30-h264, which asks for no bandwidth', () => {
     expect(SHIPPED_RUNGS).toHaveLength(25);
     expect(rungs.get('720p30-h264')).toMatchObject({
       fps: 30,
@@ -59,7 +59,7 @@ describe('the shipped rungs', () => {
     });
   });
 
-  it('pass what a write may set', () => {
+  test('pass what a write may set', () => {
     const { schema } = operations['streamProfiles.create'].body;
     for (const rung of SHIPPED_RUNGS) expect(schema.parse(rung)).toEqual(rung);
   });
@@ -85,7 +85,7 @@ describe('the shipped launch profiles', () => {
     }
   });
 
-  it('are these and 720p30, which only administrators launch', () => {
+  test('are these and 720p30, which only administrators launch', () => {
     expect(SHIPPED_LAUNCH_PROFILES).toHaveLength(13);
     expect(SHIPPED_LAUNCH_PROFILES.filter(({ visibility }) => visibility !== 'user')).toEqual([
       expect.objectContaining({ id: '720p30', visibility: 'debug', sort_order: 80, rungs: ['720p30-h264'] }),

@@ -54,7 +54,7 @@ export async function lockRung(database: Database, tx: Tx, id: string): Promise<
   return (await database.forNoKeyUpdate(query).executeTakeFirst()) !== undefined;
 }
 
-const heldRungs = statement((db, { ids }: { ids: readonly string[] }, _values, { forShare }) =>
+const sharedRungs = statement((db, { ids }: { ids: readonly string[] }, _values, { forShare }) =>
   forShare(db.selectFrom('stream_profiles').select('id').where('id', 'in', ids).orderBy('id')),
 );
 
@@ -63,9 +63,9 @@ const heldRungs = statement((db, { ids }: { ids: readonly string[] }, _values, {
  * first.
  * @returns the rungs that still exist
  */
-export async function holdRungs(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
+export async function lockRungsShared(tx: Tx, ids: readonly string[]): Promise<ReadonlySet<string>> {
   if (ids.length === 0) return new Set();
-  return new Set((await heldRungs(tx, { ids }, {})).map(({ id }) => id));
+  return new Set((await sharedRungs(tx, { ids }, {})).map(({ id }) => id));
 }
 
 /** Number of sessions, live and ended, by rung; rungs without sessions are missing. */
@@ -230,8 +230,8 @@ export async function lockUserProfiles(
     .select('id')
     .where('visibility', '=', 'user')
     .execute();
-  const asked = new Set(ids);
-  const known = visible.map((row) => row.id).filter((id) => asked.has(id));
+  const requested = new Set(ids);
+  const known = visible.map((row) => row.id).filter((id) => requested.has(id));
   if (known.length === 0) return new Set();
   const query = tx
     .selectFrom('launch_profiles')

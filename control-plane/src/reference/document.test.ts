@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ERRORS, type Operation, type OperationId, operations } from '@footlight/protocol/rest';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { openApiDocument, referenceText } from './document.ts';
 import { createComponents } from './schemas.ts';
@@ -19,14 +19,14 @@ interface DescribedOperation {
 const all = Object.entries(operations) as [OperationId, Operation][];
 
 describe('the published contract', () => {
-  it('is what docs/openapi.json says; scripts/openapi writes it again', () => {
+  test('is what docs/openapi.json says; scripts/openapi writes it again', () => {
     const copy = readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8');
     // Compared as a whole first, since the difference of two long texts takes minutes to make.
     if (copy !== referenceText()) expect(JSON.parse(copy)).toEqual(document);
     expect(copy === referenceText()).toBe(true);
   });
 
-  it('holds every operation, and no other', () => {
+  test('holds every operation, and no other', () => {
     const described = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).map(({ operationId }) => operationId),
     );
@@ -46,24 +46,24 @@ describe('the published contract', () => {
     expect(document.tags.map(({ name }) => name)).toContain(described.tags[0]);
   });
 
-  it('explains every error code', () => {
+  test('explains every error code', () => {
     const text = JSON.stringify(document.components.schemas.Error);
     for (const code of Object.keys(ERRORS)) expect(text).toContain(`| \`${code}\` |`);
   });
 
-  it('lets answers grow and keeps requests strict', () => {
+  test('lets answers grow and keeps requests strict', () => {
     const text = JSON.stringify(document.components.schemas.Host);
     expect(text).not.toContain('additionalProperties');
     expect(document.components.schemas.StreamRequest).toHaveProperty('additionalProperties', false);
   });
 
-  it('marks what is going away', () => {
+  test('marks what is going away', () => {
     expect(document.components.schemas.Gpu?.properties.vram_mb_reserved).toHaveProperty('deprecated', true);
   });
 });
 
 describe('named schemas', () => {
-  it('are refused where two of one name differ', () => {
+  test('are refused where two of one name differ', () => {
     const components = createComponents();
     const named = z.object({ a: z.string() }).meta({ id: 'A' });
     const other = z.object({ a: z.int() }).meta({ id: 'A' });

@@ -14,7 +14,7 @@ import {
 } from '@footlight/protocol/rest';
 import type { z } from 'zod';
 import { type Components, createComponents, type JsonSchema } from './schemas.ts';
-import { INTRODUCTION, inBytes, type Refusal, refusalsOf, SCHEMES, SUCCESS } from './words.ts';
+import { type DeclaredError, INTRODUCTION, inBytes, refusalsOf, SCHEMES, SUCCESS } from './words.ts';
 
 type Json = { [key: string]: unknown };
 
@@ -239,7 +239,7 @@ function describeContent(operation: Operation, answer: z.ZodType, components: Co
 }
 
 function describeRefusals(operation: Operation): Json {
-  const byStatus = new Map<number, Refusal[]>();
+  const byStatus = new Map<number, DeclaredError[]>();
   for (const refusal of refusalsOf(operation))
     byStatus.set(refusal.status, [...(byStatus.get(refusal.status) ?? []), refusal]);
   return Object.fromEntries(
@@ -247,7 +247,7 @@ function describeRefusals(operation: Operation): Json {
   );
 }
 
-function describeRefusal(status: number, refusals: readonly Refusal[]): Json {
+function describeRefusal(status: number, refusals: readonly DeclaredError[]): Json {
   const codes = new Set(refusals.map(({ code }) => code));
   return {
     description: refusals.map(({ code, when }) => `- \`${code}\`: ${when}`).join('\n'),

@@ -1,9 +1,9 @@
 import zlib, { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
+import { createTestApp, describeSqlite, type TestApp } from '../testing/index.ts';
 import { referenceText } from './document.ts';
 
-describeDatabases('the published contract', ({ fresh }) => {
+describeSqlite('the published contract', ({ fresh }) => {
   let app: TestApp;
   beforeAll(async () => {
     app = await createTestApp(await fresh(), { seedPeople: false });

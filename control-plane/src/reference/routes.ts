@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { REFERENCE_PAGE, SWAGGER_UI } from '../install-location.ts';
+import { CachedBody, sendCached } from '../platform/http/message/cached-body.ts';
 import { matchesEtag } from '../platform/http/message/etag.ts';
-import { KeptBody, sendKept } from '../platform/http/message/kept-body.ts';
 import type { Server } from '../platform/http/server.ts';
 import { referenceText } from './document.ts';
 
@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** A public text, made and compressed on first demand and unchanged while the process runs. */
 interface Published {
-  body: KeptBody;
+  body: CachedBody;
   /** Clients revalidate each time and get the text only if it changed. */
   headers: { etag: string; 'cache-control': 'no-cache' };
 }
@@ -32,7 +32,7 @@ function publish(load: () => Promise<string>): () => Promise<Published> {
   return () => {
     published ??= load().then(
       (text) => ({
-        body: new KeptBody(text),
+        body: new CachedBody(text),
         headers: {
           // Weak, because the same text is sent compressed and plain.
           etag: `W/"${createHash('sha256').update(text).digest('base64url')}"`,
@@ -74,7 +74,7 @@ export async function registerReference(server: Server): Promise<void> {
       const { body, headers } = await file();
       reply.headers({ ...headers, 'content-type': type });
       if (matchesEtag(request.headers['if-none-match'], headers.etag)) return reply.code(304).send();
-      return sendKept(body, reply);
+      return sendCached(body, reply);
     });
   }
 }

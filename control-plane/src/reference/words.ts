@@ -24,7 +24,7 @@ Ids are UUIDs. The service makes them at random and writes them in lower case; i
 
 ## Paging
 
-Lists that can grow take \`limit\` and \`cursor\` and answer \`items\` and \`next_cursor\`. Hand \`next_cursor\` back as \`cursor\` for the next page; null means that there is none. A cursor is opaque, and good for the list that made it.
+Lists that can grow take \`limit\` and \`cursor\` and answer \`items\` and \`next_cursor\`. Hand \`next_cursor\` back as \`cursor\` for the next page; null means that there is none. A page may have fewer items than \`limit\` although others follow. A cursor is opaque, and good for the list that made it.
 
 ## Errors
 
@@ -114,7 +114,7 @@ function bearer() {
 }
 
 /** A refusal of an operation. */
-export interface Refusal {
+export interface DeclaredError {
   code: ErrorCode;
   status: number;
   /** The condition, as a sentence. */
@@ -122,8 +122,8 @@ export interface Refusal {
 }
 
 /** Refusals of an operation: those implied by caller, parameters and body, then its own. */
-export function refusalsOf(operation: Operation): Refusal[] {
-  const refusals: Refusal[] = [];
+export function refusalsOf(operation: Operation): DeclaredError[] {
+  const refusals: DeclaredError[] = [];
   const add = (code: ErrorCode, when: string, status: number = ERRORS[code].status) =>
     refusals.push({ code, status, when });
   const proof = SCHEMES[operation.auth];

@@ -1,15 +1,15 @@
-import { KNOBS } from '@footlight/protocol/agent';
-import type { ConfigKnob } from '@footlight/protocol/rest';
+import { HOST_SETTINGS } from '@footlight/protocol/agent';
+import type { ConfigSetting } from '@footlight/protocol/rest';
 
 /** The published table of host settings; properties that do not apply to a setting are omitted. */
-export const CONFIG_CATALOG: readonly ConfigKnob[] = KNOBS.map((knob) => ({
-  key: knob.key,
-  type: knob.type,
-  default: knob.default,
-  ...(knob.min !== undefined && { min: knob.min }),
-  ...(knob.max !== undefined && { max: knob.max }),
-  ...(knob.enum !== undefined && { enum: [...knob.enum] }),
-  nullable: knob.nullable,
-  class: knob.class,
-  env_var: knob.env_var,
+export const CONFIG_CATALOG: readonly ConfigSetting[] = HOST_SETTINGS.map((setting) => ({
+  key: setting.key,
+  type: setting.type,
+  default: setting.default,
+  ...(setting.min !== undefined && { min: setting.min }),
+  ...(setting.max !== undefined && { max: setting.max }),
+  ...(setting.enum !== undefined && { enum: [...setting.enum] }),
+  nullable: setting.nullable,
+  class: setting.class,
+  env_var: setting.env_var,
 }));

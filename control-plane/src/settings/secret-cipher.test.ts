@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SecretKey } from '../platform/secret-keys.ts';
 import { hintOf, NONCE_BYTES, openValue, type SealedValue, sealValue } from './secret-cipher.ts';
 
@@ -14,7 +14,7 @@ const seal = (key: SecretKey, name: string, value: string) =>
 const DOES_NOT_MATCH = { problem: expect.stringContaining('does not match') };
 
 describe('a sealed value', () => {
-  it('opens any text under the key and the name that sealed it', () => {
+  test('opens any text under the key and the name that sealed it', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string(), (value, name) => {
         expect(openValue(keys, name, seal(keys.current, name, value))).toEqual({ value });
@@ -22,12 +22,12 @@ describe('a sealed value', () => {
     );
   });
 
-  it('opens under a former key', () => {
+  test('opens under a former key', () => {
     const former = seal(keyOf(1), 'a', 'value');
     expect(openValue(keys, 'a', former)).toEqual({ value: 'value' });
   });
 
-  it('never opens under another name, so swapped rows stay shut', () => {
+  test('never opens under another name, so swapped rows stay shut', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (name, other) => {
         fc.pre(name !== other);
@@ -36,7 +36,7 @@ describe('a sealed value', () => {
     );
   });
 
-  it('shuts with any bit changed: of the value, its tag or its nonce', () => {
+  test('shuts with any bit changed: of the value, its tag or its nonce', () => {
     const sealed = seal(keys.current, 'a', 'a value of some length');
     for (const part of ['ciphertext', 'nonce'] as const) {
       const bytes = Buffer.from(sealed[part], 'base64');
@@ -59,7 +59,7 @@ describe('a sealed value', () => {
     expect(openValue(keys, 'a', sealed)).toEqual(DOES_NOT_MATCH);
   });
 
-  it('says what is wrong with the keys', () => {
+  test('says what is wrong with the keys', () => {
     const sealed = seal(keyOf(3), 'a', 'value');
     expect(openValue(null, 'a', sealed)).toEqual({
       problem: expect.stringMatching(/does not match.*SERVICE_SECRET_KEY is not set/),

@@ -72,6 +72,7 @@ export function openValue(
 
 /** Values with fewer characters get no hint. */
 const MIN_HINTED = 12;
+/** Enough to tell two keys apart, too few to help a guess at a key of twelve characters or more. */
 const HINT_LENGTH = 4;
 
 /** The last four characters, as a hint for administrators; "" for short values. */

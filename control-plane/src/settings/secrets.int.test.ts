@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, loggedActivity, type TestApp } from '../testing/index.ts';
 import { createSecrets, type Secrets } from './index.ts';
 import { sealValue } from './secret-cipher.ts';
@@ -42,7 +42,7 @@ describeDatabases('secrets', ({ fresh }) => {
     app.plane.platform.database.db.selectFrom('secrets').selectAll().executeTakeFirstOrThrow();
   const actions = () => loggedActivity(app, { target_type: 'secret' });
 
-  it('are listed by name with nothing stored: no value, no hint, no origin', async () => {
+  test('are listed by name with nothing stored: no value, no hint, no origin', async () => {
     expect(await list()).toEqual({
       secrets: [
         {
@@ -69,7 +69,7 @@ describeDatabases('secrets', ({ fresh }) => {
   });
 
   describe('a write', () => {
-    it('stores the trimmed value encrypted, answers its status and is audited by name only', async () => {
+    test('stores the trimmed value encrypted, answers its status and is audited by name only', async () => {
       const answer = await set(`  ${VALUE}\n`);
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual({
@@ -94,7 +94,7 @@ describeDatabases('secrets', ({ fresh }) => {
       });
     });
 
-    it('takes a new nonce each time, so that one value never looks the same twice', async () => {
+    test('takes a new nonce each time, so that one value never looks the same twice', async () => {
       await set(VALUE);
       const first = await row();
       await set(VALUE);
@@ -104,7 +104,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(second.ciphertext).not.toBe(first.ciphertext);
     });
 
-    it('gives no hint of a value under 12 characters', async () => {
+    test('gives no hint of a value under 12 characters', async () => {
       expect((await set('elevenchars')).body.secret).toMatchObject({ configured: true, hint: '' });
     });
 
@@ -117,18 +117,18 @@ describeDatabases('secrets', ({ fresh }) => {
       },
     );
 
-    it('over 64 KiB is 400', async () => {
+    test('over 64 KiB is 400', async () => {
       expect((await set('x'.repeat(64 * 1024))).body.error.code).toBe('validation_failed');
     });
 
-    it('of a name that is not declared is 404, after the body and before the master key', async () => {
+    test('of a name that is not declared is 404, after the body and before the master key', async () => {
       const elsewhere = (body: unknown) =>
         keyless.call(app.people.admin, 'PUT', '/v1/admin/secrets/artwork.other', { body });
       expect((await elsewhere({ value: '' })).status).toBe(400);
       expect((await elsewhere({ value: VALUE })).status).toBe(404);
     });
 
-    it('without a master key is 409 and leaves what is stored', async () => {
+    test('without a master key is 409 and leaves what is stored', async () => {
       const before = await row();
       const audited = (await actions()).length;
       const answer = await set(VALUE, keyless);
@@ -140,7 +140,7 @@ describeDatabases('secrets', ({ fresh }) => {
   });
 
   describe('the value in force', () => {
-    it('is the stored one, then the one of the environment, then none', async () => {
+    test('is the stored one, then the one of the environment, then none', async () => {
       await set(VALUE);
       expect(await resolve(withEnvironment)).toEqual({ origin: 'database', value: VALUE });
       expect(await status(withEnvironment)).toMatchObject({ origin: 'database', env_set: true });
@@ -160,7 +160,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(await resolve(app)).toEqual({ origin: 'none', value: null });
     });
 
-    it('is none when the stored one cannot be decrypted, and the environment is not asked', async () => {
+    test('is none when the stored one cannot be decrypted, and the environment is not asked', async () => {
       await set(VALUE);
       const { platform } = withEnvironment.plane;
       const { environment } = platform.config.secrets;
@@ -184,7 +184,7 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(await status()).not.toHaveProperty('problem');
     });
 
-    it('can be set again under another key: that overwrites what cannot be decrypted', async () => {
+    test('can be set again under another key: that overwrites what cannot be decrypted', async () => {
       await set(VALUE);
       const renewed = await set('another value of some length', withOtherKey);
       expect(renewed.body.secret).toMatchObject({ readable: true, origin: 'database' });
@@ -194,7 +194,7 @@ describeDatabases('secrets', ({ fresh }) => {
   });
 
   describe('a rotated master key', () => {
-    it('still opens what a former one encrypted, and takes over with the next write', async () => {
+    test('still opens what a former one encrypted, and takes over with the next write', async () => {
       await set(VALUE);
       expect(await list(rotated)).toMatchObject({
         key_versions: [1, 5],
@@ -214,7 +214,7 @@ describeDatabases('secrets', ({ fresh }) => {
   });
 
   describe('a removal', () => {
-    it('is 204 and audited, works without a master key, and does nothing the second time', async () => {
+    test('is 204 and audited, works without a master key, and does nothing the second time', async () => {
       await set(VALUE);
       const before = (await actions()).length;
       expect((await clear(keyless)).status).toBe(204);
@@ -226,20 +226,20 @@ describeDatabases('secrets', ({ fresh }) => {
       expect(await actions()).toHaveLength(before + 1);
     });
 
-    it('of a name that is not declared is 404', async () => {
+    test('of a name that is not declared is 404', async () => {
       const answer = await app.call(app.people.admin, 'DELETE', '/v1/admin/secrets/constructor');
       expect([answer.status, answer.body.error.code]).toEqual([404, 'not_found']);
     });
   });
 
-  it('stay when the administrator who stored them goes', async () => {
+  test('stay when the administrator who stored them goes', async () => {
     const leaver = await app.addPerson('leaver', 'admin');
     await app.call(leaver, 'PUT', URL, { body: { value: VALUE } });
     await app.plane.platform.database.db.deleteFrom('users').where('id', '=', leaver.id).execute();
     expect(await status()).toMatchObject({ readable: true, updated_by: null });
   });
 
-  it('stay shut when a thief puts the ciphertext of another name in their place', async () => {
+  test('stay shut when a thief puts the ciphertext of another name in their place', async () => {
     await set(VALUE);
     const { keys } = app.plane.platform.config.secrets;
     if (keys === null) throw new Error('the test has a master key');

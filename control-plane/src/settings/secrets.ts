@@ -98,24 +98,14 @@ export function createSecrets(platform: Platform): Secrets {
         updated_at: clock.nowMs(),
       };
       await putSecret(database.db, row);
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'instance.secret.set',
-        targetType: 'secret',
-        targetId: declared.name,
-      });
+      await activity.record(actor.userId, 'instance.secret.set', declared.name);
       return { secret: describe(declared, row), master_key_configured: true };
     },
 
     async clear(actor, name) {
       const declared = requireDeclared(name);
       if (!(await deleteSecret(database.db, declared.name))) return;
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'instance.secret.cleared',
-        targetType: 'secret',
-        targetId: declared.name,
-      });
+      await activity.record(actor.userId, 'instance.secret.cleared', declared.name);
     },
 
     async resolve(name) {

@@ -3,6 +3,7 @@ import type { Caller } from '../platform/http/message/contract.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type SettingsInForce, toColumns, toRecord, toSettingsInForce } from './record.ts';
 import { loadAllowedOrigins, loadSettings, seedSettings, updateSettings } from './store.ts';
+import { INSTANCE, settingsSubjects } from './subjects.ts';
 
 /** Largest age of cached settings. */
 const MAX_STALE_MS = 2_000;
@@ -19,7 +20,8 @@ export interface Settings {
   /** The stored settings for administrators. */
   read(): Promise<InstanceSettings>;
   /**
-   * Applies a patch completely or not at all. It applies here at once and in other processes within 2 s.
+   * Applies a patch completely or not at all. It applies to the next requests here, and in other processes at the
+   * latest after 2 s.
    * @throws ApiError validation_failed with the 1-based position of an invalid origin
    */
   update(actor: Caller, patch: SettingsPatch): Promise<InstanceSettings>;
@@ -31,9 +33,14 @@ export interface Settings {
 
 /** The settings of the instance: one row, read often and written seldom. */
 export function createSettings(platform: Platform): Settings {
-  const { activity, clock, config, database, logger } = platform;
+  const { activity, bus, clock, config, database, logger } = platform;
   const row = cached(clock, async () => toSettingsInForce(await loadSettings(database.db)));
   const storedOrigins = cached(clock, () => loadAllowedOrigins(database.db));
+
+  bus.subscribe(settingsSubjects.changed, INSTANCE, () => {
+    row.forget();
+    storedOrigins.forget();
+  });
 
   return {
     async seed() {
@@ -55,15 +62,8 @@ export function createSettings(platform: Platform): Settings {
       if (keys.length === 0) return toRecord(await loadSettings(database.db));
       const change = { updated_by: actor.userId, updated_at: clock.nowMs() };
       const updated = await updateSettings(database.db, columns, change);
-      row.forget();
-      storedOrigins.forget();
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'instance.settings.updated',
-        targetType: 'instance',
-        targetId: 'instance_settings',
-        details: { keys },
-      });
+      bus.publish(settingsSubjects.changed, INSTANCE, {});
+      await activity.record(actor.userId, 'instance.settings.updated', 'instance_settings', { keys });
       return toRecord(updated);
     },
     current: row.read,

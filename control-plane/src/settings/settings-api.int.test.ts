@@ -1,5 +1,5 @@
-import { KNOBS } from '@footlight/protocol/agent';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { HOST_SETTINGS } from '@footlight/protocol/agent';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, loggedActivity, type TestApp } from '../testing/index.ts';
 
 const URL = '/v1/admin/settings';
@@ -42,7 +42,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
   const signalOf = async (origin: string, on = app) =>
     (await on.call(null, 'GET', '/v1/signal', { headers: { origin } })).body.error.code;
 
-  it('are read with who changed them last and when', async () => {
+  test('are read with who changed them last and when', async () => {
     expect(await read()).toEqual({
       ...DEFAULTS,
       updated_by: app.people.admin.id,
@@ -50,7 +50,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     });
   });
 
-  it('change by any subset, and the audit names the keys and no value', async () => {
+  test('change by any subset, and the audit names the keys and no value', async () => {
     await app.clock.pass(1_000);
     const patch = {
       registration_mode: 'invite_only',
@@ -77,7 +77,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     });
   });
 
-  it('answer an empty change with what is there, unaudited', async () => {
+  test('answer an empty change with what is there, unaudited', async () => {
     const before = await audited();
     await app.clock.pass(1_000);
     const settings = await read();
@@ -85,14 +85,14 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     expect(await audited()).toEqual(before);
   });
 
-  it('keep what each of two changes at once says, where they speak of different settings', async () => {
+  test('keep what each of two changes at once says, where they speak of different settings', async () => {
     const [one, two] = [{ mic_capture_enabled: true }, { image_update_policy: 'auto' }];
     const answers = await Promise.all([change(one), change(two, replica)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(await read()).toMatchObject({ ...one, ...two });
   });
 
-  it('take what stands at the edge of its rule', async () => {
+  test('take what stands at the edge of its rule', async () => {
     for (const [key, value] of [
       ['library_discovery_interval_minutes', 15],
       ['library_discovery_interval_minutes', 10_080],
@@ -135,7 +135,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
   });
 
   describe('allowed origins', () => {
-    it('are trimmed, lowercased and made canonical; blanks and duplicates go', async () => {
+    test('are trimmed, lowercased and made canonical; blanks and duplicates go', async () => {
       expect(
         await origins([
           ' HTTPS://Play.Example:443 ',
@@ -177,7 +177,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
       expect(await origins(['https://a.example', '', entry])).toMatch(/^allowed_origins: entry 3 /);
     });
 
-    it('are at most 64 after duplicates have collapsed', async () => {
+    test('are at most 64 after duplicates have collapsed', async () => {
       const many = Array.from({ length: 64 }, (_, index) => `https://host-${index}.example`);
       expect(await origins([...many, ...many])).toHaveLength(64);
       expect(await origins([...many, 'https://one.more.example'])).toMatch(
@@ -187,7 +187,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
   });
 
   describe('are in force without a restart', () => {
-    it('who may register: at once, in every process', async () => {
+    test('who may register: at once, in every process', async () => {
       const open = { email: 'guest@example.test', username: 'guest', password: 'long enough to pass' };
       for (const on of [app, replica]) {
         await change({ registration_mode: 'closed' });
@@ -199,7 +199,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
       }
     });
 
-    it('origins: at once where they were changed, within 2 s elsewhere, and with them the signaling socket', async () => {
+    test('origins: at once where they were changed, within 2 s elsewhere, and with them the signaling socket', async () => {
       const origin = 'https://play.example';
       expect(await signalOf(origin)).toBe('forbidden');
       expect(await signalOf(origin, replica)).toBe('forbidden');
@@ -215,7 +215,7 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
       expect(await signalOf(origin)).toBe('forbidden');
     });
 
-    it('origins of the environment replace the stored ones, which stay editable', async () => {
+    test('origins of the environment replace the stored ones, which stay editable', async () => {
       const origin = 'https://play.example';
       await change({ allowed_origins: [origin] }, pinned);
       expect((await read(pinned)).allowed_origins).toEqual([origin]);
@@ -226,18 +226,18 @@ describeDatabases('the settings of the instance', ({ fresh }) => {
     });
   });
 
-  it('stay when the administrator who changed them goes', async () => {
+  test('stay when the administrator who changed them goes', async () => {
     const leaver = await app.addPerson('leaver', 'admin');
     await app.call(leaver, 'PATCH', URL, { body: { mic_capture_enabled: true } });
     await app.plane.platform.database.db.deleteFrom('users').where('id', '=', leaver.id).execute();
     expect(await read()).toMatchObject({ mic_capture_enabled: true, updated_by: null });
   });
 
-  it('publish the table of host settings in its order, leaving out what does not apply', async () => {
+  test('publish the table of host settings in its order, leaving out what does not apply', async () => {
     const { knobs } = (await app.call(app.people.admin, 'GET', '/v1/admin/config/catalog')).body;
-    expect(knobs.map(({ key }: { key: string }) => key)).toEqual(KNOBS.map(({ key }) => key));
+    expect(knobs.map(({ key }: { key: string }) => key)).toEqual(HOST_SETTINGS.map(({ key }) => key));
     expect(knobs).toHaveLength(39);
-    const byKey = (key: string) => knobs.find((knob: { key: string }) => knob.key === key);
+    const byKey = (key: string) => knobs.find((setting: { key: string }) => setting.key === key);
     expect(byKey('abr_enabled')).toEqual({
       key: 'abr_enabled',
       type: 'bool',

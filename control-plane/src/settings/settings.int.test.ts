@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestApp, describeDatabases, type TestApp } from '../testing/index.ts';
 import { createSettings } from './index.ts';
 
@@ -15,7 +15,7 @@ describeDatabases('instance settings', ({ fresh }) => {
   const update = (values: object) =>
     app.plane.platform.database.db.updateTable('instance_settings').set(values).execute();
 
-  it('start with their defaults, and with what the environment seeds', async () => {
+  test('start with their defaults, and with what the environment seeds', async () => {
     expect(await createSettings(app.plane.platform).current()).toEqual({
       registrationMode: 'closed',
       storageProvider: 'local',
@@ -28,7 +28,7 @@ describeDatabases('instance settings', ({ fresh }) => {
     });
   });
 
-  it('are read at most 2 s stale', async () => {
+  test('are read at most 2 s stale', async () => {
     const settings = createSettings(app.plane.platform);
     expect((await settings.current()).micCaptureEnabled).toBe(false);
     await update({ mic_capture_enabled: 1 });
@@ -38,14 +38,14 @@ describeDatabases('instance settings', ({ fresh }) => {
     expect((await settings.current()).micCaptureEnabled).toBe(true);
   });
 
-  it('are seeded once: the stored value rules afterwards', async () => {
+  test('are seeded once: the stored value rules afterwards', async () => {
     await update({ storage_provider: 'volume' });
     const settings = createSettings(app.plane.platform);
     await settings.seed();
     expect((await settings.current()).storageProvider).toBe('volume');
   });
 
-  it('give the stored origins, unless the environment pins a list, even an empty one', async () => {
+  test('give the stored origins, unless the environment pins a list, even an empty one', async () => {
     await update({ allowed_origins: '["https://play.example"]' });
     expect(await createSettings(app.plane.platform).originsInForce()).toEqual({
       source: 'database',
@@ -61,7 +61,7 @@ describeDatabases('instance settings', ({ fresh }) => {
     });
   });
 
-  it('count a list that cannot be read as an empty one, and try again', async () => {
+  test('count a list that cannot be read as an empty one, and try again', async () => {
     const settings = createSettings(app.plane.platform);
     await update({ allowed_origins: 'not json' });
     expect(await settings.originsInForce()).toEqual({ source: 'database', allowed: [] });

@@ -1,3 +1,10 @@
 export { registerStorageRoutes } from './routes.ts';
-export { claimHome, foreseeHome, type HomeClaim } from './service.ts';
-export { hasHome, loadNewestHomeHost, lockHomes, orphanHomes, storeHomeSize } from './store.ts';
+export { claimHome, type HomeClaim, previewHome } from './service.ts';
+export {
+  hasHome,
+  loadNewestHomeHost,
+  lockHomes,
+  orphanHomes,
+  releaseHomesOfApp,
+  storeHomeSize,
+} from './store.ts';

@@ -51,7 +51,7 @@ export async function claimHome(
  * Result of a claim without claiming.
  * @returns null when no path for a new home can be formed
  */
-export async function foreseeHome(db: Executor, claim: HomeClaim): Promise<HomeSpec['provider'] | null> {
+export async function previewHome(db: Executor, claim: HomeClaim): Promise<HomeSpec['provider'] | null> {
   const { userId, appId } = claim.owner;
   const existing = await loadHome(db, { userId, appId, hostId: claim.hostId });
   if (existing !== undefined) return existing.provider;

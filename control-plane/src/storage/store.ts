@@ -149,3 +149,20 @@ export function sumOwnHomes(
     .orderBy('apps.id')
     .execute();
 }
+
+/**
+ * Marks the homes of the app for collection, and homes of its tiles from before they became tiles. Their hosts delete
+ * the files.
+ */
+export async function releaseHomesOfApp(tx: Tx, appId: string, nowMs: number): Promise<void> {
+  await tx
+    .updateTable('storage_homes')
+    .set({ app_id: null, gc_after: nowMs })
+    .where((eb) =>
+      eb.or([
+        eb('app_id', '=', appId),
+        eb('app_id', 'in', eb.selectFrom('apps').select('id').where('parent_app_id', '=', appId)),
+      ]),
+    )
+    .execute();
+}

@@ -23,6 +23,7 @@ const KEPT_BYTES_OF_HOST = 256 * 1024 * 1024;
 const TRIM_EVERY = 64;
 /** Part of the kept bytes after which a host is trimmed. */
 const TRIM_HOST_PARTS = 16;
+/** One transaction then holds SQLite's only writer for a few milliseconds. */
 const DELETED_AT_ONCE = 5_000;
 const RETAIN = 'telemetry.retain';
 /** Sessions and hosts that are counted in memory; an evicted one is counted from the database again. */

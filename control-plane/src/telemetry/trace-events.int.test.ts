@@ -1,3 +1,4 @@
+import type { AgentEventType } from '@footlight/protocol/telemetry';
 import type { FakeAgent } from '@footlight/test-harness';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -26,7 +27,7 @@ describeDatabases('events of the reliable lane', (databases) => {
     await world.close();
   });
 
-  const report = (event: string, payload: Record<string, unknown> = {}, session_id = sessionId) =>
+  const report = (event: AgentEventType, payload: Record<string, unknown> = {}, session_id = sessionId) =>
     agent.report({ type: 'session_trace_event', session_id, ts: 1_750_000_000_000, event, payload });
   const confirmed = () =>
     eventually(() => (agent.unseen === 0 ? true : undefined), 'everything is confirmed');
@@ -159,7 +160,7 @@ describeDatabases('events of the reliable lane', (databases) => {
         seq,
         session_id,
         ts: 1,
-        event: 'diag.log',
+        event: 'diag.log_tail',
         payload,
       } as const;
       for (const hostId of seq <= 3 ? ['hosta', 'hostb'] : ['hosta'])

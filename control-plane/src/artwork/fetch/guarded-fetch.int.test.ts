@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../testing/index.ts';
 import { GIF, HTML, JPEG, png, SVG } from '../testing/pictures.ts';
 import { fetchPicture } from './fetch-picture.ts';
@@ -93,7 +93,7 @@ describe('an address that leads inside is refused, however it is spelled', () =>
     'nowhere.example': [],
   };
 
-  it('counts at least 60 of them', () => {
+  test('counts at least 60 of them', () => {
     expect(new Set(SPELLINGS).size).toBeGreaterThanOrEqual(60);
   });
 
@@ -124,13 +124,13 @@ test.each([
 });
 
 describe('a name', () => {
-  it('is dialled at the address that was judged, even if it would answer otherwise the next time', async () => {
+  test('is dialled at the address that was judged, even if it would answer otherwise the next time', async () => {
     names.set('flip.example', [[PUBLIC], [INNER]]);
     const fetched = await fetchWith(url('/', 'flip.example'));
     expect(fetched.bytes.equals(png(1, 1))).toBe(true);
   });
 
-  it('is judged again on each redirect, also when it is the same one', async () => {
+  test('is judged again on each redirect, also when it is the same one', async () => {
     names.set('flip.example', [[PUBLIC], [INNER]]);
     answer = (_request, response) => {
       response.writeHead(302, { location: '/again' }).end();
@@ -138,7 +138,7 @@ describe('a name', () => {
     await expect(fetchWith(url('/', 'flip.example'))).rejects.toThrow('public address');
   });
 
-  it('is refused when only one of its addresses leads inside', async () => {
+  test('is refused when only one of its addresses leads inside', async () => {
     names.set('mixed.example', [[PUBLIC, INNER]]);
     await expect(fetchWith(url('/', 'mixed.example'))).rejects.toThrow('public address');
   });
@@ -153,7 +153,7 @@ describe('redirects', () => {
       else response.writeHead(307, { location: `/${step + 1}` }).end();
     };
 
-  it('are followed three times and not a fourth', async () => {
+  test('are followed three times and not a fourth', async () => {
     answer = chain(3);
     expect((await fetchWith(url('/0'))).status).toBe(200);
     answer = chain(4);
@@ -174,7 +174,7 @@ describe('redirects', () => {
     await expect(fetchWith(url())).rejects.toThrow(FetchRefused);
   });
 
-  it('without an address are an answer like any other', async () => {
+  test('without an address are an answer like any other', async () => {
     answer = (_request, response) => {
       response.writeHead(302).end();
     };
@@ -212,14 +212,14 @@ describe('30 seconds', () => {
     expect(await fetched).toEqual(new FetchRefused('it took too long'));
   });
 
-  it('are all that a resolver gets', async () => {
+  test('are all that a resolver gets', async () => {
     const silent: FetchPolicy = { ...policy, lookup: () => undefined };
     const fetched = fetchWith('http://slow.example/', silent).catch((error: unknown) => error);
     await clock.pass(30_000);
     expect(await fetched).toEqual(new FetchRefused('it took too long'));
   });
 
-  it('are for all redirects together', async () => {
+  test('are for all redirects together', async () => {
     let hop = 0;
     const hops: (() => void)[] = [];
     answer = (_request, response) => {
@@ -237,7 +237,7 @@ describe('30 seconds', () => {
 });
 
 describe('what arrives', () => {
-  it('is counted, and ends at the cap, with any Content-Length', async () => {
+  test('is counted, and ends at the cap, with any Content-Length', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-type': 'image/png' });
       const pour = (): void => {
@@ -253,7 +253,7 @@ describe('what arrives', () => {
     expect((await fetchWith(url())).bytes.length).toBe(CAP);
   });
 
-  it('is refused when it is cut off', async () => {
+  test('is refused when it is cut off', async () => {
     answer = (_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('half');
       setImmediate(() => response.destroy());
@@ -261,7 +261,7 @@ describe('what arrives', () => {
     await expect(fetchWith(url())).rejects.toThrow('did not answer as it should');
   });
 
-  it('ends with the service', async () => {
+  test('ends with the service', async () => {
     const stop = new AbortController();
     const fetcher = createFetcher({ clock, policy, stopping: stop.signal });
     const reached = new Promise<void>((resolve) => {
@@ -283,7 +283,7 @@ describe('a fetched picture', () => {
     return fetchPicture(fetcherWith(policy), url(), CAP);
   };
 
-  it('is what its bytes and its server say alike', async () => {
+  test('is what its bytes and its server say alike', async () => {
     expect((await served(png(2, 2), 'image/png')).sniffed.extension).toBe('png');
     expect((await served(JPEG, 'Image/JPEG; q=1')).sniffed.type).toBe('image/jpeg');
   });

@@ -25,6 +25,7 @@ export const PUBLIC_INTERNET: FetchPolicy = {
 
 /** Time limit from the first look-up to the last byte, redirects included. */
 const DEADLINE_MS = 30 * SECOND_MS;
+/** Sites need one or two (to https, to their pictures' host); each costs a look-up and a check. */
 const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 

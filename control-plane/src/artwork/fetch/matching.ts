@@ -1,28 +1,12 @@
 import type { ArtworkApp } from '../store.ts';
 import { type FetchedPicture, fetchPicture } from './fetch-picture.ts';
 import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
+import { decideLookup } from './lookup.ts';
 import { type Provider, ProviderUnavailable, type RemotePicture, type Title } from './steamgriddb.ts';
 import { isSameTitle } from './titles.ts';
 
 /** Pictures of a title that are tried before the provider counts as failed. */
 const MAX_TRIED = 3;
-
-/** How an app's title is looked up. nothing: the app has no artwork. */
-export type Lookup = { by: 'nothing' } | { by: 'steam'; steamId: string } | { by: 'name'; name: string };
-
-/**
- * A shop's app is looked up only by the shop's number, because names are ambiguous. Desktops and launchers are not
- * looked up. Pure.
- */
-export function decideLookup(
-  app: Pick<ArtworkApp, 'name' | 'kind' | 'external_source' | 'external_id'>,
-): Lookup {
-  if (app.external_source === 'steam') {
-    return app.external_id === '' ? { by: 'nothing' } : { by: 'steam', steamId: app.external_id };
-  }
-  if (app.kind !== 'game') return { by: 'nothing' };
-  return { by: 'name', name: app.name };
-}
 
 /** A title with its fetched pictures; at least one. */
 export interface FoundArt {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Answer,
   createTestApp,
@@ -120,7 +120,7 @@ describeDatabases('artwork of a provider', (databases) => {
   ];
 
   describe('search', () => {
-    it("looks for the app's name, with small pictures that this server fetched, and writes nothing", async () => {
+    test("looks for the app's name, with small pictures that this server fetched, and writes nothing", async () => {
       const id = await addApp('Sample Quest');
       const answer = await search(id);
       expect(answer.status).toBe(200);
@@ -143,14 +143,14 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(await artworkOf(id)).toBeNull();
     });
 
-    it('takes other words, and finding nothing is an answer', async () => {
+    test('takes other words, and finding nothing is an answer', async () => {
       const id = await addApp('Whatever');
       expect((await search(id, { query: 'Nothing to see' })).body.candidates).toHaveLength(1);
       expect((await search(id, { query: 'unknown/../words' })).body.candidates).toEqual([]);
       for (const query of ['..', '.', '\ud800']) expect((await search(id, { query })).status).toBe(200);
     });
 
-    it('calls at least 500 ms apart, for all callers together', async () => {
+    test('calls at least 500 ms apart, for all callers together', async () => {
       const id = await addApp('Sample Quest');
       fake.calls.length = 0;
       // One clock for both: two that run it on beside each other would overtake the answers.
@@ -164,7 +164,7 @@ describeDatabases('artwork of a provider', (databases) => {
       }
     });
 
-    it('asks for the sizes that it shows', async () => {
+    test('asks for the sizes that it shows', async () => {
       fake.calls.length = 0;
       await search(await addApp('Sample Quest 2'));
       expect(fake.calls[0]?.path).toBe('/search/autocomplete/Sample%20Quest%202');
@@ -194,7 +194,7 @@ describeDatabases('artwork of a provider', (databases) => {
   });
 
   describe('a picked title', () => {
-    it('gives both pictures, its name and the credit, and locks the record', async () => {
+    test('gives both pictures, its name and the credit, and locks the record', async () => {
       const id = await addApp('My own name for it');
       const answer = await set(id, { provider_ref: '11', tile_url: 'https://ignored.example/' });
       expect(answer.status, answer.text).toBe(200);
@@ -260,7 +260,7 @@ describeDatabases('artwork of a provider', (databases) => {
   });
 
   describe('rematch', () => {
-    it('of a game finds it by its name, and the record stays unlocked', async () => {
+    test('of a game finds it by its name, and the record stays unlocked', async () => {
       const id = await addApp('SAMPLE QUEST: Game of the Year Edition');
       fake.calls.length = 0;
       const answer = await set(id, { rematch: true, provider_ref: '12' });
@@ -269,7 +269,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(fake.calls[0]?.path).toContain('Game%20of%20the%20Year');
     });
 
-    it('that finds nothing says so and takes the pictures away', async () => {
+    test('that finds nothing says so and takes the pictures away', async () => {
       const id = await addApp('Sample Quest 3');
       expect((await set(id, { rematch: true })).body.artwork).toMatchObject({
         source: 'none',
@@ -281,7 +281,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect((await admin('GET', `/v1/apps/${id}`)).body.app.cover_url).toBeNull();
     });
 
-    it('leaves a locked record alone, unless it is forced', async () => {
+    test('leaves a locked record alone, unless it is forced', async () => {
       const id = await addApp('Sample Quest');
       await upload(id, png(60, 90, 50));
       fake.calls.length = 0;
@@ -294,7 +294,7 @@ describeDatabases('artwork of a provider', (databases) => {
   });
 
   describe('addresses', () => {
-    it('are fetched, and a crop that is not sent keeps what it has', async () => {
+    test('are fetched, and a crop that is not sent keeps what it has', async () => {
       const id = await addApp('By address');
       fake.files.set('/a.jpg', file(JPEG, 'image/jpeg'));
       fake.files.set('/b.png', file(png(96, 31, 60), 'image/png'));
@@ -331,7 +331,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(await artworkOf(id)).toBeNull();
     });
 
-    it('larger than the cap are 400', async () => {
+    test('larger than the cap are 400', async () => {
       const id = await addApp('By address');
       const large = Buffer.concat([png(4, 4), Buffer.alloc(8 * 1024 * 1024)]);
       fake.files.set('/large.png', file(large, 'image/png'));
@@ -350,7 +350,7 @@ describeDatabases('artwork of a provider', (databases) => {
   });
 
   describe('reresolve', () => {
-    it('looks again for all apps, and forced for the locked ones too', async () => {
+    test('looks again for all apps, and forced for the locked ones too', async () => {
       const on = await start({ artwork: { policy: fake.policy, providerKey: KEY } });
       const reresolve = (body?: unknown) => admin('POST', '/v1/admin/artwork/reresolve', body, on);
       await addApp('Sample Quest', {}, on);
@@ -383,7 +383,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect(await artworkOf(locked, on)).toMatchObject({ source: 'provider' });
     });
 
-    it('runs once at a time', async () => {
+    test('runs once at a time', async () => {
       fake.calls.length = 0;
       const first = app.call(app.people.admin, 'POST', '/v1/admin/artwork/reresolve');
       await expect.poll(() => fake.calls.length).toBeGreaterThan(0);
@@ -427,7 +427,7 @@ describeDatabases('artwork of a provider', (databases) => {
       expect((await admin('PUT', base, { tile_url: `${fake.origin}/a.jpg` }, on)).status).toBe(200);
     });
 
-    it('a key counts from the moment it is stored until it is cleared, and one that cannot be read says so', async () => {
+    test('a key counts from the moment it is stored until it is cleared, and one that cannot be read says so', async () => {
       const on = await start(
         { artwork: { policy: fake.policy } },
         { SERVICE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), SERVICE_STEAMGRIDDB_API_KEY: KEY },
@@ -449,7 +449,7 @@ describeDatabases('artwork of a provider', (databases) => {
     });
   });
 
-  it('the key reaches only the provider: no answer, log, record, file or other server', async () => {
+  test('the key reaches only the provider: no answer, log, record, file or other server', async () => {
     const on = await start(
       { artwork: { policy: fake.policy } },
       { SERVICE_SECRET_KEY: Buffer.alloc(32, 7).toString('base64') },

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isPublicAddress } from './public-address.ts';
 
 describe('an address of the world', () => {
@@ -77,7 +77,7 @@ describe('an address of the world', () => {
     expect(isPublicAddress(address)).toBe(false);
   });
 
-  it('answers alike for an IPv4 address and its forms in IPv6', () => {
+  test('answers alike for an IPv4 address and its forms in IPv6', () => {
     fc.assert(
       fc.property(fc.ipV4(), (v4) => {
         const judged = isPublicAddress(v4);
@@ -87,7 +87,7 @@ describe('an address of the world', () => {
     );
   });
 
-  it('judges any text without throwing', () => {
+  test('judges any text without throwing', () => {
     fc.assert(fc.property(fc.string(), (text) => typeof isPublicAddress(text) === 'boolean'));
   });
 });

@@ -11,11 +11,11 @@ import { type Provider, ProviderUnavailable } from './steamgriddb.ts';
 const MAX_APPS = 25;
 /** Consecutive failures after which the provider counts as down and the pass ends. */
 const MAX_FAILED_IN_A_ROW = 3;
-/** Apps remembered as failed; older ones are evicted. */
+/** Apps remembered as failed. Further ones are not remembered. */
 const MAX_REMEMBERED = 500;
 
 /** Result of a look-up. left: a record was chosen, or the app deleted, in the meantime. */
-export type Outcome = 'resolved' | 'no_match' | 'failed' | 'left';
+export type ResolveOutcome = 'resolved' | 'no_match' | 'failed' | 'left';
 
 export interface ReresolveCounts {
   total: number;
@@ -35,7 +35,7 @@ export interface Resolver {
     provider: Provider,
     check: (tx: Tx) => Promise<void>,
     stopping: AbortSignal,
-  ): Promise<Record<Outcome, number>>;
+  ): Promise<Record<ResolveOutcome, number>>;
   /** Repeats the look-up of every app. @throws ApiError conflict while another run is active */
   reresolve(provider: Provider, force: boolean): Promise<ReresolveCounts>;
 }
@@ -53,7 +53,7 @@ export function createResolver(platform: Platform, deps: { matcher: Matcher; rec
     app: store.ArtworkApp,
     mayReplace: (former: { locked: number } | null) => boolean,
     check?: (tx: Tx) => Promise<void>,
-  ): Promise<Outcome> {
+  ): Promise<ResolveOutcome> {
     try {
       const found = await matcher.match(provider, app);
       const row = await recorder.write(

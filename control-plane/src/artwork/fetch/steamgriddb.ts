@@ -7,6 +7,7 @@ import { type Fetcher, FetchRefused } from './guarded-fetch.ts';
 /** Pause between calls, as the provider asks of its users. */
 const BETWEEN_CALLS_MS = 500;
 const CALL_DEADLINE_MS = 10 * SECOND_MS;
+/** Chosen with room, not measured. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 const MAX_NAME_BYTES = 512;
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isSameTitle, normaliseTitle } from './titles.ts';
 
 describe('titles are compared', () => {
@@ -27,17 +27,17 @@ describe('titles are compared', () => {
     expect(normaliseTitle(title)).toBe(expected);
   });
 
-  it('by their words, not by what stands between them', () => {
+  test('by their words, not by what stands between them', () => {
     expect(isSameTitle('Sample Quest: Remastered', 'SAMPLE QUEST')).toBe(true);
     expect(isSameTitle('Sample Quest 2', 'Sample Quest')).toBe(false);
     expect(isSameTitle('見本', '手本')).toBe(false);
   });
 
-  it('and a title without any letter matches nothing, itself included', () => {
+  test('and a title without any letter matches nothing, itself included', () => {
     expect(isSameTitle('!!!', '!!!')).toBe(false);
   });
 
-  it('leaves letters, digits and single spaces only', () => {
+  test('leaves letters, digits and single spaces only', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (title) => {
         expect(normaliseTitle(title)).toMatch(/^$|^[\p{L}\p{M}\p{N}]+( [\p{L}\p{M}\p{N}]+)*$/u);

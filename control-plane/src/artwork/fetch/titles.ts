@@ -28,7 +28,7 @@ export function normaliseTitle(title: string): string {
 }
 
 /** Whether two titles are equal after normalization. A title without letters and digits equals none. */
-export function isSameTitle(one: string, other: string): boolean {
-  const normalised = normaliseTitle(one);
-  return normalised !== '' && normalised === normaliseTitle(other);
+export function isSameTitle(a: string, b: string): boolean {
+  const normalised = normaliseTitle(a);
+  return normalised !== '' && normalised === normaliseTitle(b);
 }

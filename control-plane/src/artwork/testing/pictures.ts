@@ -1,9 +1,9 @@
-import { crc32, deflateSync } from 'node:zlib';
-
 /**
  * Pictures built without a library, because the server's loaders refuse most inputs that a test would start from. The
  * seed changes colour and hash.
  */
+
+import { crc32, deflateSync } from 'node:zlib';
 
 function chunk(type: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);

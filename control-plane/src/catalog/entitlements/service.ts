@@ -1,9 +1,9 @@
 import type { Body, Entitlement, EntitlementMode } from '@footlight/protocol/rest';
-import { refusingTaken } from '../../platform/database/index.ts';
+import { onUniqueViolation } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { noteCatalogChange } from '../changes.ts';
+import { recordCatalogChange } from '../changes.ts';
 import { findApp, lockApp } from '../store.ts';
 import { toEntitlement } from './record.ts';
 import * as store from './store.ts';
@@ -41,14 +41,14 @@ export function createEntitlements(platform: Platform): Entitlements {
     async grant(actor, appId, body) {
       const subjectId = body.subject_type === 'user' && body.subject_id ? body.subject_id : null;
       const id = random.uuid();
-      const row = await refusingTaken(
+      const row = await onUniqueViolation(
         alreadyHeld,
         database.transaction(async (tx) => {
           if (!(await lockApp(database, tx, appId))) throw new ApiError('not_found');
-          if (subjectId !== null && !(await store.holdUser(database, tx, subjectId))) {
+          if (subjectId !== null && !(await store.lockUserShared(database, tx, subjectId))) {
             throw new ApiError('not_found', { message: 'There is no such account.' });
           }
-          if (await store.holdsEntitlement(tx, appId, subjectId)) throw alreadyHeld();
+          if (await store.entitlementExists(tx, appId, subjectId)) throw alreadyHeld();
           await store.insertAdminEntitlement(tx, {
             id,
             appId,
@@ -56,16 +56,14 @@ export function createEntitlements(platform: Platform): Entitlements {
             grantedBy: actor.userId,
             nowMs: clock.nowMs(),
           });
-          await noteCatalogChange(tx, subjectId === null ? { appId } : { userId: subjectId });
+          await recordCatalogChange(tx, subjectId === null ? { appId } : { userId: subjectId });
           return store.loadEntitlement(tx, id);
         }),
       );
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.entitlement.grant',
-        targetType: 'app',
-        targetId: appId,
-        details: { entitlement_id: id, subject_type: body.subject_type, subject_id: subjectId },
+      await activity.record(actor.userId, 'app.entitlement.grant', appId, {
+        entitlement_id: id,
+        subject_type: body.subject_type,
+        subject_id: subjectId,
       });
       return toEntitlement(row);
     },
@@ -75,20 +73,14 @@ export function createEntitlements(platform: Platform): Entitlements {
         const found = await store.findEntitlement(tx, entitlementId);
         if (found?.app_id !== appId) throw new ApiError('not_found');
         if (!(await store.deleteEntitlement(tx, entitlementId))) throw new ApiError('not_found');
-        await noteCatalogChange(tx, found.subject_id === null ? { appId } : { userId: found.subject_id });
+        await recordCatalogChange(tx, found.subject_id === null ? { appId } : { userId: found.subject_id });
         return found;
       });
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.entitlement.revoke',
-        targetType: 'app',
-        targetId: appId,
-        details: {
-          entitlement_id: entitlementId,
-          subject_type: row.subject_type,
-          subject_id: row.subject_id,
-          granted_by: row.granted_by,
-        },
+      await activity.record(actor.userId, 'app.entitlement.revoke', appId, {
+        entitlement_id: entitlementId,
+        subject_type: row.subject_type,
+        subject_id: row.subject_id,
+        granted_by: row.granted_by,
       });
     },
 
@@ -108,15 +100,13 @@ export function createEntitlements(platform: Platform): Entitlements {
             nowMs: clock.nowMs(),
           });
         }
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
         return { appId: app.id, rows: await store.listEntitlements(tx, app.id) };
       });
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'app.entitlement.set_mode',
-        targetType: 'app',
-        targetId: appId,
-        details: { provider, mode, item_count: rows.length },
+      await activity.record(actor.userId, 'app.entitlement.set_mode', appId, {
+        provider,
+        mode,
+        item_count: rows.length,
       });
       return { provider, app_id: appId, mode, items: rows.map(toEntitlement) };
     },

@@ -47,7 +47,7 @@ export function loadEntitlement(tx: Tx, id: string): Promise<EntitlementRow> {
 }
 
 /** @param userId null: everybody */
-export async function holdsEntitlement(tx: Tx, appId: string, userId: string | null): Promise<boolean> {
+export async function entitlementExists(tx: Tx, appId: string, userId: string | null): Promise<boolean> {
   const row = await tx
     .selectFrom('entitlements')
     .select('id')
@@ -95,7 +95,7 @@ export async function deleteEntitlementsOf(database: Database, tx: Tx, appId: st
 }
 
 /** Whether the account exists; it cannot be deleted until the transaction ends. */
-export async function holdUser(database: Database, tx: Tx, userId: string): Promise<boolean> {
+export async function lockUserShared(database: Database, tx: Tx, userId: string): Promise<boolean> {
   const query = tx.selectFrom('users').select('id').where('id', '=', userId);
   return (await database.forKeyShare(query).executeTakeFirst()) !== undefined;
 }

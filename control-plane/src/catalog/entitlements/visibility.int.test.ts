@@ -9,7 +9,7 @@ import {
   type TestApp,
 } from '../../testing/index.ts';
 import { type AppList, createAppList } from '../app-list.ts';
-import { noteCatalogChange } from '../changes.ts';
+import { recordCatalogChange } from '../changes.ts';
 
 const RUNS = process.env.FOOTLIGHT_LONG === '1' ? 300 : 3;
 const MAX_STEPS = 40;
@@ -224,7 +224,7 @@ const steps: fc.Arbitrary<Step>[] = [
             created_at: clock.nowMs(),
           })
           .execute();
-        await noteCatalogChange(tx, { userId: subjectId });
+        await recordCatalogChange(tx, { userId: subjectId });
       });
       model.rows.push({ id, appId: target.id, subjectId, grantedBy: 'provider', grantedByUser: null });
     }),
@@ -334,7 +334,7 @@ describeDatabases('who sees which apps', (databases) => {
     const { database } = app.plane.platform;
     await database.db.deleteFrom('apps').execute();
     await database.db.deleteFrom('users').where('id', '!=', admin.id).execute();
-    await database.transaction((tx) => noteCatalogChange(tx, 'everything'));
+    await database.transaction((tx) => recordCatalogChange(tx, 'everything'));
     serial += 1;
     const people = [admin, await app.addPerson(`alice${serial}`), await app.addPerson(`bob${serial}`)];
     const model: Model = { apps: [], rows: [], people, elsewhere };

@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { noteCatalogChange } from '../changes.ts';
+import { recordCatalogChange } from '../changes.ts';
 import { isEntitled, lockApp } from '../store.ts';
 import { deleteFavourite, insertFavourite } from './store.ts';
 
@@ -25,13 +25,13 @@ export function createFavourites(platform: Pick<Platform, 'clock' | 'database'>)
           throw new ApiError('forbidden', { message: 'You are not entitled to this app.' });
         }
         const mark = { user_id: caller.userId, app_id: appId, created_at: clock.nowMs() };
-        if (await insertFavourite(tx, mark)) await noteCatalogChange(tx, { userId: caller.userId });
+        if (await insertFavourite(tx, mark)) await recordCatalogChange(tx, { userId: caller.userId });
       }),
 
     remove: (caller, appId) =>
       database.transaction(async (tx) => {
         if (await deleteFavourite(tx, caller.userId, appId))
-          await noteCatalogChange(tx, { userId: caller.userId });
+          await recordCatalogChange(tx, { userId: caller.userId });
       }),
   };
 }

@@ -2,11 +2,12 @@ import { DAY_MS, HOUR_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
+  addHost,
   addSession,
   createTestApp,
   describeDatabases,
   type Person,
-  type SessionFacts,
+  type SessionColumns,
   type TestApp,
 } from '../../testing/index.ts';
 
@@ -36,9 +37,9 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
   }
   const ago = (ms: number): number => app.clock.nowMs() - ms;
   const at = (ms: number): string => new Date(ms).toISOString();
-  const session = (appId: string, facts: Partial<SessionFacts>) =>
+  const session = (appId: string, facts: Partial<SessionColumns>) =>
     addSession(app, { appId, userId: person.id, state: 'stopped', ...facts });
-  const played = (appId: string, fromAgoMs: number, toAgoMs: number, facts: Partial<SessionFacts> = {}) =>
+  const played = (appId: string, fromAgoMs: number, toAgoMs: number, facts: Partial<SessionColumns> = {}) =>
     session(appId, {
       createdAtMs: ago(fromAgoMs),
       startedAtMs: ago(fromAgoMs),
@@ -109,6 +110,20 @@ describeDatabases('GET /v1/me/highlights', ({ fresh }) => {
       reason: 'most_played',
       play_seconds: 7200,
     });
+  });
+
+  test('a session counts for 24 h at most, one that goes on until now, and never below nothing', async () => {
+    await played(b(), 3 * DAY_MS, DAY_MS);
+    await played(c(), HOUR_MS, 2 * HOUR_MS);
+    await session(d(), { state: 'running', startedAtMs: ago(HOUR_MS), hostId: await addHost(app, 'hosta') });
+    const seconds = new Map((await highlights()).map((card) => [card.app_id, card.play_seconds]));
+    expect([seconds.get(b()), seconds.get(c()), seconds.get(d())]).toEqual([86_400, 0, 3600]);
+  });
+
+  test('gives whole seconds of the sum, not a sum of whole seconds', async () => {
+    await played(b(), 10_000, 9_400);
+    await played(b(), 5_000, 4_400);
+    expect((await highlights())[0]).toMatchObject({ app_id: b(), play_seconds: 1 });
   });
 
   test('a session that ended in failure counts neither as played nor as the last', async () => {

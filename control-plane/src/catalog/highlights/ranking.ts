@@ -3,15 +3,12 @@
  * Source: docs/devices.md, "Highlights".
  */
 
-import { DAY_MS, SECOND_MS } from '@footlight/platform';
+import { SECOND_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
 import { instantOrNull } from '../../platform/database/index.ts';
 
 /** Most highlights. */
 export const MAX_HIGHLIGHTS = 5;
-/** Cap of one session's play time, so that a forgotten open session does not outweigh others. */
-const MAX_SESSION_PLAY_MS = DAY_MS;
-
 /** An enabled app that the person is entitled to. Times are epoch milliseconds. */
 export interface CandidateApp {
   id: string;
@@ -19,7 +16,7 @@ export interface CandidateApp {
 }
 
 /** A session in pending, assigned, starting or running. */
-export interface LiveSession {
+export interface RunningSession {
   id: string;
   app_id: string;
   created_at: number;
@@ -27,17 +24,11 @@ export interface LiveSession {
   started_at: number | null;
 }
 
-/** A session that started within the window and did not fail. */
-export interface PlayedSession {
-  app_id: string;
-  started_at: number;
-  /** null: still running. */
-  ended_at: number | null;
-}
-
 /** Summary of an app's sessions that did not fail. */
 export interface PlayHistory {
   app_id: string;
+  /** Time played within the window, milliseconds. */
+  play_ms: number;
   /** Latest time of a stopping or stopped session; null: none. */
   resumable_at: number | null;
   /** Latest end of a session; null: none. */
@@ -46,8 +37,7 @@ export interface PlayHistory {
 
 export interface HighlightFacts {
   apps: readonly CandidateApp[];
-  live: readonly LiveSession[];
-  played: readonly PlayedSession[];
+  live: readonly RunningSession[];
   history: readonly PlayHistory[];
 }
 
@@ -56,11 +46,10 @@ export interface HighlightFacts {
  * for its first reason. Sessions of other apps are ignored.
  * @returns at most five; none when all would only be new
  */
-export function rankHighlights(facts: HighlightFacts, nowMs: number): Highlight[] {
-  const playMs = sumPlay(facts.played, nowMs);
+export function rankHighlights(facts: HighlightFacts): Highlight[] {
   const live = newestPerApp(facts.live);
   const history = new Map(facts.history.map((entry) => [entry.app_id, entry]));
-  const playOf = (app: CandidateApp): number => playMs.get(app.id) ?? 0;
+  const playOf = (app: CandidateApp): number => history.get(app.id)?.play_ms ?? 0;
 
   const card = (app: CandidateApp, reason: Highlight['reason']): Highlight => {
     const session = reason === 'live' ? live.get(app.id) : undefined;
@@ -98,18 +87,8 @@ export function rankHighlights(facts: HighlightFacts, nowMs: number): Highlight[
   return cards.every(({ reason }) => reason === 'recently_added') ? [] : cards;
 }
 
-/** Milliseconds played per app. */
-function sumPlay(sessions: readonly PlayedSession[], nowMs: number): Map<string, number> {
-  const total = new Map<string, number>();
-  for (const { app_id, started_at, ended_at } of sessions) {
-    const until = Math.min(ended_at ?? nowMs, started_at + MAX_SESSION_PLAY_MS);
-    total.set(app_id, (total.get(app_id) ?? 0) + Math.max(0, until - started_at));
-  }
-  return total;
-}
-
-function newestPerApp(sessions: readonly LiveSession[]): Map<string, LiveSession> {
-  const newest = new Map<string, LiveSession>();
+function newestPerApp(sessions: readonly RunningSession[]): Map<string, RunningSession> {
+  const newest = new Map<string, RunningSession>();
   for (const session of sessions) {
     const known = newest.get(session.app_id);
     const isNewer =

@@ -1,8 +1,9 @@
 import { DAY_MS } from '@footlight/platform';
 import type { Highlight } from '@footlight/protocol/rest';
+import { createKeyedQueue } from '../../platform/keyed-queue.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { rankHighlights } from './ranking.ts';
-import { loadCandidates, loadLiveSessions, loadPlayedSessions, loadPlayHistory } from './store.ts';
+import { loadCandidates, loadPlayHistory, loadRunningSessions } from './store.ts';
 
 /** Highlights above a person's library. */
 export interface Highlights {
@@ -12,16 +13,21 @@ export interface Highlights {
 
 export function createHighlights({ clock, database }: Pick<Platform, 'clock' | 'database'>): Highlights {
   const { db } = database;
+  const queue = createKeyedQueue();
+
+  async function load(userId: string, windowDays: number): Promise<Highlight[]> {
+    const nowMs = clock.nowMs();
+    const live = await loadRunningSessions(db, userId);
+    const history = await loadPlayHistory(db, userId, { sinceMs: nowMs - windowDays * DAY_MS, nowMs });
+    const apps = await loadCandidates(
+      db,
+      userId,
+      history.map(({ app_id }) => app_id),
+    );
+    return rankHighlights({ apps, live, history });
+  }
+
   return {
-    async list(userId, windowDays) {
-      const nowMs = clock.nowMs();
-      const facts = {
-        apps: await loadCandidates(db, userId),
-        live: await loadLiveSessions(db, userId),
-        played: await loadPlayedSessions(db, userId, nowMs - windowDays * DAY_MS),
-        history: await loadPlayHistory(db, userId),
-      };
-      return rankHighlights(facts, nowMs);
-    },
+    list: (userId, windowDays) => queue(userId, () => load(userId, windowDays)),
   };
 }

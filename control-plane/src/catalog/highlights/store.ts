@@ -1,43 +1,34 @@
+import { DAY_MS } from '@footlight/platform';
 import { quotaStates } from '@footlight/protocol';
 import { sql } from 'kysely';
 import type { Executor } from '../../platform/database/index.ts';
-import { holdsApp } from '../store.ts';
-import {
-  type CandidateApp,
-  type LiveSession,
-  MAX_HIGHLIGHTS,
-  type PlayedSession,
-  type PlayHistory,
-} from './ranking.ts';
+import { isEntitledTo } from '../store.ts';
+import { type CandidateApp, MAX_HIGHLIGHTS, type PlayHistory, type RunningSession } from './ranking.ts';
+
+/** Cap of one session's play time, so that a forgotten open session does not outweigh others. */
+const MAX_SESSION_PLAY_MS = DAY_MS;
 
 /**
- * Enabled and entitled apps that can be highlights: those with sessions of the user, and the newest. More new apps
- * are not needed, because all other highlights come first.
+ * Enabled and entitled apps that can be highlights: the played ones, and the newest. More new apps are not needed,
+ * because all other highlights come first.
+ * @param playedIds apps of the user's history
  */
-export async function loadCandidates(db: Executor, userId: string): Promise<CandidateApp[]> {
+export async function loadCandidates(
+  db: Executor,
+  userId: string,
+  playedIds: readonly string[],
+): Promise<CandidateApp[]> {
   const entitled = db
     .selectFrom('apps')
     .select(['id', 'created_at'])
     .where('enabled', '=', 1)
-    .where((eb) => holdsApp(eb, userId));
-  const played = await entitled
-    .where((eb) =>
-      eb(
-        'id',
-        'in',
-        eb
-          .selectFrom('sessions')
-          .select('app_id')
-          .where('user_id', '=', userId)
-          .where('state', '!=', 'failed'),
-      ),
-    )
-    .execute();
+    .where((eb) => isEntitledTo(eb, userId));
+  const played = playedIds.length === 0 ? [] : await entitled.where('id', 'in', playedIds).execute();
   const newest = await entitled.orderBy('created_at', 'desc').orderBy('id').limit(MAX_HIGHLIGHTS).execute();
   return [...new Map([...played, ...newest].map((app) => [app.id, app])).values()];
 }
 
-export function loadLiveSessions(db: Executor, userId: string): Promise<LiveSession[]> {
+export function loadRunningSessions(db: Executor, userId: string): Promise<RunningSession[]> {
   return db
     .selectFrom('sessions')
     .select(['id', 'app_id', 'created_at', 'started_at'])
@@ -46,33 +37,31 @@ export function loadLiveSessions(db: Executor, userId: string): Promise<LiveSess
     .execute();
 }
 
-/** @param sinceMs start of the window, epoch milliseconds */
-export async function loadPlayedSessions(
+/**
+ * Sums up the user's sessions that did not fail, by app, in one statement: they grow by thousands a day, and SQLite reads
+ * in the event loop.
+ * @param window sessions that started in it count as play; epoch milliseconds
+ */
+export async function loadPlayHistory(
   db: Executor,
   userId: string,
-  sinceMs: number,
-): Promise<PlayedSession[]> {
+  window: { sinceMs: number; nowMs: number },
+): Promise<PlayHistory[]> {
+  const played = sql`coalesce(ended_at, cast(${window.nowMs} as bigint)) - started_at`;
   const rows = await db
-    .selectFrom('sessions')
-    .select(['app_id', 'started_at', 'ended_at'])
-    .where('user_id', '=', userId)
-    .where('state', '!=', 'failed')
-    .where('started_at', '>=', sinceMs)
-    .execute();
-  return rows.map((row) => ({ ...row, started_at: row.started_at as number }));
-}
-
-export function loadPlayHistory(db: Executor, userId: string): Promise<PlayHistory[]> {
-  return db
     .selectFrom('sessions')
     .select([
       'app_id',
       sql<number | null>`max(ended_at)`.as('last_played_at'),
       sql<number | null>`max(case when state in ('stopping', 'stopped')
         then coalesce(ended_at, started_at, created_at) end)`.as('resumable_at'),
+      sql<number>`cast(sum(case when started_at is null or started_at < cast(${window.sinceMs} as bigint)
+        or ${played} < 0 then 0 when ${played} > ${sql.lit(MAX_SESSION_PLAY_MS)}
+        then ${sql.lit(MAX_SESSION_PLAY_MS)} else ${played} end) as bigint)`.as('play_ms'),
     ])
     .where('user_id', '=', userId)
     .where('state', '!=', 'failed')
     .groupBy('app_id')
     .execute();
+  return rows.map((row) => ({ ...row, play_ms: Number(row.play_ms) }));
 }

@@ -1,3 +1,4 @@
+import { seededRandom } from '@footlight/platform/testing';
 import { type RuntimePreset, runtimePreset } from '@footlight/protocol/rest';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -115,8 +116,9 @@ describeDatabases('runtime presets', (databases) => {
 
     test('a name of 128 characters of any script is taken, a longer one is 400 on either database', async () => {
       // Random, so that no database can make it short enough for its index.
+      const random = seededRandom(1);
       const characters = Array.from({ length: 9_000 }, () =>
-        String.fromCodePoint(0x20000 + Math.floor(Math.random() * 0xa000)),
+        String.fromCodePoint(0x20000 + Math.floor(random.number() * 0xa000)),
       );
       const longest = characters.slice(0, 128).join('');
       const { id } = await created({ name: longest });

@@ -1,10 +1,10 @@
 import type { Body, RuntimePreset } from '@footlight/protocol/rest';
-import { refusingTaken } from '../../platform/database/index.ts';
+import { onUniqueViolation } from '../../platform/database/index.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
-import { nameSome } from '../../platform/name-some.ts';
+import { listNames } from '../../platform/list-names.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { refuseMounts } from '../mount-policy.ts';
+import { refuseMounts } from '../rules/mount-policy.ts';
 import { isManagedImage } from './managed-image.ts';
 import {
   applyPresetPatch,
@@ -64,7 +64,7 @@ export function createPresets(platform: Platform): Presets {
       refuseBadMounts(body.mounts);
       const id = random.uuid();
       const now = clock.nowMs();
-      await refusingTaken(
+      await onUniqueViolation(
         nameTaken,
         database.transaction((tx) =>
           store.insertPreset(tx, {
@@ -76,20 +76,14 @@ export function createPresets(platform: Platform): Presets {
           }),
         ),
       );
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'runtime_preset.create',
-        targetType: 'runtime_preset',
-        targetId: id,
-        details: { name: body.name },
-      });
+      await activity.record(actor.userId, 'runtime_preset.create', id, { name: body.name });
       return read(id);
     },
 
     async update(actor, presetId, patch) {
       refuseBadMounts(patch.mounts);
       const keys = Object.keys(patch).sort();
-      await refusingTaken(
+      await onUniqueViolation(
         nameTaken,
         database.transaction(async (tx) => {
           const row = await store.lockPreset(database, tx, presetId);
@@ -107,13 +101,7 @@ export function createPresets(platform: Platform): Presets {
         }),
       );
       if (keys.length > 0) {
-        await activity.record({
-          actorUserId: actor.userId,
-          action: 'runtime_preset.update',
-          targetType: 'runtime_preset',
-          targetId: presetId,
-          details: { keys },
-        });
+        await activity.record(actor.userId, 'runtime_preset.update', presetId, { keys });
       }
       return read(presetId);
     },
@@ -127,13 +115,7 @@ export function createPresets(platform: Platform): Presets {
         await store.deletePreset(tx, presetId);
         return row.name;
       });
-      await activity.record({
-        actorUserId: actor.userId,
-        action: 'runtime_preset.delete',
-        targetType: 'runtime_preset',
-        targetId: presetId,
-        details: { name },
-      });
+      await activity.record(actor.userId, 'runtime_preset.delete', presetId, { name });
     },
   };
 }
@@ -147,6 +129,6 @@ const nameTaken = () => new ApiError('conflict', { message: 'name: another prese
 
 function stillUsed(names: readonly string[]): ApiError {
   return new ApiError('conflict', {
-    message: `Apps use this preset: ${nameSome(names, MAX_NAMED_APPS)}. Give them another one first.`,
+    message: `Apps use this preset: ${listNames(names, MAX_NAMED_APPS)}. Give them another one first.`,
   });
 }

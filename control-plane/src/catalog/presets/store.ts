@@ -19,7 +19,7 @@ export async function lockPreset(database: Database, tx: Tx, id: string): Promis
 }
 
 /** Whether the preset exists; it cannot be deleted until the transaction ends. */
-export async function holdPreset(database: Database, tx: Tx, id: string): Promise<boolean> {
+export async function lockPresetShared(database: Database, tx: Tx, id: string): Promise<boolean> {
   const query = tx.selectFrom('runtime_presets').select('id').where('id', '=', id);
   return (await database.forShare(query).executeTakeFirst()) !== undefined;
 }

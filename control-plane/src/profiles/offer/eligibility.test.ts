@@ -1,6 +1,6 @@
 import type { RungCodec, StreamProfile } from '@footlight/protocol/rest';
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SHIPPED_RUNGS } from '../shipped-catalog.ts';
 import {
   type ClientFacts,
@@ -163,7 +163,7 @@ describe('the verdict on a rung', () => {
     display_refresh_hz: fc.option(fc.constantFrom(30, 60, 90, 120, 144)),
   });
 
-  it('never gets worse with more bandwidth', () => {
+  test('never gets worse with more bandwidth', () => {
     fc.assert(
       fc.property(fc.constantFrom(...SHIPPED_RUNGS), anyProbe, fc.nat(50_000), (shipped, less, gain) => {
         const more = { ...less, bandwidth_kbps: less.bandwidth_kbps + gain };
@@ -173,7 +173,7 @@ describe('the verdict on a rung', () => {
     );
   });
 
-  it('is eligible exactly when there is no reason against it', () => {
+  test('is eligible exactly when there is no reason against it', () => {
     fc.assert(
       fc.property(fc.constantFrom(...SHIPPED_RUNGS), fc.option(anyProbe), (shipped, measured) => {
         const { eligibility, reasons } = judgeRung(shipped, facts(measured));
@@ -182,7 +182,7 @@ describe('the verdict on a rung', () => {
     );
   });
 
-  it('is never ineligible for want of a measurement', () => {
+  test('is never ineligible for want of a measurement', () => {
     for (const shipped of SHIPPED_RUNGS)
       expect(judgeRung(shipped, facts(null)).eligibility).not.toBe('ineligible');
   });
@@ -269,11 +269,11 @@ describe('the verdict on a launch profile', () => {
     );
   });
 
-  it('gives a recorded failure as the only reason, even with other problems', () => {
+  test('gives a recorded failure as the only reason, even with other problems', () => {
     const verdict = judgeLaunchProfile('p', [judged('ineligible')], [failure({ launch_profile_id: 'p' })]);
     expect(codes(verdict)).toEqual(['ineligible', 'historical_client_performance_failed']);
   });
-  it('without rungs can still have failed', () =>
+  test('without rungs can still have failed', () =>
     expect(codes(judgeLaunchProfile('p', [], [failure({ launch_profile_id: 'p' })]))).toEqual([
       'ineligible',
       'historical_client_performance_failed',

@@ -1,3 +1,4 @@
+/** Which rungs and launch profiles a client can play. Pure. Source: docs/profiles.md, "Who may use a rung". */
 import { DAY_MS } from '@footlight/platform';
 import type { Eligibility, Reason, RungCodec, StreamProfile } from '@footlight/protocol/rest';
 import type { ProbeFacts } from '../../accounts/index.ts';

@@ -1,6 +1,6 @@
 import { DAY_MS } from '@footlight/platform';
 import { operations, type ProfileOffer, type RatedLaunchProfile } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { instant } from '../../platform/database/index.ts';
 import type { ClientFailuresTable } from '../../platform/database/tables/profiles.ts';
 import {
@@ -88,7 +88,7 @@ describeDatabases('what a person is offered', (databases) => {
   ];
 
   describe('without a measurement', () => {
-    it('is every launch profile for people in sort_order, 1080p60 recommended with low confidence', async () => {
+    test('is every launch profile for people in sort_order, 1080p60 recommended with low confidence', async () => {
       const all = await offer();
       expect(all.profiles.map(({ id }) => id)).toEqual([
         ...['4k120', '4k90', '4k60', '1440p120', '1440p90', '1440p60'],
@@ -98,7 +98,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect(all.notes.map(({ code }) => code)).toEqual(['probe_missing']);
     });
 
-    it('shows the numbers of the first rung, and each rung with its verdict and nothing that only lists have', async () => {
+    test('shows the numbers of the first rung, and each rung with its verdict and nothing that only lists have', async () => {
       const best = find(await offer(), '4k120');
       expect(best).toMatchObject({
         display_name: '4K · 120 FPS',
@@ -129,21 +129,21 @@ describeDatabases('what a person is offered', (databases) => {
   });
 
   describe('with a measurement', () => {
-    it('recommends the first profile that is fully eligible, with high confidence', async () => {
+    test('recommends the first profile that is fully eligible, with high confidence', async () => {
       await device(GOOD);
       const all = await offer();
       expect([all.recommended_id, all.confidence, all.notes]).toEqual(['1440p120', 'high', []]);
       expect(codes(find(all, '4k60'))).toEqual(['risky', 'browser_playout_unsupported']);
     });
 
-    it('recommends the last, with low confidence, where none is', async () => {
+    test('recommends the last, with low confidence, where none is', async () => {
       await device({ ...GOOD, bandwidth_kbps: 1_000 });
       const all = await offer();
       expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
       expect(all.profiles.map(({ eligibility }) => eligibility)).not.toContain('eligible');
     });
 
-    it('falls back along the chain: a first rung that cannot be played leaves the profile risky', async () => {
+    test('falls back along the chain: a first rung that cannot be played leaves the profile risky', async () => {
       await device({ ...GOOD, codecs: { h264: true }, bandwidth_kbps: 12_000 });
       const all = await offer();
       const mixed = find(all, '1080p60');
@@ -156,7 +156,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect(all.recommended_id).toBe('720p120');
     });
 
-    it('counts the device seen last', async () => {
+    test('counts the device seen last', async () => {
       await device(GOOD);
       await app.clock.pass(1_000);
       await device({ ...GOOD, max_decode_height: 480 });
@@ -166,7 +166,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect((await offer()).notes.map(({ code }) => code)).toEqual(['probe_missing']);
     });
 
-    it("counts nobody else's device", async () => {
+    test("counts nobody else's device", async () => {
       await device(GOOD, { person: app.people.bob });
       expect((await offer()).notes.map(({ code }) => code)).toEqual(['probe_missing']);
     });
@@ -175,7 +175,7 @@ describeDatabases('what a person is offered', (databases) => {
   describe('with recorded failures', () => {
     const FAILED = ['ineligible', 'historical_client_performance_failed'];
 
-    it('excludes a rung everywhere it is listed, and the profiles that end on it', async () => {
+    test('excludes a rung everywhere it is listed, and the profiles that end on it', async () => {
       const device_id = await device(GOOD);
       await recordFailure({
         device_id,
@@ -192,7 +192,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect(codes(find(floor, '720p60'))).toEqual(['eligible']);
     });
 
-    it('excludes a launch profile for 30 days, also without a measurement', async () => {
+    test('excludes a launch profile for 30 days, also without a measurement', async () => {
       const device_id = await device(null);
       const at = app.clock.nowMs();
       await recordFailure({
@@ -207,7 +207,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect(codes(find(all, '720p90'))).toEqual(['risky', 'display_refresh_unknown']);
     });
 
-    it('counts those of the device seen last and of no other', async () => {
+    test('counts those of the device seen last and of no other', async () => {
       const device_id = await device(GOOD);
       await recordFailure({ device_id, launch_profile_id: '720p60' });
       await app.clock.pass(1_000);
@@ -276,7 +276,7 @@ describeDatabases('what a person is offered', (databases) => {
       });
     });
 
-    it('is 720p60 without a probe, where a host encodes and draws with its CPU', async () => {
+    test('is 720p60 without a probe, where a host encodes and draws with its CPU', async () => {
       await withHost({ encoder: 'openh264', codec_throughput: mpixelS(240) }, async () => {
         const all = await offer();
         expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
@@ -315,7 +315,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect((await limited(fields)).ids).toEqual(expected === 'all' ? everything : expected);
     });
 
-    it('recommends out of what is left', async () => {
+    test('recommends out of what is left', async () => {
       const { all } = await limited({ launchable_profile_ids: ['4k60', '720p60'] });
       expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
       await device(GOOD);
@@ -323,7 +323,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect([measured.all.recommended_id, measured.all.confidence]).toEqual(['720p60', 'high']);
     });
 
-    it("recommends no more than the app's own numbers, where they are not the defaults", async () => {
+    test("recommends no more than the app's own numbers, where they are not the defaults", async () => {
       const small = { default_width: 1280, default_height: 720, default_fps: 30 };
       const { all } = await limited(small);
       expect([all.recommended_id, all.confidence]).toEqual(['720p60', 'low']);
@@ -332,7 +332,7 @@ describeDatabases('what a person is offered', (databases) => {
       expect(unset.all.recommended_id).toBe('1080p60');
     });
 
-    it('leaves out what people may no longer choose, down to nothing', async () => {
+    test('leaves out what people may no longer choose, down to nothing', async () => {
       await world.profile('fading', ['720p30-h264']);
       const record = await world.app({ launchable_profile_ids: ['fading'] });
       await world.ask('PATCH', '/v1/admin/launch-profiles/fading', { visibility: 'internal' });
@@ -343,12 +343,12 @@ describeDatabases('what a person is offered', (databases) => {
       });
     });
 
-    it('blank counts as absent', async () => {
+    test('blank counts as absent', async () => {
       for (const query of ['?app_id=', '?app_id=%20'])
         expect((await offer(query)).profiles).toHaveLength((await offer()).profiles.length);
     });
 
-    it('400 when malformed; 404 when absent, disabled, or not for the caller, administrators too', async () => {
+    test('400 when malformed; 404 when absent, disabled, or not for the caller, administrators too', async () => {
       const hidden = await world.app({ entitle: 'none' });
       const disabled = await world.app({ enabled: false });
       const ask = (person: Person, id: string) => app.call(person, 'GET', `/v1/me/profiles?app_id=${id}`);

@@ -53,7 +53,7 @@ export function createOffers(platform: Platform): Offers {
       };
       const profiles = (await store.listLaunchProfiles(db))
         .filter(({ profile }) => profile.visibility === 'user' && admits(profile.id))
-        .map((chained) => rate(chained, facts));
+        .map((profile) => rate(profile, facts));
       const { limitedBy, ...recommended } = recommend(profiles, facts.probe !== null, {
         encoderMpixelS: await loadEncoderBudget(),
         app: numbers,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NEW_APP } from '../../catalog/index.ts';
 import { type Candidate, numbersSetFor, recommend, type StreamLimits } from './recommendation.ts';
 
@@ -135,7 +135,7 @@ describe('the recommendation', () => {
     app: fc.option(fc.record({ mpixelS: maybe(600), bitrateKbps: maybe(15_000) })),
   });
 
-  it('is always one of those shown, or "" when there is none', () => {
+  test('is always one of those shown, or "" when there is none', () => {
     fc.assert(
       fc.property(shown, fc.boolean(), limitsOf, (profiles, measured, limits) => {
         const { recommended_id } = recommend(profiles, measured, limits);
@@ -145,7 +145,7 @@ describe('the recommendation', () => {
     );
   });
 
-  it('is never above the budget of the encoder where an eligible one is within it', () => {
+  test('is never above the budget of the encoder where an eligible one is within it', () => {
     fc.assert(
       fc.property(
         shown,
@@ -161,7 +161,7 @@ describe('the recommendation', () => {
     );
   });
 
-  it('is under limits never larger, never ineligible instead of playable, and as sure as without', () => {
+  test('is under limits never larger, never ineligible instead of playable, and as sure as without', () => {
     fc.assert(
       fc.property(shown, fc.boolean(), limitsOf, (profiles, measured, limits) => {
         const free = recommend(profiles, measured, UNLIMITED);
@@ -175,7 +175,7 @@ describe('the recommendation', () => {
     );
   });
 
-  it('is confident only about what is eligible for a measured device', () => {
+  test('is confident only about what is eligible for a measured device', () => {
     const some = [profile('a', 'risky'), profile('b')];
     expect(recommend(some, true, UNLIMITED).confidence).toBe('high');
     expect(recommend(some, false, UNLIMITED).confidence).toBe('low');

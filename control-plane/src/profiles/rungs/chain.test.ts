@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ChainRung, chooseRung, floorOf, hasFloor, warnAbout } from './chain.ts';
 
 const rung = (id: string, codec: ChainRung['codec'], asks: Partial<ChainRung> = {}): ChainRung => ({
@@ -44,15 +44,15 @@ describe('the rung that a launch takes', () => {
     const chosen = chooseRung(chain, ({ id }) => (passing as readonly string[]).includes(id));
     expect(chosen && { rung: chosen.rung.id, floor: chosen.floor }).toEqual(expected);
   });
-  it('is the last one where nothing passes and nothing is h264', () => {
+  test('is the last one where nothing passes and nothing is h264', () => {
     expect(chooseRung([rung('a', 'av1'), rung('b', 'hevc')], () => false)).toMatchObject({
       rung: { id: 'b' },
       floor: true,
     });
   });
-  it('is none in a chain without rungs', () => expect(chooseRung([], () => true)).toBeNull());
+  test('is none in a chain without rungs', () => expect(chooseRung([], () => true)).toBeNull());
 
-  it('is always there, and h264, for a chain with one h264 rung, under any gates', () => {
+  test('is always there, and h264, for a chain with one h264 rung, under any gates', () => {
     fc.assert(
       fc.property(fc.array(anyRung, { minLength: 1, maxLength: 8 }), fc.nat(8), (chain, at) => {
         const withOne = chain.toSpliced(at, 0, rung('one', 'h264'));
@@ -62,7 +62,7 @@ describe('the rung that a launch takes', () => {
     );
   });
 
-  it('is never one after another that passes', () => {
+  test('is never one after another that passes', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyRung, fc.boolean()), { minLength: 1, maxLength: 8 }), (pairs) => {
         const passing = new Set(pairs.filter(([, passes]) => passes).map(([one]) => one));

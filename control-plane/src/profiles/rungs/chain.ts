@@ -47,7 +47,7 @@ export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
       message: `The last H.264 rung, ${floor.id}, is not the last of the chain: ${last.id} comes after it.`,
     });
   }
-  const easier = chain.find((rung) => asksLess(rung, floor));
+  const easier = chain.find((rung) => demandsLess(rung, floor));
   if (easier !== undefined) {
     warnings.push({
       code: 'floor_not_least_demanding',
@@ -58,7 +58,7 @@ export function warnAbout(chain: readonly ChainRung[]): ChainWarning[] {
 }
 
 /** Whether the rung needs less than the floor: bandwidth, decoding, or host. */
-function asksLess(rung: ChainRung, floor: ChainRung): boolean {
+function demandsLess(rung: ChainRung, floor: ChainRung): boolean {
   return (
     floor.min_offer_bandwidth_kbps > rung.min_offer_bandwidth_kbps ||
     floor.min_decode_height > rung.min_decode_height ||

@@ -1,9 +1,9 @@
 import type { Body, ChainWarning, ListedStreamProfile, StreamProfile } from '@footlight/protocol/rest';
-import { noteCatalogChange } from '../../catalog/index.ts';
-import { refusingTaken, type Tx } from '../../platform/database/index.ts';
+import { recordCatalogChange } from '../../catalog/index.ts';
+import { onUniqueViolation, type Tx } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Caller } from '../../platform/http/message/contract.ts';
-import { nameSome } from '../../platform/name-some.ts';
+import { listNames } from '../../platform/list-names.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { byId, changeRung, type ProfileWithRungs, toRungColumns } from '../record.ts';
 import * as store from '../store.ts';
@@ -31,15 +31,6 @@ export interface RungAdmin {
 export function createRungAdmin(platform: Platform): RungAdmin {
   const { database, clock, activity } = platform;
 
-  const record = (actor: Caller, action: string, id: string, details: Record<string, unknown>) =>
-    activity.record({
-      actorUserId: actor.userId,
-      action,
-      targetType: 'stream_profile',
-      targetId: id,
-      details,
-    });
-
   return {
     async list() {
       const rungs = await store.listRungs(database.db);
@@ -60,15 +51,15 @@ export function createRungAdmin(platform: Platform): RungAdmin {
 
     async create(actor, body) {
       const now = clock.nowMs();
-      await refusingTaken(
+      await onUniqueViolation(
         () => idTaken(body.id),
         database.transaction(async (tx) => {
           await store.lockProfiles(database, tx);
           await store.insertRung(tx, { ...toRungColumns(body), created_at: now, updated_at: now });
-          await noteCatalogChange(tx, 'everything');
+          await recordCatalogChange(tx, 'everything');
         }),
       );
-      await record(actor, 'stream_profile.create', body.id, { name: body.display_name });
+      await activity.record(actor.userId, 'stream_profile.create', body.id, { name: body.display_name });
       return body;
     },
 
@@ -82,11 +73,11 @@ export function createRungAdmin(platform: Platform): RungAdmin {
         const warnings = rung.codec === stored.codec ? [] : await judgeNewCodec(tx, rung);
         if (keys.length > 0) {
           await store.updateRung(tx, id, { ...toRungColumns(rung), updated_at: clock.nowMs() });
-          await noteCatalogChange(tx, 'everything');
+          await recordCatalogChange(tx, 'everything');
         }
         return { rung, warnings };
       });
-      if (keys.length > 0) await record(actor, 'stream_profile.update', id, { keys });
+      if (keys.length > 0) await activity.record(actor.userId, 'stream_profile.update', id, { keys });
       return { ...rung, ...(warnings.length > 0 && { warnings }) };
     },
 
@@ -109,10 +100,10 @@ export function createRungAdmin(platform: Platform): RungAdmin {
           });
         }
         await store.deleteRung(tx, id);
-        await noteCatalogChange(tx, 'everything');
+        await recordCatalogChange(tx, 'everything');
         return rung.display_name;
       });
-      await record(actor, 'stream_profile.delete', id, { name });
+      await activity.record(actor.userId, 'stream_profile.delete', id, { name });
     },
   };
 }
@@ -145,7 +136,7 @@ const listing = (chains: readonly ProfileWithRungs[], rungId: string): ProfileWi
   chains.filter(({ rungs }) => rungs.some(({ id }) => id === rungId));
 
 const names = (chains: readonly ProfileWithRungs[]): string =>
-  nameSome(chains.map(({ profile }) => `${profile.display_name} (${profile.id})`));
+  listNames(chains.map(({ profile }) => `${profile.display_name} (${profile.id})`));
 
 const idTaken = (id: string): ApiError =>
   new ApiError('conflict', { message: `There is a stream profile ${JSON.stringify(id)} already.` });

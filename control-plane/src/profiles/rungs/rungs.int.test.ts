@@ -1,5 +1,5 @@
 import { listedStreamProfile, streamProfile } from '@footlight/protocol/rest';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addSession, createTestApp, describeDatabases, refused, type TestApp } from '../../testing/index.ts';
 import { type ProfileWorld, profileWorld, RUNG_BODY } from '../testing/world.ts';
 
@@ -22,7 +22,7 @@ describeDatabases('rungs', (databases) => {
   const find = async (id: string) => (await list()).find((rung) => rung.id === id);
 
   describe('GET', () => {
-    it('lists every rung by id, with what uses it and nothing where nothing does', async () => {
+    test('lists every rung by id, with what uses it and nothing where nothing does', async () => {
       const record = await world.app({});
       const { id: userId } = app.people.alice;
       await addSession(app, { appId: record.id, userId, state: 'stopped', streamProfileId: '720p30-h264' });
@@ -42,7 +42,7 @@ describeDatabases('rungs', (databases) => {
   });
 
   describe('POST', () => {
-    it('fills in what is left out', async () => {
+    test('fills in what is left out', async () => {
       const record = await world.rung('defaults');
       expect(record).toEqual({
         id: 'defaults',
@@ -69,7 +69,7 @@ describeDatabases('rungs', (databases) => {
       });
     });
 
-    it('keeps every field as sent, any text as an id among them', async () => {
+    test('keeps every field as sent, any text as an id among them', async () => {
       const sent = {
         id: 'Größe/100% “x”',
         display_name: ' Kino ',
@@ -137,7 +137,7 @@ describeDatabases('rungs', (databases) => {
       refused(await world.ask('POST', PATH, body), 400, 'validation_failed');
     });
 
-    it('409 for an id that is taken, and nothing changes; 400 comes first', async () => {
+    test('409 for an id that is taken, and nothing changes; 400 comes first', async () => {
       await world.rung('taken');
       const body = { ...RUNG_BODY, id: 'taken', display_name: 'Second' };
       expect(refused(await world.ask('POST', PATH, body), 409, 'conflict')).toContain('taken');
@@ -148,7 +148,7 @@ describeDatabases('rungs', (databases) => {
   });
 
   describe('PATCH', () => {
-    it('changes what it names, ignores an id, and says which keys', async () => {
+    test('changes what it names, ignores an id, and says which keys', async () => {
       const record = await world.rung('changed');
       const { status, body } = await world.ask('PATCH', `${PATH}/changed`, {
         id: 'other',
@@ -164,7 +164,7 @@ describeDatabases('rungs', (databases) => {
       });
     });
 
-    it('takes an empty change, and an id alone, as none', async () => {
+    test('takes an empty change, and an id alone, as none', async () => {
       const record = await world.rung('unchanged');
       const before = [await world.version(), await world.audited('stream_profile.update')];
       for (const body of [{}, { id: 7 }])
@@ -180,12 +180,12 @@ describeDatabases('rungs', (databases) => {
       },
     );
 
-    it('400 before 404', async () => {
+    test('400 before 404', async () => {
       refused(await world.ask('PATCH', `${PATH}/nowhere`, { fps: 0 }), 400, 'validation_failed');
       refused(await world.ask('PATCH', `${PATH}/nowhere`, { fps: 30 }), 404, 'not_found');
     });
 
-    it('409 for a codec that leaves a chain without h264, naming every such chain', async () => {
+    test('409 for a codec that leaves a chain without h264, naming every such chain', async () => {
       await world.rung('only-h264');
       await world.rung('any-av1', { codec: 'av1' });
       await world.profile('broken-1', ['any-av1', 'only-h264']);
@@ -202,7 +202,7 @@ describeDatabases('rungs', (databases) => {
       expect(await find('only-h264')).toMatchObject({ codec: 'h264', fps: 60 });
     });
 
-    it('warns where a new codec makes a chain doubtful, and only where the codec is new', async () => {
+    test('warns where a new codec makes a chain doubtful, and only where the codec is new', async () => {
       await world.rung('top', { codec: 'av1' });
       await world.rung('bottom');
       await world.profile('doubtful', ['bottom', 'top']);
@@ -218,7 +218,7 @@ describeDatabases('rungs', (databases) => {
       expect([clean.status, 'warnings' in clean.body]).toEqual([200, false]);
     });
 
-    it('two changes at once cannot take the last h264 rung of a chain together', async () => {
+    test('two changes at once cannot take the last h264 rung of a chain together', async () => {
       await world.rung('left');
       await world.rung('right');
       await world.profile('pair', ['left', 'right']);
@@ -230,7 +230,7 @@ describeDatabases('rungs', (databases) => {
   });
 
   describe('DELETE', () => {
-    it('takes a rung that nothing uses, once', async () => {
+    test('takes a rung that nothing uses, once', async () => {
       await world.rung('gone');
       const answer = await world.ask('DELETE', `${PATH}/gone`);
       expect([answer.status, answer.text]).toEqual([204, '']);
@@ -242,7 +242,7 @@ describeDatabases('rungs', (databases) => {
       refused(await world.ask('DELETE', `${PATH}/gone`), 404, 'not_found');
     });
 
-    it('409 while a chain lists it, naming the launch profiles', async () => {
+    test('409 while a chain lists it, naming the launch profiles', async () => {
       expect(refused(await world.ask('DELETE', `${PATH}/1080p60-h264`), 409, 'conflict')).toContain('4k60');
       expect(await find('1080p60-h264')).toBeDefined();
     });
@@ -262,7 +262,7 @@ describeDatabases('rungs', (databases) => {
     });
   });
 
-  it('every write makes the lists of apps new', async () => {
+  test('every write makes the lists of apps new', async () => {
     const writes = [
       () => world.rung('bump'),
       () => world.ask('PATCH', `${PATH}/bump`, { fps: 30 }),

@@ -1,3 +1,5 @@
+/** Which folders of a host an app may mount. Pure; the agent checks again with links resolved. */
+
 /** Refused folders with everything below: the host's system, state and users. */
 const REFUSED_TREES = [
   '/proc',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideLookup } from './matching.ts';
+import { decideLookup } from './lookup.ts';
 
 const APP = { name: 'Sample Quest', kind: 'game', external_source: '', external_id: '' } as const;
 

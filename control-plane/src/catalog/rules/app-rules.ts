@@ -1,5 +1,6 @@
-import type { Body, RuntimeSpec } from '@footlight/protocol/rest';
-import type { AppsTable } from '../platform/database/tables/catalog.ts';
+/** What a write of an app means, and which writes are refused. Pure. Source: docs/catalog.md. */
+import type { Body, ErrorCode, RuntimeSpec } from '@footlight/protocol/rest';
+import type { AppsTable } from '../../platform/database/tables/catalog.ts';
 import { refuseMounts } from './mount-policy.ts';
 
 export const DEFAULT_HOME_PATH = '/home/service';
@@ -119,11 +120,49 @@ export function decideAllowList(
 }
 
 /**
+ * The request's launch profiles must be ones that people may choose.
+ * @param chosen the request's default profile; null: none
+ * @param known those of the request's profiles that people may choose
+ * @returns the refusal of the first other one; null: all pass
+ */
+export function refuseProfiles(
+  chosen: string | null,
+  listIds: readonly string[],
+  known: ReadonlySet<string>,
+): string | null {
+  const fault = (field: string, id: string) =>
+    `${field}: there is no launch profile ${JSON.stringify(id).slice(0, 200)} that people may choose`;
+  if (chosen !== null && !known.has(chosen)) return fault('default_profile_id', chosen);
+  const missing = listIds.find((id) => !known.has(id));
+  return missing === undefined ? null : fault('launchable_profile_ids', missing);
+}
+
+/**
  * Whether a write would create an enabled library app while discovery is off.
  * @param patch null: creation, which sets all fields
  */
-export function needsDiscovery(result: AppFields, patch: AppPatch | null): boolean {
+function needsDiscovery(result: AppFields, patch: AppPatch | null): boolean {
   if (result.library_provider === '') return false;
   if (patch === null) return true;
   return result.enabled && (Boolean(patch.library_provider) || patch.enabled === true);
+}
+
+/**
+ * Whether a valid write is refused by what the instance holds already.
+ * @param facts.patch null: creation, which sets all fields
+ * @param facts.hasArtwork an artwork record sets the app's pictures; read only when the request has a cover
+ */
+export function refuseWrite(facts: {
+  result: AppFields;
+  patch: AppPatch | null;
+  hasArtwork: boolean;
+  discoveryEnabled: boolean;
+}): { code: ErrorCode; message?: string } | null {
+  const { result, patch, hasArtwork, discoveryEnabled } = facts;
+  if (patch?.cover_url !== undefined && hasArtwork) {
+    const message = 'cover_url: the app has an artwork record, which sets its pictures; clear that first.';
+    return { code: 'conflict', message };
+  }
+  if (!discoveryEnabled && needsDiscovery(result, patch)) return { code: 'library_discovery_disabled' };
+  return null;
 }

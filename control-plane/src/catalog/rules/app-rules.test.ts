@@ -5,8 +5,9 @@ import {
   decideAllowList,
   inheritFromParent,
   NEW_APP,
-  needsDiscovery,
   refuseFields,
+  refuseProfiles,
+  refuseWrite,
 } from './app-rules.ts';
 
 const app = (fields: Partial<AppFields> = {}): AppFields => ({ ...NEW_APP, name: 'Gears', ...fields });
@@ -104,7 +105,40 @@ describe('discovery must be on', () => {
       false,
     ],
     ['disabling', { ...provider, enabled: false }, { enabled: false }, false],
-  ] as const)('%s → %s', (_what, result, patch, expected) =>
-    expect(needsDiscovery(result, patch)).toBe(expected),
-  );
+  ] as const)('%s → %s', (_what, result, patch, expected) => {
+    const facts = { result, patch, hasArtwork: false };
+    const refusal = refuseWrite({ ...facts, discoveryEnabled: false });
+    expect(refusal?.code ?? null).toBe(expected ? 'library_discovery_disabled' : null);
+    expect(refuseWrite({ ...facts, discoveryEnabled: true })).toBeNull();
+  });
+});
+
+describe('the cover of an app with an artwork record', () => {
+  const write = (patch: Partial<AppFields>, hasArtwork: boolean) =>
+    refuseWrite({ result: app(), patch, hasArtwork, discoveryEnabled: true })?.code ?? null;
+  test.each([
+    ['is set by the record alone', { cover_url: '/x' }, true, 'conflict'],
+    ['is not cleared by hand either', { cover_url: null }, true, 'conflict'],
+    ['is free without a record', { cover_url: '/x' }, false, null],
+    ['does not stop other changes', { enabled: false }, true, null],
+  ])('%s', (_, patch, hasArtwork, code) => {
+    expect(write(patch, hasArtwork)).toBe(code);
+  });
+});
+
+describe('the launch profiles of a request are ones that people may choose', () => {
+  const known = new Set(['fast', 'sharp']);
+  test.each<[string, string | null, string[], string | null]>([
+    ['none named', null, [], null],
+    ['all known', 'fast', ['sharp', 'fast'], null],
+    ['an unknown default', 'secret', [], 'default_profile_id'],
+    ['an unknown one of the list', 'fast', ['sharp', 'secret'], 'launchable_profile_ids'],
+    ['the default is named first', 'secret', ['hidden'], 'default_profile_id'],
+  ])('%s', (_, chosen, list, field) => {
+    const refused = refuseProfiles(chosen, list, known);
+    expect(refused?.split(':')[0] ?? null).toBe(field);
+  });
+  test('a long name is cut in the answer', () => {
+    expect(refuseProfiles('x'.repeat(5_000), [], known)?.length).toBeLessThan(300);
+  });
 });

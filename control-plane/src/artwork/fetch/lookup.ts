@@ -1,0 +1,18 @@
+import type { ArtworkApp } from '../store.ts';
+
+/** How an app's title is looked up. nothing: the app has no artwork. */
+export type Lookup = { by: 'nothing' } | { by: 'steam'; steamId: string } | { by: 'name'; name: string };
+
+/**
+ * A shop's app is looked up only by the shop's number, because names are ambiguous. Desktops and launchers are not
+ * looked up. Pure.
+ */
+export function decideLookup(
+  app: Pick<ArtworkApp, 'name' | 'kind' | 'external_source' | 'external_id'>,
+): Lookup {
+  if (app.external_source === 'steam') {
+    return app.external_id === '' ? { by: 'nothing' } : { by: 'steam', steamId: app.external_id };
+  }
+  if (app.kind !== 'game') return { by: 'nothing' };
+  return { by: 'name', name: app.name };
+}

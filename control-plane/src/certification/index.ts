@@ -1,1 +1,0 @@
-export { loadCertifications } from './store.ts';
