@@ -1,5 +1,5 @@
+import type { SessionEndReason } from '@footlight/protocol';
 import type {
-  ControlCommand,
   HeldSession,
   RelayedSignal,
   SessionMetrics,
@@ -49,8 +49,12 @@ export interface AgentHandlers {
    * sessions are dropped.
    */
   sessionStates(hostId: string, reports: readonly SessionState[]): Promise<void>;
-  /** For the drift check; ids as the agent lists them. */
-  heartbeat(hostId: string, runningSessionIds: readonly string[]): void;
+  /**
+   * For the drift check.
+   * @param registeredMs time of the link's registration, monotonic ms
+   * @param runningSessionIds as the agent lists them
+   */
+  heartbeat(hostId: string, registeredMs: number, runningSessionIds: readonly string[]): void;
   /** Applies an event of a live session. Called once for each event of either lane that is not repeated. */
   traceEvent(hostId: string, event: SessionTraceEvent): void;
   /**
@@ -62,12 +66,10 @@ export interface AgentHandlers {
   signaling(hostId: string, signal: RelayedSignal): void;
   /** The link is lost; the host's sessions wait for it. */
   linkLost(hostId: string): void;
-  /** The connection's first capacity is stored; the host accepts placements. */
-  linkReady(hostId: string): void;
   /** Sends session_stop to every live session of the host, within the limits. Best effort. */
   stopSessionsOfHost(
     hostId: string,
-    reason: 'host_draining',
+    reason: SessionEndReason,
     limits: { parallel: number; budgetMs: number },
   ): Promise<void>;
   /** Number of live sessions of the host. */
@@ -83,40 +85,8 @@ export interface AgentHandlers {
   loads(hostIds: readonly string[]): Promise<GpuLoad[]>;
 }
 
-/** A command without the id, which is added when it is sent. */
-export type AgentCommand = WithoutId<ControlCommand>;
-type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
-
-/**
- * Result of a command.
- * ok: accepted, not finished. refused: typed refusal. timeout: no ack in time, the command may still take effect.
- * not_connected: no link, or a lost link before the ack; `sent` says whether the command was sent.
- */
-export type CommandResult =
-  | { kind: 'ok' }
-  | { kind: 'refused'; code: string; error: string }
-  | { kind: 'timeout' }
-  | { kind: 'not_connected'; sent: boolean };
-
-/** A signaling frame for an agent. text: its message, as JSON. */
-export interface SignalingToAgent {
-  session_id: string;
-  conn: number;
-  text: string;
-  /** Sent even when the queue is full. Only for the last frame of an attached socket; these are few. */
-  owed?: boolean;
-}
-
-/** Connection facts of the fleet. The host-loss sweep pauses when the fault is probably on this side. */
-interface FleetPresence {
-  /** Agents with a live connection (count). */
-  connected: number;
-  /** When the number of connections last rose from zero, monotonic ms; null: never. */
-  firstConnectedMonotonicMs: number | null;
-}
-
-/** Operations of the fleet for other features. */
-export interface Fleet {
+/** The links of this process, for other features. Agents of any host are reached through `Agents`. */
+export interface Links {
   setHandlers(handlers: AgentHandlers): void;
   /**
    * Runs a short write in the transaction that all writes of this turn share, so a thousand concurrent agents cost
@@ -125,19 +95,15 @@ export interface Fleet {
    * @param work awaits only the database; may be retried after a rollback
    */
   write<T>(rows: RowsToLock, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Sends a command to the host's agent and waits for its ack. Never rejects. */
-  command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult>;
-  /** @returns false: not connected, or the send queue is full */
-  sendSignaling(hostId: string, frame: SignalingToAgent): boolean;
-  /** Registered and open. Placements also need status online and detection ok in the record. */
-  isConnected(hostId: string): boolean;
-  /** Features of the newest registration; empty when not connected. */
-  features(hostId: string): ReadonlySet<string>;
   /** Time of the host's last frame on the monotonic clock; null: none since this process started. */
   lastSeenMonotonicMs(hostId: string): number | null;
-  /** Registration time of the current connection on the monotonic clock; null: not connected. */
-  registeredMonotonicMs(hostId: string): number | null;
-  presence(): FleetPresence;
+  /** The host-loss sweep pauses when the fault is probably on this side. */
+  presence(): {
+    /** Agents with a live connection (count). */
+    connected: number;
+    /** When the number of connections last rose from zero, monotonic ms; null: never. */
+    firstConnectedMonotonicMs: number | null;
+  };
   /** Number of hosts seen within the last `windowMs`. */
   seenWithin(windowMs: number): number;
 }

@@ -1,10 +1,8 @@
+export type { Agents } from './agents.ts';
 export type { ConsoleSession, ConsoleSessions } from './console/starter.ts';
-export type {
-  AgentHandlers,
-  CommandResult,
-  Fleet,
-} from './fleet.ts';
+export type { AgentHandlers, Links } from './fleet.ts';
 export { registerFleetRoutes } from './routes.ts';
 export { createFleet, type FleetDeps, type FleetService } from './service.ts';
-export { encoderBudgetReader } from './settings/encoder-budget.ts';
+export { encoderBudgetReader } from './settings/encoder-budget-reader.ts';
 export { type SettingValues, settingsInForce } from './settings/host-settings.ts';
+export { type CommandResult, hostSubjects } from './subjects.ts';

@@ -10,7 +10,7 @@ import {
 } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { describeDatabases } from '../testing/index.ts';
-import { type HostChange, hostSubject } from './hosts/host-change.ts';
+import { type HostChange, hostSubjects } from './subjects.ts';
 import { type FleetWorld, openFleetWorld } from './testing/world.ts';
 
 describeDatabases('agent links', (databases) => {
@@ -36,8 +36,8 @@ describeDatabases('agent links', (databases) => {
       const hostId = await ready(agent);
       expect(agent.commands[0]).toMatchObject({ type: 'config_update', settings: {}, console_config: null });
       expect(await hostRow(hostId)).toMatchObject({ status: 'online', capacity_detection: 'ok' });
-      expect(world.fleet.links.isConnected(hostId)).toBe(true);
-      expect(world.fleet.links.features(hostId).has('swap')).toBe(true);
+      expect(await world.isConnected(hostId)).toBe(true);
+      expect((await world.fleet.agents.link(hostId))?.features).toContain('swap');
     });
 
     test('between register and capacity nothing of the former connection holds', async () => {
@@ -75,7 +75,7 @@ describeDatabases('agent links', (databases) => {
       agent.send(agent.capacity);
       expect(await cores()).toBe(99);
       // The agent answers each configuration by its capacity.
-      await world.fleet.links.pushConfig(hostId);
+      world.platform.bus.publish(hostSubjects.changed, hostId, { what: 'configured' });
       await expect.poll(() => agent.commands.length).toBe(2);
       expect(await cores()).toBe(reported);
     });
@@ -152,9 +152,9 @@ describeDatabases('agent links', (databases) => {
       world.handlers.calls.length = 0;
       await ready(newer);
       expect((await older.closed).code).toBe(4409);
-      expect(world.handlers.calls).toEqual([`linkLost ${hostId}`, `linkReady ${hostId}`]);
+      expect(world.handlers.calls).toEqual([`linkLost ${hostId}`, `reported ${hostId}`]);
       expect(await status(hostId)).toBe('online');
-      expect(world.fleet.links.isConnected(hostId)).toBe(true);
+      expect(await world.isConnected(hostId)).toBe(true);
       newer.heartbeat();
       await newer.waitFor('heartbeat_ack');
     });
@@ -174,17 +174,19 @@ describeDatabases('agent links', (databases) => {
       const { states, signals, heartbeats } = world.handlers;
       expect([states, signals, heartbeats]).toEqual([[], [], Array(5).fill({ hostId, running: [] })]);
       expect(await status(hostId)).toBe('online');
-      expect(world.fleet.links.isConnected(hostId)).toBe(true);
+      expect(await world.isConnected(hostId)).toBe(true);
     });
 
     test('what an older connection said and what is still being stored does not count for the newer one', async () => {
       const first = agentFor('hosta');
       const hostId = await ready(first);
       await first.drop();
-      await expect.poll(() => world.fleet.links.isConnected(hostId)).toBe(false);
+      await expect.poll(() => world.isConnected(hostId)).toBe(false);
       world.handlers.calls.length = 0;
       const heard: HostChange[] = [];
-      const hearing = world.platform.bus.subscribe(hostSubject, (change) => heard.push(change as HostChange));
+      const hearing = world.platform.bus.subscribe(hostSubjects.changed, hostId, (change) => {
+        heard.push(change);
+      });
       const { database } = world.platform;
       const begin = database.transaction.bind(database);
       let goOn = () => {};
@@ -231,7 +233,7 @@ describeDatabases('agent links', (databases) => {
       await agent.drop();
       await expect.poll(() => status(hostId)).toBe('offline');
       expect(world.handlers.calls).toContain(`linkLost ${hostId}`);
-      expect(world.fleet.links.isConnected(hostId)).toBe(false);
+      expect(await world.isConnected(hostId)).toBe(false);
       expect(world.fleet.links.lastSeenMonotonicMs(hostId)).not.toBeNull();
     });
 
@@ -255,7 +257,7 @@ describeDatabases('agent links', (databases) => {
     test('a command that waits for its ack is settled', async () => {
       const agent = agentFor('hosta', { behaviour: { answer: () => 'silence' } });
       const hostId = await ready(agent);
-      const result = world.fleet.links.command(hostId, { type: 'restart' }, 60_000);
+      const result = world.fleet.agents.command(hostId, { type: 'restart' }, 60_000);
       await agent.waitFor('restart');
       await agent.drop();
       expect(await result).toEqual({ kind: 'not_connected', sent: true });
@@ -263,14 +265,18 @@ describeDatabases('agent links', (databases) => {
   });
 
   describe('commands', () => {
-    const stop = { type: 'session_stop' as const, session_id: randomUUID(), reason: 'user_requested' };
+    const stop = {
+      type: 'session_stop' as const,
+      session_id: randomUUID(),
+      reason: 'user_requested' as const,
+    };
 
     test('are accepted or refused by the agent, once', async () => {
       const agent = agentFor('hosta');
       const hostId = await ready(agent);
-      expect(await world.fleet.links.command(hostId, stop, 5_000)).toEqual({ kind: 'ok' });
+      expect(await world.fleet.agents.command(hostId, stop, 5_000)).toEqual({ kind: 'ok' });
       agent.behaviour.answer = () => ({ code: 'policy', error: 'mount outside' });
-      expect(await world.fleet.links.command(hostId, stop, 5_000)).toEqual({
+      expect(await world.fleet.agents.command(hostId, stop, 5_000)).toEqual({
         kind: 'refused',
         code: 'policy',
         error: 'mount outside',
@@ -284,27 +290,20 @@ describeDatabases('agent links', (databases) => {
     test('time out', async () => {
       const agent = agentFor('hosta', { behaviour: { answer: () => 'silence' } });
       const hostId = await ready(agent);
-      expect(await world.fleet.links.command(hostId, stop, 100)).toEqual({ kind: 'timeout' });
+      expect(await world.fleet.agents.command(hostId, stop, 100)).toEqual({ kind: 'timeout' });
     });
 
     test('do not reach a host that is not connected', async () => {
-      expect(await world.fleet.links.command(randomUUID(), stop, 5_000)).toEqual({
+      expect(await world.fleet.agents.command(randomUUID(), stop, 5_000)).toEqual({
         kind: 'not_connected',
         sent: false,
       });
-      expect(
-        world.fleet.links.sendSignaling(randomUUID(), {
-          session_id: randomUUID(),
-          conn: 1,
-          text: '{"type":"detach","reason":"closed"}',
-        }),
-      ).toBe(false);
     });
 
     test('may be sent from the reconciliation, after the registration', async () => {
       const agent = agentFor('hosta');
       world.handlers.onAfterCommit = (hostId) => {
-        void world.fleet.links.command(hostId, stop, 5_000);
+        void world.fleet.agents.command(hostId, stop, 5_000);
       };
       await agent.connect();
       expect(await agent.waitFor('session_stop')).toMatchObject({ session_id: stop.session_id });
@@ -314,15 +313,13 @@ describeDatabases('agent links', (databases) => {
   describe('reliable reports', () => {
     const sessionId = randomUUID();
 
-    test('are seen within a second, and at once when a session ended', async () => {
+    test('are seen, also one that ends a session', async () => {
       const agent = agentFor('hosta');
       await ready(agent);
       running(agent, sessionId);
-      await agent.waitFor('seen', ({ seq }) => seq === 1, 1_500);
-      const started = performance.now();
+      await agent.waitFor('seen', ({ seq }) => seq === 1);
       agent.reportState(sessionId, 'stopped', { reason: 'app_exited' });
       await agent.waitFor('seen', ({ seq }) => seq === 2);
-      expect(performance.now() - started).toBeLessThan(400);
       expect(world.handlers.states.map(({ report }) => report.state)).toEqual(['running', 'stopped']);
     });
 

@@ -1,35 +1,47 @@
 import { SECOND_MS } from '@footlight/platform';
 import {
   AGENT_CLOSE,
-  AGENT_PROTOCOL,
+  type ControlCommand,
   HEARTBEAT_INTERVAL_MS,
   type Register,
   type RelayedSignal,
   type SessionState,
 } from '@footlight/protocol/agent';
 import type { WebSocket } from 'ws';
-import type { Subscription } from '../platform/bus.ts';
+import type { Subscription } from '../platform/bus/bus.ts';
 import type { RowsToLock, Tx } from '../platform/database/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { ReliableEvent } from '../telemetry/index.ts';
-import { FeatureSets } from './feature-sets.ts';
-import type { AgentCommand, AgentHandlers, CommandResult, Fleet, SignalingToAgent } from './fleet.ts';
-import { type HostChange, hostSubject } from './hosts/host-change.ts';
+import { CONSOLE_FEATURE } from './console/config.ts';
+import { FeatureLists } from './feature-lists.ts';
+import type { AgentHandlers, Links } from './fleet.ts';
 import { markAllOffline, markOffline } from './hosts/host-store.ts';
 import { HostLog } from './link/host-log.ts';
+import { type HostMemory, newHostMemory } from './link/host-memory.ts';
 import { AgentLink, type ImmediateMessage, type LinkDeps, type LinkOwner } from './link/link.ts';
+import { negotiate } from './link/negotiate.ts';
 import type { CapacityMessage, OrderedMessage, ReportMessage } from './link/report-run.ts';
 import { ReportSequence } from './link/report-sequence.ts';
 import { TimerWheel } from './link/timer-wheel.ts';
-import { Pulse, type SampledGpu } from './reports/pulse.ts';
+import { HeartbeatBuffer } from './reports/heartbeat-buffer.ts';
 import { type RegistrationOutcome, register, rowsOfRegistration } from './reports/registration.ts';
-import { NOTHING_STORED, type StoredCapacity, storeCapacity, untilStored } from './reports/store-capacity.ts';
-import { TurnBatch } from './reports/turn-batch.ts';
+import {
+  NOTHING_STORED,
+  retryUntilStored,
+  type StoredCapacity,
+  storeCapacity,
+} from './reports/store-capacity.ts';
+import { WriteBatch } from './reports/write-batch.ts';
 import { ConfigPush } from './settings/config-push.ts';
-import type { Admission, OpenNames } from './upgrade/agent-upgrade.ts';
+import {
+  type CommandResult,
+  type HostChange,
+  type HostLink,
+  hostSubjects,
+  type SignalToAgent,
+} from './subjects.ts';
+import type { AgentIdentity, OpenNames } from './upgrade/agent-upgrade.ts';
 
-/** Extra time for a command's answer over the bus. */
-const BUS_SLACK_MS = 2 * SECOND_MS;
 const DISPLACED = 'a newer connection of this node';
 /** Time for agents to answer the close of a stopping control plane. */
 const GOODBYE_MS = SECOND_MS;
@@ -37,44 +49,33 @@ const GOODBYE_MS = SECOND_MS;
 /** Unstored events of a host at which its further reports wait. */
 const MAX_UNSTORED_EVENTS = 64;
 
-/** In-memory state of one host, in addition to its record. */
-interface HostMemory {
-  link: AgentLink | null;
-  /** Receives commands from other features over the bus while the link is up. */
-  responder: Subscription | null;
-  reports: ReportSequence | null;
-  /** Arrived events that are not stored yet (count). */
-  unstoredEvents: number;
-  gpus: readonly SampledGpu[];
-  /**
-   * Whether a console configuration exists; null: no capacity of this connection is stored, or the configuration
-   * changed.
-   */
-  hasConsole: boolean | null;
-  /** Number of configuration pushes. */
-  pushes: number;
-  lastSeenMs: number;
-  /** Number of committed registrations, so that an older one detects a newer one. */
-  registrations: number;
-}
-
-interface CommandRequest {
-  command: AgentCommand;
-  timeoutMs: number;
-}
-
 /**
- * All agent links of this process. Registers them, keeps at most one per host, dispatches their messages and sends
- * commands. The newest connection of a host wins; messages of older ones are ignored.
+ * All agent links of this process. Registers them, keeps at most one per host, dispatches their messages and sends what
+ * the bus brings for their hosts. The newest connection of a host wins; messages of older ones are ignored.
+ *
+ * States of a link:
+ *
+ *     reserved ──> handshake ──> registered ──> displaced
+ *         └─────────────┴─────────────┴────────────┴──> closed
+ *
+ * - reserved: the upgrade of an enrolling node is being checked; `reserve` keeps its name until its link is closed.
+ *   The upgrade of a known node reserves nothing, and starts as a handshake.
+ * - handshake: `accept` took the socket over; its `register` message is not stored yet.
+ * - registered: the link of its host's memory, which listens to the bus for the host.
+ * - displaced: a newer connection of the host registers, so this link is closed and its later messages are dropped.
+ *
+ * Teardown: `close` ends the subscription of changed hosts, closes every link, waits for pending writes and at most
+ * GOODBYE_MS for the sockets, and stops the wheel with the timers of all links. A link that is lost or displaced ends
+ * the subscriptions of its host.
  */
-export class AgentLinks implements Fleet, LinkOwner, OpenNames {
+export class AgentLinks implements Links, LinkOwner, OpenNames {
   readonly #platform: Platform;
   readonly #wheel: TimerWheel;
-  readonly #batch: TurnBatch;
-  readonly #pulse: Pulse;
+  readonly #batch: WriteBatch;
+  readonly #heartbeats: HeartbeatBuffer;
   readonly #configs: ConfigPush;
   readonly #hostLog: HostLog;
-  readonly #featureSets = new FeatureSets();
+  readonly #featureLists = new FeatureLists();
   /** Dependencies of all links. */
   readonly #linkDeps: LinkDeps;
   /** One entry per host that connected since this process started. */
@@ -84,24 +85,28 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   readonly #handshakes = new Map<string, number>();
   readonly #reserved = new Map<string, symbol>();
   readonly #connectedNames = new Map<string, AgentLink>();
+  readonly #changes: Subscription;
   #handlers: AgentHandlers | null = null;
   #connected = 0;
   #firstConnectedMs: number | null = null;
   #closing = false;
   /** Set while `close` waits for the last socket. */
-  #allGone: (() => void) | null = null;
+  #onLastClosed: (() => void) | null = null;
 
   constructor(platform: Platform) {
     this.#platform = platform;
     this.#wheel = new TimerWheel(platform.clock);
-    this.#batch = new TurnBatch(platform.database);
-    this.#pulse = new Pulse({ batch: this.#batch, clock: platform.clock, logger: platform.logger });
-    this.#hostLog = new HostLog(platform.logger, platform.clock);
-    this.#configs = new ConfigPush(platform, this.#hostLog, {
-      isConnected: (hostId) => this.isConnected(hostId),
-      // Only the process with the link pushes configurations.
-      command: (hostId, command, timeoutMs) => this.#commandHere(hostId, command, timeoutMs),
+    this.#batch = new WriteBatch(platform.database);
+    this.#heartbeats = new HeartbeatBuffer({
+      batch: this.#batch,
+      clock: platform.clock,
+      logger: platform.logger,
     });
+    this.#hostLog = new HostLog(platform.logger, platform.clock);
+    this.#configs = new ConfigPush(platform, this.#hostLog, (hostId) => this.#liveLink(hostId));
+    this.#changes = platform.bus.subscribe(hostSubjects.changed, null, (change, hostId) =>
+      this.#onHostChanged(change, hostId),
+    );
     this.#linkDeps = {
       clock: platform.clock,
       logger: platform.logger,
@@ -133,15 +138,16 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   /** Tells every agent to reconnect. No host or session changes. */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#changes.close();
     for (const link of this.#open) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
-    await this.#pulse.close();
+    await this.#heartbeats.close();
     await this.#batch.idle();
     if (this.#open.size > 0) {
       const deadline = this.#platform.clock.setTimeout(() => {
         for (const link of this.#open) link.terminate();
       }, GOODBYE_MS);
       await new Promise<void>((resolve) => {
-        this.#allGone = resolve;
+        this.#onLastClosed = resolve;
       });
       deadline.cancel();
     }
@@ -154,10 +160,10 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
 
   reserve(nodeName: string): (() => void) | null {
     if (this.has(nodeName)) return null;
-    const mine = Symbol(nodeName);
-    this.#reserved.set(nodeName, mine);
+    const reservation = Symbol(nodeName);
+    this.#reserved.set(nodeName, reservation);
     return () => {
-      if (this.#reserved.get(nodeName) === mine) this.#reserved.delete(nodeName);
+      if (this.#reserved.get(nodeName) === reservation) this.#reserved.delete(nodeName);
     };
   }
 
@@ -166,31 +172,24 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   }
 
   /** Takes over an upgraded socket. */
-  accept(socket: WebSocket, admission: Admission): void {
-    const link = new AgentLink(this.#platform.random.uuid(), admission, socket, this.#linkDeps);
+  accept(socket: WebSocket, identity: AgentIdentity): void {
+    const link = new AgentLink(this.#platform.random.uuid(), identity, socket, this.#linkDeps);
     this.#open.add(link);
-    this.#handshakes.set(admission.nodeName, (this.#handshakes.get(admission.nodeName) ?? 0) + 1);
+    this.#handshakes.set(identity.nodeName, (this.#handshakes.get(identity.nodeName) ?? 0) + 1);
     if (this.#closing) link.close(AGENT_CLOSE.restarting, 'the control plane restarts');
   }
 
   async register(link: AgentLink, message: Register): Promise<void> {
-    const { admission } = link;
-    if (message.node_name !== admission.nodeName)
-      return link.close(AGENT_CLOSE.malformed, 'another node_name');
-    if (admission.bootId !== null && message.boot_id !== admission.bootId) {
-      return link.close(AGENT_CLOSE.malformed, 'another boot_id');
-    }
-    const protocol = Math.min(message.protocol.max, AGENT_PROTOCOL.max);
-    if (protocol < Math.max(message.protocol.min, AGENT_PROTOCOL.min)) {
-      return link.close(AGENT_CLOSE.protocol_unsupported, `${AGENT_PROTOCOL.min}-${AGENT_PROTOCOL.max}`);
-    }
-    const displaced = admission.kind === 'known' ? await this.#displace(admission.hostId) : null;
+    const { identity } = link;
+    const negotiated = negotiate(identity, message);
+    if ('close' in negotiated) return link.close(AGENT_CLOSE[negotiated.close], negotiated.why);
+    const displaced = identity.kind === 'known' ? await this.#displace(identity.hostId) : null;
     const outcome = await this.#batch
-      .run(rowsOfRegistration(admission, message), (tx) =>
+      .run(rowsOfRegistration(identity, message), (tx) =>
         register(
           tx,
           { database: this.#platform.database, random: this.#platform.random, handlers: this.handlers },
-          { admission, connectionId: link.connectionId, message, nowMs: this.#platform.clock.nowMs() },
+          { identity, connectionId: link.connectionId, message, nowMs: this.#platform.clock.nowMs() },
         ),
       )
       .catch(async (error: unknown) => {
@@ -200,20 +199,17 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       });
     if (outcome.kind === 'gone') return link.close(AGENT_CLOSE.malformed, outcome.why);
     if (outcome.secret !== null) {
-      void this.#platform.activity.record({
-        actorUserId: null,
-        action: 'host.enroll',
-        targetType: 'host',
-        targetId: outcome.host.id,
-        details: { node_name: outcome.host.node_name },
+      void this.#platform.activity.record(null, 'host.enroll', outcome.host.id, {
+        node_name: outcome.host.node_name,
       });
     }
     // Several connections of this host may have registered in one batch; the last committed one stays.
     const memory = this.#memory(outcome.host.id);
     memory.registrations += 1;
-    const turn = memory.registrations;
-    while (memory.link !== null && memory.registrations === turn) await this.#displace(outcome.host.id);
-    if (memory.registrations !== turn) {
+    const registration = memory.registrations;
+    while (memory.link !== null && memory.registrations === registration)
+      await this.#displace(outcome.host.id);
+    if (memory.registrations !== registration) {
       link.close(AGENT_CLOSE.displaced, DISPLACED);
       return;
     }
@@ -221,30 +217,30 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       await this.#markOffline(outcome.host.id, link);
       return;
     }
-    this.#admit(link, message, outcome, protocol);
+    this.#completeHandshake(link, message, outcome, negotiated.protocol);
   }
 
-  #admit(
+  #completeHandshake(
     link: AgentLink,
     message: Register,
     outcome: RegistrationOutcome & { kind: 'registered' },
     protocol: number,
   ): void {
     const { host } = outcome;
-    const { admission } = link;
+    const { identity } = link;
     const memory = this.#memory(host.id);
     if (memory.reports?.bootId !== message.boot_id) {
-      memory.reports = new ReportSequence(admission.bootId ?? message.boot_id, outcome.lastSeq);
+      memory.reports = new ReportSequence(identity.bootId ?? message.boot_id, outcome.lastSeq);
     }
     memory.link = link;
     memory.gpus = [];
     memory.hasConsole = null;
-    this.#handshakeOver(admission.nodeName);
-    link.registered(host.id, this.#featureSets.of(message.features));
-    this.#connectedNames.set(admission.nodeName, link);
+    this.#endHandshake(identity.nodeName);
+    link.registered(host.id, this.#featureLists.of(message.features));
+    this.#connectedNames.set(identity.nodeName, link);
     if (this.#connected === 0) this.#firstConnectedMs = this.#platform.clock.monotonicMs();
     this.#connected += 1;
-    memory.responder = this.#answerCommands(host.id);
+    memory.subscriptions = this.#subscribe(host.id);
     link.send({
       type: 'registered',
       protocol,
@@ -256,7 +252,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
       last_seq: memory.reports.last,
     });
     this.#configs.registered(host);
-    this.#safely('reconcile', host.id, outcome.afterCommit);
+    this.#runHandler('reconcile', host.id, outcome.afterCommit);
     this.#hostLog.line(
       'info',
       host.node_name,
@@ -271,16 +267,16 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const reports: ReportMessage[] = [];
     const handled: Promise<void>[] = [];
     for (const message of run) {
-      if (message.type === 'capacity') handled.push(this.#capacity(link, memory, message));
+      if (message.type === 'capacity') handled.push(this.#handleCapacity(link, memory, message));
       else reports.push(message);
     }
-    if (reports.length > 0) handled.push(this.#reports(link, memory, reports));
+    if (reports.length > 0) handled.push(this.#handleReports(link, memory, reports));
     // Writes keep the order of their calls.
     await Promise.all(handled);
   }
 
   /** Handles a run of reports and confirms them by one number. */
-  async #reports(link: AgentLink, memory: HostMemory, run: readonly ReportMessage[]): Promise<void> {
+  async #handleReports(link: AgentLink, memory: HostMemory, run: readonly ReportMessage[]): Promise<void> {
     const hostId = link.hostId!;
     const sequence = memory.reports!;
     const seqs = run.flatMap(({ seq }) => seq ?? []);
@@ -295,7 +291,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     );
     if (states.length > 0) {
       const write = (some: readonly SessionState[]) => this.handlers.sessionStates(hostId, some);
-      if (!(await untilStored(this.#platform, () => link.isOpen, states, write))) return;
+      if (!(await retryUntilStored(this.#platform, () => link.isOpen, states, write))) return;
     }
     for (const message of fresh) {
       if (message.type === 'session_trace_event') this.#traceEvent(hostId, message);
@@ -313,7 +309,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     for (const { seq } of events) sequence.beginWrite(seq);
     memory.unstoredEvents += events.length;
     const write = (some: readonly ReliableEvent[]) => this.handlers.storeEvents(source, some);
-    const isStored = await untilStored(this.#platform, () => link.isOpen, events, write);
+    const isStored = await retryUntilStored(this.#platform, () => link.isOpen, events, write);
     memory.unstoredEvents -= events.length;
     for (const { seq } of events) {
       if (isStored) sequence.handled(seq);
@@ -326,7 +322,7 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const { last } = sequence;
     // Another agent process may be connected by now, with its own numbers.
     if (last === null || memory.reports !== sequence) return;
-    this.#pulse.handled(hostId, sequence.bootId, last);
+    this.#heartbeats.handled(hostId, sequence.bootId, last);
     memory.link?.send({ type: 'seen', seq: last });
   }
 
@@ -341,16 +337,18 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
           echo: message.ts,
           server_ts: this.#platform.clock.nowMs(),
         });
-        this.#pulse.heartbeat(hostId, memory.gpus, message);
-        this.#safely('heartbeat', hostId, () => this.handlers.heartbeat(hostId, message.running_sessions));
+        this.#heartbeats.heartbeat(hostId, memory.gpus, message);
+        this.#runHandler('heartbeat', hostId, () =>
+          this.handlers.heartbeat(hostId, link.registeredMs!, message.running_sessions),
+        );
         return;
       case 'session_metrics':
-        this.#safely('metrics', hostId, () => this.handlers.metrics(hostId, message));
+        this.#runHandler('metrics', hostId, () => this.handlers.metrics(hostId, message));
         return;
       case 'error':
         this.#hostLog.line(
           'warn',
-          link.admission.nodeName,
+          link.identity.nodeName,
           { host_id: hostId, code: message.code, message: message.message, ref: message.ref },
           'agent.says_error',
         );
@@ -360,64 +358,29 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   relay(link: AgentLink, signal: RelayedSignal): void {
     if (this.#current(link) === null) return;
     const hostId = link.hostId!;
-    this.#safely('signaling', hostId, () => this.handlers.signaling(hostId, signal));
+    this.#runHandler('signaling', hostId, () => this.handlers.signaling(hostId, signal));
   }
 
   gone(link: AgentLink): void {
     this.#open.delete(link);
-    if (this.#open.size === 0) this.#allGone?.();
+    if (this.#open.size === 0) this.#onLastClosed?.();
   }
 
   closed(link: AgentLink): void {
     const hostId = link.hostId;
-    if (hostId === null) this.#handshakeOver(link.admission.nodeName);
+    if (hostId === null) this.#endHandshake(link.identity.nodeName);
     if (hostId === null || this.#hosts.get(hostId)?.link !== link) return;
     this.#detach(hostId, link);
     if (this.#closing) return;
     void this.#markOffline(hostId, link);
-    this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
-    this.#tell({ hostId, what: 'lost' });
-  }
-
-  command(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
-    const request: CommandRequest = { command, timeoutMs };
-    return this.#platform.bus
-      .request(commandSubject(hostId), request, timeoutMs + BUS_SLACK_MS)
-      .then((answer) => (answer as CommandResult | null) ?? { kind: 'not_connected', sent: false });
-  }
-
-  /** Sends the stored configuration now; an offline host gets it at its next registration. */
-  async pushConfig(hostId: string): Promise<void> {
-    const memory = this.#hosts.get(hostId);
-    if (memory !== undefined) {
-      memory.pushes += 1;
-      memory.hasConsole = null;
-    }
-    await this.#configs.push(hostId);
-    this.#tell({ hostId, what: 'changed' });
-  }
-
-  sendSignaling(hostId: string, { session_id, conn, text, owed }: SignalingToAgent): boolean {
-    const frame = `{"type":"signaling","session_id":"${session_id}","conn":${conn},"msg":${text}}`;
-    return this.#hosts.get(hostId)?.link?.sendText(frame, owed) ?? false;
-  }
-
-  isConnected(hostId: string): boolean {
-    return this.#hosts.get(hostId)?.link?.isConnected ?? false;
-  }
-
-  features(hostId: string): ReadonlySet<string> {
-    return this.#hosts.get(hostId)?.link?.features ?? new Set();
+    this.#runHandler('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#publish(hostId, { what: 'lost' });
   }
 
   lastSeenMonotonicMs(hostId: string): number | null {
     const memory = this.#hosts.get(hostId);
     if (memory === undefined) return null;
     return memory.link?.lastFrameMs ?? memory.lastSeenMs;
-  }
-
-  registeredMonotonicMs(hostId: string): number | null {
-    return this.#hosts.get(hostId)?.link?.registeredMs ?? null;
   }
 
   presence(): { connected: number; firstConnectedMonotonicMs: number | null } {
@@ -433,24 +396,16 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     return count;
   }
 
-  /** Drops the memory of a deleted host. */
-  forget(hostId: string): void {
-    this.#hosts.get(hostId)?.link?.close(AGENT_CLOSE.malformed, 'the host was deleted');
-    this.#configs.forget(hostId);
-    this.#tell({ hostId, what: 'deleted' });
-    this.#hosts.delete(hostId);
-  }
-
   /** Writes pending heartbeats for a caller that reads them now. */
   flush(): Promise<void> {
-    return this.#pulse.flush();
+    return this.#heartbeats.flush();
   }
 
-  async #capacity(link: AgentLink, memory: HostMemory, report: CapacityMessage): Promise<void> {
+  async #handleCapacity(link: AgentLink, memory: HostMemory, report: CapacityMessage): Promise<void> {
     const hostId = link.hostId!;
     // After a reconnect an agent repeats its capacity; an unchanged report is not stored again.
     if (report.isRepeated && memory.hasConsole !== null) {
-      this.#tell({ hostId, what: 'reported', hasConsole: memory.hasConsole });
+      this.#publishReported(link, memory.hasConsole);
       return;
     }
     const { pushes } = memory;
@@ -461,32 +416,74 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
         storeCapacity(tx, this.#platform, hostId, report),
       );
     };
-    const done = await untilStored(this.#platform, () => link.isOpen, [report], write);
+    const done = await retryUntilStored(this.#platform, () => link.isOpen, [report], write);
     if (!done || this.#current(link) !== memory) return;
     if (stored !== null && memory.pushes === pushes) memory.hasConsole = stored.hasConsole;
     const { gpus, hasConsole } = stored ?? NOTHING_STORED;
     memory.gpus = gpus;
-    this.#tell({ hostId, what: 'reported', hasConsole });
-    if (link.capacityStored()) this.#safely('linkReady', hostId, () => this.handlers.linkReady(hostId));
+    this.#publishReported(link, hasConsole);
   }
 
   #traceEvent(hostId: string, message: ReportMessage & { type: 'session_trace_event' }): void {
-    this.#safely('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
+    this.#runHandler('traceEvent', hostId, () => this.handlers.traceEvent(hostId, message));
   }
 
-  /** A separate function, so that the closure does not keep the registration message alive. */
-  #answerCommands(hostId: string): Subscription {
-    return this.#platform.bus.respond(commandSubject(hostId), (payload) => {
-      const { command, timeoutMs } = payload as CommandRequest;
-      return this.#commandHere(hostId, command, timeoutMs);
-    });
+  #publishReported(link: AgentLink, hasConsole: boolean): void {
+    const canConsole = link.features.includes(CONSOLE_FEATURE);
+    this.#publish(link.hostId!, { what: 'reported', canConsole, hasConsole });
   }
 
-  async #commandHere(hostId: string, command: AgentCommand, timeoutMs: number): Promise<CommandResult> {
-    const link = this.#hosts.get(hostId)?.link;
-    if (!link?.isConnected) return { kind: 'not_connected', sent: false };
-    const id = this.#platform.random.uuid();
-    return link.commands.start(id, timeoutMs, () => link.send({ ...command, id }));
+  /** Methods instead of closures, because each connected host has these subscriptions. */
+  #subscribe(hostId: string): Subscription[] {
+    const { bus } = this.#platform;
+    return [
+      bus.respond(hostSubjects.command, hostId, this.#answerCommand),
+      bus.respond(hostSubjects.link, hostId, this.#answerLink),
+      bus.subscribe(hostSubjects.signal, hostId, this.#signal),
+    ];
+  }
+
+  readonly #answerCommand = async (
+    { command, timeoutMs }: { command: ControlCommand; timeoutMs: number },
+    hostId: string,
+  ): Promise<CommandResult> => {
+    // The agent must know what was saved before the command.
+    await this.#configs.pushed(hostId);
+    const link = this.#liveLink(hostId);
+    return link === null ? { kind: 'not_connected', sent: false } : link.command(command, timeoutMs);
+  };
+
+  readonly #answerLink = async (_request: object, hostId: string): Promise<HostLink | null> => {
+    const link = this.#liveLink(hostId);
+    if (link === null) return null;
+    const nowMs = this.#platform.clock.monotonicMs();
+    return {
+      features: link.features,
+      registeredMs: nowMs - link.registeredMs!,
+      silentMs: nowMs - link.lastFrameMs,
+    };
+  };
+
+  readonly #signal = ({ session_id, conn, text, mustSend }: SignalToAgent, hostId: string): void => {
+    const frame = `{"type":"signaling","session_id":"${session_id}","conn":${conn},"msg":${text}}`;
+    const link = this.#liveLink(hostId);
+    if (link !== null && !link.sendText(frame, mustSend))
+      this.#platform.bus.publish(hostSubjects.signalRefused, session_id, { conn });
+  };
+
+  #onHostChanged({ what }: HostChange, hostId: string): void {
+    const memory = this.#hosts.get(hostId);
+    if (what === 'configured') {
+      if (memory !== undefined) {
+        memory.pushes += 1;
+        memory.hasConsole = null;
+      }
+      this.#configs.push(hostId);
+    } else if (what === 'deleted') {
+      memory?.link?.close(AGENT_CLOSE.malformed, 'the host was deleted');
+      this.#configs.forget(hostId);
+      this.#hosts.delete(hostId);
+    }
   }
 
   /** Closes the host's link for a newer connection. Other features see a lost link and a registration. */
@@ -494,17 +491,17 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const link = this.#hosts.get(hostId)?.link ?? null;
     if (link === null) return null;
     this.#detach(hostId, link);
-    this.#safely('linkLost', hostId, () => this.handlers.linkLost(hostId));
-    this.#tell({ hostId, what: 'lost' });
+    this.#runHandler('linkLost', hostId, () => this.handlers.linkLost(hostId));
+    this.#publish(hostId, { what: 'lost' });
     link.close(AGENT_CLOSE.displaced, DISPLACED);
     // Its last report may be half stored; the registration must read the result.
     await link.idle();
     return link;
   }
 
-  #handshakeOver(nodeName: string): void {
-    const left = (this.#handshakes.get(nodeName) ?? 1) - 1;
-    if (left > 0) this.#handshakes.set(nodeName, left);
+  #endHandshake(nodeName: string): void {
+    const remaining = (this.#handshakes.get(nodeName) ?? 1) - 1;
+    if (remaining > 0) this.#handshakes.set(nodeName, remaining);
     else this.#handshakes.delete(nodeName);
   }
 
@@ -512,13 +509,13 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     const memory = this.#memory(hostId);
     memory.lastSeenMs = link.lastFrameMs;
     memory.link = null;
-    memory.responder?.close();
-    memory.responder = null;
-    this.#pulse.forgetSamples(memory.gpus.map((gpu) => gpu.id));
+    for (const subscription of memory.subscriptions) subscription.close();
+    memory.subscriptions = [];
+    this.#heartbeats.forgetSamples(memory.gpus.map((gpu) => gpu.id));
     memory.gpus = [];
     this.#connected -= 1;
-    if (this.#connectedNames.get(link.admission.nodeName) === link) {
-      this.#connectedNames.delete(link.admission.nodeName);
+    if (this.#connectedNames.get(link.identity.nodeName) === link) {
+      this.#connectedNames.delete(link.identity.nodeName);
     }
   }
 
@@ -528,6 +525,12 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
     } catch (error) {
       this.#platform.logger.error({ err: error, host_id: hostId }, 'host.not_marked_offline');
     }
+  }
+
+  /** The live link of a host in this process. */
+  #liveLink(hostId: string): AgentLink | null {
+    const link = this.#hosts.get(hostId)?.link ?? null;
+    return link?.isConnected ? link : null;
   }
 
   /** @returns null: the link was displaced or closed, so its messages do not count */
@@ -540,29 +543,18 @@ export class AgentLinks implements Fleet, LinkOwner, OpenNames {
   #memory(hostId: string): HostMemory {
     let memory = this.#hosts.get(hostId);
     if (memory === undefined) {
-      const lastSeenMs = this.#platform.clock.monotonicMs();
-      memory = {
-        link: null,
-        responder: null,
-        reports: null,
-        unstoredEvents: 0,
-        gpus: [],
-        hasConsole: null,
-        pushes: 0,
-        lastSeenMs,
-        registrations: 0,
-      };
+      memory = newHostMemory(this.#platform.clock.monotonicMs());
       this.#hosts.set(hostId, memory);
     }
     return memory;
   }
 
-  #tell(change: HostChange): void {
-    this.#platform.bus.publish(hostSubject, change);
+  #publish(hostId: string, change: HostChange): void {
+    this.#platform.bus.publish(hostSubjects.changed, hostId, change);
   }
 
   /** Logs an exception of a handler; the link goes on. */
-  #safely(what: string, hostId: string, run: () => void): void {
+  #runHandler(what: string, hostId: string, run: () => void): void {
     try {
       run();
     } catch (error) {
@@ -576,7 +568,3 @@ const isReliableEvent = (message: ReportMessage): message is ReliableEvent =>
 
 /** A capture's result has up to half a megabyte, so at most one waits. */
 const isLarge = ({ event }: ReliableEvent): boolean => event.startsWith('diag.');
-
-function commandSubject(hostId: string): string {
-  return `agent.${hostId}.command`;
-}

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { forwardedProtoOf } from '../platform/http/origin/forwarded.ts';
 import type { Server } from '../platform/http/server.ts';
 import type { FleetService } from './service.ts';
-import type { Admission } from './upgrade/agent-upgrade.ts';
+import type { AgentIdentity } from './upgrade/agent-upgrade.ts';
 
 const INSTALL_FILES = [
   ['install.script', 'agent.sh'],
@@ -78,7 +78,6 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
       host: headers.host,
       ownTls: overTls && !cameThroughProxy(headers),
     }),
-    headers: { 'cache-control': 'no-store' },
   }));
   server.handle('enrollmentTokens.list', async () => ({
     status: 200,
@@ -108,20 +107,20 @@ export function registerFleetRoutes(server: Server, fleet: FleetService): void {
     );
   }
 
-  const admissions = new WeakMap<FastifyRequest, Admission>();
+  const identities = new WeakMap<FastifyRequest, AgentIdentity>();
   server.upgrade('agent.connect', {
     maxPayloadBytes: MAX_AGENT_FRAME_BYTES,
     async authorize({ headers, addressKey, raw }, isUpgrade) {
-      const admission = await fleet.admission.check({ headers, addressKey, isUpgrade });
+      const identity = await fleet.authentication.check({ headers, addressKey, isUpgrade });
       // The name is free again when this connection closes, whatever happens to the request.
-      if (admission.kind === 'enrolled') {
-        if (raw.raw.socket.destroyed) admission.release();
-        else raw.raw.socket.once('close', admission.release);
+      if (identity.kind === 'enrolled') {
+        if (raw.raw.socket.destroyed) identity.release();
+        else raw.raw.socket.once('close', identity.release);
       }
-      admissions.set(raw, admission);
+      identities.set(raw, identity);
     },
     open(socket, { raw }) {
-      fleet.links.accept(socket, admissions.get(raw)!);
+      fleet.links.accept(socket, identities.get(raw)!);
     },
   });
 }

@@ -1,7 +1,8 @@
-import { systemClock } from '@footlight/platform';
+import type { Clock } from '@footlight/platform';
 import { AGENT_INSTALL_FILES } from '../install-location.ts';
 import { createWindowLimiter, type Limiter } from '../platform/limits.ts';
 import type { Platform } from '../platform/platform.ts';
+import { Agents } from './agents.ts';
 import { ConsoleAdmin } from './console/admin.ts';
 import { type ConsoleSessions, ConsoleStarter } from './console/starter.ts';
 import { TokenAdmin } from './enrollment/token-admin.ts';
@@ -10,11 +11,13 @@ import type { PinnedCertificate } from './install/install-command.ts';
 import { ARCHIVE_LIMIT, type InstallFile, openInstallFile } from './install/install-files.ts';
 import { AgentLinks } from './links.ts';
 import { SettingsAdmin } from './settings/settings-admin.ts';
-import { AgentAdmission } from './upgrade/agent-upgrade.ts';
+import { AgentAuthentication } from './upgrade/agent-upgrade.ts';
 import { authenticateNode, type NodeCaller, nodeSecretCheck } from './upgrade/credentials.ts';
 import { type CredentialLimitOptions, CredentialLimits } from './upgrade/limits.ts';
 
 export interface FleetDeps {
+  /** The machine's clock, for downloads over real sockets. */
+  socketClock: Clock;
   /** Raised by tests that present many wrong credentials. */
   credentialLimits?: CredentialLimitOptions;
   /** Hosts that may wait for their registration at once; lowered by tests. */
@@ -25,10 +28,11 @@ export interface FleetDeps {
   installDir?: string;
 }
 
-/** Hosts and their agents. Other features use `links`. */
+/** Hosts and their agents. Other features use `agents` and `links`. */
 export interface FleetService {
+  readonly agents: Agents;
   readonly links: AgentLinks;
-  readonly admission: AgentAdmission;
+  readonly authentication: AgentAuthentication;
   readonly hosts: HostAdmin;
   readonly settings: SettingsAdmin;
   readonly console: ConsoleAdmin;
@@ -47,29 +51,30 @@ export interface FleetService {
 }
 
 /** Call `links.setHandlers` before the first agent connects. */
-export function createFleet(platform: Platform, deps: FleetDeps = {}): FleetService {
+export function createFleet(platform: Platform, deps: FleetDeps): FleetService {
+  const agents = new Agents(platform);
   const links = new AgentLinks(platform);
   const checkSecret = nodeSecretCheck(platform);
   const limits = new CredentialLimits(deps.credentialLimits);
   return {
+    agents,
     links,
-    admission: new AgentAdmission(platform, {
+    authentication: new AgentAuthentication(platform, {
       limits,
       names: links,
       checkSecret,
       maxHandshakes: deps.maxHandshakes,
     }),
-    hosts: new HostAdmin(platform, links),
-    settings: new SettingsAdmin(platform, links),
-    console: new ConsoleAdmin(platform, links),
+    hosts: new HostAdmin(platform, agents, links),
+    settings: new SettingsAdmin(platform, agents, links),
+    console: new ConsoleAdmin(platform),
     tokens: new TokenAdmin(platform, deps.certificate ?? null),
     installFile: (name, withContent) =>
-      // Downloads use the real clock, because their sockets are real.
-      openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, systemClock),
+      openInstallFile(deps.installDir ?? AGENT_INSTALL_FILES, name, withContent, deps.socketClock),
     archiveLimiter: createWindowLimiter(ARCHIVE_LIMIT, platform.clock),
     authenticateNode: (headers) => authenticateNode(checkSecret, headers),
     start: () => links.start(),
-    startConsoles: (sessions) => new ConsoleStarter(platform, links, sessions),
+    startConsoles: (sessions) => new ConsoleStarter(platform, agents, sessions),
     close: () => links.close(),
   };
 }

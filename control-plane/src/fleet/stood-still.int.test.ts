@@ -29,13 +29,14 @@ describeDatabases('a control plane that stood still for 30 s', (databases) => {
       });
       agents.push(agent);
       const { host_id } = await agent.connect();
-      await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+      await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
     }
     // In the sockets' buffers before everything stops, as if other machines had sent it during the stop.
     for (const agent of agents) agent.heartbeat({ ts: 7_777 });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STALL_MS);
     for (const agent of agents) await agent.waitFor('heartbeat_ack', ({ echo }) => echo === 7_777);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // Every judgement that was due has been made when two more round trips are over.
+    for (let round = 0; round < 2; round += 1) for (const agent of agents) await agent.heard();
     expect(agents.map((agent) => agent.isOpen)).toEqual(agents.map(() => true));
     expect(world.handlers.calls.filter((call) => call.startsWith('linkLost'))).toEqual([]);
   });

@@ -20,17 +20,13 @@ describeDatabases('a fleet that comes back at once', (databases) => {
           nodeName: `storm-${n}`,
           credential: { token: FIXED_TOKEN },
           heartbeatMs: 0,
+          clock: world.platform.clock,
           behaviour: { duplicate: n % 3 === 0 },
         }),
     );
     await Promise.all(agents.map((agent) => agent.connect()));
-    await vi.waitFor(
-      () => {
-        const ready = world.handlers.calls.filter((call) => call.startsWith('linkReady'));
-        expect(ready).toHaveLength(AGENTS);
-      },
-      { timeout: 15_000 },
-    );
+    const ready = () => world.handlers.calls.filter((call) => call.startsWith('reported '));
+    await vi.waitFor(() => expect(ready()).toHaveLength(AGENTS), { timeout: 20_000 });
   });
   afterAll(async () => {
     await Promise.all(agents.map((agent) => agent.drop()));

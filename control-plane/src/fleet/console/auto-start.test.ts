@@ -68,7 +68,7 @@ describe('starting by itself', () => {
     ['another output is wanted', { config: { ...ON, output_id: 'card0:DP-1' } }, 'no_display'],
     ['another connector is wanted', { config: { ...ON, connector: 'DP-1' } }, 'no_display'],
     ['the host takes no sessions', { isPlaceable: false }, 'not_placeable'],
-    ['the host is away', { isReported: false }, 'away'],
+    ['the host is away', { isReported: false }, 'offline'],
     ['it runs already', { sessionId: 's' }, 'running'],
   ])('not when %s', (_name, facts, why) => {
     expect(decide(facts)).toEqual({ kind: 'rest', why });
@@ -96,7 +96,7 @@ describe('ending what was started', () => {
   });
 
   test.each<[string, Partial<ConsoleFacts>, string]>([
-    ['the host is away', { isReported: false, capabilities: displays() }, 'away'],
+    ['the host is away', { isReported: false, capabilities: displays() }, 'offline'],
     ['the host is drained', { isPlaceable: false }, 'running'],
     ['another app is named', { config: { ...ON, default_app: USER } }, 'running'],
     ['it should not start again', { config: { ...ON, auto_start_on_display: false } }, 'running'],

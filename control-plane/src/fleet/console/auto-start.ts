@@ -1,6 +1,3 @@
-import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
-
 /**
  * Decides when the console of a host starts and ends its app.
  *
@@ -9,15 +6,18 @@ import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/age
  * Source: docs/console.md, "Automatic start".
  */
 
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import type { SessionEndReason } from '@footlight/protocol';
+import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
+
 const FIRST_WAIT_MS = 2 * SECOND_MS;
 const LONGEST_WAIT_MS = MINUTE_MS;
 /**
  * A session that ends sooner is a quick end. Quick ends stop the retries. 30 s: docs/console.md, "Automatic start".
  */
 const QUICK_MS = 30 * SECOND_MS;
+/** With waits of 2, 4, 8, 16, 32 and 60 s, an app that cannot start is tried for two minutes. */
 const QUICK_ENDS = 6;
-
-export type ConsoleStopReason = 'console_display_disconnected' | 'console_disabled';
 
 export interface ConsoleFacts {
   /** null: never set. */
@@ -46,16 +46,16 @@ export interface ConsoleAttempts {
 export const NO_ATTEMPTS: ConsoleAttempts = { inRow: 0, quickEnds: 0, notBeforeMs: Number.NEGATIVE_INFINITY };
 
 export type ConsoleStep =
-  | { kind: 'rest'; why: 'away' | 'off' | 'no_display' | 'running' | 'not_placeable' | 'given_up' }
+  | { kind: 'rest'; why: 'offline' | 'off' | 'no_display' | 'running' | 'not_placeable' | 'given_up' }
   | { kind: 'wait'; untilMs: number }
   | { kind: 'launch'; appId: string; userId: string; topology: 'local_only' | 'dual_output' }
-  | { kind: 'stop'; sessionId: string; reason: ConsoleStopReason };
+  | { kind: 'stop'; sessionId: string; reason: SessionEndReason };
 
 /** @param nowMs monotonic milliseconds */
 export function decideConsole(facts: ConsoleFacts, attempts: ConsoleAttempts, nowMs: number): ConsoleStep {
   const { config, sessionId } = facts;
   // The last report of an offline host is no reason to end a session.
-  if (!facts.isReported) return { kind: 'rest', why: 'away' };
+  if (!facts.isReported) return { kind: 'rest', why: 'offline' };
   const on = config?.enabled ? config : null;
   const hasDisplay = on !== null && isDisplayConnected(on, facts.capabilities);
   if (sessionId !== null) {

@@ -1,6 +1,9 @@
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
 import { type ConsolePatch, consoleDefaults } from '@footlight/protocol/rest';
 
+/** Agent feature for sessions on a console. */
+export const CONSOLE_FEATURE = 'console';
+
 /** Capabilities of a host without a report. */
 export const NO_CAPABILITIES: ConsoleCapabilities = {
   connectors: [],

@@ -2,6 +2,7 @@ import { displayCapacity, type FakeAgent, type FakeAgentOptions } from '@footlig
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ApiError } from '../../platform/errors.ts';
 import { describeDatabases, ManualClock } from '../../testing/index.ts';
+import { hostSubjects } from '../subjects.ts';
 import { type FleetWorld, openFleetWorld } from '../testing/world.ts';
 import type { ConsoleLaunch, ConsoleSession, ConsoleSessions } from './starter.ts';
 
@@ -15,10 +16,13 @@ class PlayedSessions implements ConsoleSessions {
   readonly stops: string[] = [];
   refusal: ApiError | null = null;
   isBroken = false;
+  /** How often the newest session was asked for. */
+  looks = 0;
   #newest: ConsoleSession | null = null;
   #changed: () => void = () => {};
 
   async newest(): Promise<ConsoleSession | null> {
+    this.looks += 1;
     if (this.isBroken) throw new Error('no database');
     return this.#newest;
   }
@@ -81,7 +85,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
     const { config } = await world.fleet.console.read(host);
     const console_config = JSON.stringify({ ...config, ...part });
     await world.platform.database.db.updateTable('hosts').set({ console_config }).execute();
-    await world.fleet.links.pushConfig(host);
+    world.platform.bus.publish(hostSubjects.changed, host, { what: 'configured' });
   }
 
   const start = { enabled: true, auto_start_on_display: true, default_app: APP, default_user: USER };
@@ -173,7 +177,7 @@ describeDatabases('what a display beside a host shows', (databases) => {
     await setConsole(start);
     await launches(1);
     await agent.drop();
-    await expect.poll(() => world.fleet.links.isConnected(host)).toBe(false);
+    await expect.poll(() => world.isConnected(host)).toBe(false);
     await world.ready(agent);
     await setConsole({ grab: false });
     expect([sessions.launches.length, sessions.stops]).toEqual([1, []]);
@@ -203,7 +207,10 @@ describeDatabases('what a display beside a host shows', (databases) => {
     await setConsole(start);
     for (let nth = 1; nth <= 6; nth += 1) {
       await launches(nth);
+      const { looks } = sessions;
       sessions.end(0);
+      // A report before the last end is counted would be followed by a wait of 2 s.
+      await expect.poll(() => sessions.looks).toBeGreaterThan(looks);
       if (nth < 6) await waits(2_000 * 2 ** (nth - 1));
       await pass(2_000 * 2 ** (nth - 1));
     }

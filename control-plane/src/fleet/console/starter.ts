@@ -1,29 +1,27 @@
 import { SECOND_MS, type Timer } from '@footlight/platform';
+import type { SessionEndReason } from '@footlight/protocol';
 import type { ConsoleCapabilities, ConsoleConfig } from '@footlight/protocol/agent';
-import type { Subscription } from '../../platform/bus.ts';
+import type { Subscription } from '../../platform/bus/bus.ts';
 import { fromJson } from '../../platform/database/codec.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { type HostChange, hostSubject } from '../hosts/host-change.ts';
+import type { Agents } from '../agents.ts';
 import { hostById } from '../hosts/host-store.ts';
-import type { AgentLinks } from '../links.ts';
+import { type HostChange, hostSubjects } from '../subjects.ts';
 import {
   type ConsoleAttempts,
   type ConsoleStep,
-  type ConsoleStopReason,
   decideConsole,
   ended,
   NO_ATTEMPTS,
   refused,
   reported,
 } from './auto-start.ts';
-import { NO_CAPABILITIES } from './config.ts';
+import { CONSOLE_FEATURE, NO_CAPABILITIES } from './config.ts';
 
-/** Agent feature for sessions on a console. */
-const CONSOLE_FEATURE = 'console';
 /** Retry delay after a failed decision, because no further change may come to trigger the next one. */
-const FAILED_LOOK_MS = 5 * SECOND_MS;
+const RETRY_MS = 5 * SECOND_MS;
 
 export interface ConsoleLaunch {
   hostId: string;
@@ -47,7 +45,7 @@ export interface ConsoleSessions {
   /** Launches with all checks except the VRAM veto. @returns the session's id @throws ApiError the refusal */
   launch(request: ConsoleLaunch): Promise<string>;
   /** Stops a session. An offline host gets the command when it reconnects. */
-  stop(sessionId: string, reason: ConsoleStopReason): Promise<void>;
+  stop(sessionId: string, reason: SessionEndReason): Promise<void>;
   /** Calls back after each state change. */
   watch(sessionId: string, changed: () => void): Subscription;
 }
@@ -60,7 +58,8 @@ interface Display {
   sessionId: string | null;
   watch: { sessionId: string; subscription: Subscription } | null;
   timer: Timer | null;
-  turn: Promise<void>;
+  /** Runs the decisions of this host one after the other. */
+  queue: Promise<void>;
 }
 
 /**
@@ -72,28 +71,30 @@ interface Display {
  */
 export class ConsoleStarter {
   readonly #platform: Platform;
-  readonly #links: AgentLinks;
+  readonly #agents: Agents;
   readonly #sessions: ConsoleSessions;
   readonly #displays = new Map<string, Display>();
   readonly #hostChanges: Subscription;
   #closed = false;
 
-  constructor(platform: Platform, links: AgentLinks, sessions: ConsoleSessions) {
+  constructor(platform: Platform, agents: Agents, sessions: ConsoleSessions) {
     this.#platform = platform;
-    this.#links = links;
+    this.#agents = agents;
     this.#sessions = sessions;
-    this.#hostChanges = platform.bus.subscribe(hostSubject, (payload) => this.#heard(payload as HostChange));
+    this.#hostChanges = platform.bus.subscribe(hostSubjects.changed, null, (change, hostId) =>
+      this.#onHostChange(hostId, change),
+    );
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#hostChanges.close();
     for (const display of this.#displays.values()) this.#release(display);
-    await Promise.all([...this.#displays.values()].map(({ turn }) => turn));
+    await Promise.all([...this.#displays.values()].map(({ queue }) => queue));
   }
 
-  #heard(change: HostChange): void {
-    const { hostId, what } = change;
+  #onHostChange(hostId: string, change: HostChange): void {
+    const { what } = change;
     if (what === 'deleted') {
       const gone = this.#displays.get(hostId);
       if (gone !== undefined) this.#release(gone);
@@ -106,7 +107,7 @@ export class ConsoleStarter {
       return;
     }
     // Most hosts have no console; a reconnecting fleet must not cause a query for each of them.
-    if (known === undefined && !this.#links.features(hostId).has(CONSOLE_FEATURE)) return;
+    if (known === undefined && !(what === 'reported' && change.canConsole)) return;
     const display = known ?? this.#add(hostId);
     if (what === 'reported') {
       display.isReported = true;
@@ -114,7 +115,7 @@ export class ConsoleStarter {
       // Without a configuration no session was started; a later configuration is announced.
       if (!change.hasConsole) return;
     }
-    this.#look(hostId, display);
+    this.#enqueue(hostId, display);
   }
 
   #add(hostId: string): Display {
@@ -124,29 +125,30 @@ export class ConsoleStarter {
       sessionId: null,
       watch: null,
       timer: null,
-      turn: Promise.resolve(),
+      queue: Promise.resolve(),
     };
     this.#displays.set(hostId, display);
     return display;
   }
 
-  #look(hostId: string, display: Display): void {
-    display.turn = display.turn
-      .then(() => (this.#closed ? undefined : this.#turn(hostId, display)))
+  #enqueue(hostId: string, display: Display): void {
+    display.queue = display.queue
+      .then(() => (this.#closed ? undefined : this.#decide(hostId, display)))
       .catch((error: unknown) => {
         const { clock, logger } = this.#platform;
-        logger.error({ err: error, host_id: hostId }, 'console.look_failed');
-        this.#lookAt(hostId, display, clock.monotonicMs() + FAILED_LOOK_MS);
+        logger.error({ err: error, host_id: hostId }, 'console.decision_failed');
+        this.#enqueueAt(hostId, display, clock.monotonicMs() + RETRY_MS);
       });
   }
 
-  async #turn(hostId: string, display: Display): Promise<void> {
+  async #decide(hostId: string, display: Display): Promise<void> {
     display.timer?.cancel();
     display.timer = null;
     const host = await hostById(this.#platform.database.db, hostId);
     // Without a configuration no session was started.
     if (host === undefined || host.console_config === null) return;
     const session = await this.#sessions.newest(hostId);
+    const link = await this.#agents.link(hostId);
     const nowMs = this.#platform.clock.monotonicMs();
     if (session !== null && session.livedMs !== null && session.id === display.sessionId) {
       display.attempts = ended(display.attempts, session.livedMs, nowMs);
@@ -154,12 +156,12 @@ export class ConsoleStarter {
     const live = session !== null && session.livedMs === null ? session : null;
     display.sessionId = live?.id ?? null;
     const facts = {
-      ...whatIsSet(host),
-      isReported: display.isReported && this.#links.isConnected(hostId),
+      ...consoleSettings(host),
+      isReported: display.isReported && link !== null,
       isPlaceable:
         host.status === 'online' &&
         host.capacity_detection === 'ok' &&
-        this.#links.features(hostId).has(CONSOLE_FEATURE),
+        (link?.features.includes(CONSOLE_FEATURE) ?? false),
       sessionId: live?.id ?? null,
       isStopping: live?.isStopping ?? false,
     };
@@ -175,10 +177,10 @@ export class ConsoleStarter {
     display.watch?.subscription.close();
     display.watch = null;
     if (sessionId === null) return;
-    const subscription = this.#sessions.watch(sessionId, () => this.#look(hostId, display));
+    const subscription = this.#sessions.watch(sessionId, () => this.#enqueue(hostId, display));
     display.watch = { sessionId, subscription };
     // The session may have ended between the decision and the subscription.
-    this.#look(hostId, display);
+    this.#enqueue(hostId, display);
   }
 
   async #apply(hostId: string, display: Display, step: ConsoleStep, nowMs: number): Promise<void> {
@@ -188,7 +190,7 @@ export class ConsoleStarter {
         logger.debug({ host_id: hostId, why: step.why }, 'console.rests');
         return;
       case 'wait':
-        this.#lookAt(hostId, display, step.untilMs);
+        this.#enqueueAt(hostId, display, step.untilMs);
         return;
       case 'stop':
         logger.info({ host_id: hostId, session_id: step.sessionId, reason: step.reason }, 'console.stops');
@@ -202,17 +204,17 @@ export class ConsoleStarter {
           const why = error instanceof ApiError ? error.code : error;
           logger.warn({ host_id: hostId, why }, 'console.not_started');
           display.attempts = refused(display.attempts, nowMs);
-          this.#lookAt(hostId, display, display.attempts.notBeforeMs);
+          this.#enqueueAt(hostId, display, display.attempts.notBeforeMs);
         }
     }
   }
 
-  #lookAt(hostId: string, display: Display, atMs: number): void {
+  #enqueueAt(hostId: string, display: Display, atMs: number): void {
     const { clock } = this.#platform;
     display.timer?.cancel();
     if (this.#closed || this.#displays.get(hostId) !== display) return;
     display.timer = clock.setTimeout(
-      () => this.#look(hostId, display),
+      () => this.#enqueue(hostId, display),
       Math.max(1, atMs - clock.monotonicMs()),
     );
   }
@@ -225,7 +227,7 @@ export class ConsoleStarter {
   }
 }
 
-function whatIsSet({ console_config, console_capabilities }: HostsTable): {
+function consoleSettings({ console_config, console_capabilities }: HostsTable): {
   config: ConsoleConfig | null;
   capabilities: ConsoleCapabilities;
 } {

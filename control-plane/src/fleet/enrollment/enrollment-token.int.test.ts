@@ -44,7 +44,7 @@ describeDatabases('enrollment', (databases) => {
   };
   const ready = async (agent: FakeAgent): Promise<string> => {
     const { host_id } = await agent.connect();
-    await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+    await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
     return host_id;
   };
   const gone = async (agent: FakeAgent): Promise<void> => {
@@ -81,7 +81,7 @@ describeDatabases('enrollment', (databases) => {
       session_grace_secs: 600,
       last_seq: null,
     });
-    await expect.poll(() => world.handlers.calls).toContain(`linkReady ${first.host_id}`);
+    await expect.poll(() => world.handlers.calls).toContain(`reported ${first.host_id}`);
     await gone(agent);
     const second = await agent.connect();
     expect(second.host_id).toBe(first.host_id);

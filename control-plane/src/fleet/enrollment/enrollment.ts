@@ -12,6 +12,7 @@ export type NodeCredential = {
   | { kind: 'enroll'; token: string; enrollId: string | null }
 );
 
+/** Tokens and secrets have 43 characters; a longer header is not looked up. */
 const MAX_CREDENTIAL_LENGTH = 512;
 const AUTHORIZATION = /^(bearer|enroll) +([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?) *$/i;
 

@@ -16,7 +16,7 @@ export interface TokenRequest {
   node_name?: string | undefined;
 }
 
-export interface MintedToken {
+export interface MintedEnrollment {
   id: string;
   /** The token text. No other answer contains it. */
   token: string;
@@ -44,7 +44,7 @@ export class TokenAdmin {
   }
 
   /** @throws ApiError 400 when the address of this service is unknown */
-  async create(request: TokenRequest, actorUserId: string, from: MintedFrom): Promise<MintedToken> {
+  async create(request: TokenRequest, actorUserId: string, from: MintedFrom): Promise<MintedEnrollment> {
     const { clock, config, database, random } = this.#platform;
     const address = instanceAddress({
       publicBaseUrl: config.http.publicBaseUrl,
@@ -69,7 +69,10 @@ export class TokenAdmin {
       expires_at: expiresAt,
       used_at: null,
     });
-    await this.#audit(actorUserId, 'enrollment_token.create', id, nodeName);
+    await this.#platform.activity.record(actorUserId, 'enrollment_token.create', id, {
+      id,
+      node_name: nodeName,
+    });
     const pin = from.ownTls ? this.#certificate : null;
     const command = installCommand({ address, token, nodeName, pin });
     return { id, token, expires_at: instant(expiresAt), command };
@@ -84,16 +87,9 @@ export class TokenAdmin {
   async delete(id: string, actorUserId: string): Promise<void> {
     const deleted = await deleteToken(this.#platform.database.db, id);
     if (deleted === undefined) throw new ApiError('not_found', { message: 'There is no such token.' });
-    await this.#audit(actorUserId, 'enrollment_token.delete', id, deleted.node_name);
-  }
-
-  #audit(actorUserId: string, action: string, id: string, nodeName: string | null): Promise<void> {
-    return this.#platform.activity.record({
-      actorUserId,
-      action,
-      targetType: 'enrollment_token',
-      targetId: id,
-      details: { id, node_name: nodeName },
+    await this.#platform.activity.record(actorUserId, 'enrollment_token.delete', id, {
+      id,
+      node_name: deleted.node_name,
     });
   }
 }

@@ -1,4 +1,4 @@
-import { delay, SECOND_MS } from '@footlight/platform';
+import { SECOND_MS, within } from '@footlight/platform';
 import type { Gpu, Host } from '@footlight/protocol/rest';
 import { bool, flag } from '../../platform/database/codec.ts';
 import { lockForRemoval } from '../../platform/database/index.ts';
@@ -6,9 +6,19 @@ import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { pageOf, readCursor } from '../../platform/page-cursor.ts';
 import type { Platform } from '../../platform/platform.ts';
+import type { Agents } from '../agents.ts';
 import type { AgentLinks } from '../links.ts';
-import { type HostChange, hostSubject } from './host-change.ts';
-import { deleteHost, gpusOf, hostById, listHosts, lockHost, reportedGpus, updateHost } from './host-store.ts';
+import { hostSubjects } from '../subjects.ts';
+import {
+  deleteHost,
+  gpusOf,
+  hostById,
+  type ListedHost,
+  listHosts,
+  lockHost,
+  reportedGpus,
+  updateHost,
+} from './host-store.ts';
 import { gpuView, hostCapacity, hostView } from './host-view.ts';
 import { requireRestartConfirmed, restartAgent } from './restart.ts';
 import { decideHostStatus, type HostInput } from './status.ts';
@@ -18,10 +28,12 @@ const DRAIN_LIMITS = { parallel: 8, budgetMs: 8 * SECOND_MS } as const;
 /** Operations of administrators on hosts. */
 export class HostAdmin {
   readonly #platform: Platform;
-  readonly #links: AgentLinks;
+  readonly #agents: Agents;
+  readonly #links: Pick<AgentLinks, 'handlers'>;
 
-  constructor(platform: Platform, links: AgentLinks) {
+  constructor(platform: Platform, agents: Agents, links: Pick<AgentLinks, 'handlers'>) {
     this.#platform = platform;
+    this.#agents = agents;
     this.#links = links;
   }
 
@@ -40,14 +52,14 @@ export class HostAdmin {
 
   /** @throws ApiError 404 */
   async read(id: string): Promise<Host> {
-    const [view] = await this.#views([found(await hostById(this.#platform.database.db, id))]);
+    const [view] = await this.#views([requireHost(await hostById(this.#platform.database.db, id))]);
     return view!;
   }
 
   /** By index; empty while the detection is not ok. @throws ApiError 404 */
   async gpus(id: string): Promise<Gpu[]> {
     const { db } = this.#platform.database;
-    const host = found(await hostById(db, id));
+    const host = requireHost(await hostById(db, id));
     if (host.capacity_detection !== 'ok') return [];
     const loads = await this.#links.handlers.loads([id]);
     return (await gpusOf(db, id)).filter((gpu) => bool(gpu.reported)).map((gpu) => gpuView(gpu, loads));
@@ -61,16 +73,15 @@ export class HostAdmin {
   async drain(id: string, force: boolean, actorUserId: string): Promise<Host> {
     await this.#move(id, 'drain');
     if (force) await this.#stopSessions(id);
-    await this.#audit(actorUserId, 'host.drain', id, { force });
+    await this.#platform.activity.record(actorUserId, 'host.drain', id, { force });
     return this.read(id);
   }
 
   /** @throws ApiError 404 */
   async uncordon(id: string, actorUserId: string): Promise<Host> {
     const host = await this.#move(id, 'uncordon');
-    const change: HostChange = { hostId: id, what: 'changed' };
-    this.#platform.bus.publish(hostSubject, change);
-    await this.#audit(actorUserId, 'host.uncordon', id, { node_name: host.node_name });
+    this.#platform.bus.publish(hostSubjects.changed, id, { what: 'uncordoned' });
+    await this.#platform.activity.record(actorUserId, 'host.uncordon', id, { node_name: host.node_name });
     return this.read(id);
   }
 
@@ -79,10 +90,11 @@ export class HostAdmin {
    * @throws ApiError 404; 409 while its agent is connected, it is not offline, or it has sessions
    */
   async delete(id: string, actorUserId: string): Promise<void> {
-    const { database } = this.#platform;
+    const { bus, database } = this.#platform;
+    const isConnected = (await this.#agents.link(id)) !== null;
     const { host, homes } = await database.transaction(async (tx) => {
-      const host = found(await lockHost(tx, id));
-      if (this.#links.isConnected(id) || host.status !== 'offline') {
+      const host = requireHost(await lockHost(tx, id));
+      if (isConnected || host.status !== 'offline') {
         throw new ApiError('conflict', { message: 'The host is connected; stop its agent first.' });
       }
       // Waits for a launch that holds one of its GPUs, and then sees the session.
@@ -94,8 +106,11 @@ export class HostAdmin {
       await deleteHost(tx, id);
       return { host, homes };
     });
-    this.#links.forget(id);
-    await this.#audit(actorUserId, 'host.delete', id, { node_name: host.node_name, homes });
+    bus.publish(hostSubjects.changed, id, { what: 'deleted' });
+    await this.#platform.activity.record(actorUserId, 'host.delete', id, {
+      node_name: host.node_name,
+      homes,
+    });
   }
 
   /**
@@ -105,25 +120,26 @@ export class HostAdmin {
    */
   async restart(id: string, confirmed: boolean, actorUserId: string): Promise<void> {
     const { database } = this.#platform;
+    const isConnected = (await this.#agents.link(id)) !== null;
     const live = await database.transaction(async (tx) => {
-      const host = found(await hostById(tx, id));
-      if (host.status === 'offline' || !this.#links.isConnected(id)) {
+      const host = requireHost(await hostById(tx, id));
+      if (host.status === 'offline' || !isConnected) {
         throw new ApiError('conflict', { message: `${host.node_name} is offline.` });
       }
       const live = await this.#links.handlers.countReservingSessions(tx, id);
       requireRestartConfirmed(live, confirmed);
       return live;
     });
-    if (!(await restartAgent(this.#platform, this.#links, id))) {
+    if (!(await restartAgent(this.#platform, this.#agents, id))) {
       throw new ApiError('conflict', { message: 'The agent did not take the message.' });
     }
-    await this.#audit(actorUserId, 'host.restart', id, { confirmed, live_sessions: live });
+    await this.#platform.activity.record(actorUserId, 'host.restart', id, { confirmed, live_sessions: live });
   }
 
   async #move(id: string, input: Extract<HostInput, 'drain' | 'uncordon'>): Promise<HostsTable> {
     const { database } = this.#platform;
     return database.transaction(async (tx) => {
-      const host = found(await lockHost(tx, id));
+      const host = requireHost(await lockHost(tx, id));
       const to = decideHostStatus({ status: host.status, drainIntent: bool(host.drain_intent) }, input);
       await updateHost(tx, id, { status: to.status, drain_intent: flag(to.drainIntent) });
       return host;
@@ -135,10 +151,10 @@ export class HostAdmin {
     const stopped = this.#links.handlers
       .stopSessionsOfHost(id, 'host_draining', DRAIN_LIMITS)
       .catch((error: unknown) => logger.warn({ err: error, host_id: id }, 'drain.stop_failed'));
-    await Promise.race([stopped, delay(clock, DRAIN_LIMITS.budgetMs)]);
+    await within(clock, DRAIN_LIMITS.budgetMs, stopped, undefined);
   }
 
-  async #views(hosts: readonly HostsTable[]): Promise<Host[]> {
+  async #views(hosts: readonly ListedHost[]): Promise<Host[]> {
     if (hosts.length === 0) return [];
     const { clock, config, database } = this.#platform;
     const ids = hosts.map((host) => host.id);
@@ -155,19 +171,10 @@ export class HostAdmin {
       hostView(host, hostCapacity(host, gpusByHost.get(host.id) ?? [], loads, clock.nowMs(), staleAfterMs)),
     );
   }
-
-  #audit(
-    actorUserId: string,
-    action: string,
-    targetId: string,
-    details: Record<string, unknown>,
-  ): Promise<void> {
-    return this.#platform.activity.record({ actorUserId, action, targetType: 'host', targetId, details });
-  }
 }
 
 /** @throws ApiError 404 for an unknown host */
-export function found(host: HostsTable | undefined): HostsTable {
+export function requireHost(host: HostsTable | undefined): HostsTable {
   if (host === undefined) throw new ApiError('not_found', { message: 'There is no such host.' });
   return host;
 }

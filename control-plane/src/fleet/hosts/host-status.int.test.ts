@@ -112,7 +112,7 @@ describeDatabases('the host status machine, row by row', (databases) => {
       await again.waitFor('config_update');
       world.handlers.calls.length = 0;
       again.send(gpuCapacity(1));
-      await expect.poll(() => world.handlers.calls).toEqual([`linkReady ${id}`]);
+      await expect.poll(() => world.handlers.calls).toEqual([`reported ${id}`]);
       expect(await status(id)).toBe('online');
     });
   });

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { flag } from '../../platform/database/codec.ts';
 import type { Database, Executor, Tx } from '../../platform/database/database.ts';
 import { statement } from '../../platform/database/query/statements.ts';
@@ -8,13 +8,6 @@ import { CAPACITY_COLUMNS, type CapacityPlan, type HostCapacity } from '../repor
 
 /** Parameters of a statement without list values. */
 type NoLists = Record<never, never>;
-/** Parameters of a statement with list values only. */
-type NoValues = Record<never, never>;
-
-/**
- * Stays far below the placeholder limit of both databases. A power of two, because statements are prepared per size.
- */
-const ROWS_PER_STATEMENT = 512;
 
 export function hostById(db: Executor, id: string): Promise<HostsTable | undefined> {
   return db.selectFrom('hosts').selectAll().where('id', '=', id).executeTakeFirst();
@@ -97,9 +90,29 @@ export async function updateHost(
   await db.updateTable('hosts').set(columns).where('id', '=', id).execute();
 }
 
+const LISTED_COLUMNS = [
+  'id',
+  'node_name',
+  'status',
+  'agent_version',
+  'cpu_cores',
+  'mem_mb',
+  'cpu_model',
+  'last_registered_at',
+  'last_heartbeat_at',
+  'storage',
+  'capacity_detection',
+  'capacity_reason',
+  'readiness',
+  'readiness_reported_at',
+  'created_at',
+] as const;
+/** Columns of a list. Without those that a host may fill with a megabyte and no list shows. */
+export type ListedHost = Pick<HostsTable, (typeof LISTED_COLUMNS)[number]>;
+
 /** Newest first, after `after`. One extra row shows that another page exists. */
-export function listHosts(db: Executor, limit: number, after: PageKey | null): Promise<HostsTable[]> {
-  let query = db.selectFrom('hosts').selectAll();
+export function listHosts(db: Executor, limit: number, after: PageKey | null): Promise<ListedHost[]> {
+  let query = db.selectFrom('hosts').select(LISTED_COLUMNS);
   if (after !== null) query = query.where(isAfter('hosts', after));
   return query
     .orderBy('created_at', 'desc')
@@ -304,136 +317,7 @@ export async function markAllOffline(database: Database): Promise<void> {
   });
 }
 
-/** Values of one host since the last write; null: none of that kind. */
-export interface HostPulse {
-  hostId: string;
-  heartbeatAt: number | null;
-  /** Highest handled report number of this agent process. */
-  report: { bootId: string; seq: number } | null;
-}
-
-export interface VramPulse {
-  gpuId: string;
-  used: number | null;
-  free: number | null;
-  sampledAt: number;
-}
-
-/** One row for each value. A bare VALUES list names its columns column1, column2, … in both databases. */
-const pulse = <Columns>(rows: readonly RawBuilder<unknown>[]) =>
-  sql<Columns>`(values ${sql.join(rows)})`.as('pulse');
-const bigint = (value: number | null | undefined) => sql`cast(${value} as bigint)`;
-
-const writeHeartbeats = statement(
-  (db, { ids, at }: { ids: readonly string[]; at: readonly number[] }, _values: NoValues) =>
-    db
-      .updateTable('hosts')
-      .from(pulse<{ column1: string; column2: number }>(ids.map((id, n) => sql`(${id}, ${bigint(at[n])})`)))
-      .set(({ ref }) => ({ last_heartbeat_at: ref('pulse.column2') }))
-      .whereRef('hosts.id', '=', 'pulse.column1'),
-);
-
-const writeLastReports = statement(
-  (
-    db,
-    lists: { ids: readonly string[]; bootIds: readonly string[]; seqs: readonly number[] },
-    _values: NoValues,
-  ) =>
-    db
-      .updateTable('hosts')
-      .from(
-        pulse<{ column1: string; column2: string; column3: number }>(
-          lists.ids.map((id, n) => sql`(${id}, ${lists.bootIds[n]}, ${bigint(lists.seqs[n])})`),
-        ),
-      )
-      .set(({ ref }) => ({ last_seq: ref('pulse.column3') }))
-      .whereRef('hosts.id', '=', 'pulse.column1')
-      .whereRef('hosts.boot_id', '=', 'pulse.column2'),
-);
-
-const writeSamples = statement(
-  (
-    db,
-    lists: {
-      ids: readonly string[];
-      used: readonly (number | null)[];
-      free: readonly (number | null)[];
-      at: readonly number[];
-    },
-    _values: NoValues,
-  ) =>
-    db
-      .updateTable('gpus')
-      .from(
-        pulse<{ column1: string; column2: number | null; column3: number | null; column4: number }>(
-          lists.ids.map(
-            (id, n) =>
-              sql`(${id}, ${bigint(lists.used[n])}, ${bigint(lists.free[n])}, ${bigint(lists.at[n])})`,
-          ),
-        ),
-      )
-      .set(({ ref }) => ({
-        vram_mb_used: ref('pulse.column2'),
-        vram_mb_free: ref('pulse.column3'),
-        vram_sampled_at: sql<
-          number | null
-        >`case when ${ref('pulse.column2')} is null and ${ref('pulse.column3')} is null then null else ${ref('pulse.column4')} end`,
-      }))
-      .whereRef('gpus.id', '=', 'pulse.column1'),
-);
-
-/** Writes values of many hosts in few statements; deleted rows are skipped. */
-export async function writePulses(
-  tx: Tx,
-  hosts: readonly HostPulse[],
-  samples: readonly VramPulse[],
-): Promise<void> {
-  const written: Promise<unknown>[] = [];
-  for (const rows of chunks(hosts.filter((host) => host.heartbeatAt !== null)))
-    written.push(
-      writeHeartbeats(
-        tx,
-        { ids: rows.map(({ hostId }) => hostId), at: rows.map(({ heartbeatAt }) => heartbeatAt!) },
-        {},
-      ),
-    );
-  for (const rows of chunks(hosts.filter((host) => host.report !== null)))
-    written.push(
-      writeLastReports(
-        tx,
-        {
-          ids: rows.map(({ hostId }) => hostId),
-          bootIds: rows.map(({ report }) => report!.bootId),
-          seqs: rows.map(({ report }) => report!.seq),
-        },
-        {},
-      ),
-    );
-  for (const rows of chunks(samples))
-    written.push(
-      writeSamples(
-        tx,
-        {
-          ids: rows.map(({ gpuId }) => gpuId),
-          used: rows.map(({ used }) => used),
-          free: rows.map(({ free }) => free),
-          at: rows.map(({ sampledAt }) => sampledAt),
-        },
-        {},
-      ),
-    );
-  await Promise.all(written);
-}
-
 export async function deleteHost(tx: Tx, id: string): Promise<void> {
   await tx.deleteFrom('gpus').where('host_id', '=', id).execute();
   await tx.deleteFrom('hosts').where('id', '=', id).execute();
-}
-
-function chunks<T>(rows: readonly T[]): T[][] {
-  const result: T[][] = [];
-  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
-    result.push(rows.slice(start, start + ROWS_PER_STATEMENT));
-  }
-  return result;
 }

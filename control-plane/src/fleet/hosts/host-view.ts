@@ -2,6 +2,7 @@ import type { EnrollmentToken, Gpu, Host, HostCapacity } from '@footlight/protoc
 import { fromJson, instant, instantOrNull } from '../../platform/database/codec.ts';
 import type { EnrollmentTokensTable, GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { GpuLoad } from '../fleet.ts';
+import type { ListedHost } from './host-store.ts';
 
 /** Sums up one host's loads; `gpuId` restricts them to one GPU. */
 function sumLoads(
@@ -45,7 +46,7 @@ export function hostCapacity(
 }
 
 /** The host record for administrators. @param capacity see hostCapacity */
-export function hostView(host: HostsTable, capacity: HostCapacity | null): Host {
+export function hostView(host: ListedHost, capacity: HostCapacity | null): Host {
   return {
     id: host.id,
     node_name: host.node_name,

@@ -1,10 +1,7 @@
-import { SECOND_MS } from '@footlight/platform';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { AgentLinks } from '../links.ts';
+import type { Agents } from '../agents.ts';
 import { hostById, setPendingRestart } from './host-store.ts';
-
-const RESTART_ACK_MS = 10 * SECOND_MS;
 
 /**
  * A restart ends the host's sessions, so it needs a confirmation.
@@ -22,14 +19,14 @@ export function requireRestartConfirmed(live: number, confirmed: boolean): void 
  */
 export async function restartAgent(
   { database }: Pick<Platform, 'database'>,
-  links: AgentLinks,
+  agents: Agents,
   hostId: string,
 ): Promise<boolean> {
   const host = await hostById(database.db, hostId);
   const connectionId = host?.connection_id ?? null;
-  if (connectionId === null || !links.isConnected(hostId)) return false;
+  if (connectionId === null || (await agents.link(hostId)) === null) return false;
   await setPendingRestart(database.db, hostId, connectionId, true);
-  const result = await links.command(hostId, { type: 'restart' }, RESTART_ACK_MS);
+  const result = await agents.command(hostId, { type: 'restart' });
   if (result.kind === 'ok') return true;
   await setPendingRestart(database.db, hostId, connectionId, false);
   return false;

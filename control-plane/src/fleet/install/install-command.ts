@@ -58,8 +58,8 @@ export function installCommand({ address, token, nodeName, pin }: CommandFacts):
     ['SERVICE_ENROLLMENT_TOKEN', token],
     ...(nodeName === null ? [] : [['SERVICE_NODE_NAME', nodeName]]),
   ];
-  const told = variables.map(([name, value]) => `${name}=${shellWord(value ?? '')}`).join(' ');
-  return `curl ${trust} ${shellWord(`${address}/install/agent.sh`)} | sudo ${told} sh`;
+  const assignments = variables.map(([name, value]) => `${name}=${shellWord(value ?? '')}`).join(' ');
+  return `curl ${trust} ${shellWord(`${address}/install/agent.sh`)} | sudo ${assignments} sh`;
 }
 
 /** Base64 of the SHA-256 of the leaf's SubjectPublicKeyInfo, curl's pin format. Source: RFC 7469, section 2.4. */

@@ -14,6 +14,7 @@ export const ARCHIVE_LIMIT: WindowLimit = { limit: 10, windowMs: HOUR_MS };
 const BYTES_PER_SECOND = 8 * 1024 * 1024;
 /** Bytes sent at once. The script fits into them. */
 const BURST_BYTES = 256 * 1024;
+/** The chunk of Node's own file streams. */
 const CHUNK_BYTES = 64 * 1024;
 
 /**

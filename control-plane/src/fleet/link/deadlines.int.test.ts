@@ -1,10 +1,10 @@
 import type { FakeAgent, FakeAgentOptions } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { unavailable } from '../../platform/errors.ts';
-import { describeDatabases, ManualClock } from '../../testing/index.ts';
+import { describeSqlite, ManualClock } from '../../testing/index.ts';
 import { type FleetWorld, openFleetWorld } from '../testing/world.ts';
 
-describeDatabases('deadlines of agent links', (databases) => {
+describeSqlite('deadlines of agent links', (databases) => {
   let world: FleetWorld;
   let clock: ManualClock;
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     const hostId = await ready(agent);
     const seen = world.fleet.links.lastSeenMonotonicMs(hostId)!;
     await agent.drop();
-    await expect.poll(() => world.fleet.links.isConnected(hostId)).toBe(false);
+    await expect.poll(() => world.isConnected(hostId)).toBe(false);
     clock.jump(86_400_000);
     await clock.pass(5_000);
     expect(clock.monotonicMs() - world.fleet.links.lastSeenMonotonicMs(hostId)!).toBe(5_000);
@@ -78,7 +78,7 @@ describeDatabases('deadlines of agent links', (databases) => {
     const agent = agentFor('hosta', { behaviour: { answer: () => 'silence' } });
     const hostId = await ready(agent);
     let settled = false;
-    const result = world.fleet.links.command(hostId, { type: 'restart' }, 10_000).finally(() => {
+    const result = world.fleet.agents.command(hostId, { type: 'restart' }, 10_000).finally(() => {
       settled = true;
     });
     await agent.waitFor('restart');

@@ -1,15 +1,10 @@
-import { type Clock, type Logger, MINUTE_MS, WindowCounter } from '@footlight/platform';
-import { LimiterKeys } from '../../platform/limits.ts';
-
-/** Of one host, whatever they say. A host that comes back again and again as it should takes 45. */
-const LINES_PER_MINUTE = 120;
-
-type Fields = Record<string, unknown>;
-type Level = 'info' | 'warn' | 'error';
+import { type Clock, type Logger, type LogLevel, MINUTE_MS, WindowCounter } from '@footlight/platform';
+import type { LogEvent } from '@footlight/protocol/telemetry';
+import { LimiterKeys, LOG_LINES_PER_MINUTE } from '../../platform/limits.ts';
 
 /**
- * The log of what single hosts do, bounded for each of them: a host that connects, says something wrong and leaves as
- * fast as it can would fill the disk. Lines beyond the bound have the level debug.
+ * Rate-limits the log lines of each host: a host that reconnects and fails in a loop would fill the disk. Lines beyond
+ * the limit have the level debug.
  */
 export class HostLog {
   readonly #logger: Logger;
@@ -22,14 +17,13 @@ export class HostLog {
   }
 
   /** @param host id, or name where the id is not known yet */
-  line(level: Level, host: string, fields: Fields, event: string): void {
+  line(level: LogLevel, host: string, fields: object, event: LogEvent): void {
     const nowMs = this.#clock.monotonicMs();
-    const lines = this.#hosts.get(host, nowMs) ?? new WindowCounter(LINES_PER_MINUTE, MINUTE_MS);
-    if (lines.isFull(nowMs)) {
+    const lines = this.#hosts.get(host, nowMs) ?? new WindowCounter(LOG_LINES_PER_MINUTE, MINUTE_MS);
+    if (!lines.take(nowMs)) {
       this.#logger.debug(fields, event);
       return;
     }
-    lines.add(nowMs);
     this.#hosts.set(host, lines, nowMs);
     this.#logger[level](fields, event);
     if (lines.isFull(nowMs)) this.#logger.warn({ host }, 'agent.lines_left_out');

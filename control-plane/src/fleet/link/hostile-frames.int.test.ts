@@ -77,6 +77,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
       nodeName: `fuzz-${names}`,
       credential: { token: FIXED_TOKEN },
       heartbeatMs: 0,
+      clock: world.platform.clock,
     });
     agents.push(agent);
     return agent;
@@ -118,7 +119,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
   test('never reach a record with what is out of bounds', async () => {
     const agent = fresh();
     const { host_id } = await agent.connect();
-    await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+    await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
     const many = <T>(one: T): T[] => Array.from({ length: 65 }, () => one);
     const [live, free] = [
       { live_bitrate: true, live_resize: true },
@@ -164,7 +165,7 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
     const [agent, other] = [fresh(), fresh()];
     for (const one of [agent, other]) {
       const { host_id } = await one.connect();
-      await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+      await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
     }
     let release = (): void => {};
     const away = new Promise<void>((resolve) => {
@@ -189,6 +190,6 @@ describeDatabases('hostile frames on /agent/ws', (databases) => {
     expect(heard).toBe(false);
     release();
     await ack;
-    await expect.poll(() => agent.unseen, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => agent.unseen).toBe(0);
   });
 });

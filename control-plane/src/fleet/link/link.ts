@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { Clock, Logger, Timer } from '@footlight/platform';
+import type { Clock, Logger, LogLevel, Timer } from '@footlight/platform';
 import { TokenBucket, WindowCounter } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 import {
@@ -8,6 +8,7 @@ import {
   AGENT_RATE_PER_SECOND,
   AGENT_SEND_QUEUE_STALL_MS,
   type AgentMessage,
+  type ControlCommand,
   type ControlMessage,
   encodeControlFrame,
   HANDSHAKE_STEP_MS,
@@ -20,9 +21,11 @@ import {
   readRelayedSignal,
   relayedSignal,
 } from '@footlight/protocol/agent';
+import type { LogEvent } from '@footlight/protocol/telemetry';
 import type { RawData, WebSocket } from 'ws';
 import { sha256Hex } from '../../platform/digest.ts';
-import type { Admission } from '../upgrade/agent-upgrade.ts';
+import type { CommandResult } from '../subjects.ts';
+import type { AgentIdentity } from '../upgrade/agent-upgrade.ts';
 import type { HostLog } from './host-log.ts';
 import { PendingCommands } from './pending-commands.ts';
 import { lengthOfRun, type OrderedMessage } from './report-run.ts';
@@ -31,9 +34,11 @@ import type { TimerWheel } from './timer-wheel.ts';
 
 /** Queued frames at which the socket is paused. */
 const INBOX_HIGH = 512;
+/** A quarter, so that the socket is not paused and resumed for each frame. */
 const INBOX_LOW = 128;
 /** The same limit in received bytes: 512 of the longest reports would need half a gigabyte for one agent. */
 const INBOX_HIGH_BYTES = 8 * 1024 * 1024;
+/** A quarter as well. */
 const INBOX_LOW_BYTES = 2 * 1024 * 1024;
 /** Time for the far end to answer a close before the socket is cut. */
 const CLOSE_LIMIT_MS = 5_000;
@@ -75,8 +80,6 @@ function linkOf(socket: WebSocket): AgentLink {
   return (socket as LinkedSocket)[LINK];
 }
 
-const NO_FEATURES: ReadonlySet<string> = new Set();
-
 /**
  * One agent's socket on the control plane. There are up to ten thousand, so rare members are allocated on demand and
  * released when unused.
@@ -91,14 +94,14 @@ const NO_FEATURES: ReadonlySet<string> = new Set();
 export class AgentLink implements QueueOwner {
   /** Id of this connection in the host's record. */
   readonly connectionId: string;
-  readonly admission: Admission;
-  readonly commands: PendingCommands;
+  readonly identity: AgentIdentity;
   /** Set by `registered()`. */
   hostId: string | null = null;
-  features: ReadonlySet<string> = NO_FEATURES;
+  features: readonly string[] = [];
   registeredMs: number | null = null;
 
   readonly #socket: WebSocket;
+  readonly #commands: PendingCommands;
   readonly #deps: LinkDeps;
   readonly #queue: SendQueue;
   readonly #rate: TokenBucket;
@@ -107,34 +110,32 @@ export class AgentLink implements QueueOwner {
   #phase: 'register' | 'registering' | 'capacity' | 'ready' | 'closed' = 'register';
   #inbox: { message: OrderedMessage; bytes: number }[] = [];
   #inboxBytes = 0;
-  #working: Promise<void> | null = null;
+  #processing: Promise<void> | null = null;
   #paused = false;
-  /** A capacity of this connection is stored. */
-  #announced = false;
   /** Digest of the last capacity: agents report at least twice after connecting, mostly the same. */
   #capacityDigest: string | null = null;
   #lastFrameMs: number;
-  #handshake: Timer | null = null;
-  #silence: Timer | null = null;
-  #stalled: Timer | null = null;
-  #cut: Timer | null = null;
+  #handshakeTimer: Timer | null = null;
+  #silenceTimer: Timer | null = null;
+  #stallTimer: Timer | null = null;
+  #closeTimer: Timer | null = null;
 
-  constructor(connectionId: string, admission: Admission, socket: WebSocket, deps: LinkDeps) {
+  constructor(connectionId: string, identity: AgentIdentity, socket: WebSocket, deps: LinkDeps) {
     this.connectionId = connectionId;
-    this.admission = admission;
+    this.identity = identity;
     this.#socket = socket;
     this.#deps = deps;
-    this.commands = new PendingCommands(deps.wheel);
+    this.#commands = new PendingCommands(deps.wheel);
     const now = deps.clock.monotonicMs();
     this.#lastFrameMs = now;
     this.#rate = new TokenBucket(AGENT_RATE_PER_SECOND, AGENT_RATE_BURST, now);
     this.#queue = new SendQueue(socket, this);
     this.#limitHandshake();
     (socket as LinkedSocket)[LINK] = this;
-    const { message, signOfLife, close, error } = AgentLink.#listeners;
+    const { message, ping, close, error } = AgentLink.#listeners;
     socket.on('message', message);
-    socket.on('ping', signOfLife);
-    socket.on('pong', signOfLife);
+    socket.on('ping', ping);
+    socket.on('pong', ping);
     socket.on('close', close);
     socket.on('error', error);
   }
@@ -142,18 +143,18 @@ export class AgentLink implements QueueOwner {
   /** Listeners shared by all sockets. */
   static readonly #listeners = {
     message(this: WebSocket, data: RawData, isBinary: boolean): void {
-      linkOf(this).#received(data as Buffer, isBinary);
+      linkOf(this).#onFrame(data as Buffer, isBinary);
     },
-    signOfLife(this: WebSocket): void {
-      linkOf(this).#alive();
+    ping(this: WebSocket): void {
+      linkOf(this).#recordActivity();
     },
     close(this: WebSocket): void {
-      linkOf(this).#ended();
+      linkOf(this).#onSocketClosed();
     },
     /** The library closes the socket after every error, so a log line is enough. */
     error(this: WebSocket, error: Error): void {
       const link = linkOf(this);
-      link.#deps.logger.debug({ err: error, node: link.admission.nodeName }, 'agent.socket_error');
+      link.#deps.logger.debug({ err: error, node: link.identity.nodeName }, 'agent.socket_error');
     },
   };
 
@@ -176,13 +177,18 @@ export class AgentLink implements QueueOwner {
     return this.sendText(encodeControlFrame(message));
   }
 
-  /** Sends serialized text. @param owed send even when the queue is full */
-  sendText(frame: string, owed = false): boolean {
-    return this.#phase !== 'closed' && this.#queue.send(frame, owed);
+  /** Sends serialized text. @param mustSend send even when the queue is full */
+  sendText(frame: string, mustSend = false): boolean {
+    return this.#phase !== 'closed' && this.#queue.send(frame, mustSend);
+  }
+
+  /** Sends a command and waits for its ack; never rejects. */
+  command(command: ControlCommand, timeoutMs: number): Promise<CommandResult> {
+    return this.#commands.start(command.id, timeoutMs, () => this.send(command));
   }
 
   /** The registration is committed; `registered` may be sent. */
-  registered(hostId: string, features: ReadonlySet<string>): void {
+  registered(hostId: string, features: readonly string[]): void {
     if (this.#phase !== 'registering') return;
     this.hostId = hostId;
     this.features = features;
@@ -191,16 +197,9 @@ export class AgentLink implements QueueOwner {
     this.#limitHandshake();
   }
 
-  /** @returns true when this was the first capacity of the connection */
-  capacityStored(): boolean {
-    const isFirst = !this.#announced;
-    this.#announced = true;
-    return isFirst;
-  }
-
   /** Resolves when no handler of this link runs. */
   async idle(): Promise<void> {
-    await this.#working;
+    await this.#processing;
   }
 
   /** Closes the link from this side; later calls do nothing. Reasons are for people. */
@@ -209,7 +208,7 @@ export class AgentLink implements QueueOwner {
     this.#end();
     this.#log('info', { code, reason }, 'agent.link_closed');
     this.#socket.close(code, cutUtf8(reason, MAX_REASON_BYTES));
-    this.#cut = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
+    this.#closeTimer = this.#deps.wheel.schedule(CLOSE_LIMIT_MS, () => this.#socket.terminate());
   }
 
   /** Cuts the socket of a closed link whose far end does not answer; for process shutdown. */
@@ -217,8 +216,8 @@ export class AgentLink implements QueueOwner {
     this.#socket.terminate();
   }
 
-  #ended(): void {
-    this.#cut?.cancel();
+  #onSocketClosed(): void {
+    this.#closeTimer?.cancel();
     this.#end();
     this.#deps.owner.gone(this);
   }
@@ -227,17 +226,17 @@ export class AgentLink implements QueueOwner {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     this.#handshakeStepDone();
-    this.#silence?.cancel();
-    this.#stalled?.cancel();
-    this.commands.linkLost();
+    this.#silenceTimer?.cancel();
+    this.#stallTimer?.cancel();
+    this.#commands.linkLost();
     this.#inbox = [];
     this.#inboxBytes = 0;
     if (this.#paused) this.#socket.resume();
-    if (this.admission.kind === 'enrolled') this.admission.release();
+    if (this.identity.kind === 'enrolled') this.identity.release();
     this.#deps.owner.closed(this);
   }
 
-  #received(data: Buffer, isBinary: boolean): void {
+  #onFrame(data: Buffer, isBinary: boolean): void {
     if (this.#phase === 'closed') return;
     const now = this.#deps.clock.monotonicMs();
     this.#lastFrameMs = now;
@@ -258,10 +257,10 @@ export class AgentLink implements QueueOwner {
     const frame = text === null ? { kind: 'malformed' as const, why: 'not UTF-8' } : parseAgentFrame(text);
     switch (frame.kind) {
       case 'message':
-        this.#message(frame.message, data);
+        this.#onMessage(frame.message, data);
         return;
       case 'unknown':
-        this.#unknown(frame.id);
+        this.#onUnknownMessage(frame.id);
         return;
       case 'malformed':
         this.#malformedFrame(frame, now);
@@ -269,7 +268,7 @@ export class AgentLink implements QueueOwner {
     }
   }
 
-  #message(message: AgentMessage, frame: Buffer): void {
+  #onMessage(message: AgentMessage, frame: Buffer): void {
     if (this.#phase === 'register') {
       if (message.type !== 'register') {
         this.close(AGENT_CLOSE.malformed, 'register comes first');
@@ -277,7 +276,7 @@ export class AgentLink implements QueueOwner {
       }
       this.#phase = 'registering';
       this.#handshakeStepDone();
-      this.#working = this.#register(message);
+      this.#processing = this.#register(message);
       return;
     }
     // A message before `registered` was sent, or a second register, is a protocol error.
@@ -290,10 +289,10 @@ export class AgentLink implements QueueOwner {
         this.#malformedFrame({ type: 'register', why: 'registered already' }, this.#lastFrameMs);
         return;
       case 'ack':
-        this.commands.acked(message);
+        this.#commands.acked(message);
         return;
       case 'capacity':
-        this.#capacityCame();
+        this.#completeHandshake();
         this.#enqueue({ ...message, isRepeated: this.#repeatsCapacity(frame) }, frame.length);
         return;
       case 'session_state':
@@ -316,7 +315,7 @@ export class AgentLink implements QueueOwner {
   }
 
   /** The first capacity ends the handshake; afterwards only the silence deadline applies. */
-  #capacityCame(): void {
+  #completeHandshake(): void {
     if (this.#phase !== 'capacity') return;
     this.#phase = 'ready';
     this.#handshakeStepDone();
@@ -330,7 +329,7 @@ export class AgentLink implements QueueOwner {
     return isRepeated;
   }
 
-  #unknown(id: string | undefined): void {
+  #onUnknownMessage(id: string | undefined): void {
     if (this.#phase === 'register' || this.#phase === 'registering') {
       this.close(AGENT_CLOSE.malformed, 'register comes first');
       return;
@@ -338,8 +337,8 @@ export class AgentLink implements QueueOwner {
     if (id !== undefined) this.#refuse(id, 'unknown_command');
   }
 
-  #log(level: 'info' | 'warn' | 'error', fields: object, event: string): void {
-    const { nodeName } = this.admission;
+  #log(level: LogLevel, fields: object, event: LogEvent): void {
+    const { nodeName } = this.identity;
     this.#deps.hostLog.line(level, nodeName, { node: nodeName, host_id: this.hostId, ...fields }, event);
   }
 
@@ -370,7 +369,7 @@ export class AgentLink implements QueueOwner {
       this.#paused = true;
       this.#socket.pause();
     }
-    this.#working ??= this.#work();
+    this.#processing ??= this.#processInbox();
   }
 
   async #register(message: Register): Promise<void> {
@@ -380,10 +379,10 @@ export class AgentLink implements QueueOwner {
       this.#log('error', { err: error }, 'agent.registration_failed');
       this.close(INTERNAL_ERROR, 'registration failed');
     }
-    this.#working = this.#inbox.length > 0 ? this.#work() : null;
+    this.#processing = this.#inbox.length > 0 ? this.#processInbox() : null;
   }
 
-  async #work(): Promise<void> {
+  async #processInbox(): Promise<void> {
     while (this.#inbox.length > 0) {
       const run = this.#inbox.splice(0, lengthOfRun(this.#inbox));
       for (const { bytes } of run) this.#inboxBytes -= bytes;
@@ -398,21 +397,21 @@ export class AgentLink implements QueueOwner {
       if (this.#paused && this.#inbox.length <= INBOX_LOW && this.#inboxBytes <= INBOX_LOW_BYTES) {
         this.#paused = false;
         // Frames that waited in the paused socket are no silence.
-        this.#alive();
+        this.#recordActivity();
         this.#socket.resume();
       }
     }
     // Release the array, which has grown to the longest queue.
     this.#inbox = [];
-    this.#working = null;
+    this.#processing = null;
   }
 
-  #alive(): void {
+  #recordActivity(): void {
     this.#lastFrameMs = this.#deps.clock.monotonicMs();
   }
 
   #limitHandshake(): void {
-    this.#handshake = this.#deps.wheel.schedule(HANDSHAKE_STEP_MS, AgentLink.#handshakeLasted, this);
+    this.#handshakeTimer = this.#deps.wheel.schedule(HANDSHAKE_STEP_MS, AgentLink.#handshakeLasted, this);
   }
 
   static #handshakeLasted(link: AgentLink): void {
@@ -420,8 +419,8 @@ export class AgentLink implements QueueOwner {
   }
 
   #handshakeStepDone(): void {
-    this.#handshake?.cancel();
-    this.#handshake = null;
+    this.#handshakeTimer?.cancel();
+    this.#handshakeTimer = null;
   }
 
   /** Checks the age of the newest frame when it could be too old, instead of moving a timer with every frame. */
@@ -432,7 +431,7 @@ export class AgentLink implements QueueOwner {
       return;
     }
     const nextMs = this.#paused ? READ_DEADLINE_MS : READ_DEADLINE_MS - silentMs;
-    this.#silence = this.#deps.wheel.schedule(nextMs, AgentLink.#silenceLasted, this);
+    this.#silenceTimer = this.#deps.wheel.schedule(nextMs, AgentLink.#silenceLasted, this);
   }
 
   static #silenceLasted(link: AgentLink): void {
@@ -440,8 +439,8 @@ export class AgentLink implements QueueOwner {
   }
 
   queueFull(): void {
-    this.#stalled?.cancel();
-    this.#stalled = this.#deps.wheel.schedule(AGENT_SEND_QUEUE_STALL_MS, () => {
+    this.#stallTimer?.cancel();
+    this.#stallTimer = this.#deps.wheel.schedule(AGENT_SEND_QUEUE_STALL_MS, () => {
       if (this.#queue.full) this.close(AGENT_CLOSE.flooded, 'the agent does not read');
     });
   }

@@ -1,6 +1,6 @@
 import type { Timer } from '@footlight/platform';
 import type { Ack } from '@footlight/protocol/agent';
-import type { CommandResult } from '../fleet.ts';
+import type { CommandResult } from '../subjects.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 /** Bound of pending commands; a link's send queue holds no more. */

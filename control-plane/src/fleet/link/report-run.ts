@@ -1,3 +1,4 @@
+import { isTerminal } from '@footlight/protocol';
 import type { AgentMessage, Capacity } from '@footlight/protocol/agent';
 
 export type ReportMessage = Extract<
@@ -27,7 +28,5 @@ export function lengthOfRun(waiting: readonly { message: OrderedMessage }[]): nu
 }
 
 function isEnd(message: OrderedMessage): boolean {
-  return message.type === 'session_state' && isFinal(message.state);
+  return message.type === 'session_state' && isTerminal(message.state);
 }
-
-const isFinal = (state: string): boolean => state === 'stopped' || state === 'failed';

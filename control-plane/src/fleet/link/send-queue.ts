@@ -35,14 +35,14 @@ export class SendQueue {
   }
 
   /**
-   * @param owed send even when the queue is full, because no later message replaces it
+   * @param mustSend send even when the queue is full, because no later message replaces it
    * @returns false when the queue is full; the frame was not sent
    */
-  send(text: string, owed = false): boolean {
+  send(text: string, mustSend = false): boolean {
     const frame = Buffer.from(text);
     const bytes = frame.length;
     const full = this.#messages >= AGENT_SEND_QUEUE_MESSAGES || this.#bytes + bytes > AGENT_SEND_QUEUE_BYTES;
-    if (full && !owed) {
+    if (full && !mustSend) {
       if (!this.#full) {
         this.#full = true;
         this.#owner.queueFull();

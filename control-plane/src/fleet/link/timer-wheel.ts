@@ -2,6 +2,7 @@ import type { Clock, Timer } from '@footlight/platform';
 
 /** Tick of the wheel: a deadline fires up to this much late, never early. */
 const TICK_MS = 250;
+/** A power of two, so that a slot is found by a mask. */
 const SLOTS = 256;
 
 /** A deadline that is its own handle. Each link has one, so it is one object without closures. */
@@ -27,6 +28,9 @@ class Entry implements Timer {
 /**
  * All deadlines of all agent links on one interval, because thousands of links would otherwise need tens of thousands
  * of timers. An entry is in the slot of its due tick; entries of later rounds stay in the slot.
+ *
+ * The clock notices a pause of the process by a timer that is late by a second. The tick always is; a timer of one link
+ * that was due near the end of the pause would not be, and would close a link whose frames are not read yet.
  *
  * The interval runs only while an entry exists. Owner: the fleet service, which closes it.
  */

@@ -1,3 +1,4 @@
+/** Plans the rows that a capacity report changes. Pure. Source: docs/fleet.md, "Capacity reports". */
 import type { Capacity, Gpu, Readiness } from '@footlight/protocol/agent';
 import { toJson } from '../../platform/database/codec.ts';
 import type { GpusTable, HostsTable } from '../../platform/database/tables/fleet.ts';
@@ -54,10 +55,10 @@ export function planCapacity(
   report: Capacity,
   nowMs: number,
 ): CapacityPlan {
-  const looked = report.detection === '' ? 'ok' : report.detection;
-  const detection = looked === 'ok' && report.gpus.length === 0 ? 'unavailable' : looked;
+  const reported = report.detection === '' ? 'ok' : report.detection;
+  const detection = reported === 'ok' && report.gpus.length === 0 ? 'unavailable' : reported;
   const reason =
-    looked === 'ok' ? 'no GPU was reported' : (report.detection_reason ?? 'the agent gave no reason');
+    reported === 'ok' ? 'no GPU was reported' : (report.detection_reason ?? 'the agent gave no reason');
   const host: HostCapacityColumns = {
     cpu_cores: report.host.cpu_cores,
     mem_mb: report.host.mem_mb,

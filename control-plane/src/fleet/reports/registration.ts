@@ -17,7 +17,7 @@ import {
   updateHost,
 } from '../hosts/host-store.ts';
 import { decideHostStatus } from '../hosts/status.ts';
-import type { Admission } from '../upgrade/agent-upgrade.ts';
+import type { AgentIdentity } from '../upgrade/agent-upgrade.ts';
 import { SECRET_BYTES } from '../upgrade/credentials.ts';
 
 /** capacity_reason between a registration and the connection's first capacity. */
@@ -30,7 +30,7 @@ export interface RegistrationDeps {
 }
 
 export interface RegistrationFacts {
-  admission: Admission;
+  identity: AgentIdentity;
   connectionId: string;
   message: Register;
   nowMs: number;
@@ -52,9 +52,9 @@ export type RegistrationOutcome =
   | { kind: 'gone'; why: string };
 
 /** Rows that `register` changes; null where only the registration finds out. */
-export function rowsOfRegistration(admission: Admission, message: Register): RowsToLock | null {
-  if (admission.kind !== 'known') return null;
-  const hosts = [admission.hostId];
+export function rowsOfRegistration(identity: AgentIdentity, message: Register): RowsToLock | null {
+  if (identity.kind !== 'known') return null;
+  const hosts = [identity.hostId];
   const sessions = message.sessions.map(({ session_id }) => session_id);
   return { hosts, sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts };
 }
@@ -72,7 +72,7 @@ export async function register(
   if (claimed.kind === 'gone') return claimed;
   const { host, secret, isNew } = claimed;
   const { message, connectionId, nowMs } = facts;
-  if (rowsOfRegistration(facts.admission, message) === null) {
+  if (rowsOfRegistration(facts.identity, message) === null) {
     const hosts = [host.id];
     const sessions = message.sessions.map(({ session_id }) => session_id);
     await lockRows(tx, { sessions, sessionsOfHosts: hosts, gpusOfHosts: hosts });
@@ -115,43 +115,43 @@ type Claim =
   | { kind: 'gone'; why: string };
 
 async function claimRecord(tx: Tx, deps: RegistrationDeps, facts: RegistrationFacts): Promise<Claim> {
-  const { admission } = facts;
-  if (admission.kind === 'known') {
-    const host = await claimHost(tx, admission.hostId);
+  const { identity } = facts;
+  if (identity.kind === 'known') {
+    const host = await claimHost(tx, identity.hostId);
     return host === undefined
       ? { kind: 'gone', why: 'the host was deleted' }
       : { kind: 'claimed', host, secret: null, isNew: false };
   }
   const secret = deps.random.bytes(SECRET_BYTES).toString('base64url');
   const secretHash = sha256Hex(secret);
-  const existing = await claimHostByName(deps.database, tx, admission.nodeName);
+  const existing = await claimHostByName(deps.database, tx, identity.nodeName);
   if (existing === undefined) {
-    const host = newHost(deps.random.uuid(), admission, secretHash, facts.nowMs);
+    const host = newHost(deps.random.uuid(), identity, secretHash, facts.nowMs);
     await insertHost(tx, host);
-    if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, host.id);
+    if (identity.tokenId !== null) await nameTokenHost(tx, identity.tokenId, host.id);
     return { kind: 'claimed', host, secret, isNew: true };
   }
   const counts = existing.first_capacity_at !== null;
-  if (counts && !admission.mintedForName) return { kind: 'gone', why: 'this name was enrolled meanwhile' };
+  if (counts && !identity.mintedForName) return { kind: 'gone', why: 'this name was enrolled meanwhile' };
   // The old secret of a record that counts stays valid until the new one is used, because the answer may get lost.
   const secrets = {
     ...(counts ? { next_secret_hash: secretHash } : { secret_hash: secretHash, next_secret_hash: null }),
-    enrollment_token_id: admission.tokenId,
+    enrollment_token_id: identity.tokenId,
   };
   await updateHost(tx, existing.id, secrets);
-  if (admission.tokenId !== null) await nameTokenHost(tx, admission.tokenId, existing.id);
+  if (identity.tokenId !== null) await nameTokenHost(tx, identity.tokenId, existing.id);
   return { kind: 'claimed', host: existing, secret, isNew: false };
 }
 
 function newHost(
   id: string,
-  admission: Admission & { kind: 'enrolled' },
+  identity: AgentIdentity & { kind: 'enrolled' },
   secretHash: string,
   nowMs: number,
 ): HostsTable {
   return {
     id,
-    node_name: admission.nodeName,
+    node_name: identity.nodeName,
     status: 'offline',
     drain_intent: 0,
     agent_version: null,
@@ -174,7 +174,7 @@ function newHost(
     pending_restart: 0,
     secret_hash: secretHash,
     next_secret_hash: null,
-    enrollment_token_id: admission.tokenId,
+    enrollment_token_id: identity.tokenId,
     first_capacity_at: null,
     boot_id: null,
     last_seq: null,

@@ -1,12 +1,12 @@
 import { delay, SECOND_MS } from '@footlight/platform';
 import type { Capacity } from '@footlight/protocol/agent';
 import type { Tx } from '../../platform/database/database.ts';
-import { isUnavailable } from '../../platform/database/index.ts';
+import { Failed, isUnavailable, runWithIndividualRetry } from '../../platform/database/index.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { applyCapacity, gpusOf, lockCapacity } from '../hosts/host-store.ts';
 import { changesNothing, planCapacity } from './capacity.ts';
-import type { SampledGpu } from './pulse.ts';
+import type { SampledGpu } from './heartbeat-buffer.ts';
 
 const RETRY_MS = SECOND_MS;
 
@@ -18,32 +18,33 @@ const RETRY_MS = SECOND_MS;
  * @param write stores all of them or none
  * @returns false: the link closed, so the agent will repeat the reports
  */
-export async function untilStored<Report>(
+export async function retryUntilStored<Report>(
   platform: Pick<Platform, 'clock' | 'logger'>,
   isOpen: () => boolean,
   reports: readonly Report[],
   write: (reports: readonly Report[]) => Promise<void>,
 ): Promise<boolean> {
+  let left = reports;
   for (;;) {
-    try {
-      await write(reports);
-      return true;
-    } catch (error) {
-      const isAway = isUnavailable(error) || (error instanceof ApiError && error.status === 503);
-      if (!isAway && reports.length > 1) break;
-      if (!isAway) {
-        platform.logger.error({ err: error }, 'agent.report_failed');
-        return true;
-      }
-      await delay(platform.clock, RETRY_MS);
-      if (!isOpen()) return false;
+    const writeAll = async (some: readonly Report[]) => {
+      await write(some);
+      return some;
+    };
+    const results = await runWithIndividualRetry(left, writeAll, isTransient);
+    const errors = results.map((result) => (result instanceof Failed ? result.error : null));
+    for (const error of errors) {
+      if (error !== null && !isTransient(error)) platform.logger.error({ err: error }, 'agent.report_failed');
     }
+    left = left.filter((_, n) => isTransient(errors[n]));
+    if (left.length === 0) return true;
+    await delay(platform.clock, RETRY_MS);
+    if (!isOpen()) return false;
   }
-  for (const report of reports) {
-    if (!(await untilStored(platform, isOpen, [report], write))) return false;
-  }
-  return true;
 }
+
+/** The database or its disk refuses every write for now. */
+const isTransient = (error: unknown): boolean =>
+  isUnavailable(error) || (error instanceof ApiError && error.status === 503);
 
 export interface StoredCapacity {
   /** GPUs that heartbeats may sample; none while the detection is not ok. */

@@ -1,46 +1,45 @@
-import { SECOND_MS } from '@footlight/platform';
 import type { ConsoleConfig } from '@footlight/protocol/agent';
 import { fromJson } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { Fleet } from '../fleet.ts';
+import { COMMAND_LIMITS_MS } from '../agents.ts';
 import { hostById } from '../hosts/host-store.ts';
 import type { HostLog } from '../link/host-log.ts';
-
-const ACK_MS = 10 * SECOND_MS;
+import type { AgentLink } from '../link/link.ts';
 
 type Configured = Pick<HostsTable, 'id' | 'settings_overrides' | 'console_config'>;
 
 /**
- * Sends complete configurations to hosts. Pushes to one host are serialized, and each sends what is stored at its
- * turn, so the last push is never older than the last save.
+ * Sends complete configurations to hosts. Pushes to one host are serialized, and each sends what is stored when
+ * it starts, so the last push is never older than the last save.
  */
 export class ConfigPush {
-  readonly #platform: Pick<Platform, 'database' | 'logger'>;
+  readonly #platform: Pick<Platform, 'database' | 'logger' | 'random'>;
   readonly #hostLog: HostLog;
-  readonly #fleet: Pick<Fleet, 'command' | 'isConnected'>;
+  readonly #linkOf: (hostId: string) => Pick<AgentLink, 'command'> | null;
   /** Running push of each host. */
-  readonly #turns = new Map<string, Promise<void>>();
+  readonly #pushes = new Map<string, Promise<void>>();
   /** Hosts with a change that was saved while they were offline or registering. */
   readonly #missed = new Set<string>();
 
+  /** @param linkOf the link of a host in this process; only the process with the link pushes */
   constructor(
-    platform: Pick<Platform, 'database' | 'logger'>,
+    platform: Pick<Platform, 'database' | 'logger' | 'random'>,
     hostLog: HostLog,
-    fleet: Pick<Fleet, 'command' | 'isConnected'>,
+    linkOf: (hostId: string) => Pick<AgentLink, 'command'> | null,
   ) {
     this.#platform = platform;
     this.#hostLog = hostLog;
-    this.#fleet = fleet;
+    this.#linkOf = linkOf;
   }
 
-  /** Resolves when the configuration is sent. Never rejects: the next registration sends it again. */
-  push(hostId: string): Promise<void> {
-    if (!this.#fleet.isConnected(hostId)) {
+  /** Sends the stored configuration now; an offline host gets it at its next registration. */
+  push(hostId: string): void {
+    if (this.#linkOf(hostId) === null) {
       this.#missed.add(hostId);
-      return Promise.resolve();
+      return;
     }
-    const turn = (this.#turns.get(hostId) ?? Promise.resolve())
+    const push = (this.#pushes.get(hostId) ?? Promise.resolve())
       .then(async () => {
         const host = await hostById(this.#platform.database.db, hostId);
         if (host !== undefined) this.#send(host);
@@ -49,17 +48,21 @@ export class ConfigPush {
         this.#platform.logger.error({ err: error, host_id: hostId }, 'config.not_pushed'),
       )
       .finally(() => {
-        if (this.#turns.get(hostId) === turn) this.#turns.delete(hostId);
+        if (this.#pushes.get(hostId) === push) this.#pushes.delete(hostId);
       });
-    this.#turns.set(hostId, turn);
-    return turn;
+    this.#pushes.set(hostId, push);
+  }
+
+  /** Resolves when the saved configuration is sent; never rejects. */
+  async pushed(hostId: string): Promise<void> {
+    await this.#pushes.get(hostId);
   }
 
   /** Call after `registered` was sent. @param host the record after the registration */
   registered(host: Configured): void {
     this.#send(host);
     // The record may have changed between the registration's commit and now.
-    if (this.#missed.delete(host.id)) void this.push(host.id);
+    if (this.#missed.delete(host.id)) this.push(host.id);
   }
 
   forget(hostId: string): void {
@@ -69,8 +72,10 @@ export class ConfigPush {
   #send(host: Configured): void {
     const console_config = host.console_config === null ? null : fromJson<ConsoleConfig>(host.console_config);
     const settings = fromJson<Record<string, unknown>>(host.settings_overrides);
-    void this.#fleet
-      .command(host.id, { type: 'config_update', settings, console_config }, ACK_MS)
+    const id = this.#platform.random.uuid();
+    const command = { type: 'config_update' as const, id, settings, console_config };
+    void this.#linkOf(host.id)
+      ?.command(command, COMMAND_LIMITS_MS.config_update)
       .then((result) => {
         if (result.kind !== 'ok')
           this.#hostLog.line(

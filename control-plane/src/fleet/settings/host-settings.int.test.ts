@@ -1,4 +1,4 @@
-import { KNOBS } from '@footlight/protocol/agent';
+import { HOST_SETTINGS } from '@footlight/protocol/agent';
 import { type FakeAgent, type FakeAgentOptions, softwareCapacity } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { describeDatabases, UNKNOWN_ID } from '../../testing/index.ts';
@@ -46,7 +46,10 @@ describeDatabases('settings of a host', (databases) => {
       const [, id] = await connect();
       await set(id, { gop: 120 });
       expect(await read(id)).toEqual({
-        resolved: { ...Object.fromEntries(KNOBS.map((knob) => [knob.key, knob.default])), gop: 120 },
+        resolved: {
+          ...Object.fromEntries(HOST_SETTINGS.map((setting) => [setting.key, setting.default])),
+          gop: 120,
+        },
         overrides: { gop: 120 },
         effective: { encoder: 'openh264', home_root: '/var/lib/service-agent/homes' },
         codecs: ['h264'],

@@ -1,18 +1,18 @@
-import { KNOBS } from '@footlight/protocol/agent';
+import { HOST_SETTINGS } from '@footlight/protocol/agent';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { changeOverrides, resolveSettings, settingsInForce, settingsProblem } from './host-settings.ts';
 
 const disk = (path: string) => ({ label: 'disk', path, total_mb: 1_000, available_mb: 500 });
 const anyOverrides = fc.dictionary(
-  fc.constantFrom(...KNOBS.map(({ key }) => key)),
+  fc.constantFrom(...HOST_SETTINGS.map(({ key }) => key)),
   fc.oneof(fc.integer(), fc.boolean(), fc.string()),
 );
 
 describe('resolved settings', () => {
   test('are the defaults of the catalog, in its order, overlaid with the overrides', () => {
     const resolved = resolveSettings({ gop: 120 });
-    expect(Object.keys(resolved)).toEqual(KNOBS.map(({ key }) => key));
+    expect(Object.keys(resolved)).toEqual(HOST_SETTINGS.map(({ key }) => key));
     expect(resolved).toMatchObject({ gop: 120, slices: 8, abr_floor_kbps: null });
   });
 });

@@ -1,8 +1,8 @@
-import { KNOBS, type KnobValue, knobByKey } from '@footlight/protocol/agent';
+import { HOST_SETTINGS, hostSettingByKey, type SettingValue } from '@footlight/protocol/agent';
 import type { HostStorage } from '@footlight/protocol/rest';
 
 /** Settings by their keys. */
-export type SettingValues = Readonly<Record<string, KnobValue>>;
+export type SettingValues = Readonly<Record<string, SettingValue>>;
 
 /** Hysteresis: with a smaller gap the ladder would oscillate between two sizes. */
 const LADDER_GAP = 0.05;
@@ -10,11 +10,11 @@ const LADDER_GAP = 0.05;
 const ROUNDING = 1e-9;
 
 /** All settings of a host: defaults of the catalog, overlaid with its overrides. */
-export function resolveSettings(overrides: SettingValues): Record<string, KnobValue> {
+export function resolveSettings(overrides: SettingValues): Record<string, SettingValue> {
   return Object.fromEntries(
-    KNOBS.map(({ key, default: fallback }) => [
+    HOST_SETTINGS.map(({ key, default: fallback }) => [
       key,
-      Object.hasOwn(overrides, key) ? (overrides[key] as KnobValue) : fallback,
+      Object.hasOwn(overrides, key) ? (overrides[key] as SettingValue) : fallback,
     ]),
   );
 }
@@ -31,7 +31,7 @@ export function settingsInForce(
 ): Readonly<Record<string, string>> {
   const live = Object.entries(overrides).filter(
     // An empty home root means the one of the agent's environment, which only the agent knows.
-    ([key, value]) => knobByKey.get(key)?.class === 'live' && value !== null && value !== '',
+    ([key, value]) => hostSettingByKey.get(key)?.class === 'live' && value !== null && value !== '',
   );
   if (live.length === 0) return reported;
   return { ...reported, ...Object.fromEntries(live.map(([key, value]) => [key, String(value)])) };
@@ -39,7 +39,7 @@ export function settingsInForce(
 
 export interface SettingsChange {
   /** Complete overrides to store. */
-  overrides: Record<string, KnobValue>;
+  overrides: Record<string, SettingValue>;
   /** Keys with a changed override, in catalog order. */
   changed: string[];
   /** At least one of them applies only after a restart of the agent. */
@@ -48,9 +48,9 @@ export interface SettingsChange {
 
 /** The stored overrides after a request. @param sent values of the settings' types; null removes an override */
 export function changeOverrides(stored: SettingValues, sent: SettingValues): SettingsChange {
-  const overrides: Record<string, KnobValue> = {};
+  const overrides: Record<string, SettingValue> = {};
   const changed: string[] = [];
-  for (const { key } of KNOBS) {
+  for (const { key } of HOST_SETTINGS) {
     const before = Object.hasOwn(stored, key) ? stored[key] : null;
     const after = Object.hasOwn(sent, key) ? sent[key] : before;
     if (after !== null && after !== undefined) overrides[key] = after;
@@ -59,7 +59,7 @@ export function changeOverrides(stored: SettingValues, sent: SettingValues): Set
   return {
     overrides,
     changed,
-    needsRestart: changed.some((key) => knobByKey.get(key)?.class === 'restart'),
+    needsRestart: changed.some((key) => hostSettingByKey.get(key)?.class === 'restart'),
   };
 }
 

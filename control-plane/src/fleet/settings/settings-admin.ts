@@ -4,25 +4,29 @@ import { bool, fromJson, toJson } from '../../platform/database/codec.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
 import { ApiError, invalid } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { found } from '../hosts/host-admin.ts';
+import type { Agents } from '../agents.ts';
+import { requireHost } from '../hosts/host-admin.ts';
 import { hostById, lockHost, updateHost } from '../hosts/host-store.ts';
 import { requireRestartConfirmed, restartAgent } from '../hosts/restart.ts';
 import type { AgentLinks } from '../links.ts';
+import { hostSubjects } from '../subjects.ts';
 import { changeOverrides, resolveSettings, type SettingValues, settingsProblem } from './host-settings.ts';
 
 /** Reads and changes the settings of one host. */
 export class SettingsAdmin {
   readonly #platform: Platform;
-  readonly #links: AgentLinks;
+  readonly #agents: Agents;
+  readonly #links: Pick<AgentLinks, 'handlers'>;
 
-  constructor(platform: Platform, links: AgentLinks) {
+  constructor(platform: Platform, agents: Agents, links: Pick<AgentLinks, 'handlers'>) {
     this.#platform = platform;
+    this.#agents = agents;
     this.#links = links;
   }
 
   /** @throws ApiError 404 */
   async read(id: string): Promise<HostSettings> {
-    const host = found(await hostById(this.#platform.database.db, id));
+    const host = requireHost(await hostById(this.#platform.database.db, id));
     return {
       ...settingsOf(host),
       codecs: host.codecs === null ? null : fromJson<Codec[]>(host.codecs),
@@ -42,9 +46,9 @@ export class SettingsAdmin {
     restartConfirmed: boolean,
     actorUserId: string,
   ): Promise<ChangedHostSettings> {
-    const { activity, database } = this.#platform;
+    const { activity, bus, database } = this.#platform;
     const { host, change } = await database.transaction(async (tx) => {
-      const host = found(await lockHost(tx, id));
+      const host = requireHost(await lockHost(tx, id));
       const change = changeOverrides(fromJson<SettingValues>(host.settings_overrides), sent);
       const storage = host.storage === null ? null : fromJson<HostStorage[]>(host.storage);
       const problem = settingsProblem(change.overrides, sent, storage);
@@ -59,14 +63,11 @@ export class SettingsAdmin {
     });
     let restart_triggered = false;
     if (change.changed.length > 0) {
-      await this.#links.pushConfig(id);
-      if (change.needsRestart) restart_triggered = await restartAgent(this.#platform, this.#links, id);
-      await activity.record({
-        actorUserId,
-        action: 'host.settings.update',
-        targetType: 'host',
-        targetId: id,
-        details: { keys: change.changed, restart_triggered },
+      bus.publish(hostSubjects.changed, id, { what: 'configured' });
+      if (change.needsRestart) restart_triggered = await restartAgent(this.#platform, this.#agents, id);
+      await activity.record(actorUserId, 'host.settings.update', id, {
+        keys: change.changed,
+        restart_triggered,
       });
     }
     if (change.needsRestart && !restart_triggered) {

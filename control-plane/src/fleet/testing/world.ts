@@ -2,17 +2,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, createLogger, systemClock, systemRandom } from '@footlight/platform';
+import type { SessionEndReason } from '@footlight/protocol';
 import type { HeldSession, SessionMetrics, SessionState, SessionTraceEvent } from '@footlight/protocol/agent';
+import { ACTIVITY_ACTIONS } from '@footlight/protocol/rest';
 // biome-ignore lint/style/noRestrictedImports: fixtures of tests, which may use the harness.
 import { FakeAgent, type FakeAgentOptions } from '@footlight/test-harness';
 import { expect, vi } from 'vitest';
-import { createInProcessBus } from '../../platform/bus.ts';
+import { createInProcessBus } from '../../platform/bus/in-process.ts';
 import { loadConfig } from '../../platform/config/config.ts';
 import { type DatabaseTarget, lockForRemoval, openDatabase } from '../../platform/database/index.ts';
 import { createServer } from '../../platform/http/server.ts';
-import type { ActivityEntry, Platform } from '../../platform/platform.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { AgentHandlers, GpuLoad, RegisteringHost } from '../fleet.ts';
-import { createFleet, type FleetDeps, type FleetService, registerFleetRoutes } from '../index.ts';
+import {
+  createFleet,
+  type FleetDeps,
+  type FleetService,
+  hostSubjects,
+  registerFleetRoutes,
+} from '../index.ts';
 
 /** The fixed enrollment token of every world. */
 export const FIXED_TOKEN = 'a fixed enrollment token';
@@ -47,7 +55,7 @@ class RecordingHandlers implements AgentHandlers {
     this.states.push(...reports.map((report) => ({ hostId, report })));
   }
 
-  heartbeat(hostId: string, running: readonly string[]): void {
+  heartbeat(hostId: string, _registeredMs: number, running: readonly string[]): void {
     this.heartbeats.push({ hostId, running });
   }
 
@@ -72,11 +80,7 @@ class RecordingHandlers implements AgentHandlers {
     this.calls.push(`linkLost ${hostId}`);
   }
 
-  linkReady(hostId: string): void {
-    this.calls.push(`linkReady ${hostId}`);
-  }
-
-  async stopSessionsOfHost(hostId: string, reason: string): Promise<void> {
+  async stopSessionsOfHost(hostId: string, reason: SessionEndReason): Promise<void> {
     this.calls.push(`stop ${hostId} ${reason}`);
   }
 
@@ -97,12 +101,20 @@ class RecordingHandlers implements AgentHandlers {
   }
 }
 
+interface RecordedAction {
+  actorUserId: string | null;
+  action: string;
+  targetType: string;
+  targetId: string | null;
+  details: Record<string, unknown> | undefined;
+}
+
 export interface FleetWorld {
   url: string;
   fleet: FleetService;
   platform: Platform;
   handlers: RecordingHandlers;
-  audit: ActivityEntry[];
+  audit: RecordedAction[];
   /** Calls the API as the administrator, or as the given bearer ("user"; "" for no bearer). */
   call(
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -112,6 +124,7 @@ export interface FleetWorld {
   ): Promise<{ status: number; body: never; text: string }>;
   /** An agent with the fixed token and without automatic heartbeats, unless `options` overrides it. */
   agent(nodeName: string, options?: Partial<FakeAgentOptions>): FakeAgent;
+  isConnected(hostId: string): Promise<boolean>;
   /** Connects an agent. @returns the host's id once the host accepts placements */
   ready(agent: FakeAgent): Promise<string>;
   /** Drops every agent of `agent()` and waits until their hosts are offline. */
@@ -124,14 +137,14 @@ export interface FleetWorld {
   close(): Promise<void>;
 }
 
-export interface WorldOptions extends FleetDeps {
+export interface FleetWorldOptions extends Partial<FleetDeps> {
   clock?: Clock;
 }
 
 /** The fleet on a real listener and a real database, with a recording fake of the sessions. */
 export async function openFleetWorld(
   target: DatabaseTarget,
-  options: WorldOptions = {},
+  options: FleetWorldOptions = {},
 ): Promise<FleetWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'footlight-fleet-'));
   const clock = options.clock ?? systemClock;
@@ -143,7 +156,7 @@ export async function openFleetWorld(
     SERVICE_ENROLLMENT_TOKEN: FIXED_TOKEN,
   });
   const database = await openDatabase(target, { logger });
-  const audit: ActivityEntry[] = [];
+  const audit: RecordedAction[] = [];
   const platform: Platform = {
     config,
     database,
@@ -153,14 +166,15 @@ export async function openFleetWorld(
     bus: createInProcessBus({ clock, logger }),
     leader: { register() {}, start() {}, async runNow() {}, async close() {} },
     activity: {
-      async record(entry) {
-        audit.push(entry);
+      async record(actorUserId, action, targetId, details) {
+        audit.push({ actorUserId, action, targetType: ACTIVITY_ACTIONS[action], targetId, details });
       },
     },
   };
   const server = await createServer({
     config,
     logger,
+    clock: systemClock,
     random: systemRandom,
     certificate: null,
     writable: () => true,
@@ -179,9 +193,15 @@ export async function openFleetWorld(
         : null,
     checkClientVersion() {},
   });
-  const fleet = createFleet(platform, options);
+  const fleet = createFleet(platform, { socketClock: systemClock, ...options });
   const handlers = new RecordingHandlers();
   fleet.links.setHandlers(handlers);
+  const reported = new Set<string>();
+  platform.bus.subscribe(hostSubjects.changed, null, ({ what }, hostId) => {
+    if (what === 'reported' && !reported.has(hostId)) handlers.calls.push(`reported ${hostId}`);
+    if (what === 'reported') reported.add(hostId);
+    else if (what === 'lost') reported.delete(hostId);
+  });
   registerFleetRoutes(server, fleet);
   await fleet.start();
   await server.fastify.ready();
@@ -212,27 +232,28 @@ export async function openFleetWorld(
         nodeName,
         credential: { token: FIXED_TOKEN },
         heartbeatMs: 0,
+        clock: platform.clock,
         ...more,
       });
       agents.push(agent);
       return agent;
     },
+    isConnected: async (hostId) => (await fleet.agents.link(hostId)) !== null,
     async ready(agent) {
       const earlier = handlers.calls.length;
       const { host_id } = await agent.connect();
-      await expect.poll(() => handlers.calls.slice(earlier)).toContain(`linkReady ${host_id}`);
+      await expect.poll(() => handlers.calls.slice(earlier)).toContain(`reported ${host_id}`);
       return host_id;
     },
     async dropAgents() {
       const used = agents.splice(0);
       await Promise.all(used.map((agent) => agent.drop()));
-      await vi.waitFor(() => {
-        for (const { options } of used) expect(fleet.links.has(options.nodeName)).toBe(false);
-      });
+      const held = () => used.filter(({ options }) => fleet.links.has(options.nodeName));
+      await vi.waitFor(() => expect(held()).toEqual([]), { timeout: 20_000 });
     },
     async reset() {
       const hosts = await database.db.selectFrom('hosts').select('id').execute();
-      for (const { id } of hosts) fleet.links.forget(id);
+      for (const { id } of hosts) platform.bus.publish(hostSubjects.changed, id, { what: 'deleted' });
       await database.transaction(async (tx) => {
         const ids = (await tx.selectFrom('hosts').select('id').execute()).map(({ id }) => id);
         // Last heartbeats of a lost link may be written concurrently.

@@ -13,8 +13,8 @@ import { hostByName } from '../hosts/host-store.ts';
 import { type CheckNodeSecret, SECRET_PATTERN } from './credentials.ts';
 import type { CredentialLimits } from './limits.ts';
 
-/** An accepted upgrade. */
-export type Admission = {
+/** An agent whose upgrade was accepted. */
+export type AgentIdentity = {
   nodeName: string;
   /** From the header; null: not sent. */
   bootId: string | null;
@@ -59,7 +59,7 @@ const MAX_RETRY_SECS = 4;
  * too many wrong credentials, the credential itself, the host's record, and the binding of the token. Every fault of
  * a credential is one 401 with the same body.
  */
-export class AgentAdmission {
+export class AgentAuthentication {
   readonly #platform: Platform;
   readonly #limits: CredentialLimits;
   readonly #names: OpenNames;
@@ -91,7 +91,7 @@ export class AgentAdmission {
    * @returns how the connection may continue; an enrolling one has its name reserved
    * @throws ApiError the refusal
    */
-  async check(request: UpgradeRequest): Promise<Admission> {
+  async check(request: UpgradeRequest): Promise<AgentIdentity> {
     if (request.headers.origin !== undefined) {
       throw new ApiError('forbidden', { message: 'Pages may not open this socket.' });
     }
@@ -104,7 +104,7 @@ export class AgentAdmission {
     const credential = readNodeCredential(request.headers);
     const waitMs = this.#limits.waitMs(request.addressKey, claimedName, nowMs);
     if (waitMs > 0) {
-      const known = await this.#admitHeldOff(credential);
+      const known = await this.#authenticateHeldOff(credential);
       if (known === null) throw new ApiError('rate_limited', { retryAfterSecs: Math.ceil(waitMs / 1_000) });
       this.#refuseOverload();
       return known;
@@ -112,14 +112,14 @@ export class AgentAdmission {
 
     this.#refuseOverload();
     this.#checking += 1;
-    const admission = await this.#admit(credential, claimedName).finally(() => {
+    const identity = await this.#authenticate(credential, claimedName).finally(() => {
       this.#checking -= 1;
     });
-    if (admission === null) {
+    if (identity === null) {
       this.#limits.failed(request.addressKey, claimedName, nowMs);
       throw new ApiError('unauthorized', { message: 'The node credential is not valid.' });
     }
-    return admission;
+    return identity;
   }
 
   /**
@@ -127,9 +127,9 @@ export class AgentAdmission {
    * work is bounded: only a text in the form of a secret is looked up, and concurrent look-ups share one query. They
    * are no handshakes, otherwise a flood of them would refuse the fleet.
    */
-  async #admitHeldOff(credential: NodeCredential | null): Promise<Admission | null> {
+  async #authenticateHeldOff(credential: NodeCredential | null): Promise<AgentIdentity | null> {
     if (credential?.kind !== 'secret' || !SECRET_PATTERN.test(credential.secret)) return null;
-    return this.#admit(credential, credential.nodeName);
+    return this.#authenticate(credential, credential.nodeName);
   }
 
   /**
@@ -143,7 +143,7 @@ export class AgentAdmission {
   }
 
   /** @returns null: any reason for a 401 */
-  async #admit(credential: NodeCredential | null, claimedName: string): Promise<Admission | null> {
+  async #authenticate(credential: NodeCredential | null, claimedName: string): Promise<AgentIdentity | null> {
     if (credential === null) {
       await this.#checkSecret(NODE_NAME_PATTERN.test(claimedName) ? claimedName : '', '');
       return null;
@@ -154,7 +154,7 @@ export class AgentAdmission {
     return host === null ? null : { kind: 'known', nodeName, bootId, hostId: host.id };
   }
 
-  async #enroll(credential: NodeCredential & { kind: 'enroll' }): Promise<Admission | null> {
+  async #enroll(credential: NodeCredential & { kind: 'enroll' }): Promise<AgentIdentity | null> {
     const { nodeName, bootId, enrollId } = credential;
     const db = this.#platform.database.db;
     const host = await hostByName(db, nodeName);

@@ -1,4 +1,4 @@
-import { readTogether } from '../../platform/database/index.ts';
+import { batchReads } from '../../platform/database/index.ts';
 import { NO_DIGEST, sameDigest, sha256Hex } from '../../platform/digest.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { readNodeCredential } from '../enrollment/enrollment.ts';
@@ -18,7 +18,7 @@ export type CheckNodeSecret = (nodeName: string, secret: string) => Promise<Node
  * the name. The first use of a newly enrolled secret makes it the valid one and spends its token.
  */
 export function nodeSecretCheck(platform: Pick<Platform, 'database' | 'clock'>): CheckNodeSecret {
-  const find = readTogether((names: readonly string[]) => nodeCredentials(platform.database.db, names));
+  const find = batchReads((names: readonly string[]) => nodeCredentials(platform.database.db, names));
   return async (nodeName, secret) => {
     const given = sha256Hex(secret);
     const host = await find(nodeName);

@@ -27,9 +27,10 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
       nodeName,
       credential: { token: FIXED_TOKEN },
       heartbeatMs: 0,
+      clock: world.platform.clock,
     });
     const { host_id } = await agent.connect();
-    await expect.poll(() => world.handlers.calls).toContain(`linkReady ${host_id}`);
+    await expect.poll(() => world.handlers.calls).toContain(`reported ${host_id}`);
     return agent;
   };
 
@@ -127,7 +128,7 @@ describeDatabases('the upgrade of /agent/ws', (databases) => {
   test('enrolling a name whose record counts: 409 that says what to do', async () => {
     const agent = await enroll('render-1');
     await agent.close();
-    await expect.poll(() => world.fleet.links.isConnected(agent.hostId!)).toBe(false);
+    await expect.poll(() => world.isConnected(agent.hostId!)).toBe(false);
     const refused = await refusal({ ...NODE, Authorization: `Enroll ${FIXED_TOKEN}` });
     expect(refused.status).toBe(409);
     expect(refused.envelope?.error.message).toContain('delete the host, or mint a token for it');

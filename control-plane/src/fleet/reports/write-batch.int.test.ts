@@ -2,12 +2,12 @@ import { createLogger } from '@footlight/platform';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../platform/database/index.ts';
 import { describeDatabases } from '../../testing/index.ts';
-import { TurnBatch } from './turn-batch.ts';
+import { WriteBatch } from './write-batch.ts';
 
 describeDatabases('writes of one turn', (databases) => {
   let database: Database;
   let transactions = 0;
-  let batch: TurnBatch;
+  let batch: WriteBatch;
   beforeAll(async () => {
     const opened = await openDatabase(await databases.fresh(), { logger: createLogger('silent') });
     database = {
@@ -18,7 +18,7 @@ describeDatabases('writes of one turn', (databases) => {
         return opened.transaction(work);
       },
     };
-    batch = new TurnBatch(database);
+    batch = new WriteBatch(database);
   });
   afterAll(() => database.close());
 
@@ -45,7 +45,7 @@ describeDatabases('writes of one turn', (databases) => {
   test('are not tried one by one where the database is away', async () => {
     const away = Object.assign(new Error('the server shuts down'), { code: '57P01' });
     let tries = 0;
-    const stranded = new TurnBatch({
+    const stranded = new WriteBatch({
       ...database,
       full: false,
       transaction: () => {

@@ -2,9 +2,9 @@ import type { Logger } from '@footlight/platform';
 import { type Clock, SECOND_MS, type Timer } from '@footlight/platform';
 import type { Heartbeat } from '@footlight/protocol/agent';
 import type { RowsToLock } from '../../platform/database/index.ts';
-import { type HostPulse, type VramPulse, writePulses } from '../hosts/host-store.ts';
-import type { TurnBatch } from './turn-batch.ts';
+import { type HostHeartbeat, type VramHeartbeat, writeHeartbeatBatch } from './heartbeat-store.ts';
 import { plausibleVram } from './vram.ts';
+import type { WriteBatch } from './write-batch.ts';
 
 /** GPU columns that samples need. */
 export interface SampledGpu {
@@ -19,17 +19,17 @@ export interface SampledGpu {
  *
  * At most one pending entry per host and GPU; newer ones replace older ones. Owner: the fleet service.
  */
-export class Pulse {
+export class HeartbeatBuffer {
   /** Shared with registrations, so that an old sample is never written after their reset. */
-  readonly #batch: TurnBatch;
+  readonly #batch: WriteBatch;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #hosts = new Map<string, HostPulse>();
-  readonly #samples = new Map<string, VramPulse>();
+  readonly #hosts = new Map<string, HostHeartbeat>();
+  readonly #samples = new Map<string, VramHeartbeat>();
   #timer: Timer | null = null;
   #writing: Promise<void> | null = null;
 
-  constructor(deps: { batch: TurnBatch; clock: Clock; logger: Logger }) {
+  constructor(deps: { batch: WriteBatch; clock: Clock; logger: Logger }) {
     this.#batch = deps.batch;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
@@ -68,7 +68,7 @@ export class Pulse {
     this.#hosts.clear();
     this.#samples.clear();
     this.#writing = this.#batch
-      .run(rowsOf(hosts, samples), (tx) => writePulses(tx, hosts, samples))
+      .run(rowsOf(hosts, samples), (tx) => writeHeartbeatBatch(tx, hosts, samples))
       .catch((error: unknown) => this.#logger.warn({ err: error }, 'heartbeats.not_written'))
       .finally(() => {
         this.#writing = null;
@@ -82,7 +82,7 @@ export class Pulse {
     await this.flush();
   }
 
-  #host(hostId: string): HostPulse {
+  #host(hostId: string): HostHeartbeat {
     let host = this.#hosts.get(hostId);
     if (host === undefined) {
       host = { hostId, heartbeatAt: null, report: null };
@@ -99,7 +99,7 @@ export class Pulse {
   }
 }
 
-const rowsOf = (hosts: readonly HostPulse[], samples: readonly VramPulse[]): RowsToLock => ({
+const rowsOf = (hosts: readonly HostHeartbeat[], samples: readonly VramHeartbeat[]): RowsToLock => ({
   hosts: hosts.map(({ hostId }) => hostId),
   gpus: samples.map(({ gpuId }) => gpuId),
 });

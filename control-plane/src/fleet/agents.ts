@@ -1,0 +1,65 @@
+import { SECOND_MS } from '@footlight/platform';
+import { ACK_LIMIT_MS, type ControlCommand, DISPLAY_ACK_LIMIT_MS } from '@footlight/protocol/agent';
+import type { Bus } from '../platform/bus/bus.ts';
+import { unavailable } from '../platform/errors.ts';
+import type { Platform } from '../platform/platform.ts';
+import { type CommandResult, type HostLink, hostSubjects, type SignalToAgent } from './subjects.ts';
+
+/** Time for an answer of the replica with the link, in addition to the time that it waits for the agent. */
+const BUS_LIMIT_MS = 2 * SECOND_MS;
+
+/** Time for the ack of each command. Source: docs/sessions.md, "Time limits". */
+export const COMMAND_LIMITS_MS: Record<ControlCommand['type'], number> = {
+  session_assign: ACK_LIMIT_MS,
+  session_start: ACK_LIMIT_MS,
+  session_stop: ACK_LIMIT_MS,
+  session_swap_app: ACK_LIMIT_MS,
+  session_display_update: DISPLAY_ACK_LIMIT_MS,
+  session_tune: 5 * SECOND_MS,
+  session_capture: 5 * SECOND_MS,
+  session_recording: 5 * SECOND_MS,
+  config_update: ACK_LIMIT_MS,
+  restart: ACK_LIMIT_MS,
+  image_ensure: 15 * SECOND_MS,
+  image_build: 15 * SECOND_MS,
+  image_remove: 15 * SECOND_MS,
+};
+
+/** A command without the id, which is added when it is sent. */
+export type AgentCommand = WithoutId<ControlCommand>;
+type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never;
+
+/** The agents of all hosts, whichever replica holds their links. */
+export class Agents {
+  readonly #bus: Bus;
+  readonly #random: Platform['random'];
+
+  constructor({ bus, random }: Pick<Platform, 'bus' | 'random'>) {
+    this.#bus = bus;
+    this.#random = random;
+  }
+
+  /** Sends a command to the host's agent and waits for its ack. Never rejects. */
+  async command(
+    hostId: string,
+    command: AgentCommand,
+    timeoutMs = COMMAND_LIMITS_MS[command.type],
+  ): Promise<CommandResult> {
+    const payload = { command: { ...command, id: this.#random.uuid() } as ControlCommand, timeoutMs };
+    const answer = await this.#bus.request(hostSubjects.command, hostId, payload, timeoutMs + BUS_LIMIT_MS);
+    if (answer.kind === 'reply') return answer.reply;
+    return { kind: 'not_connected', sent: answer.kind === 'no_answer' };
+  }
+
+  /** @returns null: not connected @throws ApiError 503 when the replica with the link does not answer */
+  async link(hostId: string): Promise<HostLink | null> {
+    const answer = await this.#bus.request(hostSubjects.link, hostId, {}, BUS_LIMIT_MS);
+    if (answer.kind === 'no_answer') throw unavailable('The host cannot be reached right now.');
+    return answer.kind === 'reply' ? answer.reply : null;
+  }
+
+  /** Passes a signaling message on. A full queue is told by `signalRefused`, a lost link by `changed`. */
+  signal(hostId: string, message: SignalToAgent): void {
+    this.#bus.publish(hostSubjects.signal, hostId, message);
+  }
+}

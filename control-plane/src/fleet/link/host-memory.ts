@@ -1,0 +1,44 @@
+import type { Subscription } from '../../platform/bus/bus.ts';
+import type { SampledGpu } from '../reports/heartbeat-buffer.ts';
+import type { AgentLink } from './link.ts';
+import type { ReportSequence } from './report-sequence.ts';
+
+/**
+ * In-memory state of one host, in addition to its record.
+ *
+ * The host's first registration in this process creates the entry. It outlives each link, because the time of the last
+ * frame and the numbers of handled reports count for the next one. It is dropped when the host's record is deleted, so
+ * the number of hosts bounds the map.
+ */
+export interface HostMemory {
+  link: AgentLink | null;
+  /** What the bus brings for this host while its link is up. */
+  subscriptions: readonly Subscription[];
+  reports: ReportSequence | null;
+  /** Arrived events that are not stored yet (count). */
+  unstoredEvents: number;
+  gpus: readonly SampledGpu[];
+  /**
+   * Whether a console configuration exists; null: no capacity of this connection is stored, or the configuration
+   * changed.
+   */
+  hasConsole: boolean | null;
+  /** Number of configuration pushes. */
+  pushes: number;
+  lastSeenMs: number;
+  /** Number of committed registrations, so that an older one detects a newer one. */
+  registrations: number;
+}
+
+/** @param lastSeenMs the time of its registration, on the monotonic clock */
+export const newHostMemory = (lastSeenMs: number): HostMemory => ({
+  link: null,
+  subscriptions: [],
+  reports: null,
+  unstoredEvents: 0,
+  gpus: [],
+  hasConsole: null,
+  pushes: 0,
+  lastSeenMs,
+  registrations: 0,
+});
