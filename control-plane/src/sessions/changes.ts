@@ -1,7 +1,7 @@
 /** Session records that an event stream sends, one for each change. Pure. */
+import { isTerminal, type SessionStateName } from '@footlight/protocol';
 import type { Session } from '@footlight/protocol/rest';
 import type { SessionChange } from '../signaling/index.ts';
-import { isTerminal, type SessionStateName } from './life/state.ts';
 
 type Shown = Required<SessionChange>;
 

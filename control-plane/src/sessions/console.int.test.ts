@@ -1,8 +1,9 @@
 import { displayCapacity, type FakeAgent, honest } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DatabaseTarget } from '../platform/database/index.ts';
-import { describeDatabases } from '../testing/index.ts';
-import { eventually, openSessionsWorld, type SessionsWorld } from './testing/world.ts';
+import { addHost, describeDatabases } from '../testing/index.ts';
+import { useLaunchWorld } from './testing/launch-world.ts';
+import { eventually, openSessionsWorld, type SessionsWorld, slots } from './testing/world.ts';
 
 describeDatabases('sessions that start by themselves on the display beside a host', (databases) => {
   let target: DatabaseTarget;
@@ -174,5 +175,46 @@ describeDatabases('sessions that start by themselves on the display beside a hos
     expect(await nth(1, 'running')).toMatchObject({ id, video_topology: 'local_only' });
     report(false);
     expect(await nth(1, 'stopped')).toMatchObject({ id, end_reason: 'console_display_disconnected' });
+  });
+});
+
+describeDatabases('a launch on the display beside a host', (databases) => {
+  const given = useLaunchWorld(databases);
+  const { db } = given;
+
+  const console = (hostId: string, topology: 'local_only' | 'dual_output') =>
+    given.world.plane.sessions.consoles.launch({
+      hostId,
+      userId: given.alice.id,
+      appId: given.app,
+      topology,
+    });
+
+  test('a local session takes no slot of a full host, and has no signaling token', async () => {
+    const agent = await given.world.host('full', slots(0));
+    const id = await console(agent.hostId as string, 'local_only');
+    expect(await given.world.until(id, 'running')).toMatchObject({
+      host_id: agent.hostId,
+      user_id: given.alice.id,
+    });
+    expect(await given.world.slotsUsed(agent)).toBe(0);
+    expect(agent.commands.find((command) => command.type === 'session_assign')).toMatchObject({
+      video_topology: 'local_only',
+      resources: { encode_slots: 0 },
+    });
+    const tokens = await db()
+      .selectFrom('signaling_tokens')
+      .selectAll()
+      .where('session_id', '=', id)
+      .execute();
+    expect(tokens).toEqual([]);
+    await expect(console(agent.hostId as string, 'dual_output')).rejects.toMatchObject({
+      code: 'no_host_available',
+    });
+  });
+
+  test('a host that does not take placements is not replaced by another', async () => {
+    const bare = await addHost(given.world, 'elsewhere');
+    await expect(console(bare, 'local_only')).rejects.toMatchObject({ code: 'no_host_available' });
   });
 });

@@ -1,8 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { createLogger } from '@footlight/platform';
-import { expect, test } from 'vitest';
-import { createInProcessBus } from '../platform/bus.ts';
+import type { Session } from '@footlight/protocol/rest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Bus } from '../platform/bus/bus.ts';
+import { createInProcessBus } from '../platform/bus/in-process.ts';
+import { sessionSubjects } from '../signaling/index.ts';
 import { ManualClock } from '../testing/index.ts';
 import { createEventStreams } from './events.ts';
 import { RUNNING } from './testing/running-session.ts';
@@ -18,7 +21,10 @@ class Connection extends EventEmitter {
   write(text: string): void {
     this.written += text;
   }
-  end(): void {}
+  isEnded = false;
+  end(): void {
+    this.isEnded = true;
+  }
   destroy(): void {
     this.destroyed = true;
   }
@@ -82,4 +88,68 @@ test('a stream is ended by the page that leaves, and frees its place', async () 
     connection.hangUp();
   }
   await bus.close();
+});
+
+describe('a stream that reads the final state before its announcement', () => {
+  const logger = createLogger('silent');
+  const ENDED: Session = { ...RUNNING, state: 'stopped', ended_at: RUNNING.created_at };
+  let clock: ManualClock;
+  let bus: Bus;
+  let connection: Connection;
+  let now: Session;
+
+  /** State and detail of each event so far. */
+  const events = () =>
+    [...connection.written.matchAll(/^data: (.*)$/gm)].map(([, data]) => {
+      const { session } = JSON.parse(data ?? '') as { session: Session };
+      return [session.state, session.state_detail];
+    });
+
+  beforeEach(async () => {
+    clock = new ManualClock();
+    bus = createInProcessBus({ clock, logger });
+    connection = new Connection();
+    now = RUNNING;
+    const streams = createEventStreams({ bus, clock, logger });
+    streams.serve(
+      {
+        sessionId: RUNNING.id,
+        userId: 'alice',
+        response: connection as unknown as ServerResponse,
+        isSignedIn: async () => true,
+        snapshot: async () => now,
+      },
+      streams.reserve('alice'),
+    );
+    await clock.pass(0);
+    now = ENDED;
+    bus.publish(sessionSubjects.changed, RUNNING.id, { state: 'running', state_detail: 'first' });
+    await clock.pass(0);
+  });
+
+  test('sends every change before it', async () => {
+    bus.publish(sessionSubjects.changed, RUNNING.id, { state: 'running', state_detail: 'second' });
+    await clock.pass(0);
+    bus.publish(sessionSubjects.changed, RUNNING.id, { state: 'stopped' });
+    await clock.pass(0);
+    expect(events()).toEqual([
+      ['running', RUNNING.state_detail],
+      ['running', 'first'],
+      ['running', 'second'],
+      ['stopped', RUNNING.state_detail],
+    ]);
+    expect(connection.isEnded).toBe(true);
+  });
+
+  test('ends without the announcement after a second', async () => {
+    await clock.pass(999);
+    expect(connection.isEnded).toBe(false);
+    await clock.pass(1);
+    expect(events()).toEqual([
+      ['running', RUNNING.state_detail],
+      ['running', 'first'],
+      ['stopped', RUNNING.state_detail],
+    ]);
+    expect(connection.isEnded).toBe(true);
+  });
 });

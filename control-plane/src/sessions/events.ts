@@ -2,23 +2,30 @@
  * Event streams: one page follows one session. A stream sends a snapshot, then one record for each change. It ends
  * after the final state, when the page disconnects, or when its bearer token is no longer valid.
  */
+
 import type { ServerResponse } from 'node:http';
 import type { Timer } from '@footlight/platform';
 import { SECOND_MS } from '@footlight/platform';
+import { isTerminal } from '@footlight/protocol';
 import type { Session } from '@footlight/protocol/rest';
-import type { Subscription } from '../platform/bus.ts';
+import type { Subscription } from '../platform/bus/bus.ts';
 import { ApiError } from '../platform/errors.ts';
 import type { Platform } from '../platform/platform.ts';
-import { changedSubject, type SessionChange } from '../signaling/index.ts';
+import { type SessionChange, sessionSubjects } from '../signaling/index.ts';
 import { recordsSince } from './changes.ts';
-import { isTerminal } from './life/state.ts';
 
+/** One for each open page; a person has fewer than 20 open, a fault in a page has more. */
 const MAX_STREAMS_PER_USER = 20;
 const KEEP_ALIVE_MS = 25 * SECOND_MS;
 /** Interval at which an idle stream checks its bearer token. docs/accounts.md promises 5 s. */
 const SIGN_IN_CHECK_MS = 5 * SECOND_MS;
 /** Most changes that wait while one snapshot is read; further ones are merged into the snapshot. */
 const MAX_DUE_CHANGES = 64;
+/**
+ * Wait of a stream that has read the final state for the changes announced before it. An announcement follows its
+ * commit within milliseconds, chosen, not measured; one that was lost with its process never comes.
+ */
+const FINAL_CHANGE_MS = SECOND_MS;
 /** Unsent bytes after which a slow reader is disconnected. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
@@ -40,6 +47,8 @@ export interface EventStreams {
   close(): void;
 }
 
+const isFinal = ({ state }: SessionChange): boolean => state !== undefined && isTerminal(state);
+
 export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'logger'>): EventStreams {
   const { bus, clock, logger } = platform;
   const open = new Map<string, number>();
@@ -56,9 +65,9 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         release() {
           if (released) return;
           released = true;
-          const left = (open.get(userId) ?? 1) - 1;
-          if (left === 0) open.delete(userId);
-          else open.set(userId, left);
+          const remaining = (open.get(userId) ?? 1) - 1;
+          if (remaining === 0) open.delete(userId);
+          else open.set(userId, remaining);
         },
       };
     },
@@ -68,6 +77,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
       const timers: Timer[] = [];
       let changes: Subscription | null = null;
       let ended = false;
+      let finalTimer: Timer | null = null;
+      let isFinalOverdue = false;
       /** Changes that no record sent so far contains. */
       let due: SessionChange[] = [];
       let stale = false;
@@ -80,6 +91,7 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         ended = true;
         changes?.close();
         for (const timer of timers) timer.cancel();
+        finalTimer?.cancel();
         enders.delete(end);
         slot.release();
         response.end();
@@ -101,11 +113,20 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
             stale = false;
             if (!(await request.isSignedIn())) return end();
             // Taken before the read: a change announced during the read may be missing from the snapshot.
-            const told = due;
+            const announced = due;
             due = [];
             const now = await request.snapshot();
             if (now === null) return end();
-            for (const session of recordsSince(shown, told, now)) {
+            if (shown !== null && isTerminal(now.state) && !isFinalOverdue && !announced.some(isFinal)) {
+              due = [...announced, ...due];
+              finalTimer ??= clock.setTimeout(() => {
+                isFinalOverdue = true;
+                void send();
+              }, FINAL_CHANGE_MS);
+              stale = due.some(isFinal);
+              continue;
+            }
+            for (const session of recordsSince(shown, announced, now)) {
               const data = JSON.stringify({ session });
               if (data !== lastSent) write(`event: session\ndata: ${data}\n\n`);
               lastSent = data;
@@ -145,8 +166,8 @@ export function createEventStreams(platform: Pick<Platform, 'bus' | 'clock' | 'l
         'x-content-type-options': 'nosniff',
       });
       response.flushHeaders();
-      changes = bus.subscribe(changedSubject(sessionId), (change) => {
-        if (due.length < MAX_DUE_CHANGES) due.push(change as SessionChange);
+      changes = bus.subscribe(sessionSubjects.changed, sessionId, (change) => {
+        if (due.length < MAX_DUE_CHANGES) due.push(change);
         void send();
       });
       timers.push(

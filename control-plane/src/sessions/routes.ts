@@ -3,12 +3,12 @@ import type { Signaling } from '@footlight/protocol/rest';
 import type { Config } from '../platform/config/config.ts';
 import { instant } from '../platform/database/index.ts';
 import type { Authenticate, EarlyRequest } from '../platform/http/message/contract.ts';
-import { bearerToken, takeOver } from '../platform/http/message/request.ts';
+import { bearerToken, hijack } from '../platform/http/message/request.ts';
 import type { Server } from '../platform/http/server.ts';
 import { createWindowLimiter, type WindowLimit } from '../platform/limits.ts';
-import type { MintedToken } from '../signaling/index.ts';
-import { signalingUrl } from './launch/signaling-url.ts';
+import type { SignalingToken } from '../signaling/index.ts';
 import type { Sessions } from './service.ts';
+import { signalingUrl } from './signaling-url.ts';
 
 /** Each launch leaves a permanent row, and each refusal a long log line. */
 const LAUNCHES_PER_USER: WindowLimit = { limit: 600, windowMs: 10 * MINUTE_MS };
@@ -23,7 +23,7 @@ export function registerSessionsRoutes(
 ): void {
   const signaling = (
     request: Pick<EarlyRequest<'sessions.launch'>, 'headers' | 'overTls'>,
-    token: MintedToken,
+    token: SignalingToken,
   ): Signaling => ({
     url: signalingUrl(request.headers, request.overTls, deps.config.http.publicBaseUrl),
     token: token.token,
@@ -74,7 +74,7 @@ export function registerSessionsRoutes(
       {
         sessionId: params.id,
         userId: caller.userId,
-        response: takeOver(reply),
+        response: hijack(reply),
         // The role must be unchanged: a stream opened with the rights of an administrator ends when the role is lost.
         isSignedIn: async () => (await deps.authenticate(bearer))?.role === caller.role,
         async snapshot() {

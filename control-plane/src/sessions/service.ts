@@ -1,40 +1,40 @@
-import { SECOND_MS } from '@footlight/platform';
-import { nonterminalStates } from '@footlight/protocol';
+import {
+  isTerminal,
+  nonterminalStates,
+  type SessionEndReason,
+  type SessionStateName,
+} from '@footlight/protocol';
 import type { AdminSession, Body, IceServer, Placement, Session } from '@footlight/protocol/rest';
-import type { ConsoleSessions, Fleet } from '../fleet/index.ts';
-import { ApiError, invalid } from '../platform/errors.ts';
+import type { Agents, ConsoleSessions, Links } from '../fleet/index.ts';
+import { ApiError } from '../platform/errors.ts';
 import type { Caller } from '../platform/http/message/contract.ts';
-import { rateLimited } from '../platform/limits.ts';
+import { createKeyedQueue } from '../platform/keyed-queue.ts';
 import { pageOf, readCursor } from '../platform/page-cursor.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createTally } from '../platform/tally.ts';
 import type { Settings } from '../settings/index.ts';
-import type { MintedToken, SessionDirectory, SignalingTokens } from '../signaling/index.ts';
+import type { SessionDirectory, SignalingToken, SignalingTokens } from '../signaling/index.ts';
 import type { Telemetry } from '../telemetry/index.ts';
+import { judgeJoin, judgeRead, UNKNOWN_SESSION } from './access/join-rules.ts';
 import { createConsoleSessions } from './console.ts';
-import { type DisplayChange, decideDisplay, pictureAfter } from './display/display.ts';
+import { asksForPicture, type DisplayChange, judgeDisplayChange, pictureAfter } from './display/display.ts';
 import { createEventStreams, type EventStreams } from './events.ts';
-import { createLauncher, type Launched, type LaunchRequest } from './launch/launch.ts';
-import { findLauncher } from './launch/launch-store.ts';
+import { createLauncher } from './launch/launch.ts';
+import { findLaunchUser } from './launch/launch-store.ts';
+import { refusalError } from './launch/refusal.ts';
+import type { BookedLaunch, LaunchBody } from './launch/stages.ts';
 import { createDriver } from './life/driver.ts';
 import { createHandlers } from './life/handlers.ts';
 import { LiveSessions } from './life/live.ts';
-import { isTerminal, type SessionStateName } from './life/state.ts';
 import { createTransitions, type Transitions } from './life/transitions.ts';
+import { listAllSessions, listOwnSessions } from './list-store.ts';
 import { adminSessionRecord, type SessionRow, sessionRecord } from './record.ts';
-import {
-  listAllSessions,
-  listOwnSessions,
-  loadLiveSessions,
-  loadOwnSession,
-  loadPlacement,
-  loadSession,
-} from './store.ts';
+import { loadLiveSessions, loadPlacement, loadSession } from './store.ts';
 import { beginSwapTo } from './swap/swap.ts';
 import { registerReapers } from './sweeps/reapers.ts';
 
 export interface SessionsDeps {
-  fleet: Fleet;
+  fleet: { agents: Agents; links: Links };
   settings: Settings;
   telemetry: Telemetry;
   tokens: SignalingTokens;
@@ -55,7 +55,7 @@ export interface Sessions extends SessionDirectory {
   start(): Promise<void>;
   /** Ends event streams and timers. Sessions go on. */
   close(): void;
-  launch(caller: Caller, request: LaunchRequest): Promise<{ session: Session; token: MintedToken }>;
+  launch(caller: Caller, body: LaunchBody): Promise<{ session: Session; token: SignalingToken }>;
   /** Result of a hypothetical launch by the given account. @throws ApiError 404 */
   preview(request: Body<'admin.placement.preview'>): Promise<Placement>;
   /** Stored explanation of a session's placement. @throws ApiError 404 */
@@ -76,19 +76,13 @@ export interface Sessions extends SessionDirectory {
   /** Starts a swap. @throws ApiError with the first refusal */
   swap(caller: Caller, id: string, appId: string): Promise<Session>;
   /** Stops several sessions with a stored reason. Never rejects: failures are logged. */
-  stopAll(ids: readonly string[], reason: StopReason): Promise<void>;
+  stopAll(ids: readonly string[], reason: SessionEndReason): Promise<void>;
   /** Signaling token for the owner only. @throws ApiError 403, 404, 409 */
-  mintToken(caller: Caller, id: string): Promise<MintedToken>;
+  mintToken(caller: Caller, id: string): Promise<SignalingToken>;
   /** The row without a check of rights; undefined when it was deleted. */
   find(id: string): Promise<SessionRow | undefined>;
 }
 
-/** Reasons of a stop by the control plane. */
-type StopReason = 'user_requested' | 'device_revoked' | 'account_disabled';
-
-const TOKEN_STATES: readonly SessionStateName[] = ['assigned', 'starting', 'running'];
-/** Most pending size changes of one session. All sessions of a host share the link's pending commands. */
-const MAX_DISPLAY_CHANGES = 8;
 const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
   ['all', null],
   ['active', nonterminalStates],
@@ -98,46 +92,43 @@ const ADMIN_FILTERS = new Map<string, readonly SessionStateName[] | null>([
 
 export function createSessions(platform: Platform, deps: SessionsDeps): Sessions {
   const { activity, clock, config, database, logger } = platform;
-  const { fleet, settings, telemetry, tokens } = deps;
-  const bootAt = clock.monotonicMs();
+  const { settings, telemetry, tokens } = deps;
+  const { agents, links } = deps.fleet;
+  const bootAtMs = clock.monotonicMs();
   const live = new LiveSessions();
-  const transitions = createTransitions(platform, live, (rows, work) => fleet.write(rows, work));
-  const driver = createDriver(platform, { fleet, live, transitions, bootAt });
+  const transitions = createTransitions(platform, live, (rows, work) => links.write(rows, work));
+  const driver = createDriver(platform, { agents, links, live, transitions, bootAtMs });
   const launcher = createLauncher(platform, { settings, tokens });
   const streams = createEventStreams(platform);
   const displayChanges = createTally();
-  fleet.setHandlers(createHandlers(platform, { fleet, live, telemetry, transitions, driver, bootAt }));
-  registerReapers(platform, { fleet, live, transitions, driver, tokens, bootAt });
+  const listQueue = createKeyedQueue();
+  links.setHandlers(
+    createHandlers(platform, { agents, links, live, telemetry, transitions, driver, bootAtMs }),
+  );
+  registerReapers(platform, { links, live, transitions, driver, tokens, bootAtMs });
 
   const record = (row: SessionRow): Session => sessionRecord(row, live.get(row.id)?.observed);
 
   async function read(caller: Caller, id: string): Promise<SessionRow> {
-    if (caller.role === 'admin') {
-      const row = await loadSession(database.db, id);
-      if (row === undefined) throw new ApiError('not_found', { message: 'There is no such session.' });
-      return row;
-    }
-    const row = await loadOwnSession(database.db, id, caller.userId);
-    if (row === undefined) throw notYours();
+    const row = await loadSession(database.db, id);
+    const refusal = judgeRead(caller, row);
+    if (refusal !== null || row === undefined) throw refusalError(refusal ?? UNKNOWN_SESSION);
     return row;
   }
 
   /** Starts the commands of a launched session. @param actorUserId null: the service launched it */
-  async function begin({ row, assignment }: Launched, actorUserId: string | null): Promise<Session> {
+  async function begin({ row, assignment }: BookedLaunch, actorUserId: string | null): Promise<Session> {
     live.track(row, clock.monotonicMs());
     void driver.launch(row.host_id as string, assignment);
-    await activity.record({
-      actorUserId,
-      action: 'session.launched',
-      targetType: 'session',
-      targetId: row.id,
-      details: { app_id: row.app_id, host_id: row.host_id },
+    await activity.record(actorUserId, 'session.launched', row.id, {
+      app_id: row.app_id,
+      host_id: row.host_id,
     });
     return record(row);
   }
 
   /** Moves a session to stopping and tells its host; null when the session was deleted. */
-  async function requestStop(id: string, reason: string): ReturnType<Transitions['stop']> {
+  async function requestStop(id: string, reason: SessionEndReason): ReturnType<Transitions['stop']> {
     const outcome = await transitions.stop(id, reason);
     if (outcome?.row.state === 'stopping' && outcome.row.host_id !== null)
       void driver.stopOnce(outcome.row.host_id, id, outcome.row.stop_reason ?? reason);
@@ -176,37 +167,40 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
       driver.close();
     },
 
-    async launch(caller, request) {
-      const launched = await launcher.launch(caller, request);
-      if (launched.token === null) throw new Error('what a person launches is streamed');
-      return { session: await begin(launched, caller.userId), token: launched.token };
+    async launch(caller, body) {
+      const booked = await launcher.launch(caller, body);
+      if (booked.token === null) throw new Error('what a person launches is streamed');
+      return { session: await begin(booked, caller.userId), token: booked.token };
     },
 
-    async preview({ user_id, ...request }) {
-      const person = await findLauncher(database.db, user_id);
+    async preview({ user_id, ...body }) {
+      const person = await findLaunchUser(database.db, user_id);
       if (person === null) throw new ApiError('not_found', { message: 'There is no such account.' });
-      return launcher.preview(person, request);
+      return launcher.preview(person, body);
     },
 
     async placement(id) {
-      const kept = await loadPlacement(database.db, id);
-      if (kept !== null) return kept;
+      const stored = await loadPlacement(database.db, id);
+      if (stored !== null) return stored;
       throw new ApiError('not_found', {
         message: 'There is no such session, or nothing was kept of its placement.',
       });
     },
 
     async listOwn(caller, limit, cursor) {
-      const rows = await listOwnSessions(database.db, caller.userId, readCursor(cursor), limit);
-      const page = pageOf(rows, limit);
+      const after = readCursor(cursor);
+      const found = await listQueue(caller.userId, () =>
+        listOwnSessions(database.db, caller.userId, after, limit),
+      );
+      const page = pageOf(found.rows, found.limit);
       return { items: page.rows.map(record), next_cursor: page.next_cursor };
     },
 
     async listAll({ state = 'all', q }, limit, cursor) {
       const states = ADMIN_FILTERS.get(state);
       if (states === undefined) throw new ApiError('invalid_state');
-      const rows = await listAllSessions(database.db, { states, q }, readCursor(cursor), limit);
-      const page = pageOf(rows, limit);
+      const found = await listAllSessions(database.db, { states, q }, readCursor(cursor), limit);
+      const page = pageOf(found.rows, found.limit);
       return {
         items: page.rows.map((row) => adminSessionRecord(row, live.get(row.id)?.observed)),
         next_cursor: page.next_cursor,
@@ -216,17 +210,11 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     async stop(caller, id) {
       await read(caller, id);
       const outcome = await requestStop(id, 'user_requested');
-      if (outcome === null) throw new ApiError('not_found', { message: 'There is no such session.' });
+      if (outcome === null) throw refusalError(UNKNOWN_SESSION);
       const { row, moved } = outcome;
       const ended = isTerminal(row.state) && !moved;
       if (caller.role === 'admin' && caller.userId !== row.user_id)
-        await activity.record({
-          actorUserId: caller.userId,
-          action: 'session.stop',
-          targetType: 'session',
-          targetId: id,
-          details: { already_terminal: ended },
-        });
+        await activity.record(caller.userId, 'session.stop', id, { already_terminal: ended });
       return { session: record(row), ended };
     },
 
@@ -241,23 +229,18 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
 
     async updateDisplay(caller, id, change) {
       const row = await read(caller, id);
-      if (row.state !== 'running' || row.host_id === null) throw new ApiError('session_not_running');
-      const display = live.get(id)?.observed.display;
-      const asksForStream = change.stream_width !== undefined || change.stream_height !== undefined;
-      if (asksForStream && display?.external_resize_supported === false)
-        throw new ApiError('external_resize_unsupported');
-      const problem = decideDisplay(row, change);
-      if (problem !== null) throw invalid(problem);
-      if (displayChanges.of(id) >= MAX_DISPLAY_CHANGES) throw rateLimited(SECOND_MS);
+      const { display } = live.get(id)?.observed ?? {};
+      const refusal = judgeDisplayChange(row, change, { display, pending: displayChanges.of(id) });
+      if (refusal !== null) throw refusalError(refusal);
       const done = displayChanges.begin(id);
-      const result = await driver.display(row.host_id, id, change).finally(done);
+      const result = await driver.display(row.host_id as string, id, change).finally(done);
       if (result.kind !== 'ok') {
         logger.info({ session_id: id, host_id: row.host_id, result }, 'session.display_failed');
         throw new ApiError('display_update_rejected');
       }
       // Update the live session now: a reader before the agent's next metrics sees the new size.
       const session = live.get(id);
-      if (session !== undefined && asksForStream)
+      if (session !== undefined && asksForPicture(change))
         session.observed = {
           ...session.observed,
           display: { ...session.observed.display, ...pictureAfter(row, change) },
@@ -276,22 +259,9 @@ export function createSessions(platform: Platform, deps: SessionsDeps): Sessions
     },
 
     async mintToken(caller, id) {
-      const row = await loadOwnSession(database.db, id, caller.userId);
-      if (row === undefined) {
-        // Administrators may learn which ids exist, but only the owner may watch.
-        if (caller.role === 'admin' && (await loadSession(database.db, id)) === undefined)
-          throw new ApiError('not_found', { message: 'There is no such session.' });
-        throw notYours();
-      }
-      if (row.video_topology === 'local_only')
-        throw new ApiError('conflict', {
-          message: 'This session is shown on the display beside its host alone, and not streamed.',
-        });
-      if (!TOKEN_STATES.includes(row.state))
-        throw new ApiError('conflict', { message: 'This session cannot be joined any more.' });
+      const refusal = judgeJoin(caller, await loadSession(database.db, id));
+      if (refusal !== null) throw refusalError(refusal);
       return tokens.mint(database.db, id);
     },
   };
 }
-
-const notYours = (): ApiError => new ApiError('forbidden', { message: 'This session is not yours.' });

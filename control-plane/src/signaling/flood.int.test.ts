@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { FakeAgent } from '@footlight/test-harness';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
-import { describeDatabases } from '../testing/index.ts';
+import { describeSqlite } from '../testing/index.ts';
 import { SIGNALING_LIMITS } from './limiter.ts';
-import { openPage, type Page } from './testing/page.ts';
+import { openPage, type SignalPage } from './testing/page.ts';
 
 const SOCKETS = process.env.FOOTLIGHT_LONG === '1' ? 5_000 : 300;
 /** Addresses of this machine that the flood comes from; the viewer has 127.0.0.1. */
@@ -13,7 +13,7 @@ const ADDRESSES = Array.from({ length: 12 }, (_, index) => `127.0.1.${index + 1}
 /** Sockets that the flood has under way at once. */
 const AT_ONCE = 150;
 
-describeDatabases('a flood of /v1/signal', (databases) => {
+describeSqlite('a flood of /v1/signal', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
   beforeEach(async () => {
@@ -67,19 +67,15 @@ describeDatabases('a flood of /v1/signal', (databases) => {
   });
 
   /** Comes again with a new token where it was turned away, as the page does. */
-  async function joined(id: string): Promise<Page> {
-    const until = performance.now() + 10_000;
-    for (;;) {
-      const answer = await world.call(world.people.alice, 'POST', `/v1/sessions/${id}/signaling-token`);
-      try {
+  const joined = (id: string): Promise<SignalPage> =>
+    vi.waitFor(
+      async () => {
+        const answer = await world.call(world.people.alice, 'POST', `/v1/sessions/${id}/signaling-token`);
         const page = await openPage(world.url, answer.body.signaling.token as string);
         page.hello();
         await page.next('ready');
         return page;
-      } catch (error) {
-        if (performance.now() > until) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
-    }
-  }
+      },
+      { timeout: 10_000, interval: 100 },
+    );
 });

@@ -1,36 +1,9 @@
-/** Filters and limits the messages of a viewer's page. */
+/** Filters the messages of a viewer's page. */
 
-import { SECOND_MS } from '@footlight/platform';
-import {
-  type BrowserMessage,
-  MAX_CANDIDATES,
-  RENEGOTIATE_INTERVAL_MS,
-  SIGNAL_RATE_BURST,
-  SIGNAL_RATE_PER_SECOND,
-} from '@footlight/protocol/signal';
+import { type BrowserMessage, MAX_CANDIDATES, RENEGOTIATE_INTERVAL_MS } from '@footlight/protocol/signal';
 
 /** Peer connections with counted candidates; a page has at most two while one replaces the other. */
 const MAX_COUNTED_CONNECTIONS = 4;
-
-/** Token bucket of one socket: a rate and a burst. Pure except for its own count. */
-export class MessageRate {
-  #tokens = SIGNAL_RATE_BURST;
-  #at: number;
-
-  constructor(nowMs: number) {
-    this.#at = nowMs;
-  }
-
-  /** @param nowMs monotonic ms @returns whether one more message is within the rate */
-  take(nowMs: number): boolean {
-    const refill = ((nowMs - this.#at) / SECOND_MS) * SIGNAL_RATE_PER_SECOND;
-    this.#tokens = Math.min(SIGNAL_RATE_BURST, this.#tokens + refill);
-    this.#at = nowMs;
-    if (this.#tokens < 1) return false;
-    this.#tokens -= 1;
-    return true;
-  }
-}
 
 /** Decides which well-formed messages are relayed; the protocol says that surplus ones are ignored. */
 export class RelayFilter {

@@ -1,8 +1,8 @@
 import { MAX_SIGNAL_FRAME_BYTES } from '@footlight/protocol/signal';
 import type { Server } from '../platform/http/server.ts';
-import type { Handshake, Signaling } from './service.ts';
+import type { Handshake, SignalingService } from './service.ts';
 
-export function registerSignalingRoutes(server: Server, signaling: Signaling): void {
+export function registerSignalingRoutes(server: Server, signaling: SignalingService): void {
   const handshakes = new WeakMap<object, Handshake>();
 
   server.upgrade('signal.connect', {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { WebSocket } from 'ws';
-import type { Fleet } from '../fleet/index.ts';
+import type { Agents } from '../fleet/index.ts';
 import { ApiError } from '../platform/errors.ts';
 import { judgeOrigin } from '../platform/http/origin/origins.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -14,7 +14,7 @@ import { ViewerSocket } from './viewer-socket.ts';
 const MAX_REMEMBERED_CONNS = 4_096;
 
 export interface SignalingDeps {
-  fleet: Fleet;
+  agents: Agents;
   sessions: SessionDirectory;
   settings: Pick<Settings, 'originsInForce'>;
   tokens: SignalingTokens;
@@ -38,7 +38,7 @@ export interface Handshake {
   release(): void;
 }
 
-export interface Signaling {
+export interface SignalingService {
   /**
    * Counts the handshake as in flight. Release it when the request ends without an upgrade.
    * @throws ApiError 403, 429, 400 in this order
@@ -50,7 +50,7 @@ export interface Signaling {
   close(): void;
 }
 
-export function createSignaling(platform: Platform, deps: SignalingDeps): Signaling {
+export function createSignaling(platform: Platform, deps: SignalingDeps): SignalingService {
   const { clock, config } = platform;
   const limiter = deps.limiter ?? createHandshakeLimiter(clock);
   const lastConns = new LRUCache<string, number>({ max: MAX_REMEMBERED_CONNS });
@@ -83,7 +83,7 @@ export function createSignaling(platform: Platform, deps: SignalingDeps): Signal
       const viewer = new ViewerSocket(
         platform,
         {
-          fleet: deps.fleet,
+          agents: deps.agents,
           sessions: deps.sessions,
           iceServers,
           consumeToken: (text) => deps.tokens.consume(text),

@@ -3,16 +3,17 @@ import type { ControlSignaling } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
 import type { FakeAgent } from '@footlight/test-harness';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hostSubjects } from '../fleet/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../sessions/testing/world.ts';
 import { describeDatabases } from '../testing/index.ts';
-import { openPage, type Page } from './testing/page.ts';
+import { openPage, type SignalPage } from './testing/page.ts';
 import { createSignalingTokens } from './tokens.ts';
 
 describeDatabases('signaling', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
   let frames: ControlSignaling[];
-  const pages: Page[] = [];
+  const pages: SignalPage[] = [];
   beforeEach(async () => {
     world = await openSessionsWorld(await databases.fresh());
     frames = [];
@@ -27,13 +28,16 @@ describeDatabases('signaling', (databases) => {
   const token = async (session: Session): Promise<string> =>
     (await world.call(world.people.alice, 'POST', `/v1/sessions/${session.id}/signaling-token`)).body
       .signaling.token;
-  async function open(text: string | null, options: Parameters<typeof openPage>[2] = {}): Promise<Page> {
+  async function open(
+    text: string | null,
+    options: Parameters<typeof openPage>[2] = {},
+  ): Promise<SignalPage> {
     const page = await openPage(world.url, text, options);
     pages.push(page);
     return page;
   }
   /** A page that is attached to the agent. */
-  async function viewer(session: Session, options: Parameters<typeof openPage>[2] = {}): Promise<Page> {
+  async function viewer(session: Session, options: Parameters<typeof openPage>[2] = {}): Promise<SignalPage> {
     const page = await open(await token(session), options);
     page.hello();
     const { conn } = await page.next('ready');
@@ -42,21 +46,29 @@ describeDatabases('signaling', (databases) => {
   }
   const frame = (match: (one: ControlSignaling) => boolean) =>
     eventually(() => frames.find(match), 'the agent got the frame');
-  const conn = async (page: Page) => (await page.next('ready')).conn;
+  const conn = async (page: SignalPage) => (await page.next('ready')).conn;
   /** Until nothing more goes out to an agent that does not read; what it gets is for a socket that is long gone. */
   async function fillQueue({ id }: Session): Promise<void> {
-    const takes = (bytes: number) => {
+    const { agents } = world.plane.fleet;
+    let isRefused = false;
+    const refusals = world.plane.platform.bus.subscribe(hostSubjects.signalRefused, id, () => {
+      isRefused = true;
+    });
+    const takes = async (bytes: number) => {
       const text = JSON.stringify({ type: 'renegotiate', pc_id: randomUUID(), p: 'x'.repeat(bytes) });
-      const signal = { session_id: id, conn: 1, text };
-      return world.plane.fleet.links.sendSignaling(agent.hostId as string, signal);
+      isRefused = false;
+      agents.signal(agent.hostId as string, { session_id: id, conn: 1, text });
+      await agents.link(agent.hostId as string);
+      return !isRefused;
     };
     let refused = 0;
-    await eventually(() => {
+    await eventually(async () => {
       refused += 1;
       // The system takes some of it: what counts is that it takes no more.
-      while (takes(60_000) || takes(0)) refused = 0;
+      while ((await takes(60_000)) || (await takes(0))) refused = 0;
       return refused > 10 ? true : undefined;
     }, 'the queue towards the agent is full');
+    refusals.close();
   }
 
   describe('before the upgrade', () => {
@@ -487,7 +499,7 @@ describeDatabases('signaling', (databases) => {
       ['codec_unsupported', 4415],
       ['invalid_message', 4400],
       ['internal', 4500],
-    ])('a fatal %s of the agent closes with %i', async (code, close) => {
+    ] as const)('a fatal %s of the agent closes with %i', async (code, close) => {
       const session = await running();
       const page = await viewer(session);
       agent.signal(session.id, await conn(page), { type: 'error', code, message: 'no', fatal: true });

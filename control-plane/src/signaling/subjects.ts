@@ -1,6 +1,8 @@
-import type { AppLaunchState, Codec, SessionStateName } from '@footlight/protocol';
-import type { Session } from '@footlight/protocol/rest';
-import type { ServiceBye, SignalError } from '@footlight/protocol/signal';
+/** Bus subjects of sessions and their viewers; the key is the session's id. */
+import type { AppLaunchState, Codec, Open, SessionEndReason, SessionStateName } from '@footlight/protocol';
+import { session } from '@footlight/protocol/rest';
+import { serviceByeSchema, signalErrorSchema } from '@footlight/protocol/signal';
+import { z } from 'zod';
 
 /** Session facts that a viewer's socket needs. */
 export interface ViewedSession {
@@ -8,7 +10,7 @@ export interface ViewedSession {
   host_id: string | null;
   state: SessionStateName;
   state_detail: string | null;
-  end_reason: string | null;
+  end_reason: Open<SessionEndReason> | null;
   /** The agent accepts viewers from now on. */
   relay_ready: boolean;
   app_launch_state: AppLaunchState | undefined;
@@ -22,32 +24,32 @@ export interface SessionDirectory {
 }
 
 /** Changed members of a session; a missing member is unchanged. */
-export interface SessionChange {
-  state?: SessionStateName;
-  state_detail?: string | null;
-  app_id?: string;
+const sessionChange = z.object({
+  state: session.shape.state.exactOptional(),
+  state_detail: session.shape.state_detail.exactOptional(),
+  app_id: session.shape.app_id.exactOptional(),
   /** All observed members; a member that is missing here is unknown. */
-  observed?: Pick<Session, 'app_launch_state' | 'health_state' | 'health_reason'>;
-}
+  observed: session.pick({ app_launch_state: true, health_state: true, health_reason: true }).exactOptional(),
+});
+export type SessionChange = z.infer<typeof sessionChange>;
 
-/** Bus subject of a session's visible changes. Payload: SessionChange. */
-export const changedSubject = (sessionId: string): string => `session.${sessionId}.changed`;
 /** A message of an agent for its viewer, validated by the replica with the agent's link. */
-export interface SignalToViewer {
-  conn: number;
+const signalToViewer = z.object({
+  conn: z.number(),
   /** The text for the page. */
-  text: string;
+  text: z.string(),
   /** The message itself if it is the last one, after which the socket closes; null: more may follow. */
-  last: ServiceBye | SignalError | null;
-}
+  last: z.discriminatedUnion('type', [serviceByeSchema, signalErrorSchema]).nullable(),
+});
+export type SignalToViewer = z.infer<typeof signalToViewer>;
 
-/** Bus subject of agent messages for the replica with the viewer's socket. */
-export const signalSubject = (sessionId: string): string => `session.${sessionId}.signal`;
-/** Bus subject on which a socket announces that it is the viewer. Payload: { conn, client_id }. */
-export const viewerSubject = (sessionId: string): string => `session.${sessionId}.viewer`;
-/**
- * Bus subject on which an older socket of a page hands over to a newer one. Payload: { attached, by }, both numbers.
- */
-export const replacedSubject = (sessionId: string): string => `session.${sessionId}.replaced`;
-/** Bus subject of the state of a host's link. Payload: { connected }. */
-export const linkSubject = (hostId: string): string => `host.${hostId}.link`;
+export const sessionSubjects = {
+  /** A visible change. */
+  changed: { name: 'session.changed', payload: sessionChange },
+  /** An agent's message for the replica with the viewer's socket. */
+  signal: { name: 'session.signal', payload: signalToViewer },
+  /** A socket announces that it is the viewer. */
+  viewer: { name: 'session.viewer', payload: z.object({ conn: z.number(), client_id: z.string() }) },
+  /** An older socket of a page hands over to a newer one. */
+  replaced: { name: 'session.replaced', payload: z.object({ attached: z.number(), by: z.number() }) },
+} as const;

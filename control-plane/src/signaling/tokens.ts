@@ -6,7 +6,7 @@ const TOKEN_BYTES = 32;
 const SIGNALING_TOKEN_TTL_MS = 60_000;
 const TOKEN = /^[0-9a-f]{64}$/;
 
-export interface MintedToken {
+export interface SignalingToken {
   /** Hex; only this answer contains it. */
   token: string;
   /** Epoch ms. */
@@ -16,9 +16,9 @@ export interface MintedToken {
 /** Single-use tokens that give one page access to one session's signaling. Stored as SHA-256 only. */
 export interface SignalingTokens {
   /** Tokens are independent: a new one does not invalidate others. */
-  mint(tx: Executor, sessionId: string): Promise<MintedToken>;
+  mint(tx: Executor, sessionId: string): Promise<SignalingToken>;
   /** One for each session. */
-  mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, MintedToken>>;
+  mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, SignalingToken>>;
   /** @returns the token's session; null for an unknown, expired or used token, or a disabled person */
   consume(token: string): Promise<string | null>;
   /** Deletes expired tokens. */
@@ -31,7 +31,7 @@ export function createSignalingTokens(
   platform: Pick<Platform, 'clock' | 'database' | 'random'>,
 ): SignalingTokens {
   const { clock, database, random } = platform;
-  async function mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, MintedToken>> {
+  async function mintAll(tx: Executor, sessionIds: readonly string[]): Promise<Map<string, SignalingToken>> {
     const nowMs = clock.nowMs();
     const expiresAt = nowMs + SIGNALING_TOKEN_TTL_MS;
     const minted = new Map(
@@ -49,7 +49,7 @@ export function createSignalingTokens(
 
   return {
     async mint(tx, sessionId) {
-      return (await mintAll(tx, [sessionId])).get(sessionId) as MintedToken;
+      return (await mintAll(tx, [sessionId])).get(sessionId) as SignalingToken;
     },
 
     mintAll,

@@ -3,16 +3,11 @@ import { createLogger } from '@footlight/platform';
 import type { Hello, ServiceMessage } from '@footlight/protocol/signal';
 import { describe, expect, test } from 'vitest';
 import type { WebSocket } from 'ws';
-import { createInProcessBus } from '../platform/bus.ts';
+import { hostSubjects } from '../fleet/index.ts';
+import { createInProcessBus } from '../platform/bus/in-process.ts';
 import type { Platform } from '../platform/platform.ts';
 import { ManualClock } from '../testing/index.ts';
-import {
-  changedSubject,
-  linkSubject,
-  type SignalToViewer,
-  signalSubject,
-  type ViewedSession,
-} from './subjects.ts';
+import { type SignalToViewer, sessionSubjects, type ViewedSession } from './subjects.ts';
 import { ViewerSocket } from './viewer-socket.ts';
 
 const SESSION: ViewedSession = {
@@ -73,12 +68,12 @@ async function world(options: WorldOptions = {}) {
   const viewer = new ViewerSocket(
     { clock, bus, logger } as unknown as Platform,
     {
-      fleet: {
-        isConnected: () => relay.is !== 'gone',
-        sendSignaling: (_hostId, frame) => {
-          const goesOut = relay.is === 'open' || (relay.is === 'full' && frame.owed === true);
-          if (goesOut) toAgent.push(JSON.parse(frame.text));
-          return goesOut;
+      agents: {
+        link: async () => (relay.is === 'gone' ? null : { features: [], registeredMs: 0, silentMs: 0 }),
+        signal: (_hostId, { session_id, conn, text, mustSend }) => {
+          const goesOut = relay.is === 'open' || (relay.is === 'full' && mustSend === true);
+          if (goesOut) toAgent.push(JSON.parse(text));
+          else bus.publish(hostSubjects.signalRefused, session_id, { conn });
         },
       },
       sessions: { view: options.view ?? (async () => SESSION) },
@@ -115,7 +110,7 @@ describe('queues are bounded', () => {
     const { bus, clock, socket, toAgent, say } = await world();
     await say(hello);
     for (let count = 0; count < 20; count += 1)
-      bus.publish(signalSubject(SESSION.id), offer('x'.repeat(60_000)));
+      bus.publish(sessionSubjects.signal, SESSION.id, offer('x'.repeat(60_000)));
     await clock.pass(0);
     expect(socket.closedWith).toBe(4429);
     expect(socket.bufferedAmount).toBeLessThanOrEqual(1024 * 1024);
@@ -125,7 +120,7 @@ describe('queues are bounded', () => {
   test('and so is one that does not read 256 messages', async () => {
     const { bus, clock, socket, say } = await world();
     await say(hello);
-    for (let count = 0; count < 300; count += 1) bus.publish(signalSubject(SESSION.id), offer('v'));
+    for (let count = 0; count < 300; count += 1) bus.publish(sessionSubjects.signal, SESSION.id, offer('v'));
     await clock.pass(0);
     expect(socket.closedWith).toBe(4429);
     expect(socket.sent.length).toBe(256);
@@ -143,9 +138,8 @@ describe('queues are bounded', () => {
 
   test('a host that is gone closes with 4500', async () => {
     const { relay, socket, say } = await world();
-    await say(hello);
     relay.is = 'gone';
-    await say({ type: 'bye' });
+    await say(hello);
     expect(socket.closedWith).toBe(4500);
   });
 
@@ -214,7 +208,7 @@ test('a change that comes while the session is being read for ready is not lost'
   };
   await answer(starting);
   await say(hello);
-  bus.publish(changedSubject(SESSION.id), {});
+  bus.publish(sessionSubjects.changed, SESSION.id, {});
   await clock.pass(0);
   await answer(starting);
   await answer(SESSION);
@@ -225,7 +219,7 @@ test('a change that comes while the session is being read for ready is not lost'
 test('a peer that does not answer the close is cut', async () => {
   const { bus, clock, socket, say } = await world();
   await say(hello);
-  bus.publish(linkSubject('host'), { connected: false });
+  bus.publish(hostSubjects.changed, 'host', { what: 'lost' });
   await clock.pass(0);
   await clock.pass(1_999);
   expect([socket.closedWith, socket.terminated]).toEqual([4500, false]);

@@ -1,13 +1,23 @@
 /**
  * One viewer's signaling socket.
  *
- * authorizing: the token is being consumed. greeting: waits for the page's hello. open: `ready` was sent; changes of
- * the session follow, and from the agent's step "starting encoder" the socket is attached and frames are relayed.
- * closed: by the page, a limit, a later viewer, the end of the session, or a lost link of the host. Closing ends
- * neither session nor picture; the agent is told and keeps the peer connection.
+ *     authorizing ──> greeting ──> preparing ──> open
+ *          └──────────────┴─────────────┴──────────┴──> closed
+ *
+ * - authorizing: the token is being consumed and its session looked up; frames of the page wait.
+ * - greeting: waits for the page's hello.
+ * - preparing: the socket has a number, listens to the bus, and reads the session again; frames of the page wait.
+ * - open: `ready` was sent; changes of the session follow. From the agent's step "starting encoder" the socket is
+ *   attached and frames are relayed.
+ * - closed: by the page, a limit, a later viewer, the end of the session, or a lost link of the host. Closing ends
+ *   neither session nor picture; the agent is told and keeps the peer connection.
+ *
+ * Teardown (`#end`, once): tells the agent of the detach, cancels the timers, ends the subscriptions and drops waiting
+ * frames. The socket itself is cut CLOSE_GRACE_MS later if its peer does not answer the close.
  */
 import { isUtf8 } from 'node:buffer';
-import { SECOND_MS, type Timer } from '@footlight/platform';
+import { SECOND_MS, type Timer, TokenBucket } from '@footlight/platform';
+import { isTerminal, type SignalErrorCode } from '@footlight/protocol';
 import { type ControlSignal, RELAY_QUEUE_BYTES, RELAY_QUEUE_MESSAGES } from '@footlight/protocol/agent';
 import {
   type BrowserMessage,
@@ -21,31 +31,38 @@ import {
   SIGNAL_HELLO_TIMEOUT_MS,
   SIGNAL_PING_INTERVAL_MS,
   SIGNAL_PROTOCOL,
+  SIGNAL_RATE_BURST,
+  SIGNAL_RATE_PER_SECOND,
   SIGNAL_READ_TIMEOUT_MS,
-  type SignalErrorCode,
 } from '@footlight/protocol/signal';
 import type { RawData, WebSocket } from 'ws';
-import type { Fleet } from '../fleet/index.ts';
-import type { Subscription } from '../platform/bus.ts';
+import { type Agents, hostSubjects } from '../fleet/index.ts';
+import type { Subscription } from '../platform/bus/bus.ts';
 import type { Platform } from '../platform/platform.ts';
-import { MessageRate, RelayFilter } from './inbox.ts';
+import { RelayFilter } from './inbox.ts';
 import {
-  changedSubject,
-  linkSubject,
-  replacedSubject,
   type SessionDirectory,
   type SignalToViewer,
-  signalSubject,
+  sessionSubjects,
   type ViewedSession,
-  viewerSubject,
 } from './subjects.ts';
+import {
+  acceptsViewer,
+  closeAfter,
+  judgeHello,
+  judgeOrder,
+  judgeSession,
+  judgeViewer,
+  NO_RELAY,
+  type ViewerRefusal,
+} from './viewer-rules.ts';
 
 /** Time limit for the look-up of the token. */
 const TOKEN_BUDGET_MS = 15 * SECOND_MS;
 /** Frames queued during the look-up of the token; a page needs to send only its hello. */
-const MAX_EARLY_FRAMES = 16;
+const MAX_QUEUED_FRAMES = 16;
 /** Their total size, because unauthenticated clients may have many such sockets while the database is slow. */
-const MAX_EARLY_BYTES = MAX_SIGNAL_FRAME_BYTES;
+const MAX_QUEUED_BYTES = MAX_SIGNAL_FRAME_BYTES;
 /** Time until a closing socket is cut. */
 const CLOSE_GRACE_MS = 2 * SECOND_MS;
 const UNSUPPORTED_DATA = 1003;
@@ -54,7 +71,7 @@ const NORMAL = 1000;
 type CloseCode = (typeof SIGNAL_CLOSE)[keyof typeof SIGNAL_CLOSE] | typeof UNSUPPORTED_DATA | typeof NORMAL;
 
 export interface ViewerDeps {
-  fleet: Pick<Fleet, 'sendSignaling' | 'isConnected'>;
+  agents: Pick<Agents, 'signal' | 'link'>;
   sessions: SessionDirectory;
   iceServers: IceServer[];
   consumeToken(token: string): Promise<string | null>;
@@ -70,12 +87,12 @@ export class ViewerSocket {
   readonly #platform: Platform;
   readonly #deps: ViewerDeps;
   readonly #socket: WebSocket;
-  readonly #rate: MessageRate;
+  readonly #rate: TokenBucket;
   readonly #filter = new RelayFilter();
   readonly #timers: Timer[] = [];
   readonly #subscriptions: Subscription[] = [];
-  readonly #early: RawData[] = [];
-  #earlyBytes = 0;
+  readonly #queued: RawData[] = [];
+  #queuedBytes = 0;
   #phase: 'authorizing' | 'greeting' | 'preparing' | 'open' | 'closed' = 'authorizing';
   #session: ViewedSession | null = null;
   #hello: Hello | null = null;
@@ -85,7 +102,9 @@ export class ViewerSocket {
    * The last holder of the number reports the detach to the agent.
    */
   #attached: number | null = null;
-  #lastHeard: number;
+  /** Number of this page's older socket that handed over to this one; null: none. */
+  #replacedConn: number | null = null;
+  #lastActivityMs: number;
   #unsent = 0;
   #lastNotice = '';
   #refreshing = false;
@@ -95,8 +114,8 @@ export class ViewerSocket {
     this.#platform = platform;
     this.#deps = deps;
     this.#socket = socket;
-    this.#lastHeard = platform.clock.monotonicMs();
-    this.#rate = new MessageRate(this.#lastHeard);
+    this.#lastActivityMs = platform.clock.monotonicMs();
+    this.#rate = new TokenBucket(SIGNAL_RATE_PER_SECOND, SIGNAL_RATE_BURST, this.#lastActivityMs);
   }
 
   /** Takes the socket over. Call before the first await after the upgrade. */
@@ -104,12 +123,12 @@ export class ViewerSocket {
     const { clock } = this.#platform;
     const socket = this.#socket;
     socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
-    socket.on('pong', () => this.#heard());
-    socket.on('ping', () => this.#heard());
+    socket.on('pong', () => this.#recordActivity());
+    socket.on('ping', () => this.#recordActivity());
     socket.on('error', (error) => this.#platform.logger.debug({ err: error }, 'signal.socket_error'));
-    socket.on('close', () => this.#released());
-    this.#timers.push(clock.setInterval(() => this.#beat(), SIGNAL_PING_INTERVAL_MS));
-    void this.#authorize(token).catch((error: unknown) => this.#broken(error));
+    socket.on('close', () => this.#onSocketClosed());
+    this.#timers.push(clock.setInterval(() => this.#checkLiveness(), SIGNAL_PING_INTERVAL_MS));
+    void this.#authorize(token).catch((error: unknown) => this.#onError(error));
   }
 
   /** Closes for a shutdown; pages reconnect to the next process. */
@@ -133,10 +152,11 @@ export class ViewerSocket {
     }
     const session = await this.#deps.sessions.view(sessionId);
     if (this.#phase !== 'authorizing') return;
-    if (session === undefined || isOver(session))
-      return this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
-    if (session.host_id === null) return this.#close(SIGNAL_CLOSE.no_host, 'session has no host yet');
-    if (!this.#deps.fleet.isConnected(session.host_id)) return this.#noRelay();
+    const hostId = session?.host_id ?? null;
+    const hasLink = hostId !== null && (await this.#deps.agents.link(hostId)) !== null;
+    if (this.#phase !== 'authorizing') return;
+    const refusal = judgeSession(session, hasLink);
+    if (refusal !== null || session === undefined) return this.#refuse(refusal ?? NO_RELAY);
     this.#session = session;
     this.#phase = 'greeting';
     this.#timers.push(
@@ -149,28 +169,28 @@ export class ViewerSocket {
 
   #receive(data: RawData, isBinary: boolean): void {
     if (this.#phase === 'closed') return;
-    this.#heard();
-    const early = this.#phase === 'authorizing' || this.#phase === 'preparing';
+    this.#recordActivity();
+    const isWaiting = this.#phase === 'authorizing' || this.#phase === 'preparing';
     const withinRate = this.#rate.take(this.#platform.clock.monotonicMs());
     if (isBinary) this.#close(UNSUPPORTED_DATA, 'text frames only');
-    else if (!withinRate || (early && !this.#hasRoomFor(data)))
+    else if (!withinRate || (isWaiting && !this.#hasRoomFor(data)))
       this.#fail('rate_limited', SIGNAL_CLOSE.flooded, 'too many messages');
-    else if (early) {
-      this.#early.push(data);
-      this.#earlyBytes += bytesOf(data);
+    else if (isWaiting) {
+      this.#queued.push(data);
+      this.#queuedBytes += bytesOf(data);
     } else this.#read(data);
   }
 
   #hasRoomFor(data: RawData): boolean {
-    return this.#early.length < MAX_EARLY_FRAMES && this.#earlyBytes + bytesOf(data) <= MAX_EARLY_BYTES;
+    return this.#queued.length < MAX_QUEUED_FRAMES && this.#queuedBytes + bytesOf(data) <= MAX_QUEUED_BYTES;
   }
 
   /** Handles queued frames; a hello holds the rest back until it is answered. */
   #drain(): void {
     while (this.#phase === 'greeting' || this.#phase === 'open') {
-      const data = this.#early.shift();
+      const data = this.#queued.shift();
       if (data === undefined) return;
-      this.#earlyBytes -= bytesOf(data);
+      this.#queuedBytes -= bytesOf(data);
       this.#read(data);
     }
   }
@@ -184,47 +204,43 @@ export class ViewerSocket {
     }
     if (frame.kind === 'unknown') return;
     const { message } = frame;
-    if (this.#phase === 'greeting' && message.type === 'hello') {
-      void this.#greet(message).catch((error: unknown) => this.#broken(error));
-      return;
-    }
-    if (message.type === 'hello' || this.#phase !== 'open') {
-      this.#fail('invalid_message', SIGNAL_CLOSE.malformed, 'hello comes first, and once');
-      return;
-    }
-    this.#relay(message, frame.text);
+    if (this.#phase !== 'greeting' && this.#phase !== 'open') return;
+    const refusal = judgeOrder(this.#phase, message.type);
+    if (refusal !== null) this.#refuse(refusal);
+    else if (message.type === 'hello')
+      void this.#onHello(message).catch((error: unknown) => this.#onError(error));
+    else this.#relay(message, frame.text);
   }
 
-  async #greet(hello: Hello): Promise<void> {
+  async #onHello(hello: Hello): Promise<void> {
     const session = this.#session as ViewedSession;
     const hostId = session.host_id as string;
-    if (hello.protocol !== SIGNAL_PROTOCOL)
-      return this.#close(SIGNAL_CLOSE.protocol_unsupported, 'protocol version not supported');
-    if (session.stream.codec !== 'h264' && !hello.codecs.includes(session.stream.codec))
-      return this.#fail(
-        'codec_unsupported',
-        SIGNAL_CLOSE.codec_unsupported,
-        `this session streams ${session.stream.codec}`,
-      );
+    const refusal = judgeHello(hello, session.stream);
+    if (refusal !== null) return this.#refuse(refusal);
     this.#phase = 'preparing';
     this.#hello = hello;
     this.#conn = this.#deps.nextConn(session.id);
     const { bus } = this.#platform;
     this.#subscriptions.push(
-      bus.subscribe(changedSubject(session.id), () => this.#changed()),
-      bus.subscribe(signalSubject(session.id), (payload) => this.#fromAgent(payload)),
-      bus.subscribe(viewerSubject(session.id), (payload) => this.#otherViewer(payload)),
-      bus.subscribe(replacedSubject(session.id), (payload) => this.#replaces(payload)),
-      bus.subscribe(linkSubject(hostId), (payload) => {
-        if ((payload as { connected: boolean }).connected === false) this.#noRelay();
+      bus.subscribe(sessionSubjects.changed, session.id, () => this.#onSessionChanged()),
+      bus.subscribe(sessionSubjects.signal, session.id, (signal) => this.#onAgentSignal(signal)),
+      bus.subscribe(sessionSubjects.viewer, session.id, (viewer) => this.#onViewer(viewer)),
+      bus.subscribe(sessionSubjects.replaced, session.id, (handover) => this.#onReplaced(handover)),
+      bus.subscribe(hostSubjects.signalRefused, session.id, ({ conn }) => this.#onSignalRefused(conn)),
+      bus.subscribe(hostSubjects.changed, hostId, ({ what }) => {
+        if (what === 'lost') this.#onLinkLost();
       }),
     );
-    bus.publish(viewerSubject(session.id), { conn: this.#conn, client_id: hello.client_id });
+    bus.publish(sessionSubjects.viewer, session.id, { conn: this.#conn, client_id: hello.client_id });
     // Read again: a change before the subscriptions would be missed otherwise.
-    const current = await this.#deps.sessions.view(session.id);
+    const [current, link] = await Promise.all([
+      this.#deps.sessions.view(session.id),
+      this.#deps.agents.link(hostId),
+    ]);
     if (this.#phase !== 'preparing') return;
-    if (current === undefined || isOver(current)) return this.#sessionOver(current);
-    if (!this.#deps.fleet.isConnected(hostId)) return this.#noRelay();
+    const changed = judgeSession(current, link !== null);
+    if (current === undefined || changed?.close === 'session_gone') return this.#endWithSession(current);
+    if (changed !== null) return this.#refuse(changed);
     this.#phase = 'open';
     this.#session = current;
     this.#lastNotice = noticeOf(current);
@@ -241,79 +257,80 @@ export class ViewerSocket {
     this.#attachWhenReady(current);
     this.#drain();
     // A change during the read may be missing from the row.
-    if (this.#stale) this.#changed();
+    if (this.#stale) this.#onSessionChanged();
   }
 
   #attachWhenReady(session: ViewedSession): void {
     if (this.#attached === this.#conn || this.#hello === null || this.#phase !== 'open') return;
-    if (!session.relay_ready || (session.state !== 'starting' && session.state !== 'running')) return;
+    if (!acceptsViewer(session)) return;
     const attach = encodeSignal({
       type: 'attach',
       client_id: this.#hello.client_id,
       hello: this.#hello,
       ice_servers: this.#deps.iceServers,
     });
-    if (this.#toAgent(attach)) this.#attached = this.#conn;
+    this.#attached = this.#conn;
+    this.#toAgent({ conn: this.#conn, text: attach });
   }
 
   #relay(message: Exclude<BrowserMessage, { type: 'hello' }>, text: string): void {
     if (this.#attached !== this.#conn || !this.#filter.passes(message, this.#platform.clock.monotonicMs()))
       return;
-    this.#toAgent(text);
+    this.#toAgent({ conn: this.#conn, text });
   }
 
-  /** @returns false: the socket was closed because the frame could not be sent */
-  #toAgent(text: string): boolean {
-    const session = this.#session as ViewedSession;
-    const hostId = session.host_id as string;
-    if (this.#deps.fleet.sendSignaling(hostId, { session_id: session.id, conn: this.#conn, text }))
-      return true;
-    if (this.#deps.fleet.isConnected(hostId))
-      this.#fail('relay_unavailable', SIGNAL_CLOSE.flooded, 'the relay to the host is full');
-    else this.#noRelay();
-    return false;
+  #toAgent(frame: { conn: number; text: string; mustSend?: boolean }): void {
+    const { id, host_id } = this.#session as ViewedSession;
+    this.#deps.agents.signal(host_id as string, { session_id: id, ...frame });
   }
 
-  #fromAgent(payload: unknown): void {
-    if (this.#phase !== 'open' || this.#attached !== this.#conn) return;
-    const { conn, text, last } = payload as SignalToViewer;
-    if (conn !== this.#conn) return;
+  #onSignalRefused(conn: number): void {
+    if (conn !== this.#conn || this.#phase === 'closed') return;
+    // The attach may be the refused message; then the agent still has the page's older socket.
+    if (this.#replacedConn !== null) this.#detach(this.#replacedConn, 'closed');
+    this.#fail('relay_unavailable', SIGNAL_CLOSE.flooded, 'the relay to the host is full');
+  }
+
+  #onAgentSignal({ conn, text, last }: SignalToViewer): void {
+    if (this.#phase !== 'open' || this.#attached !== this.#conn || conn !== this.#conn) return;
     this.#write(text);
-    if (last === null) return;
-    if (last.type === 'bye') this.#close(BYE_CLOSE[last.reason], last.reason);
-    else this.#close(ERROR_CLOSE.get(last.code) ?? SIGNAL_CLOSE.relay_unavailable, last.code);
+    if (last !== null)
+      this.#close(SIGNAL_CLOSE[closeAfter(last)], last.type === 'bye' ? last.reason : last.code);
   }
 
   /** A later socket of the session replaces this one. */
-  #otherViewer(payload: unknown): void {
-    const { conn, client_id } = payload as { conn: number; client_id: string };
-    if (conn <= this.#conn) return;
-    if (client_id === this.#hello?.client_id) {
+  #onViewer({ conn, client_id }: { conn: number; client_id: string }): void {
+    const mine = { conn: this.#conn, clientId: this.#hello?.client_id ?? null };
+    const verdict = judgeViewer(mine, { conn, client_id });
+    if (verdict === 'older') return;
+    if (verdict === 'reconnected') {
       // The same page reconnected: the newer socket's attach replaces this one at the agent.
       const { id } = this.#session as ViewedSession;
       if (this.#attached !== null)
-        this.#platform.bus.publish(replacedSubject(id), { attached: this.#attached, by: conn });
+        this.#platform.bus.publish(sessionSubjects.replaced, id, { attached: this.#attached, by: conn });
       this.#attached = null;
       this.#close(NORMAL, 'replaced by a newer socket of this page');
       return;
     }
     if (this.#attached !== null) this.#detach(this.#attached, 'taken_over');
+    this.#attached = null;
     if (this.#phase === 'open') this.#send({ type: 'bye', reason: 'taken_over' });
     this.#close(SIGNAL_CLOSE.taken_over, 'another viewer took over');
   }
 
   /** An older socket of this page handed over, so this one must detach later. */
-  #replaces(payload: unknown): void {
-    const { attached, by } = payload as { attached: number; by: number };
-    if (by === this.#conn) this.#attached ??= attached;
+  #onReplaced({ attached, by }: { attached: number; by: number }): void {
+    if (by !== this.#conn) return;
+    this.#replacedConn = attached;
+    this.#attached ??= attached;
   }
 
-  #changed(): void {
+  #onSessionChanged(): void {
     this.#stale = true;
     if (this.#refreshing) return;
     this.#refreshing = true;
     void this.#refresh()
-      .catch((error: unknown) => this.#broken(error))
+      .catch((error: unknown) => this.#onError(error))
       .finally(() => {
         this.#refreshing = false;
       });
@@ -324,45 +341,41 @@ export class ViewerSocket {
       this.#stale = false;
       const session = await this.#deps.sessions.view((this.#session as ViewedSession).id);
       if (this.#phase !== 'open') return;
-      if (session === undefined) return this.#sessionOver(undefined);
+      if (session === undefined) return this.#endWithSession(undefined);
       this.#session = session;
       const notice = noticeOf(session);
       if (notice !== this.#lastNotice) {
         this.#lastNotice = notice;
         this.#write(notice);
       }
-      if (isOver(session)) return this.#sessionOver(session);
+      if (isTerminal(session.state)) return this.#endWithSession(session);
       this.#attachWhenReady(session);
     }
   }
 
-  #sessionOver(session: ViewedSession | undefined): void {
+  #endWithSession(session: ViewedSession | undefined): void {
     // The agent has nothing attached any more.
     this.#attached = null;
     this.#send({ type: 'bye', reason: session?.end_reason === 'host_lost' ? 'host_lost' : 'session_ended' });
     this.#close(SIGNAL_CLOSE.session_gone, 'session is over');
   }
 
-  #noRelay(): void {
+  #onLinkLost(): void {
     this.#attached = null;
-    this.#fail(
-      'relay_unavailable',
-      SIGNAL_CLOSE.relay_unavailable,
-      'the host of this session is not connected',
-    );
+    this.#refuse(NO_RELAY);
   }
 
-  #broken(error: unknown): void {
+  #onError(error: unknown): void {
     this.#platform.logger.warn({ session_id: this.#session?.id, err: error }, 'signal.failed');
     this.#fail('internal', SIGNAL_CLOSE.relay_unavailable, 'something went wrong on the server');
   }
 
-  #heard(): void {
-    this.#lastHeard = this.#platform.clock.monotonicMs();
+  #recordActivity(): void {
+    this.#lastActivityMs = this.#platform.clock.monotonicMs();
   }
 
-  #beat(): void {
-    if (this.#platform.clock.monotonicMs() - this.#lastHeard >= SIGNAL_READ_TIMEOUT_MS) {
+  #checkLiveness(): void {
+    if (this.#platform.clock.monotonicMs() - this.#lastActivityMs >= SIGNAL_READ_TIMEOUT_MS) {
       this.#close(SIGNAL_CLOSE.timed_out, 'silent for too long');
       return;
     }
@@ -388,21 +401,19 @@ export class ViewerSocket {
     });
   }
 
+  #refuse({ close, error, why }: ViewerRefusal): void {
+    if (error === null) this.#close(SIGNAL_CLOSE[close], why);
+    else this.#fail(error, SIGNAL_CLOSE[close], why);
+  }
+
   #fail(code: SignalErrorCode, close: CloseCode, message: string): void {
     this.#send({ type: 'error', code, message: message.slice(0, 200), fatal: true });
     this.#close(close, message);
   }
 
   #detach(conn: number, reason: 'closed' | 'taken_over'): void {
-    const session = this.#session as ViewedSession;
-    this.#attached = null;
-    this.#deps.fleet.sendSignaling(session.host_id as string, {
-      session_id: session.id,
-      conn,
-      text: encodeSignal({ type: 'detach', reason }),
-      // A full queue may have closed this socket; without the detach the agent would keep it attached forever.
-      owed: true,
-    });
+    // A full queue may have closed this socket; without the detach the agent would keep it attached forever.
+    this.#toAgent({ conn, text: encodeSignal({ type: 'detach', reason }), mustSend: true });
   }
 
   #close(code: CloseCode, reason: string): void {
@@ -414,7 +425,7 @@ export class ViewerSocket {
     this.#socket.once('close', () => timer.cancel());
   }
 
-  #released(): void {
+  #onSocketClosed(): void {
     if (this.#phase !== 'closed') this.#end();
     this.#deps.closed();
   }
@@ -424,13 +435,11 @@ export class ViewerSocket {
     if (this.#attached !== null) this.#detach(this.#attached, 'closed');
     for (const timer of this.#timers) timer.cancel();
     for (const subscription of this.#subscriptions) subscription.close();
-    this.#early.length = 0;
-    this.#earlyBytes = 0;
+    this.#queued.length = 0;
+    this.#queuedBytes = 0;
     this.#deps.handshakeDone();
   }
 }
-
-const isOver = (session: ViewedSession): boolean => session.state === 'stopped' || session.state === 'failed';
 
 /** The message with the session's state for the page; equal texts are not sent twice. */
 function noticeOf(session: ViewedSession): string {
@@ -442,22 +451,6 @@ function noticeOf(session: ViewedSession): string {
     ...(app_launch_state !== undefined && { app_launch_state }),
   });
 }
-
-/** Close code after the agent's bye. */
-const BYE_CLOSE = {
-  taken_over: SIGNAL_CLOSE.taken_over,
-  session_ended: SIGNAL_CLOSE.session_gone,
-  host_lost: SIGNAL_CLOSE.session_gone,
-  going_away: SIGNAL_CLOSE.relay_unavailable,
-} as const;
-
-/** Close code after a fatal error of the agent; other errors close as a failed relay. */
-const ERROR_CLOSE = new Map<string, CloseCode>([
-  ['invalid_message', SIGNAL_CLOSE.malformed],
-  ['codec_unsupported', SIGNAL_CLOSE.codec_unsupported],
-  ['video_rejected', SIGNAL_CLOSE.codec_unsupported],
-  ['rate_limited', SIGNAL_CLOSE.flooded],
-]);
 
 const bytesOf = (data: RawData): number =>
   Array.isArray(data) ? data.reduce((sum, part) => sum + part.length, 0) : data.byteLength;

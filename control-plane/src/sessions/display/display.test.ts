@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideDisplay, displayOf, displayRecord, pictureAfter } from './display.ts';
+import { decideDisplay, displayOf, displayRecord, judgeDisplayChange, pictureAfter } from './display.ts';
 
 const LAUNCH = { stream_width: 1920, stream_height: 1080 };
 
@@ -42,6 +42,40 @@ describe('the values of a display change', () => {
         expect(render_width <= 1920 && (render_height ?? 0) <= 1080).toBe(true);
       }),
     );
+  });
+});
+
+describe('a display change is sent to the host', () => {
+  const running = { ...LAUNCH, state: 'running', host_id: 'host' } as const;
+  const quiet = { display: undefined, pending: 0 };
+  const smaller = { stream_width: 1280, stream_height: 720 };
+
+  test('of a running session with valid sizes', () => {
+    expect(judgeDisplayChange(running, smaller, quiet)).toBeNull();
+    expect(judgeDisplayChange(running, smaller, { ...quiet, pending: 7 })).toBeNull();
+  });
+
+  test.each([
+    ['before it runs', { ...running, state: 'starting' }, smaller, quiet, 'session_not_running'],
+    ['after its end', { ...running, state: 'stopped' }, smaller, quiet, 'session_not_running'],
+    ['without a host', { ...running, host_id: null }, smaller, quiet, 'session_not_running'],
+    [
+      'the picture of a host that cannot scale it',
+      running,
+      smaller,
+      { ...quiet, display: { external_resize_supported: false } },
+      'external_resize_unsupported',
+    ],
+    ['an invalid size', running, { stream_width: 3 }, quiet, 'validation_failed'],
+    ['the ninth pending one', running, smaller, { ...quiet, pending: 8 }, 'rate_limited'],
+    ['an invalid size before the limit', running, {}, { ...quiet, pending: 8 }, 'validation_failed'],
+  ] as const)('%s: refused', (_what, session, change, now, code) => {
+    expect(judgeDisplayChange(session, change, now)).toMatchObject({ code });
+  });
+
+  test('the display alone, although the host cannot scale the picture', () => {
+    const display = { external_resize_supported: false };
+    expect(judgeDisplayChange(running, { ui_scale: 2 }, { ...quiet, display })).toBeNull();
   });
 });
 

@@ -2,6 +2,7 @@
 import type { SessionMetrics } from '@footlight/protocol/agent';
 import type { Body, SessionStream } from '@footlight/protocol/rest';
 import type { SessionsTable } from '../../platform/database/tables/sessions.ts';
+import type { Refusal } from '../launch/refusal.ts';
 import { rungsOf } from '../stream/stream.ts';
 
 export type DisplayChange = Body<'sessions.display'>;
@@ -18,9 +19,34 @@ export interface ObservedDisplay {
   external_resize_supported?: boolean;
 }
 
+/** Most pending size changes of one session. All sessions of a host share the link's pending commands. */
+const MAX_PENDING_CHANGES = 8;
 const MIN_RENDER_PX = 16;
 const MIN_UI_SCALE = 1;
 const MAX_UI_SCALE = 3;
+
+/** Whether the change names a size of the picture, not only of the display. */
+export const asksForPicture = ({ stream_width, stream_height }: DisplayChange): boolean =>
+  stream_width !== undefined || stream_height !== undefined;
+
+/**
+ * Whether a change of sizes is sent to the session's host.
+ * @param now.display last report of the agent; undefined: none yet
+ * @param now.pending changes of this session that the host has not answered (count)
+ */
+export function judgeDisplayChange(
+  session: LaunchSize & Pick<SessionsTable, 'state' | 'host_id'>,
+  change: DisplayChange,
+  now: { display: ObservedDisplay | undefined; pending: number },
+): Refusal | null {
+  if (session.state !== 'running' || session.host_id === null) return { code: 'session_not_running' };
+  if (asksForPicture(change) && now.display?.external_resize_supported === false)
+    return { code: 'external_resize_unsupported' };
+  const message = decideDisplay(session, change);
+  if (message !== null) return { code: 'validation_failed', message };
+  if (now.pending >= MAX_PENDING_CHANGES) return { code: 'rate_limited', retryAfterSecs: 1 };
+  return null;
+}
 
 /** @returns a sentence for the caller about the first invalid value; null: all values are valid */
 export function decideDisplay(launch: LaunchSize, change: DisplayChange): string | null {

@@ -1,17 +1,19 @@
 import { SECOND_MS } from '@footlight/platform';
-import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
+import type { SessionMetrics } from '@footlight/protocol/agent';
 import type { Session } from '@footlight/protocol/rest';
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import { type FakeAgent, softwareCapacity } from '@footlight/test-harness';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { DatabaseTarget } from '../../platform/database/index.ts';
+import { sessionSubjects } from '../../signaling/index.ts';
 import { describeDatabases } from '../../testing/index.ts';
 import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const EVERY_MS = 5 * SECOND_MS;
 /** What the host of these tests lets no session go below. */
 const FLOOR = 2_000;
-const AT_FLOOR: Metrics = { abr_setpoint_kbps: FLOOR };
-const ABOVE: Metrics = { abr_setpoint_kbps: FLOOR + 1 };
+const AT_FLOOR: AgentMetrics = { abr_setpoint_kbps: FLOOR };
+const ABOVE: AgentMetrics = { abr_setpoint_kbps: FLOOR + 1 };
 
 describeDatabases('health that follows from what hosts measure', (databases) => {
   let target: DatabaseTarget;
@@ -35,7 +37,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     return { ...capacity, effective_settings: { ...capacity.effective_settings, ...settings } };
   };
 
-  const sample = (metrics: Metrics, more: Partial<SessionMetrics> = {}): SessionMetrics => ({
+  const sample = (metrics: AgentMetrics, more: Partial<SessionMetrics> = {}): SessionMetrics => ({
     type: 'session_metrics',
     session_id: session.id,
     ts: world.clock.nowMs(),
@@ -106,7 +108,9 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
 
   test('180 s at the floor with a viewer: failed as unsustainable, and the host is told to stop', async () => {
     const changes: unknown[] = [];
-    world.plane.platform.bus.subscribe(`session.${session.id}.changed`, (change) => changes.push(change));
+    world.plane.platform.bus.subscribe(sessionSubjects.changed, session.id, (change) => {
+      changes.push(change);
+    });
     await viewer('connected');
     await begins();
     await measured(175);
@@ -348,7 +352,7 @@ describeDatabases('health that follows from what hosts measure', (databases) => 
     ['a negative floor', { abr_setpoint_kbps: 0, abr_floor_kbps: -1 }],
     ['a setpoint that is no number', { abr_setpoint_kbps: true }],
     ['a floor in words', { abr_setpoint_kbps: FLOOR, abr_floor_kbps: 'high' }],
-  ] as [string, Metrics][])('%s was not measured', async (_what, metrics) => {
+  ] as [string, AgentMetrics][])('%s was not measured', async (_what, metrics) => {
     await begins(metrics);
     await measured(60, metrics);
     expect(await world.session(session.id)).not.toHaveProperty('health_state');

@@ -15,7 +15,7 @@ const FLOOR = 2_000;
 
 /** A viewer watches all the time, unless a test says otherwise. */
 const sampled = (over: Partial<RateSample> = {}): RateSample => {
-  return { setpointKbps: FLOOR, floorKbps: FLOOR, launchKbps: LAUNCH, watchedSince: 0, ...over };
+  return { setpointKbps: FLOOR, floorKbps: FLOOR, launchKbps: LAUNCH, watchedSinceMs: 0, ...over };
 };
 const ABOVE = sampled({ setpointKbps: FLOOR + 1 });
 
@@ -54,22 +54,22 @@ describe('a setpoint that stays at the floor', () => {
   });
 
   test('and is not watched: for an hour it is no more than abr_at_floor', () => {
-    expect(after(over(3_600, sampled({ watchedSince: null }))).state).toBe('abr_at_floor');
+    expect(after(over(3_600, sampled({ watchedSinceMs: null }))).state).toBe('abr_at_floor');
   });
 
   test('of the 180 s only those count in which a viewer was connected', () => {
-    const alone = over(60, sampled({ watchedSince: null }));
+    const alone = over(60, sampled({ watchedSinceMs: null }));
     // Connected at the last of these samples: 175 s, then 180.
-    const watched = over(175, sampled({ watchedSince: 60 * S }));
+    const watched = over(175, sampled({ watchedSinceMs: 60 * S }));
     expect(after([...alone.slice(0, -1), ...watched]).state).toBe('abr_at_floor');
-    expect(after([...alone.slice(0, -1), ...watched, sampled({ watchedSince: 60 * S })]).state).toBe(
+    expect(after([...alone.slice(0, -1), ...watched, sampled({ watchedSinceMs: 60 * S })]).state).toBe(
       'unsustainable',
     );
   });
 
   test('a viewer who came between two samples counts from then on', () => {
     // At the floor from 0 on, watched from 2 s on: 178 s at 180 s, 183 at 185.
-    const late = sampled({ watchedSince: 2 * S });
+    const late = sampled({ watchedSinceMs: 2 * S });
     expect(after(over(180, late)).state).toBe('abr_at_floor');
     expect(after(over(185, late)).state).toBe('unsustainable');
   });
@@ -131,7 +131,7 @@ describe('any samples at any times', () => {
     at: number;
     isAtFloor: boolean;
     isMeasured: boolean;
-    watchedSince: number | null;
+    watchedSinceMs: number | null;
   }
   /** Milliseconds up to the last of these that lie between samples at the floor, without a break; and watched ones. */
   function proved(told: readonly Told[]): { forMs: number; watchedMs: number } {
@@ -141,7 +141,7 @@ describe('any samples at any times', () => {
       const [from, to] = [told[n - 1] as Told, told[n] as Told];
       if (!from.isAtFloor || !to.isAtFloor || to.at - from.at > MAX_SAMPLE_GAP_MS) break;
       forMs += to.at - from.at;
-      if (to.watchedSince !== null) watchedMs += to.at - Math.max(from.at, to.watchedSince);
+      if (to.watchedSinceMs !== null) watchedMs += to.at - Math.max(from.at, to.watchedSinceMs);
     }
     return { forMs, watchedMs };
   }
@@ -155,12 +155,12 @@ describe('any samples at any times', () => {
         const told: Told[] = [];
         for (const { ms, watchedForMs, setpointKbps, floorKbps } of steps) {
           at += ms;
-          const watchedSince = watchedForMs === null ? null : at - watchedForMs;
+          const watchedSinceMs = watchedForMs === null ? null : at - watchedForMs;
           const before = health;
-          health = judgeSample(before, { setpointKbps, floorKbps, launchKbps: LAUNCH, watchedSince }, at);
+          health = judgeSample(before, { setpointKbps, floorKbps, launchKbps: LAUNCH, watchedSinceMs }, at);
           const isMeasured = setpointKbps !== null && floorKbps !== null;
           const isAtFloor = isMeasured && setpointKbps <= floorKbps && setpointKbps < LAUNCH;
-          told.push({ at, isAtFloor, isMeasured, watchedSince });
+          told.push({ at, isAtFloor, isMeasured, watchedSinceMs });
           seen.add(health.state);
           if (!isAtFloor) {
             expect(health).toEqual(

@@ -48,7 +48,7 @@ export interface RateSample {
   floorKbps: number | null;
   launchKbps: number;
   /** Start of the unbroken time with a connected viewer's peer connection; null: no viewer. */
-  watchedSince: number | null;
+  watchedSinceMs: number | null;
 }
 
 export const NOTHING_KNOWN: NetworkHealth = { state: null, reason: null, atFloor: null };
@@ -56,7 +56,7 @@ const HEALTHY: NetworkHealth = { state: 'healthy', reason: null, atFloor: null }
 
 /** The verdict after one more sample. */
 export function judgeSample(before: NetworkHealth, sample: RateSample, now: number): NetworkHealth {
-  const { setpointKbps, floorKbps, launchKbps, watchedSince } = sample;
+  const { setpointKbps, floorKbps, launchKbps, watchedSinceMs } = sample;
   if (setpointKbps === null || floorKbps === null) return NOTHING_KNOWN;
   // A stream that was launched at its floor has its full rate there.
   if (setpointKbps > floorKbps || setpointKbps >= launchKbps) return HEALTHY;
@@ -69,7 +69,7 @@ export function judgeSample(before: NetworkHealth, sample: RateSample, now: numb
       atFloor: { sampledAt: now, forMs: 0, watchedMs: 0 },
     };
   const forMs = atFloor.forMs + now - since;
-  const watchedMs = atFloor.watchedMs + (watchedSince === null ? 0 : now - Math.max(since, watchedSince));
+  const watchedMs = atFloor.watchedMs + (watchedSinceMs === null ? 0 : now - Math.max(since, watchedSinceMs));
   const reached = AT_FLOOR.find(({ afterMs, watched }) => (watched ? watchedMs : forMs) >= afterMs);
   const isNews = reached !== undefined && reached.state !== before.state;
   return {

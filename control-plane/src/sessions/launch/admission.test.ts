@@ -1,33 +1,11 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { aRung } from '../test-rungs.ts';
-import {
-  type Admitted,
-  admit,
-  admitHeld,
-  type HeldFacts,
-  PERSONAL_TERMS,
-  type ServingGpu,
-  type Snapshot,
-  serve,
-} from './admission.ts';
-import { anApp, aProfile, aSnapshot } from './test-snapshots.ts';
+import { admitted, anApp, aProfile, codeOf, launchFacts, tryAdmit } from '../testing/test-facts.ts';
+import { aRung } from '../testing/test-rungs.ts';
+import { admitLocked, type LaunchFacts, type LockedFacts } from './admission.ts';
+import { type LaunchBody, PERSONAL_TERMS } from './stages.ts';
 
-type Request = Parameters<typeof admit>[1];
-
-const decide = (snapshot: Snapshot, request: Partial<Request> = {}, terms = PERSONAL_TERMS) =>
-  admit(snapshot, { mic: false, ...request }, terms);
-const codeOf = (...args: Parameters<typeof decide>) => {
-  const outcome = decide(...args);
-  return 'refusal' in outcome ? outcome.refusal.code : null;
-};
-function admitted(...args: Parameters<typeof decide>): Admitted {
-  const outcome = decide(...args);
-  if ('refusal' in outcome) throw new Error(`refused: ${outcome.refusal.code}`);
-  return outcome.admitted;
-}
 /** The profile in force; null: none. */
-const chosen = (...args: Parameters<typeof decide>) => admitted(...args).profile?.profile.id ?? null;
+const chosen = (...args: Parameters<typeof tryAdmit>) => admitted(...args).profile?.profile.id ?? null;
 
 const TILE = { parent_app_id: 'parent', external_source: 'steam', external_id: '440', runtime_spec: {} };
 const A = aProfile('a');
@@ -47,19 +25,19 @@ const slow = { probe: SLOW, failures: [] };
 
 describe('rows of the admission before the transaction', () => {
   test('no app, or a disabled one', () => {
-    expect(codeOf(aSnapshot({ app: null, entitled: false }))).toBe('not_found');
+    expect(codeOf(launchFacts({ app: null, entitled: false }))).toBe('not_found');
   });
 
   test('a tile whose parent is disabled; the message names it', () => {
     const parent = anApp({ id: 'parent', name: 'Launcher', enabled: false });
-    const outcome = decide(aSnapshot({ app: anApp(TILE), parent }));
+    const outcome = tryAdmit(launchFacts({ app: anApp(TILE), parent }));
     expect(outcome).toMatchObject({ refusal: { code: 'parent_app_disabled' } });
     expect(JSON.stringify(outcome)).toContain('Launcher');
   });
 
   test('no entitlement, for administrators too', () => {
-    expect(codeOf(aSnapshot({ entitled: false }))).toBe('forbidden');
-    expect(codeOf(aSnapshot({ entitled: false }, { isAdmin: true }))).toBe('forbidden');
+    expect(codeOf(launchFacts({ entitled: false }))).toBe('forbidden');
+    expect(codeOf(launchFacts({ entitled: false }, { isAdmin: true }))).toBe('forbidden');
   });
 
   describe('a profile choice where none is allowed', () => {
@@ -81,9 +59,9 @@ describe('rows of the admission before the transaction', () => {
       ['overrides are disallowed, an override', {}, closed, { stream: { height: 720 } }, 'conflict'],
       ['overrides are disallowed, the same one', {}, closed, { profile_id: 'a' }, null],
     ] as const)('%s: %s', (_what, facts, choice, request, code) => {
-      const snapshot = aSnapshot(facts, { ...choice, profiles: CATALOG });
+      const snapshot = launchFacts(facts, { ...choice, profiles: CATALOG });
       expect(codeOf(snapshot, request)).toBe(code);
-      const asAdmin = aSnapshot(facts, { ...choice, profiles: CATALOG, isAdmin: true });
+      const asAdmin = launchFacts(facts, { ...choice, profiles: CATALOG, isAdmin: true });
       expect(codeOf(asAdmin, request)).toBeNull();
     });
   });
@@ -106,12 +84,12 @@ describe('rows of the admission before the transaction', () => {
         null,
       ],
     ] as const)('%s', (_what, facts, request, code) => {
-      expect(codeOf(aSnapshot(facts, limited), request)).toBe(code);
-      expect(codeOf(aSnapshot(facts, { ...limited, isAdmin: true }), request)).toBeNull();
+      expect(codeOf(launchFacts(facts, limited), request)).toBe(code);
+      expect(codeOf(launchFacts(facts, { ...limited, isAdmin: true }), request)).toBeNull();
     });
 
     test('an empty list is no limit', () => {
-      expect(codeOf(aSnapshot({}, { profiles: CATALOG }), { profile_id: 'b' })).toBeNull();
+      expect(codeOf(launchFacts({}, { profiles: CATALOG }), { profile_id: 'b' })).toBeNull();
     });
   });
 
@@ -162,11 +140,11 @@ describe('rows of the admission before the transaction', () => {
       ['what people may not choose is not recommended', {}, { profiles: [CATALOG[3]!] }, null],
       ['no catalog: none', {}, {}, null],
     ] as const)('%s', (_what, facts, choice, expected) => {
-      expect(chosen(aSnapshot(facts, choice))).toBe(expected);
+      expect(chosen(launchFacts(facts, choice))).toBe(expected);
     });
 
     test('an override of the envelope takes no profile; with a profile named it does', () => {
-      const snapshot = aSnapshot({}, everything);
+      const snapshot = launchFacts({}, everything);
       expect(chosen(snapshot, { stream: { fps: 30 } })).toBeNull();
       expect(chosen(snapshot, { stream: { codec: 'h264' } })).toBe('a');
       expect(chosen(snapshot, { profile_id: 'b', stream: { fps: 30 } })).toBe('b');
@@ -175,7 +153,7 @@ describe('rows of the admission before the transaction', () => {
 
   test('an unknown profile', () => {
     for (const isAdmin of [false, true])
-      expect(codeOf(aSnapshot({}, { profiles: CATALOG, isAdmin }), { profile_id: 'nope' })).toBe(
+      expect(codeOf(launchFacts({}, { profiles: CATALOG, isAdmin }), { profile_id: 'nope' })).toBe(
         'validation_failed',
       );
   });
@@ -190,23 +168,23 @@ describe('rows of the admission before the transaction', () => {
       ['risky', { profile_id: 'risky' }, null],
       ['eligible', { profile_id: 'a' }, null],
     ] as const)('%s', (_what, request, code) => {
-      expect(codeOf(aSnapshot({}, catalog), request)).toBe(code);
-      expect(codeOf(aSnapshot({}, { ...catalog, isAdmin: true }), request)).toBeNull();
+      expect(codeOf(launchFacts({}, catalog), request)).toBe(code);
+      expect(codeOf(launchFacts({}, { ...catalog, isAdmin: true }), request)).toBeNull();
     });
 
     test('a failure of the device with the profile', () => {
       const failures = [{ launch_profile_id: 'a', stream_profile_id: null, codec: null }];
-      const snapshot = aSnapshot({}, { profiles: CATALOG, client: { probe: null, failures } });
+      const snapshot = launchFacts({}, { profiles: CATALOG, client: { probe: null, failures } });
       expect(codeOf(snapshot, { profile_id: 'a' })).toBe('profile_ineligible');
     });
 
     test('without a probe nothing is refused', () => {
-      expect(codeOf(aSnapshot({}, { profiles: [demanding] }), { profile_id: 'demanding' })).toBeNull();
+      expect(codeOf(launchFacts({}, { profiles: [demanding] }), { profile_id: 'demanding' })).toBeNull();
     });
 
     test('a default profile has the same checks', () => {
       const forced = anApp({ profile_policy: 'force', default_profile_id: 'demanding' });
-      expect(codeOf(aSnapshot({ app: forced }, catalog))).toBe('profile_ineligible');
+      expect(codeOf(launchFacts({ app: forced }, catalog))).toBe('profile_ineligible');
     });
   });
 
@@ -214,7 +192,7 @@ describe('rows of the admission before the transaction', () => {
     const parent = anApp({ id: 'parent', managed_home: true });
     const tile = anApp(TILE);
     test('that the person has nowhere', () => {
-      expect(codeOf(aSnapshot({ app: tile, parent }))).toBe('home_not_provisioned');
+      expect(codeOf(launchFacts({ app: tile, parent }))).toBe('home_not_provisioned');
       const preset = {
         image: '',
         args: [],
@@ -225,32 +203,32 @@ describe('rows of the admission before the transaction', () => {
         network: '',
       };
       const byPreset = anApp({ id: 'parent', preset });
-      expect(codeOf(aSnapshot({ app: tile, parent: byPreset }))).toBe('home_not_provisioned');
+      expect(codeOf(launchFacts({ app: tile, parent: byPreset }))).toBe('home_not_provisioned');
     });
     test('pins to the host of that home', () => {
-      const { demand } = admitted(aSnapshot({ app: tile, parent, homeHostId: 'h1' }));
+      const { demand } = admitted(launchFacts({ app: tile, parent, homeHostId: 'h1' }));
       expect(demand.pin).toEqual({ host_id: 'h1', gpu_index: null });
     });
     test('is refused on another host that something else pinned', () => {
       const terms = { ...PERSONAL_TERMS, pin: { host_id: 'h2', gpu_index: null } };
-      expect(codeOf(aSnapshot({ app: tile, parent, homeHostId: 'h1' }), {}, terms)).toBe(
+      expect(codeOf(launchFacts({ app: tile, parent, homeHostId: 'h1' }), {}, terms)).toBe(
         'home_not_provisioned',
       );
     });
     test('a volume with a process app is a conflict', () => {
-      const settings = { ...aSnapshot().settings, storageProvider: 'volume' as const };
-      expect(codeOf(aSnapshot({ app: anApp({ managed_home: true }), settings }))).toBe('conflict');
+      const settings = { ...launchFacts().settings, storageProvider: 'volume' as const };
+      expect(codeOf(launchFacts({ app: anApp({ managed_home: true }), settings }))).toBe('conflict');
       const contained = anApp({ managed_home: true, runtime_spec: { image: 'x' } });
-      expect(codeOf(aSnapshot({ app: contained, settings }))).toBeNull();
+      expect(codeOf(launchFacts({ app: contained, settings }))).toBeNull();
     });
   });
 
   test('the first failed check gives the answer, even if later checks would fail too', () => {
     const mends: [
       string,
-      Partial<Omit<Snapshot, 'choice'>>,
-      Partial<Snapshot['choice']>,
-      Partial<Request>,
+      Partial<Omit<LaunchFacts, 'choice'>>,
+      Partial<LaunchFacts['choice']>,
+      Partial<LaunchBody>,
     ][] = [
       ['not_found', { app: anApp(TILE) }, {}, {}],
       ['parent_app_disabled', { parent: anApp({ id: 'parent', managed_home: true }) }, {}, {}],
@@ -261,33 +239,33 @@ describe('rows of the admission before the transaction', () => {
       ['profile_ineligible', {}, {}, { profile_id: 'a' }],
       ['home_not_provisioned', { homeHostId: 'h1' }, {}, {}],
     ];
-    let facts: Partial<Omit<Snapshot, 'choice'>> = {
+    let facts: Partial<Omit<LaunchFacts, 'choice'>> = {
       app: null,
       parent: anApp({ id: 'parent', managed_home: true, enabled: false }),
       entitled: false,
     };
-    let choice: Partial<Snapshot['choice']> = {
+    let choice: Partial<LaunchFacts['choice']> = {
       policy: { globalDefaultProfileId: null, userOverridesAllowed: false },
       allowList: ['a'],
       profiles: [...CATALOG, demanding],
       client: slow,
     };
-    let request: Partial<Request> = { profile_id: 'nope' };
+    let request: Partial<LaunchBody> = { profile_id: 'nope' };
     for (const [code, mendFacts, mendChoice, mendRequest] of mends) {
-      expect(codeOf(aSnapshot(facts, choice), request)).toBe(code);
+      expect(codeOf(launchFacts(facts, choice), request)).toBe(code);
       facts = { ...facts, ...mendFacts };
       choice = { ...choice, ...mendChoice };
       request = { ...request, ...mendRequest };
     }
-    expect(codeOf(aSnapshot(facts, choice), request)).toBeNull();
+    expect(codeOf(launchFacts(facts, choice), request)).toBeNull();
   });
 
   test('a local session demands no slots, dual output those of the app, a tile those of its parent', () => {
     const terms = (topology: 'local_only' | 'dual_output') => ({ ...PERSONAL_TERMS, topology });
-    const two = aSnapshot({ app: anApp({ default_encode_slots: 2 }) });
+    const two = launchFacts({ app: anApp({ default_encode_slots: 2 }) });
     expect(admitted(two, {}, terms('local_only')).demand.encode_slots).toBe(0);
     expect(admitted(two, {}, terms('dual_output')).demand.encode_slots).toBe(2);
-    const tile = aSnapshot({
+    const tile = launchFacts({
       app: anApp({ ...TILE, default_encode_slots: 7 }),
       parent: anApp({ id: 'parent', default_encode_slots: 3 }),
     });
@@ -295,23 +273,24 @@ describe('rows of the admission before the transaction', () => {
   });
 
   test('the microphone is granted where it is asked for and allowed', () => {
-    const allowed = { ...aSnapshot().settings, micCaptureEnabled: true };
-    expect(admitted(aSnapshot({ settings: allowed }), { mic: true }).mic).toBe(true);
-    expect(admitted(aSnapshot({ settings: allowed }), { mic: false }).mic).toBe(false);
-    expect(admitted(aSnapshot(), { mic: true }).mic).toBe(false);
+    const allowed = { ...launchFacts().settings, micCaptureEnabled: true };
+    expect(admitted(launchFacts({ settings: allowed }), { mic: true }).mic).toBe(true);
+    expect(admitted(launchFacts({ settings: allowed }), { mic: false }).mic).toBe(false);
+    expect(admitted(launchFacts(), { mic: true }).mic).toBe(false);
   });
 
   test('locality prefers the host of the home, and nothing does without it', () => {
     const app = anApp({ managed_home: true });
     const at = (prefersHomeHost: boolean) =>
-      admitted(aSnapshot({ app, homeHostId: 'h1', prefersHomeHost })).demand.prefer_host_id;
+      admitted(launchFacts({ app, homeHostId: 'h1', prefersHomeHost })).demand.prefer_host_id;
     expect([at(true), at(false)]).toEqual(['h1', null]);
   });
 });
 
 describe('rows of the admission inside the transaction', () => {
   const app = anApp({ managed_home: true });
-  const held = (more: Partial<HeldFacts> = {}): HeldFacts => ({
+  const held = (more: Partial<LockedFacts> = {}): LockedFacts => ({
+    username: 'alice',
     maxConcurrentSessions: 3,
     entitled: true,
     disabled: false,
@@ -320,7 +299,7 @@ describe('rows of the admission inside the transaction', () => {
     homes: [],
     ...more,
   });
-  const refusalOf = (facts: HeldFacts) => admitHeld(admitted(aSnapshot({ app })), facts);
+  const refusalOf = (facts: LockedFacts) => admitLocked(admitted(launchFacts({ app })), facts);
   const session = (id: string, ...home_app_ids: string[]) => ({ id, home_app_ids });
 
   test('the entitlement or the account is deleted, or the account is disabled', () => {
@@ -343,13 +322,13 @@ describe('rows of the admission inside the transaction', () => {
     });
   });
   test('a tile holds the home of its parent', () => {
-    const tile = aSnapshot({
+    const tile = launchFacts({
       app: anApp(TILE),
       parent: anApp({ id: 'parent', managed_home: true }),
       homeHostId: 'h1',
     });
     const holder = held({ sessions: 1, homes: [session('1', 'parent')] });
-    expect(admitHeld(admitted(tile), holder)?.code).toBe('home_in_use');
+    expect(admitLocked(admitted(tile), holder)?.code).toBe('home_in_use');
   });
   test('their order', () => {
     const all = held({
@@ -361,121 +340,5 @@ describe('rows of the admission inside the transaction', () => {
     expect(refusalOf(all)?.code).toBe('forbidden');
     expect(refusalOf({ ...all, entitled: true })?.code).toBe('session_quota_exceeded');
     expect(refusalOf({ ...all, entitled: true, maxConcurrentSessions: 2 })?.code).toBe('home_in_use');
-  });
-});
-
-describe('what the placed host serves', () => {
-  const NOW = 1_000_000_000;
-  const gpu = (more: Partial<ServingGpu> = {}): ServingGpu => ({
-    codecs: ['h264', 'h265'],
-    encoder: 'nvenc',
-    throughput: null,
-    certifications: [],
-    ...more,
-  });
-  const rung = (id: string, fields = {}) => aRung(id, { nominal_bitrate_kbps: 8_000, ...fields });
-  const catalog = [
-    aProfile('1080p60', [
-      rung('1080-av1', { codec: 'av1' }),
-      rung('1080-h264', { width: 1920, height: 1080 }),
-    ]),
-    aProfile('720p60', [rung('720-h264', { nominal_bitrate_kbps: 4_500 })]),
-  ];
-  const launch = (request: Partial<Request> = {}, isAdmin = false) =>
-    admitted(aSnapshot({}, { profiles: catalog, isAdmin }), { profile_id: '1080p60', ...request });
-  const served = (...args: Parameters<typeof serve>) => {
-    const outcome = serve(...args);
-    if ('refusal' in outcome) throw new Error(`refused: ${outcome.refusal.code}`);
-    const { profileId, rung: taken, stream } = outcome.served;
-    return { profileId, rung: taken?.rung.id ?? null, ...stream };
-  };
-
-  test('the first rung that both can do', () => {
-    expect(served(launch(), gpu(), NOW)).toMatchObject({
-      profileId: '1080p60',
-      rung: '1080-h264',
-      width: 1920,
-    });
-  });
-
-  test('without a profile the tier, within the app, and no rung', () => {
-    expect(served(admitted(aSnapshot()), gpu(), NOW)).toMatchObject({
-      profileId: null,
-      rung: null,
-      bitrate_kbps: 8_000,
-    });
-  });
-
-  test('a codec that no rung has is refused before one that the host lacks', () => {
-    const outcome = serve(launch({ stream: { codec: 'h265' } }), gpu({ codecs: ['h264'] }), NOW);
-    expect(outcome).toMatchObject({ refusal: { code: 'validation_failed' } });
-  });
-
-  test('a codec that the host does not encode, with a profile and without', () => {
-    for (const admission of [
-      launch({ stream: { codec: 'av1' } }),
-      admitted(aSnapshot(), { stream: { codec: 'av1' } }),
-    ])
-      expect(serve(admission, gpu(), NOW)).toMatchObject({ refusal: { code: 'conflict' } });
-  });
-
-  describe('a certification', () => {
-    const unsafe = {
-      stream_profile_id: '1080-h264',
-      bitrate_kbps: 8_000,
-      verdict: 'unsafe' as const,
-      live_write_stable: true,
-      measured_at: NOW,
-    };
-    const capped = gpu({ certifications: [unsafe] });
-
-    test('steps one profile down, and the session names what is served', () => {
-      expect(served(launch(), capped, NOW)).toMatchObject({
-        profileId: '720p60',
-        rung: '720-h264',
-        bitrate_kbps: 4_500,
-      });
-    });
-    test('only one: what lies below is not held against its own', () => {
-      const below = { ...unsafe, stream_profile_id: '720-h264', bitrate_kbps: 4_500 };
-      expect(served(launch(), gpu({ certifications: [unsafe, below] }), NOW).profileId).toBe('720p60');
-    });
-    test('cuts an override again to the new rung', () => {
-      const wide = launch({ stream: { width: 1920, height: 1080, bitrate_kbps: 7_000 } });
-      expect(served(wide, capped, NOW)).toMatchObject({ width: 1280, height: 720, bitrate_kbps: 4_500 });
-    });
-    test('does not cap administrators', () => {
-      expect(served(launch({}, true), capped, NOW).profileId).toBe('1080p60');
-    });
-    test('leaves the launch as it is where the profile below is missing', () => {
-      const alone = admitted(aSnapshot({}, { profiles: catalog.slice(0, 1) }));
-      expect(served(alone, capped, NOW).profileId).toBe('1080p60');
-    });
-    test('needs a rung in force', () => {
-      expect(served(admitted(aSnapshot()), capped, NOW).profileId).toBeNull();
-    });
-  });
-
-  test('no request gives a user more than the serving rung', () => {
-    const size = fc.option(
-      fc.integer({ min: 8, max: 3_840 }).map((n) => n * 2),
-      { nil: undefined },
-    );
-    fc.assert(
-      fc.property(
-        size,
-        size,
-        fc.option(fc.integer({ min: 1, max: 240 }), { nil: undefined }),
-        (width, height, fps) => {
-          const stream = { width, height, fps };
-          const outcome = serve(launch({ stream }), gpu(), NOW);
-          if ('refusal' in outcome) throw new Error('refused');
-          const { stream: got, rung: taken } = outcome.served;
-          expect(got.width).toBeLessThanOrEqual(taken?.rung.width ?? 0);
-          expect(got.height).toBeLessThanOrEqual(taken?.rung.height ?? 0);
-          expect(got.fps).toBeLessThanOrEqual(taken?.rung.fps ?? 0);
-        },
-      ),
-    );
   });
 });

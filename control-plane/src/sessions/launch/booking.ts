@@ -1,42 +1,49 @@
 /**
- * The transaction of a batch of launches. Each launch takes a GPU's encode slots, its home and its row in arrival
- * order, as if it were alone; reads and writes are batched. admission.ts and placement.ts make the decisions.
+ * From admitted to booked launches, for a batch in one transaction. Each launch takes a GPU's encode slots, its home
+ * and its row in arrival order, as if it were alone; reads and writes are batched. admission.ts and placement.ts make
+ * the decisions. A preview takes the same decisions without locks and writes.
  */
 
 import type { Random } from '@footlight/platform';
-import type { Placement as Explanation } from '@footlight/protocol/rest';
-import type { Database, Tx } from '../../platform/database/index.ts';
-import { holdRungs } from '../../profiles/index.ts';
-import type { MintedToken, SignalingTokens } from '../../signaling/index.ts';
+import type { Placement } from '@footlight/protocol/rest';
+import type { Database, Executor, Tx } from '../../platform/database/index.ts';
+import { lockRungsShared } from '../../profiles/index.ts';
+import type { SignalingTokens } from '../../signaling/index.ts';
 import { lockHomes } from '../../storage/index.ts';
-import type { Assignment } from '../app-spec.ts';
-import { explainPlaced } from '../placement/explanation.ts';
-import { Fleet } from '../placement/fleet.ts';
+import { explain, explainRefusal } from '../placement/explanation.ts';
+import { GpuSnapshot, WHOLE_FLEET } from '../placement/gpu-snapshot.ts';
 import {
   type GpuFacts,
-  type Placement as Judged,
   type PlacementSettings,
   refusalOf,
+  refuseBareHost,
   vramVeto,
 } from '../placement/placement.ts';
+import { loadBareHosts, loadServingFacts, type ServingFacts } from '../placement/placement-store.ts';
 import {
+  bookSlots,
   countInFlight,
-  giveBack,
-  loadServings,
-  type Serving,
-  takeSlots,
-  type Want,
-} from '../placement/placement-store.ts';
-import type { SessionRow } from '../record.ts';
-import { insertSessions } from '../store.ts';
-import { type Admitted, admitHeld, homeAppOf, rungsInReach, type Served, serve } from './admission.ts';
+  lockGpus,
+  type SlotBooking,
+  unbookSlots,
+} from '../placement/slots-store.ts';
+import { rungsInReach, serve } from '../stream/serve.ts';
+import { admitLocked, homeAppOf, type LockedFacts } from './admission.ts';
+import { insertSessions } from './booking-store.ts';
 import { refuseHome, takeHome } from './home-claim.ts';
-import { type Held, holdFacts, type Launcher, lockGpus } from './launch-store.ts';
+import { loadLockedFacts, lockFacts } from './launch-store.ts';
 import type { Refusal } from './refusal.ts';
 import { assignmentOf, sessionRow } from './session-row.ts';
+import type { AdmittedLaunch, BookedLaunch, ChosenGpu, PlacedLaunch } from './stages.ts';
 
 /** Attempts at placing before the fleet counts as exhausted. */
 export const MAX_ATTEMPTS = 50;
+
+/**
+ * GPUs that a batch reads first, in addition to one per launch. A concurrent transaction may hold one GPU, and
+ * there are fewer than 32 such transactions.
+ */
+const FIRST_READ = 32;
 
 export interface BookingDeps {
   database: Database;
@@ -45,24 +52,13 @@ export interface BookingDeps {
   placement: PlacementSettings;
 }
 
-/** A launch that passed all checks without locks. */
-export interface Wanted {
-  launcher: Launcher;
-  admitted: Admitted;
-}
-
-export interface Launched {
-  row: SessionRow;
-  /** null: a local session. */
-  token: MintedToken | null;
-  assignment: Assignment;
-}
-
-/** Result of a launch. */
-export type Outcome =
-  | { kind: 'launched'; launched: Launched }
-  /** judged: present for a placement refusal. */
-  | { kind: 'refused'; refusal: Refusal; judged?: Judged }
+/** Result of a booking for one launch. */
+export type BookingOutcome =
+  | { kind: 'booked'; booked: BookedLaunch }
+  /** No GPU can take the launch. */
+  | { kind: 'unplaced'; refusal: Refusal; explanation: Placement }
+  /** explanation null: refused before the choice of a GPU. */
+  | { kind: 'refused'; refusal: Refusal; explanation: Placement | null }
   /**
    * Another transaction holds a row that this launch needs, or an earlier launch of the same user in this batch may
    * take it. Only a pass that waits for the locks can decide.
@@ -71,24 +67,6 @@ export type Outcome =
   /** The rung was deleted after it was read. */
   | { kind: 'stale' };
 
-/** A launch with its chosen GPU. */
-interface Chosen {
-  want: Wanted;
-  gpu: GpuFacts;
-  /** Recorded at the choice of the GPU; the codec decision is added later. */
-  explanation: Explanation;
-}
-
-/** A launch whose slots are booked. */
-interface Placed extends Chosen {
-  serving: Serving;
-}
-
-/** A booked launch with its stream. */
-interface Seated extends Placed {
-  served: Served;
-}
-
 /**
  * @param wait false: skip rows that others have locked; true: wait for them, and a refusal is final
  * @returns one outcome each, in order; the transaction does all of it or nothing
@@ -96,125 +74,181 @@ interface Seated extends Placed {
 export async function bookLaunches(
   deps: BookingDeps,
   tx: Tx,
-  wanted: readonly Wanted[],
+  launches: readonly AdmittedLaunch[],
   wait: boolean,
   nowMs: number,
-): Promise<Outcome[]> {
-  const booking = new Booking(deps, tx, nowMs, wanted.length);
-  const outcomes = await booking.run(wanted, wait);
-  return wanted.map((want) => outcomes.get(want) ?? { kind: 'contended' });
+): Promise<BookingOutcome[]> {
+  // The launches can fill this many of the best GPUs, and the next best has still been read.
+  const booking = new Booking(deps, tx, tx, nowMs, FIRST_READ + launches.length);
+  const placed = await booking.decide(launches, wait);
+  await booking.write(tx, placed);
+  return launches.map((launch) => booking.outcomes.get(launch) ?? { kind: 'contended' });
+}
+
+/** Result of a booking that is not made. Judges the whole fleet, including hosts without a GPU. */
+export async function previewBooking(
+  deps: BookingDeps,
+  launch: AdmittedLaunch,
+  nowMs: number,
+): Promise<Placement> {
+  const { db } = deps.database;
+  const booking = new Booking(deps, db, null, nowMs, WHOLE_FLEET);
+  const [placed] = await booking.decide([launch], false);
+  const outcome = booking.outcomes.get(launch);
+  const answer =
+    outcome?.kind === 'unplaced' || outcome?.kind === 'refused'
+      ? explainRefusal(outcome.refusal.code, outcome.explanation)
+      : (placed as PlacedLaunch).explanation;
+  if (outcome?.kind === 'refused' && outcome.explanation === null) return answer;
+  const bareHosts = await loadBareHosts(db);
+  return { ...answer, refusals: [...answer.refusals, ...bareHosts.map(refuseBareHost)] };
 }
 
 class Booking {
+  readonly outcomes = new Map<AdmittedLaunch, BookingOutcome>();
   readonly #deps: BookingDeps;
-  readonly #tx: Tx;
+  readonly #db: Executor;
+  readonly #tx: Tx | null;
   readonly #nowMs: number;
-  readonly #fleet: Fleet;
-  readonly #outcomes = new Map<Wanted, Outcome>();
-  readonly #held = new Map<Wanted, Held>();
-  readonly #heldRungs = new Set<string>();
-  #gaveBack = false;
+  readonly #gpus: GpuSnapshot;
+  readonly #facts = new Map<AdmittedLaunch, LockedFacts>();
+  readonly #servings = new Map<GpuFacts, ServingFacts>();
+  readonly #lockedRungs = new Set<string>();
+  #hasRejected = false;
 
-  constructor(deps: BookingDeps, tx: Tx, nowMs: number, launches: number) {
+  /** @param tx null: a preview, which locks and writes nothing */
+  constructor(deps: BookingDeps, db: Executor, tx: Tx | null, nowMs: number, firstRead: number) {
     this.#deps = deps;
+    this.#db = db;
     this.#tx = tx;
     this.#nowMs = nowMs;
-    this.#fleet = new Fleet(tx, deps.placement, nowMs, launches);
+    this.#gpus = new GpuSnapshot(db, deps.placement, nowMs, firstRead);
   }
 
-  async run(wanted: readonly Wanted[], wait: boolean): Promise<ReadonlyMap<Wanted, Outcome>> {
+  /** Chooses a GPU, a stream and a home for each launch, and books the slots. @returns the launches that pass */
+  async decide(launches: readonly AdmittedLaunch[], wait: boolean): Promise<PlacedLaunch[]> {
     const { database } = this.#deps;
     const [admitted] = await Promise.all([
-      this.#hold(wanted),
-      wait ? null : this.#fleet.look(wanted.map((want) => want.admitted.demand)),
+      this.#admit(launches),
+      wait ? null : this.#gpus.prefetch(launches.map(({ demand }) => demand)),
     ]);
-    if (wait) await lockGpus(database, this.#tx, null);
-    const { placed, unplaced } = await this.#place(admitted);
-    await this.#write(await this.#seat(placed));
+    if (wait && this.#tx !== null) await lockGpus(database, this.#tx);
+    const { chosen, unplaced } = await this.#choose(admitted);
+    const passed: PlacedLaunch[] = [];
+    for (const choice of chosen) {
+      const placed = await this.#serve(choice);
+      if (placed !== null) passed.push(placed);
+    }
     // SQLite's transaction holds the only write lock, so no other transaction can hold what this one lacks. Slots
     // that a launch of this batch gave back may be enough for another.
-    const isFinal = (wait || database.dialect === 'sqlite') && !this.#gaveBack;
-    for (const [want, judged] of unplaced)
-      this.#outcomes.set(
-        want,
-        isFinal ? { kind: 'refused', refusal: refusalOf(judged), judged } : { kind: 'contended' },
-      );
-    return this.#outcomes;
+    const isFinal = this.#tx === null || ((wait || database.dialect === 'sqlite') && !this.#hasRejected);
+    for (const [launch, outcome] of unplaced)
+      this.outcomes.set(launch, isFinal ? outcome : { kind: 'contended' });
+    return passed;
   }
 
-  /** Locks and reads the facts of `admitHeld`. @returns the launches that pass */
-  async #hold(wanted: readonly Wanted[]): Promise<Wanted[]> {
-    const asked = wanted.map(({ launcher, admitted }) => ({
-      launcher,
-      appId: admitted.app.id,
-      homeAppId: homeAppOf(admitted),
-    }));
-    const facts = await holdFacts(this.#tx, asked);
+  async write(tx: Tx, placed: readonly PlacedLaunch[]): Promise<void> {
+    const { database, random, tokens } = this.#deps;
+    const homes = placed.flatMap(({ launch }) => {
+      const appId = homeAppOf(launch);
+      return appId === null ? [] : [{ userId: launch.user.userId, appId }];
+    });
+    if (homes.length > 1) await lockHomes(database, tx, homes);
+    const sessions = [];
+    for (const launched of placed) {
+      const { launch, gpu, explanation } = launched;
+      const home = await takeHome(tx, random, this.#username(launch), launch, gpu, this.#nowMs);
+      const row = sessionRow(random.uuid(), launched, this.#nowMs);
+      sessions.push({ launch, row, explanation, assignment: assignmentOf(row, launched, home) });
+    }
+    const streamed = sessions.filter(({ launch }) => launch.terms.topology !== 'local_only');
+    const [, minted] = await Promise.all([
+      insertSessions(tx, sessions),
+      tokens.mintAll(
+        tx,
+        streamed.map(({ row }) => row.id),
+      ),
+    ]);
+    for (const { launch, row, assignment } of sessions) {
+      const booked = { row, token: minted.get(row.id) ?? null, assignment };
+      this.outcomes.set(launch, { kind: 'booked', booked });
+    }
+  }
+
+  /** Locks and reads the facts of `admitLocked`. @returns the launches that pass */
+  async #admit(launches: readonly AdmittedLaunch[]): Promise<AdmittedLaunch[]> {
+    const facts = await (this.#tx === null
+      ? loadLockedFacts(this.#db, launches)
+      : lockFacts(this.#tx, launches));
     const passed = new PassedOfUsers();
-    return wanted.filter((want, n) => {
-      const held = facts[n] as Held;
-      this.#held.set(want, held);
-      const refusal = admitHeld(want.admitted, held);
+    return launches.filter((launch, n) => {
+      const locked = facts[n] as LockedFacts;
+      this.#facts.set(launch, locked);
+      const refusal = admitLocked(launch, locked);
       if (refusal !== null) {
-        this.#outcomes.set(want, { kind: 'refused', refusal });
+        this.outcomes.set(launch, { kind: 'refused', refusal, explanation: null });
         return false;
       }
-      return passed.leaveRoom(want, held);
+      return passed.leaveRoom(launch, locked);
     });
   }
 
   /** Books slots of the best unlocked GPU that still passes, for each launch. */
-  async #place(
-    wanted: readonly Wanted[],
-  ): Promise<{ placed: Placed[]; unplaced: ReadonlyMap<Wanted, Judged> }> {
-    const { placement } = this.#deps;
-    const placed: Placed[] = [];
-    const unplaced = new Map<Wanted, Judged>();
-    let seeking = wanted;
-    for (let attempt = 0; attempt < MAX_ATTEMPTS && seeking.length > 0; attempt++) {
-      const chosen: Chosen[] = [];
-      for (const want of seeking) {
-        const { gpu, judged } = await this.#fleet.choose(want.admitted.demand);
+  async #choose(launches: readonly AdmittedLaunch[]): Promise<{
+    chosen: ChosenGpu[];
+    unplaced: ReadonlyMap<AdmittedLaunch, BookingOutcome>;
+  }> {
+    const chosen: ChosenGpu[] = [];
+    const unplaced = new Map<AdmittedLaunch, BookingOutcome>();
+    let open = launches;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && open.length > 0; attempt++) {
+      const wanted: ChosenGpu[] = [];
+      for (const launch of open) {
+        const { gpu, decision } = await this.#gpus.choose(launch.demand);
+        const explanation = explain(decision, this.#deps.placement, this.#nowMs, this.#tx === null);
         if (gpu === null) {
-          unplaced.set(want, judged);
-          continue;
+          unplaced.set(launch, { kind: 'unplaced', refusal: refusalOf(decision), explanation });
+        } else {
+          wanted.push({ launch, gpu, explanation });
+          this.#gpus.assume(gpu, launch.demand);
         }
-        chosen.push({ want, gpu, explanation: explainPlaced(judged, placement, this.#nowMs) });
-        this.#fleet.book(gpu, want.admitted.demand);
       }
-      const { taken, missed } = await this.#take(chosen);
-      placed.push(...taken);
-      seeking = missed;
+      const { taken, missed } = await this.#book(wanted);
+      chosen.push(...taken);
+      open = missed;
     }
-    return { placed, unplaced };
+    return { chosen, unplaced };
   }
 
   /** @returns missed: launches that did not get their chosen GPU */
-  async #take(chosen: readonly Chosen[]): Promise<{ taken: Placed[]; missed: Wanted[] }> {
+  async #book(chosen: ChosenGpu[]): Promise<{ taken: ChosenGpu[]; missed: AdmittedLaunch[] }> {
     const { database, placement } = this.#deps;
+    const rungIds = [...new Set(chosen.flatMap(({ launch }) => rungsInReach(launch)))];
     const [rows, servingOf, rungs] = await Promise.all([
-      takeSlots(this.#tx, sumUp(chosen)),
-      loadServings(
-        this.#tx,
+      this.#tx && bookSlots(this.#tx, sumUp(chosen)),
+      loadServingFacts(
+        this.#db,
         chosen.map(({ gpu }) => gpu),
       ),
       // A deletion of a rung counts its sessions first; with the rung locked it waits for these.
-      holdRungs(this.#tx, [...new Set(chosen.flatMap(({ want }) => rungsInReach(want.admitted)))]),
+      this.#tx === null ? rungIds : lockRungsShared(this.#tx, rungIds),
     ]);
-    for (const id of rungs) this.#heldRungs.add(id);
+    for (const id of rungs) this.#lockedRungs.add(id);
+    for (const { gpu } of chosen) this.#servings.set(gpu, servingOf(gpu));
+    if (rows === null || this.#tx === null) return { taken: chosen, missed: [] };
     // On SQLite no session can have started since the GPUs were read.
     const inFlight =
       database.dialect === 'sqlite'
         ? null
         : await countInFlight(this.#tx, rows.values(), placement, this.#nowMs);
-    const taken: Placed[] = [];
-    const missed: Wanted[] = [];
-    for (const one of chosen) {
-      const { gpu_id } = one.gpu;
-      const { demand } = one.want.admitted;
+    const taken: ChosenGpu[] = [];
+    const missed: AdmittedLaunch[] = [];
+    for (const choice of chosen) {
+      const { gpu_id } = choice.gpu;
+      const { demand } = choice.launch;
       const row = rows.get(gpu_id);
       if (row === undefined) {
-        this.#fleet.unbook(one.gpu, demand);
+        this.#gpus.forget(choice.gpu, demand);
       } else {
         const in_flight = inFlight?.get(gpu_id) ?? 0;
         const vetoed =
@@ -223,86 +257,50 @@ class Booking {
           vramVeto({ ...row, in_flight }, placement, this.#nowMs) !== null;
         if (!vetoed) {
           inFlight?.set(gpu_id, in_flight + 1);
-          taken.push({ ...one, serving: servingOf(one.gpu) });
+          taken.push(choice);
           continue;
         }
-        await this.#giveBack(one);
+        await this.#unbook(choice);
       }
-      this.#fleet.passOver(one.gpu);
-      missed.push(one.want);
+      this.#gpus.skip(choice.gpu);
+      missed.push(choice.launch);
     }
     return { taken, missed };
   }
 
-  /** Resolves stream and home. @returns the launches that pass; the others have given back their slots */
-  async #seat(placed: readonly Placed[]): Promise<Seated[]> {
-    const seated: Seated[] = [];
-    for (const one of placed) {
-      const { admitted } = one.want;
-      const outcome = serve(admitted, one.serving, this.#nowMs);
-      if ('refusal' in outcome) {
-        await this.#undo(one, { kind: 'refused', refusal: outcome.refusal });
-        continue;
-      }
-      const { served } = outcome;
-      if (served.rung !== null && !this.#heldRungs.has(served.rung.rung.id)) {
-        await this.#undo(one, { kind: 'stale' });
-        continue;
-      }
-      const refusal = await refuseHome(this.#tx, this.#ownerOf(one), admitted, one.gpu);
-      if (refusal === null) seated.push({ ...one, served });
-      else await this.#undo(one, { kind: 'refused', refusal });
-    }
-    return seated;
-  }
-
-  async #write(seated: readonly Seated[]): Promise<void> {
-    const { random, tokens } = this.#deps;
-    const homes = seated.flatMap(({ want }) => {
-      const appId = homeAppOf(want.admitted);
-      return appId === null ? [] : [{ userId: want.launcher.userId, appId }];
-    });
-    if (homes.length > 1) await lockHomes(this.#deps.database, this.#tx, homes);
-    const sessions = [];
-    for (const one of seated) {
-      const { want, gpu, serving, served, explanation } = one;
-      const { launcher, admitted } = want;
-      const home = await takeHome(this.#tx, random, this.#ownerOf(one), admitted, gpu, this.#nowMs);
-      const row = sessionRow(random.uuid(), launcher, admitted, gpu, serving, served, this.#nowMs);
-      sessions.push({
-        want,
-        row,
-        explanation: { ...explanation, codec_decision: served.rung?.decision ?? null },
-        assignment: assignmentOf(row, admitted, serving, home),
+  /** Resolves stream and home. @returns null: the launch is refused, and its slots are given back */
+  async #serve(choice: ChosenGpu): Promise<PlacedLaunch | null> {
+    const { launch, gpu } = choice;
+    const serving = this.#servings.get(gpu) as ServingFacts;
+    const served = serve(launch, serving, this.#nowMs);
+    if ('refusal' in served)
+      return this.#reject(choice, {
+        kind: 'refused',
+        refusal: served.refusal,
+        explanation: choice.explanation,
       });
-    }
-    const streamed = sessions.filter(({ want }) => want.admitted.topology !== 'local_only');
-    const [, minted] = await Promise.all([
-      insertSessions(this.#tx, sessions),
-      tokens.mintAll(
-        this.#tx,
-        streamed.map(({ row }) => row.id),
-      ),
-    ]);
-    for (const { want, row, assignment } of sessions) {
-      const launched = { row, token: minted.get(row.id) ?? null, assignment };
-      this.#outcomes.set(want, { kind: 'launched', launched });
-    }
+    if (served.rung !== null && !this.#lockedRungs.has(served.rung.rung.id))
+      return this.#reject(choice, { kind: 'stale' });
+    const explanation = { ...choice.explanation, codec_decision: served.rung?.decision ?? null };
+    const refusal = await refuseHome(this.#db, this.#username(launch), launch, gpu);
+    if (refusal !== null) return this.#reject(choice, { kind: 'refused', refusal, explanation });
+    return { launch, gpu, explanation, serving, served };
   }
 
-  #ownerOf({ want }: Chosen): { userId: string; username: string } {
-    return { userId: want.launcher.userId, username: this.#held.get(want)?.username ?? '' };
+  #username(launch: AdmittedLaunch): string {
+    return this.#facts.get(launch)?.username ?? '';
   }
 
-  async #undo(one: Chosen, outcome: Outcome): Promise<void> {
-    await this.#giveBack(one);
-    this.#outcomes.set(one.want, outcome);
+  async #reject(choice: ChosenGpu, outcome: BookingOutcome): Promise<null> {
+    this.outcomes.set(choice.launch, outcome);
+    await this.#unbook(choice);
+    return null;
   }
 
-  async #giveBack(one: Chosen): Promise<void> {
-    await giveBack(this.#tx, wantOf(one));
-    this.#fleet.unbook(one.gpu, one.want.admitted.demand);
-    this.#gaveBack = true;
+  async #unbook(choice: ChosenGpu): Promise<void> {
+    if (this.#tx !== null) await unbookSlots(this.#tx, slotsOf(choice));
+    this.#gpus.forget(choice.gpu, choice.launch.demand);
+    this.#hasRejected = true;
   }
 }
 
@@ -311,35 +309,36 @@ class PassedOfUsers {
   readonly #byUser = new Map<string, { sessions: number; homeAppIds: Set<string> }>();
 
   /** @returns whether this launch also passes; it is then counted */
-  leaveRoom({ launcher, admitted }: Wanted, held: Held): boolean {
-    const before = this.#byUser.get(launcher.userId) ?? { sessions: 0, homeAppIds: new Set() };
-    const homeAppId = homeAppOf(admitted);
+  leaveRoom(launch: AdmittedLaunch, facts: LockedFacts): boolean {
+    const { userId } = launch.user;
+    const before = this.#byUser.get(userId) ?? { sessions: 0, homeAppIds: new Set() };
+    const homeAppId = homeAppOf(launch);
     if (homeAppId !== null && before.homeAppIds.has(homeAppId)) return false;
-    if (admitHeld(admitted, { ...held, sessions: held.sessions + before.sessions }) !== null) return false;
+    if (admitLocked(launch, { ...facts, sessions: facts.sessions + before.sessions }) !== null) return false;
     before.sessions += 1;
     if (homeAppId !== null) before.homeAppIds.add(homeAppId);
-    this.#byUser.set(launcher.userId, before);
+    this.#byUser.set(userId, before);
     return true;
   }
 }
 
-const wantOf = ({ gpu, want }: Pick<Chosen, 'gpu' | 'want'>): Want => ({
+const slotsOf = ({ gpu, launch }: ChosenGpu): SlotBooking => ({
   gpu_id: gpu.gpu_id,
-  slots: want.admitted.demand.encode_slots,
+  slots: launch.demand.encode_slots,
   sessions: 1,
 });
 
 /** Sums up the demands on each GPU. */
-function sumUp(chosen: readonly Chosen[]): Want[] {
-  const wants = new Map<string, Want>();
-  for (const one of chosen) {
-    const { gpu_id, slots, sessions } = wantOf(one);
-    const so_far = wants.get(gpu_id);
-    wants.set(gpu_id, {
+function sumUp(chosen: readonly ChosenGpu[]): SlotBooking[] {
+  const sums = new Map<string, SlotBooking>();
+  for (const choice of chosen) {
+    const { gpu_id, slots, sessions } = slotsOf(choice);
+    const before = sums.get(gpu_id);
+    sums.set(gpu_id, {
       gpu_id,
-      slots: slots + (so_far?.slots ?? 0),
-      sessions: sessions + (so_far?.sessions ?? 0),
+      slots: slots + (before?.slots ?? 0),
+      sessions: sessions + (before?.sessions ?? 0),
     });
   }
-  return [...wants.values()];
+  return [...sums.values()];
 }

@@ -3,7 +3,8 @@ import { ApiError } from '../../platform/errors.ts';
 import { createSettings } from '../../settings/index.ts';
 import { createSignalingTokens } from '../../signaling/index.ts';
 import { addLargeFleet, createTestApp, describeDatabases, type TestApp } from '../../testing/index.ts';
-import { endSession, loadSession } from '../store.ts';
+import { endSession } from '../life/life-store.ts';
+import { loadSession } from '../store.ts';
 import { createLauncher } from './launch.ts';
 
 const LAUNCHERS = 50;
@@ -102,7 +103,7 @@ describeDatabases('50 launchers on 200 hosts with 4,000 slots', (databases) => {
         state_detail: null,
         error_message: null,
         failure_code: null,
-        end_reason: 'user_requested',
+        end_reason: 'user_requested' as const,
         app_log_tail: null,
         home_bytes: null,
       };

@@ -1,17 +1,12 @@
-import type { AppListItem } from '@footlight/protocol/rest';
-import type { Selectable } from 'kysely';
 import { loadLatestProbes, NO_DEVICE } from '../../accounts/index.ts';
-import { loadAllowLists, toPresetFields, versionReader } from '../../catalog/index.ts';
+import { loadAllowLists, loadVersion } from '../../catalog/index.ts';
 import {
-  bool,
+  coalesceReads,
   type Database,
   type Executor,
-  fromJson,
-  readOnce,
   statement,
   type Tx,
 } from '../../platform/database/index.ts';
-import type { AppsTable } from '../../platform/database/tables/catalog.ts';
 import {
   FAILURE_COUNTS_MS,
   listLaunchProfiles,
@@ -20,117 +15,33 @@ import {
   loadPreferences,
 } from '../../profiles/index.ts';
 import { loadNewestHomeHost } from '../../storage/index.ts';
-import type { PresetFacts, RuntimeFacts } from '../app-spec.ts';
-import { countQuotaSessions, loadHomeHolders } from '../store.ts';
-import type { HeldFacts, Snapshot } from './admission.ts';
-
-/** App facts that a launch needs. */
-export interface LaunchApp extends RuntimeFacts {
-  id: string;
-  name: string;
-  enabled: boolean;
-  parent_app_id: string | null;
-  external_source: string;
-  external_id: string;
-  default_width: number;
-  default_height: number;
-  default_fps: number;
-  default_bitrate_kbps: number;
-  default_encode_slots: number;
-  default_profile_id: string | null;
-  profile_policy: AppListItem['profile_policy'];
-  preset: PresetFacts | null;
-}
-
-/** @returns null for an unknown app; a disabled app is returned */
-export async function loadLaunchApp(db: Executor, id: string): Promise<LaunchApp | null> {
-  return (await loadLaunchApps(db, [id])).get(id) ?? null;
-}
-
-const appsById = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('apps').selectAll().where('id', 'in', ids),
-);
-
-/** Batched form of `loadLaunchApp`; unknown apps are missing. */
-async function loadLaunchApps(db: Executor, ids: readonly string[]): Promise<Map<string, LaunchApp>> {
-  if (ids.length === 0) return new Map();
-  const rows = await appsById(db, { ids }, {});
-  const presets = await loadPresets(
-    db,
-    rows.map((app) => app.runtime_preset_id).filter((id) => id !== null),
-  );
-  return new Map(rows.map((app) => [app.id, toLaunchApp(app, presets)]));
-}
-
-function toLaunchApp(app: Selectable<AppsTable>, presets: ReadonlyMap<string, PresetFacts>): LaunchApp {
-  return {
-    id: app.id,
-    name: app.name,
-    enabled: bool(app.enabled),
-    parent_app_id: app.parent_app_id,
-    external_source: app.external_source,
-    external_id: app.external_id,
-    default_width: app.default_width,
-    default_height: app.default_height,
-    default_fps: app.default_fps,
-    default_bitrate_kbps: app.default_bitrate_kbps,
-    default_encode_slots: app.default_encode_slots,
-    default_profile_id: app.default_profile_id,
-    profile_policy: app.profile_policy,
-    runtime_spec: fromJson(app.runtime_spec),
-    managed_home: bool(app.managed_home),
-    home_container_path: app.home_container_path,
-    preset: presets.get(app.runtime_preset_id ?? '') ?? null,
-  };
-}
-
-const presetsById = statement((db, { ids }: { ids: readonly string[] }) =>
-  db.selectFrom('runtime_presets').selectAll().where('id', 'in', ids),
-);
-
-async function loadPresets(db: Executor, ids: readonly string[]): Promise<Map<string, PresetFacts>> {
-  if (ids.length === 0) return new Map();
-  const rows = await presetsById(db, { ids }, {});
-  return new Map(rows.map((row) => [row.id, toPresetFields(row)]));
-}
-
-/** The account of a launch. */
-export interface Launcher {
-  userId: string;
-  role: 'user' | 'admin';
-  /** Device of the sign-in; null = none. */
-  deviceId: string | null;
-}
+import { homeAppOf, type LaunchFacts, type LockedFacts } from './admission.ts';
+import { loadLaunchApps } from './app-store.ts';
+import { countQuotaSessions, loadHomeHolders } from './quota-store.ts';
+import type { AdmittedLaunch, LaunchRequest, LaunchUser } from './stages.ts';
 
 /** Facts of a launch that are equal for all people. */
-type CatalogFacts = Pick<Snapshot['choice'], 'profiles' | 'policy'>;
+type CatalogFacts = Pick<LaunchFacts['choice'], 'profiles' | 'policy'>;
 
 /**
  * Reads launch profiles and policy. Both are large and change seldom, so they are cached until the next catalog
  * version, and concurrent launches share one read.
  */
 export function catalogReader(database: Database): () => Promise<CatalogFacts> {
-  const loadVersion = versionReader(database);
-  let kept: { version: number; facts: CatalogFacts } | null = null;
-  return readOnce(async () => {
+  let cached: { version: number; facts: CatalogFacts } | null = null;
+  return coalesceReads(async () => {
     // Read the version first: the facts are then at least as new as their version.
-    const version = await loadVersion();
-    if (kept?.version === version) return kept.facts;
+    const version = await loadVersion(database.db);
+    if (cached?.version === version) return cached.facts;
     const [profiles, policy] = await Promise.all([listLaunchProfiles(database.db), loadPolicy(database.db)]);
-    kept = { version, facts: { profiles, policy } };
-    return kept.facts;
+    cached = { version, facts: { profiles, policy } };
+    return cached.facts;
   });
 }
 
-/** The part of a launch that reads need. */
-export interface Asked {
-  launcher: Launcher;
-  appId: string;
-}
-
-/** A snapshot without the facts that are equal for all people. */
-type OwnFacts = Omit<Snapshot, 'settings' | 'choice'> & {
-  choice: Omit<Snapshot['choice'], keyof CatalogFacts | 'encoderMpixelS'>;
+/** The facts of a launch without those that are equal for all people. */
+type OwnFacts = Omit<LaunchFacts, 'settings' | 'choice'> & {
+  choice: Omit<LaunchFacts['choice'], keyof CatalogFacts | 'encoderMpixelS'>;
 };
 
 /**
@@ -139,12 +50,12 @@ type OwnFacts = Omit<Snapshot, 'settings' | 'choice'> & {
  */
 export async function loadOwnFacts(
   db: Executor,
-  asked: readonly Asked[],
+  requests: readonly LaunchRequest[],
   prefersHomeHost: boolean,
   nowMs: number,
 ): Promise<OwnFacts[]> {
-  const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
-  const appIds = distinct(asked.map(({ appId }) => appId));
+  const userIds = distinct(requests.map(({ user }) => user.userId));
+  const appIds = distinct(requests.map(({ body }) => body.app_id));
   const [apps, entitled, allowLists, preferences, latest] = await Promise.all([
     loadLaunchApps(db, appIds),
     loadEntitled(db, userIds, appIds),
@@ -159,9 +70,8 @@ export async function loadOwnFacts(
     loadClientFailures(db, deviceIds, nowMs - FAILURE_COUNTS_MS),
   ]);
   return Promise.all(
-    asked.map(async ({ launcher, appId }) => {
-      const { userId } = launcher;
-      const isAdmin = launcher.role === 'admin';
+    requests.map(async ({ user: { userId, role }, body: { app_id: appId } }) => {
+      const isAdmin = role === 'admin';
       const found = apps.get(appId);
       const app = found?.enabled ? found : null;
       const parent = app?.parent_app_id ? (parents.get(app.parent_app_id) ?? null) : null;
@@ -187,54 +97,45 @@ export async function loadOwnFacts(
   );
 }
 
-/** Facts of a launch with the user's row locked. */
-export type Held = HeldFacts & { username: string };
-
-/** A launch with the home that it needs. */
-export interface Holding extends Asked {
-  /** The app whose home it needs; null: none. */
-  homeAppId: string | null;
-}
-
 /**
  * Locks the rows that launches depend on and reads their facts. Call inside the transaction.
  * @returns one entry each, in order
  */
-export function holdFacts(tx: Tx, asked: readonly Holding[]): Promise<Held[]> {
-  return loadFacts(tx, asked, lockedLimits, heldEntitlements);
+export function lockFacts(tx: Tx, launches: readonly AdmittedLaunch[]): Promise<LockedFacts[]> {
+  return loadFacts(tx, launches, lockedLimits, heldEntitlements);
 }
 
 /** The same facts without locks. */
-export async function loadHeldFacts(db: Executor, asked: Holding): Promise<Held> {
-  return (await loadFacts(db, [asked], limits, entitlements))[0] as Held;
+export function loadLockedFacts(db: Executor, launches: readonly AdmittedLaunch[]): Promise<LockedFacts[]> {
+  return loadFacts(db, launches, limits, entitlements);
 }
 
 async function loadFacts(
   db: Executor,
-  asked: readonly Holding[],
+  launches: readonly AdmittedLaunch[],
   loadLimits: typeof limits,
   loadEntitlements: typeof entitlements,
-): Promise<Held[]> {
-  const userIds = distinct(asked.map(({ launcher }) => launcher.userId));
-  const homeAppIds = asked.map(({ homeAppId }) => homeAppId).filter((id) => id !== null);
+): Promise<LockedFacts[]> {
+  const userIds = distinct(launches.map(({ user }) => user.userId));
+  const homeAppIds = launches.map(homeAppOf).filter((id) => id !== null);
   // In this order: queries after the lock of the users see the changes that the lock waited for.
   const [users, entitled, devices, sessions, homes] = await Promise.all([
     loadLimits(db, { userIds }, {}),
-    loadEntitled(db, userIds, distinct(asked.map(({ appId }) => appId)), loadEntitlements),
+    loadEntitled(db, userIds, distinct(launches.map(({ app }) => app.id)), loadEntitlements),
     loadDeviceIds(
       db,
-      asked.map(({ launcher }) => launcher.deviceId).filter((id) => id !== null),
+      launches.map(({ user }) => user.deviceId).filter((id) => id !== null),
     ),
     countQuotaSessions(db, userIds),
     loadHomeHolders(db, userIds, distinct(homeAppIds)),
   ]);
-  return asked.map(({ launcher: { userId, deviceId }, appId }) => {
-    const user = users.find(({ id }) => id === userId);
+  return launches.map(({ user: { userId, deviceId }, app }) => {
+    const account = users.find(({ id }) => id === userId);
     return {
-      username: user?.username ?? '',
-      maxConcurrentSessions: user?.max_concurrent_sessions ?? null,
-      disabled: (user?.disabled_at ?? null) !== null,
-      entitled: entitled(userId, appId),
+      username: account?.username ?? '',
+      maxConcurrentSessions: account?.max_concurrent_sessions ?? null,
+      disabled: (account?.disabled_at ?? null) !== null,
+      entitled: entitled(userId, app.id),
       deviceExists: deviceId === null || devices.has(deviceId),
       sessions: sessions.get(userId) ?? 0,
       homes: homes.filter(({ user_id }) => user_id === userId),
@@ -243,7 +144,7 @@ async function loadFacts(
 }
 
 /** The account of a launch. @returns null: unknown, or an internal account */
-export async function findLauncher(db: Executor, userId: string): Promise<Launcher | null> {
+export async function findLaunchUser(db: Executor, userId: string): Promise<LaunchUser | null> {
   const user = await db
     .selectFrom('users')
     .select(['id', 'role'])
@@ -308,7 +209,7 @@ async function loadEntitled(
 }
 
 /** Whether the person may launch the app; locks the rows until the transaction ends. */
-export async function holdEntitlement(tx: Tx, userId: string, appId: string): Promise<boolean> {
+export async function lockEntitlementShared(tx: Tx, userId: string, appId: string): Promise<boolean> {
   return (await loadEntitled(tx, [userId], [appId], heldEntitlements))(userId, appId);
 }
 
@@ -331,10 +232,3 @@ async function loadDeviceIds(db: Executor, ids: readonly string[]): Promise<Read
 }
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
-
-/** Locks GPUs, waiting for each, in order of id, so that two launches cannot deadlock. */
-export async function lockGpus(database: Database, tx: Tx, gpuIds: readonly string[] | null): Promise<void> {
-  let query = tx.selectFrom('gpus').select('id').orderBy('id');
-  if (gpuIds !== null) query = query.where('id', 'in', gpuIds.length === 0 ? [''] : gpuIds);
-  await database.forNoKeyUpdate(query).execute();
-}

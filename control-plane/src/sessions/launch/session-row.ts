@@ -2,45 +2,42 @@
 import { type EncoderFamily, encoderFamily } from '@footlight/protocol';
 import {
   type HomeSpec,
-  type KnobValue,
-  knobByKey,
+  hostSettingByKey,
   launchFloorKbps,
-  parseKnobText,
+  parseSettingText,
+  type SettingValue,
 } from '@footlight/protocol/agent';
 import { flag, toJson } from '../../platform/database/index.ts';
 import type { Assignment } from '../app-spec.ts';
 import { withHome } from '../app-spec.ts';
-import type { GpuFacts } from '../placement/placement.ts';
-import type { Serving } from '../placement/placement-store.ts';
+import type { ServingFacts } from '../placement/placement-store.ts';
 import type { SessionRow } from '../record.ts';
+import type { ServedStream } from '../stream/serve.ts';
 import { lowerH264Profile, rungsOf } from '../stream/stream.ts';
-import { type Admitted, homeAppOf, type Served } from './admission.ts';
-import type { Launcher } from './launch-store.ts';
+import { homeAppOf } from './admission.ts';
+import type { PlacedLaunch } from './stages.ts';
 
 const NEVER = 0;
 
-/** The row of a placed session. */
+/** The row of a placed launch. */
 export function sessionRow(
   id: string,
-  launcher: Launcher,
-  admitted: Admitted,
-  gpu: GpuFacts,
-  serving: Serving,
-  { stream, profileId, rung }: Served,
+  { launch, gpu, serving, served: { stream, profileId, rung } }: PlacedLaunch,
   nowMs: number,
 ): SessionRow {
+  const { topology } = launch.terms;
   const encoder: EncoderFamily = encoderFamily.safeParse(serving.encoder).data ?? 'openh264';
   const offered = serving.encoders?.find(
     (row) => row.family === encoder && row.gpu_index === gpu.gpu_index && row.codec === 'h264',
   );
   return {
     id,
-    user_id: launcher.userId,
-    app_id: admitted.app.id,
+    user_id: launch.user.userId,
+    app_id: launch.app.id,
     host_id: gpu.host.host_id,
     gpu_id: gpu.gpu_id,
     gpu_index: gpu.gpu_index,
-    device_id: launcher.deviceId,
+    device_id: launch.user.deviceId,
     state: 'assigned',
     state_detail: null,
     error_message: null,
@@ -51,9 +48,9 @@ export function sessionRow(
     home_bytes: null,
     profile_id: profileId,
     stream_profile_id: rung?.rung.id ?? null,
-    video_topology: admitted.topology,
-    encode_slots: admitted.demand.encode_slots,
-    home_app_id: homeAppOf(admitted),
+    video_topology: topology,
+    encode_slots: launch.demand.encode_slots,
+    home_app_id: homeAppOf(launch),
     encoder,
     stream_width: stream.width,
     stream_height: stream.height,
@@ -64,10 +61,10 @@ export function sessionRow(
     stream_codec: stream.codec,
     stream_h264_profile: lowerH264Profile(stream.h264_profile, offered?.h264_profiles ?? null),
     stream_playout0_ms: stream.playout0_ms,
-    stream_mic: flag(admitted.mic),
+    stream_mic: flag(launch.mic),
     // A session without an encoder cannot be recorded.
     stream_recording: flag(
-      admitted.recorder && admitted.topology !== 'local_only' && gpu.host.features.includes('recorder'),
+      launch.recorder && topology !== 'local_only' && gpu.host.features.includes('recorder'),
     ),
     codec_decision: rung === null ? null : toJson(rung.decision),
     negotiated_codec: null,
@@ -85,8 +82,7 @@ export function sessionRow(
 /** The content of session_assign. */
 export function assignmentOf(
   row: SessionRow,
-  admitted: Admitted,
-  { settings }: Serving,
+  { launch, serving: { settings } }: PlacedLaunch,
   home: Pick<HomeSpec, 'provider' | 'ref'> | null,
 ): Assignment {
   return {
@@ -94,7 +90,7 @@ export function assignmentOf(
     user_id: row.user_id,
     app_id: row.app_id,
     gpu_index: row.gpu_index ?? 0,
-    app: withHome(admitted.runtime, home),
+    app: withHome(launch.runtime, home),
     stream: {
       width: row.stream_width,
       height: row.stream_height,
@@ -123,8 +119,8 @@ export function assignmentOf(
  * @param settings in force on the host
  */
 export function floorAtLaunch(
-  settings: Serving['settings'],
-  stream: Pick<Served['stream'], 'bitrate_kbps' | 'abr_floor_kbps'>,
+  settings: ServingFacts['settings'],
+  stream: Pick<ServedStream['stream'], 'bitrate_kbps' | 'abr_floor_kbps'>,
 ): number {
   const ownFloor = inForce(settings, 'abr_floor_kbps');
   return launchFloorKbps(
@@ -138,9 +134,9 @@ export function floorAtLaunch(
 }
 
 /** The setting in effect on the host, or its default if missing or invalid. */
-function inForce(settings: Serving['settings'], key: string): KnobValue {
-  const knob = knobByKey.get(key);
-  if (knob === undefined) throw new Error(`${key} is no host setting`);
-  const value = parseKnobText(knob, settings[key] ?? '');
-  return value === undefined ? knob.default : value;
+function inForce(settings: ServingFacts['settings'], key: string): SettingValue {
+  const setting = hostSettingByKey.get(key);
+  if (setting === undefined) throw new Error(`${key} is no host setting`);
+  const value = parseSettingText(setting, settings[key] ?? '');
+  return value === undefined ? setting.default : value;
 }

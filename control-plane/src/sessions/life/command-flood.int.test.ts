@@ -1,12 +1,12 @@
 import { type FakeAgent, honest } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { describeDatabases } from '../../testing/index.ts';
+import { describeSqlite } from '../../testing/index.ts';
 import { openSessionsWorld, type SessionsWorld, slots } from '../testing/world.ts';
 
 /** More than one link lets wait for its answers. */
 const FLOOD = 2_100;
 
-describeDatabases('one person cannot use up the commands that may wait for a host', (databases) => {
+describeSqlite('one person cannot use up the commands that may wait for a host', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
   let appId: string;

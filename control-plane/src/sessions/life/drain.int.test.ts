@@ -49,6 +49,8 @@ describeDatabases('a forced drain', (databases) => {
     await world.clock.pass(1);
     expect((await answering).status).toBe(200);
     expect(stops()).toHaveLength(8);
+    const states = (await world.list()).map(({ state }) => state).sort();
+    expect(states).toEqual([...Array(2).fill('running'), ...Array(8).fill('stopping')]);
   });
 
   test('goes on past sessions whose stop is refused', async () => {

@@ -5,25 +5,16 @@
  * registration of the agent lists the sessions that it holds. A stop without an ack leaves the session stopping until
  * the agent reports, registers, or the sweep for stuck sessions ends it.
  */
+import type { Open, SessionEndReason, SessionStateName } from '@footlight/protocol';
 import type { AppSpec } from '@footlight/protocol/agent';
-import type { CommandResult, Fleet } from '../../fleet/index.ts';
+import type { Agents, CommandResult, Links } from '../../fleet/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Assignment } from '../app-spec.ts';
 import type { DisplayChange } from '../display/display.ts';
-import { noteSwapTaken } from '../store.ts';
-import {
-  ASSIGN_ACK_MS,
-  DISPLAY_ACK_MS,
-  decideStuck,
-  type HostTimes,
-  isStarting,
-  START_ACK_MS,
-  STOP_ACK_MS,
-  SWAP_ACK_MS,
-  startDeadline,
-} from '../sweeps/timeouts.ts';
+import { markSwapTaken } from '../swap/swap-store.ts';
+import { decideStuck, type HostTimes, isStarting, startDeadline } from '../sweeps/timeouts.ts';
 import type { LiveSessions } from './live.ts';
-import type { ControlEnd, SessionStateName } from './state.ts';
+import type { ControlEnd } from './state.ts';
 import type { Transitions } from './transitions.ts';
 
 /**
@@ -40,40 +31,38 @@ export interface Driver {
   /** Sends session_start (again) and waits for running. Never rejects. */
   start(hostId: string, sessionId: string): Promise<void>;
   /** Tells the agent to stop a session. Never rejects; resolves with the answer. */
-  stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
+  stop(hostId: string, sessionId: string, reason: Open<SessionEndReason>): Promise<CommandResult>;
   /** The same for requests of people: concurrent stops of one session share one command. */
-  stopOnce(hostId: string, sessionId: string, reason: string): Promise<CommandResult>;
+  stopOnce(hostId: string, sessionId: string, reason: Open<SessionEndReason>): Promise<CommandResult>;
   /** Sends a size change and resolves with the answer. Never rejects. */
   display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult>;
   /** Sends the command of a swap that is stored as swapping. A refusal keeps the old app. Never rejects. */
   swap(hostId: string, sessionId: string, target: { app_id: string; app: AppSpec }): Promise<void>;
-  hostTimes(hostId: string): HostTimes;
+  hostTimes(hostId: string): Promise<HostTimes>;
   close(): void;
 }
 
 export function createDriver(
   platform: Platform,
-  deps: { fleet: Fleet; live: LiveSessions; transitions: Transitions; bootAt: number },
+  deps: { agents: Agents; links: Links; live: LiveSessions; transitions: Transitions; bootAtMs: number },
 ): Driver {
   const { clock, database, logger } = platform;
-  const { fleet, live, transitions, bootAt } = deps;
+  const { agents, links, live, transitions, bootAtMs } = deps;
   let closed = false;
 
-  const hostTimes = (hostId: string): HostTimes => ({
-    connected: fleet.isConnected(hostId),
-    registeredAt: fleet.registeredMonotonicMs(hostId),
-    lastSeenAt: fleet.lastSeenMonotonicMs(hostId),
-  });
+  async function hostTimes(hostId: string): Promise<HostTimes> {
+    const link = await agents.link(hostId);
+    const now = clock.monotonicMs();
+    return link === null
+      ? { connected: false, registeredAtMs: null, lastSeenAtMs: links.lastSeenMonotonicMs(hostId) }
+      : { connected: true, registeredAtMs: now - link.registeredMs, lastSeenAtMs: now - link.silentMs };
+  }
 
   /**
-   * Whether an unanswered command proves that the agent did not take it. If the link broke meanwhile, the agent may
-   * have taken the command, and its next registration shows that.
+   * Whether a failed command decides its session. After a link that broke before the ack the agent may have taken the
+   * command, and its next registration shows that.
    */
-  function isVerdict(result: CommandResult, hostId: string, registeredAt: number | null): boolean {
-    if (result.kind === 'refused') return true;
-    if (result.kind === 'not_connected') return !result.sent;
-    return fleet.isConnected(hostId) && fleet.registeredMonotonicMs(hostId) === registeredAt;
-  }
+  const isVerdict = (result: CommandResult): boolean => result.kind !== 'not_connected' || !result.sent;
 
   async function fail(hostId: string, sessionId: string, end: ControlEnd): Promise<void> {
     const ended = await transitions.end(sessionId, end, LAUNCHING);
@@ -89,7 +78,11 @@ export function createDriver(
   /** Pending stops by host and session. Bounded by the pending commands of a link. */
   const stopping = new Map<string, Promise<CommandResult>>();
 
-  function stopOnce(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
+  function stopOnce(
+    hostId: string,
+    sessionId: string,
+    reason: Open<SessionEndReason>,
+  ): Promise<CommandResult> {
     const key = `${hostId} ${sessionId}`;
     const underWay = stopping.get(key);
     if (underWay !== undefined) return underWay;
@@ -98,23 +91,22 @@ export function createDriver(
     return result;
   }
 
-  async function stop(hostId: string, sessionId: string, reason: string): Promise<CommandResult> {
-    const result = await fleet.command(
-      hostId,
-      { type: 'session_stop', session_id: sessionId, reason },
-      STOP_ACK_MS,
-    );
+  async function stop(
+    hostId: string,
+    sessionId: string,
+    reason: Open<SessionEndReason>,
+  ): Promise<CommandResult> {
+    const result = await agents.command(hostId, { type: 'session_stop', session_id: sessionId, reason });
     if (result.kind !== 'ok')
       logger.warn({ session_id: sessionId, host_id: hostId, result }, 'session.stop_unconfirmed');
     return result;
   }
 
   async function assign(hostId: string, assignment: Assignment): Promise<boolean> {
-    const registeredAt = fleet.registeredMonotonicMs(hostId);
-    const result = await fleet.command(hostId, { type: 'session_assign', ...assignment }, ASSIGN_ACK_MS);
+    const result = await agents.command(hostId, { type: 'session_assign', ...assignment });
     if (result.kind === 'ok') return true;
     logger.info({ session_id: assignment.session_id, host_id: hostId, result }, 'session.assign_failed');
-    if (!isVerdict(result, hostId, registeredAt)) return false;
+    if (!isVerdict(result)) return false;
     const end: ControlEnd =
       result.kind === 'refused'
         ? { cause: 'assign_refused', code: result.code, error: result.error }
@@ -126,21 +118,16 @@ export function createDriver(
   async function start(hostId: string, sessionId: string): Promise<void> {
     const state = live.get(sessionId)?.state;
     if (state === undefined || !isStarting(state)) return;
-    const registeredAt = fleet.registeredMonotonicMs(hostId);
-    const result = await fleet.command(
-      hostId,
-      { type: 'session_start', session_id: sessionId },
-      START_ACK_MS,
-    );
+    const result = await agents.command(hostId, { type: 'session_start', session_id: sessionId });
     if (result.kind === 'ok') {
       const session = live.get(sessionId);
       if (session === undefined) return;
-      session.startAckedAt = clock.monotonicMs();
-      watchStart(hostId, sessionId);
+      session.startAckedAtMs = clock.monotonicMs();
+      await watchStart(hostId, sessionId);
       return;
     }
     logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.start_failed');
-    if (!isVerdict(result, hostId, registeredAt)) return;
+    if (!isVerdict(result)) return;
     const end: ControlEnd =
       result.kind === 'refused'
         ? { cause: 'start_refused', code: result.code, error: result.error }
@@ -153,59 +140,50 @@ export function createDriver(
     sessionId: string,
     { app_id, app }: { app_id: string; app: AppSpec },
   ): Promise<void> {
-    const registeredAt = fleet.registeredMonotonicMs(hostId);
     // An agent without the feature `swap` would not answer; its registration says so at once.
+    const link = await agents.link(hostId);
     const result: CommandResult =
-      fleet.isConnected(hostId) && !fleet.features(hostId).has('swap')
+      link !== null && !link.features.includes('swap')
         ? { kind: 'refused', code: 'unsupported', error: 'the host cannot change apps' }
-        : await fleet.command(
-            hostId,
-            { type: 'session_swap_app', session_id: sessionId, app_id, app },
-            SWAP_ACK_MS,
-          );
+        : await agents.command(hostId, { type: 'session_swap_app', session_id: sessionId, app_id, app });
     if (result.kind === 'ok') {
-      await noteSwapTaken(database.db, sessionId, app_id);
+      await markSwapTaken(database.db, sessionId, app_id);
       return;
     }
     logger.info({ session_id: sessionId, host_id: hostId, result }, 'session.swap_failed');
     // After a broken link the result is open. The app in the agent's next registration decides it.
-    if (!isVerdict(result, hostId, registeredAt)) return;
+    if (!isVerdict(result)) return;
     await transitions.rejectSwap(sessionId, app_id, result.kind === 'timeout');
   }
 
   /** Waits until the session runs or the deadline passes. Every report of the agent moves the deadline. */
-  function watchStart(hostId: string, sessionId: string): void {
+  async function watchStart(hostId: string, sessionId: string): Promise<void> {
+    const host = await hostTimes(hostId);
     const session = live.get(sessionId);
     session?.startWatch?.cancel();
     if (closed || session === undefined) return;
-    const host = hostTimes(hostId);
-    const deadline = startDeadline(session, host, bootAt);
+    const deadline = startDeadline(session, host, bootAtMs);
     if (deadline === null) return;
     const now = clock.monotonicMs();
-    const end = decideStuck(session, host, bootAt, now);
-    if (end !== null) {
-      void fail(hostId, sessionId, end).catch((error: unknown) => logFailure(sessionId, error));
-      return;
-    }
+    const end = decideStuck(session, host, bootAtMs, now);
+    if (end !== null) return fail(hostId, sessionId, end);
     const wait = host.connected ? deadline - now : RECHECK_MS;
-    session.startWatch = clock.setTimeout(() => watchStart(hostId, sessionId), Math.max(1, wait));
+    session.startWatch = clock.setTimeout(
+      () => void watchStart(hostId, sessionId).catch((error: unknown) => logFailure(sessionId, error)),
+      Math.max(1, wait),
+    );
   }
 
   function logFailure(sessionId: string, error: unknown): void {
     logger.error({ session_id: sessionId, err: error }, 'session.drive_failed');
   }
 
-  function display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult> {
-    const features = fleet.features(hostId);
-    const knows =
-      features.has('display') && (change.stream_width === undefined || features.has('stream_resize'));
-    if (fleet.isConnected(hostId) && !knows)
-      return Promise.resolve({ kind: 'refused', code: 'unsupported', error: 'the host cannot change sizes' });
-    return fleet.command(
-      hostId,
-      { type: 'session_display_update', session_id: sessionId, ...change },
-      DISPLAY_ACK_MS,
-    );
+  async function display(hostId: string, sessionId: string, change: DisplayChange): Promise<CommandResult> {
+    const link = await agents.link(hostId);
+    const needs = change.stream_width === undefined ? ['display'] : ['display', 'stream_resize'];
+    if (link !== null && !needs.every((feature) => link.features.includes(feature)))
+      return { kind: 'refused', code: 'unsupported', error: 'the host cannot change sizes' };
+    return agents.command(hostId, { type: 'session_display_update', session_id: sessionId, ...change });
   }
 
   return {

@@ -1,3 +1,4 @@
+import { reservesSlots } from '@footlight/protocol';
 import type { Session } from '@footlight/protocol/rest';
 import { type FakeAgent, honest } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -181,11 +182,10 @@ describeDatabases('a host that fails at a step', (databases) => {
       );
       expect(session).toMatchObject(wanted);
 
-      const over = session.state === 'stopped' || session.state === 'failed';
-      expect(await world.slotsUsed(agent)).toBe(OTHERS + (over ? 0 : 1));
+      expect(await world.slotsUsed(agent)).toBe(OTHERS + (reservesSlots(session.state) ? 1 : 0));
       if (fault === 'stays away') return;
       // Whatever is said about it afterwards gives nothing back a second time.
-      agent.reportState(id, 'stopped', { reason: 'late' });
+      agent.reportState(id, 'stopped', { reason: 'orphaned' });
       agent.reportState(id, 'failed', { error: 'late' });
       await eventually(() => (agent.unseen === 0 ? true : undefined), 'the late reports were handled');
       expect(await world.slotsUsed(agent)).toBe(OTHERS);

@@ -1,22 +1,19 @@
 /** Handlers of agent messages about sessions, and answers to questions of the fleet feature. */
 
-import type { Timer } from '@footlight/platform';
-import { nonterminalStates, reservingStates } from '@footlight/protocol';
+import { within } from '@footlight/platform';
+import { isTerminal, nonterminalStates, reservingStates } from '@footlight/protocol';
+import type { LogEvent } from '@footlight/protocol/telemetry';
 import pLimit from 'p-limit';
-import type { AgentHandlers, Fleet } from '../../fleet/index.ts';
+import type { AgentHandlers, Agents, Links } from '../../fleet/index.ts';
 import { unavailable } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import {
-  changedSubject,
-  linkSubject,
-  type SessionChange,
-  type SignalToViewer,
-  signalSubject,
-} from '../../signaling/index.ts';
+import { sessionSubjects } from '../../signaling/index.ts';
 import { orphanHomes } from '../../storage/index.ts';
 import type { Telemetry } from '../../telemetry/index.ts';
 import { planReconciliation, type Reconciled } from '../reconcile/reconcile.ts';
 import { observedRecord } from '../record.ts';
+import { DRIFT_STOP_EVERY_MS, decideDrift } from '../sweeps/timeouts.ts';
+import type { Driver } from './driver.ts';
 import {
   countSessionsOfHost,
   deleteSessionsOfHost,
@@ -29,12 +26,10 @@ import {
   setDetailOfHost,
   setDetails,
   setNegotiatedCodec,
-} from '../store.ts';
-import { DRIFT_STOP_EVERY_MS, decideDrift } from '../sweeps/timeouts.ts';
-import type { Driver } from './driver.ts';
+} from './life-store.ts';
 import type { LiveSessions } from './live.ts';
 import { answeredCodec } from './negotiated-codec.ts';
-import { DETAIL, isTerminal, UNSUSTAINABLE } from './state.ts';
+import { DETAIL, UNSUSTAINABLE } from './state.ts';
 import type { Change, Transitions } from './transitions.ts';
 
 /** Result for a host without sessions. Shared, because most hosts of a reconnecting fleet are idle. */
@@ -46,16 +41,17 @@ const MAX_REMEMBERED_STOPS = 4_096;
 export function createHandlers(
   platform: Platform,
   deps: {
-    fleet: Fleet;
+    agents: Agents;
+    links: Links;
     live: LiveSessions;
     telemetry: Telemetry;
     transitions: Transitions;
     driver: Driver;
-    bootAt: number;
+    bootAtMs: number;
   },
 ): AgentHandlers {
   const { bus, clock, database, logger } = platform;
-  const { fleet, live, telemetry, transitions, driver, bootAt } = deps;
+  const { agents, links, live, telemetry, transitions, driver, bootAtMs } = deps;
   const stopsSent = new Map<string, number>();
   /** Hosts with a pending look-up of unknown sessions: one per host, at any heartbeat rate. */
   const lookingUp = new Set<string>();
@@ -75,19 +71,19 @@ export function createHandlers(
     void driver.stop(hostId, sessionId, 'unknown_session');
   }
 
-  async function noteCodec(hostId: string, sessionId: string, codec: string): Promise<void> {
+  async function storeCodec(hostId: string, sessionId: string, codec: string): Promise<void> {
     const changed = await setNegotiatedCodec(database.db, sessionId, hostId, codec, clock.nowMs());
     const session = live.get(sessionId);
-    if (changed && session) bus.publish(changedSubject(sessionId), {} satisfies SessionChange);
+    if (changed && session) bus.publish(sessionSubjects.changed, sessionId, {});
   }
 
   /** Ends an unsustainable session, so that its slots can serve another one. */
-  async function giveUp(hostId: string, sessionId: string, why: string): Promise<void> {
+  async function endUnsustainable(hostId: string, sessionId: string, why: string): Promise<void> {
     const ended = await transitions.end(sessionId, { cause: UNSUSTAINABLE, why }, ['running']);
     if (ended) await driver.stop(hostId, sessionId, UNSUSTAINABLE);
   }
 
-  function inBackground(event: string, work: Promise<unknown>): void {
+  function inBackground(event: LogEvent, work: Promise<unknown>): void {
     work.catch((error: unknown) => logger.error({ err: error }, event));
   }
 
@@ -128,9 +124,11 @@ export function createHandlers(
         const opens = entry.step.kind === 'move' && entry.step.to === 'running';
         const change = await transitions.applyStep(tx, row, entry.step, opens);
         const state = change?.state ?? row.state;
-        if (entry.swap !== null) await transitions.applyStep(tx, row, entry.swap, false);
+        // Another swap may have begun since the row was read; then the app stays the stored one.
+        const isSwapped =
+          entry.swap !== null && (await transitions.applyStep(tx, row, entry.swap, false)) !== null;
         await setDetail(tx, [row.id], state, DETAIL.host_reconnected, opens, nowMs);
-        return [reconnected(row, state, entry.swap?.app?.app_id)];
+        return [reconnected(row, state, isSwapped ? entry.swap?.app?.app_id : undefined)];
       }
 
       return {
@@ -151,7 +149,7 @@ export function createHandlers(
             }
           }
           // An unchanged host needs no log line.
-          if (plan.every(isAsItWas)) return;
+          if (plan.every(isNoChange)) return;
           logger.info(
             { host_id: host.hostId, same_boot: host.sameBoot, ...countKinds(plan) },
             'sessions.reconciled',
@@ -162,13 +160,19 @@ export function createHandlers(
 
     sessionStates: (hostId, reports) => transitions.report(hostId, reports),
 
-    heartbeat(hostId, runningSessionIds) {
+    heartbeat(hostId, registeredMs, runningSessionIds) {
       if (runningSessionIds.length === 0 && !live.anyOfHost(hostId)) return;
       const listed = new Set(runningSessionIds);
       const now = clock.monotonicMs();
-      const host = driver.hostTimes(hostId);
       for (const session of live.ofHost(hostId)) {
-        const drift = decideDrift(session, host, bootAt, session.misses, listed.has(session.id), now);
+        const drift = decideDrift(
+          session,
+          registeredMs,
+          bootAtMs,
+          session.misses,
+          listed.has(session.id),
+          now,
+        );
         session.misses = drift.misses;
         listed.delete(session.id);
         if (drift.end !== null)
@@ -179,7 +183,7 @@ export function createHandlers(
       }
       if (listed.size === 0 || lookingUp.has(hostId)) return;
       lookingUp.add(hostId);
-      const looked = stopStrangers(hostId, [...listed]).finally(() => lookingUp.delete(hostId));
+      const looked = stopForeignSessions(hostId, [...listed]).finally(() => lookingUp.delete(hostId));
       inBackground('session.drift_failed', looked);
     },
 
@@ -190,14 +194,14 @@ export function createHandlers(
         if (session?.hostId === hostId) live.viewerChanged(session, event.payload, clock.monotonicMs());
       }
       const codec = event.event === 'sdp.answer_applied' ? answeredCodec(event.payload) : null;
-      if (codec !== null) inBackground('session.codec_failed', noteCodec(hostId, event.session_id, codec));
+      if (codec !== null) inBackground('session.codec_failed', storeCodec(hostId, event.session_id, codec));
     },
 
     async storeEvents(source, events) {
       // Keep the remaining disk space for the rows that end sessions.
       if (database.full) throw unavailable('The disk is full.');
       // Each event inserts a row of its own, so this transaction locks no row that another one needs.
-      await fleet.write({}, async (tx) => {
+      await links.write({}, async (tx) => {
         const unknown = events.filter(({ session_id }) => live.get(session_id)?.hostId !== source.hostId);
         const found =
           unknown.length === 0
@@ -221,12 +225,13 @@ export function createHandlers(
       if (session.state !== 'running' && session.state !== 'stopping') return;
       if (metrics.late === true) return;
       if (live.observe(session, metrics, clock.monotonicMs(), clock.nowMs()))
-        bus.publish(changedSubject(session.id), {
-          observed: observedRecord(session.observed),
-        } satisfies SessionChange);
+        bus.publish(sessionSubjects.changed, session.id, { observed: observedRecord(session.observed) });
       const { network } = session.observed;
       if (session.state === 'running' && network?.state === UNSUSTAINABLE)
-        inBackground('session.unsustainable_failed', giveUp(hostId, session.id, network.reason ?? ''));
+        inBackground(
+          'session.unsustainable_failed',
+          endUnsustainable(hostId, session.id, network.reason ?? ''),
+        );
     },
 
     signaling(hostId, { session_id, conn, msg, text }) {
@@ -237,20 +242,11 @@ export function createHandlers(
         return;
       }
       const isLast = msg.type === 'bye' || (msg.type === 'error' && msg.fatal);
-      bus.publish(signalSubject(session_id), {
-        conn,
-        text,
-        last: isLast ? msg : null,
-      } satisfies SignalToViewer);
+      bus.publish(sessionSubjects.signal, session_id, { conn, text, last: isLast ? msg : null });
     },
 
     linkLost(hostId) {
-      bus.publish(linkSubject(hostId), { connected: false });
       inBackground('session.unreachable_failed', markUnreachable(hostId));
-    },
-
-    linkReady(hostId) {
-      bus.publish(linkSubject(hostId), { connected: true });
     },
 
     async stopSessionsOfHost(hostId, reason, limits) {
@@ -264,12 +260,7 @@ export function createHandlers(
           await driver.stop(hostId, row.id, reason);
         }).catch((error: unknown) => logger.warn({ session_id: row.id, err: error }, 'session.drain_failed')),
       );
-      let timer: Timer | undefined;
-      const budget = new Promise<void>((resolve) => {
-        timer = clock.setTimeout(resolve, limits.budgetMs);
-      });
-      await Promise.race([Promise.all(stops), budget]);
-      timer?.cancel();
+      await within(clock, limits.budgetMs, Promise.all(stops), undefined);
     },
 
     countLiveSessions: (tx, hostId) => countSessionsOfHost(tx, hostId, nonterminalStates),
@@ -290,19 +281,19 @@ export function createHandlers(
   async function markUnreachable(hostId: string): Promise<void> {
     const nowMs = clock.nowMs();
     const rows = { gpusOfHosts: [hostId], sessionsOfHosts: [hostId] };
-    const ids = await fleet.write(rows, (tx) =>
+    const ids = await links.write(rows, (tx) =>
       setDetailOfHost(tx, hostId, DETAIL.host_unreachable, null, nowMs),
     );
     // The host may have reconnected meanwhile, and this write may have overwritten the text of its registration.
-    if (fleet.isConnected(hostId))
-      await fleet.write(rows, (tx) =>
+    if ((await agents.link(hostId)) !== null)
+      await links.write(rows, (tx) =>
         setDetailOfHost(tx, hostId, DETAIL.host_reconnected, DETAIL.host_unreachable, nowMs),
       );
-    for (const id of ids) bus.publish(changedSubject(id), {} satisfies SessionChange);
+    for (const id of ids) bus.publish(sessionSubjects.changed, id, {});
   }
 
   /** Stops sessions that an agent runs and should not run: sessions of another host, ended ones, unknown ones. */
-  async function stopStrangers(hostId: string, ids: readonly string[]): Promise<void> {
+  async function stopForeignSessions(hostId: string, ids: readonly string[]): Promise<void> {
     const rows = new Map((await loadLives(database.db, ids)).map((row) => [row.id, row]));
     for (const id of ids) {
       const row = rows.get(id);
@@ -327,7 +318,7 @@ function isUnchanged(entry: Reconciled & { kind: 'kept' }): boolean {
   return entry.step.kind === 'ignore' && entry.swap === null;
 }
 
-const isAsItWas = (entry: Reconciled): boolean =>
+const isNoChange = (entry: Reconciled): boolean =>
   entry.kind === 'kept' && isUnchanged(entry) && entry.command === null;
 
 function countKinds(plan: readonly Reconciled[]): Record<string, number> {

@@ -47,12 +47,12 @@ describeDatabases('an agent that lies', (databases) => {
     );
     liar.signal(session.id, 1, { type: 'bye', reason: 'session_ended' });
     await liar.heard({ running_sessions: [] });
-    await expect.poll(() => liar.unseen, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => liar.unseen).toBe(0);
     expect(await sessionRows()).toBe(before);
     expect(JSON.stringify(await world.session(session.id))).toBe(observed);
     // What it hears about a foreign session and about one that does not exist is the same.
     liar.reportState(randomUUID(), 'failed');
-    await expect.poll(() => liar.unseen, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => liar.unseen).toBe(0);
   });
 
   test('is not given a look-up of strangers for each of its heartbeats', async () => {
@@ -79,7 +79,7 @@ describeDatabases('an agent that lies', (databases) => {
       liar.reportState(session.id, 'failed');
     }
     await liar.heard({ running_sessions: [] });
-    await expect.poll(() => liar.unseen, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => liar.unseen).toBe(0);
     const lines = world.log.slice(before).filter((line) => !line.includes('"level":"debug"'));
     expect(lines.length).toBeLessThan(20);
   });

@@ -1,6 +1,6 @@
+import type { SessionStateName } from '@footlight/protocol';
 import { describe, expect, test } from 'vitest';
 import { LiveSessions } from './live.ts';
-import type { SessionStateName } from './state.ts';
 
 describe('the look at whether a session runs by its deadline', () => {
   const watched = () => {

@@ -5,12 +5,13 @@
 
 import { SECOND_MS, type Timer } from '@footlight/platform';
 import type { AppLaunchState, JsonObject } from '@footlight/protocol';
-import type { Metrics, SessionMetrics } from '@footlight/protocol/agent';
+import { isTerminal } from '@footlight/protocol';
+import type { SessionMetrics } from '@footlight/protocol/agent';
+import type { AgentMetrics } from '@footlight/protocol/telemetry';
 import { displayOf } from '../display/display.ts';
 import { judgeSample, NOTHING_KNOWN, type RateSample } from '../health/network-health.ts';
 import type { Observed, SessionRow } from '../record.ts';
 import { isStarting, type SessionTimes } from '../sweeps/timeouts.ts';
-import { isTerminal } from './state.ts';
 
 export interface LiveSession extends SessionTimes {
   readonly id: string;
@@ -30,7 +31,7 @@ interface Viewer {
   /** Id of the peer connection; null: the host reported a viewer without an id. */
   pc: string | null;
   /** Start of the unbroken time with a connected viewer, monotonic ms. */
-  since: number;
+  sinceMs: number;
 }
 
 /** Row fields that a tracked session needs. */
@@ -68,9 +69,9 @@ export class LiveSessions {
 
   /**
    * Adopts the values of a row.
-   * @param changedAt monotonic ms of the state change; null: unknown, or before this process started
+   * @param changedAtMs monotonic ms of the state change; null: unknown, or before this process started
    */
-  track(row: TrackedRow, changedAt: number | null): LiveSession | undefined {
+  track(row: TrackedRow, changedAtMs: number | null): LiveSession | undefined {
     if (isTerminal(row.state)) {
       this.#remove(row.id);
       return undefined;
@@ -79,7 +80,7 @@ export class LiveSessions {
     if (known !== undefined && known.hostId === row.host_id) {
       if (known.state !== row.state) {
         known.state = row.state;
-        known.changedAt = changedAt;
+        known.changedAtMs = changedAtMs;
         if (!isStarting(row.state)) this.#endStartWatch(known);
       }
       return known;
@@ -88,9 +89,9 @@ export class LiveSessions {
       id: row.id,
       hostId: row.host_id,
       state: row.state,
-      changedAt,
-      reportedAt: null,
-      startAckedAt: null,
+      changedAtMs,
+      reportedAtMs: null,
+      startAckedAtMs: null,
       misses: 0,
       startWatch: null,
       rates: ratesOf(row),
@@ -108,14 +109,18 @@ export class LiveSessions {
   }
 
   /**
-   * @param now monotonic ms
-   * @param nowMs epoch ms
+   * @param monotonicMs of the observation
+   * @param nowMs the same instant, epoch ms
    * @returns whether a value changed that followers of the session are shown
    */
-  observe(session: LiveSession, sample: SessionMetrics, now: number, nowMs: number): boolean {
+  observe(session: LiveSession, sample: SessionMetrics, monotonicMs: number, nowMs: number): boolean {
     const before = session.observed;
     const launchState: AppLaunchState | undefined = sample.app_launch_state ?? before.app_launch_state;
-    const network = judgeSample(before.network ?? NOTHING_KNOWN, rateSample(session, sample.metrics), now);
+    const network = judgeSample(
+      before.network ?? NOTHING_KNOWN,
+      rateSample(session, sample.metrics),
+      monotonicMs,
+    );
     session.observed = {
       display: displayOf(sample.metrics),
       metrics: { ts: sample.ts, metrics: sample.metrics },
@@ -129,27 +134,27 @@ export class LiveSessions {
   }
 
   /** A registration says whether a viewer is connected, but not since when; the time starts now. */
-  viewerHeld(session: LiveSession, isConnected: boolean, now: number): void {
-    session.viewer = isConnected ? { pc: session.viewer?.pc ?? null, since: now } : null;
+  viewerHeld(session: LiveSession, isConnected: boolean, monotonicMs: number): void {
+    session.viewer = isConnected ? { pc: session.viewer?.pc ?? null, sinceMs: monotonicMs } : null;
   }
 
   /**
    * Applies a state change of a peer connection. The connection that came up last counts as the viewer's.
    * @param payload of the agent's event webrtc.state_changed
    */
-  viewerChanged(session: LiveSession, payload: JsonObject, now: number): void {
+  viewerChanged(session: LiveSession, payload: JsonObject, monotonicMs: number): void {
     const { kind, to, pc } = payload;
     if (kind !== 'connection' || typeof to !== 'string') return;
-    const named = typeof pc === 'string' && pc.length <= MAX_PC_CHARS ? pc : null;
+    const pcName = typeof pc === 'string' && pc.length <= MAX_PC_CHARS ? pc : null;
     const { viewer } = session;
     if (to === 'connected' || to === 'completed') {
-      session.viewer = { pc: named, since: viewer?.since ?? now };
+      session.viewer = { pc: pcName, sinceMs: viewer?.sinceMs ?? monotonicMs };
       // The next sample reports the same some seconds later.
       if (session.observed.idle_ends_at !== undefined)
         session.observed = { ...session.observed, idle_ends_at: null };
     }
     // The late close of an older connection does not remove a newer one.
-    else if (viewer !== null && (viewer.pc === null || named === null || viewer.pc === named))
+    else if (viewer !== null && (viewer.pc === null || pcName === null || viewer.pc === pcName))
       session.viewer = null;
   }
 
@@ -181,16 +186,16 @@ function ratesOf(row: TrackedRow): LiveSession['rates'] {
 }
 
 /** A negative rate of an agent counts as not measured. */
-const rateOf = (value: Metrics[string] | undefined): number | null =>
+const rateOf = (value: AgentMetrics[keyof AgentMetrics]): number | null =>
   typeof value === 'number' && value >= 0 ? value : null;
 
-function rateSample({ rates, viewer }: LiveSession, metrics: Metrics): RateSample {
+function rateSample({ rates, viewer }: LiveSession, metrics: AgentMetrics): RateSample {
   const { abr_setpoint_kbps, abr_floor_kbps } = metrics;
   return {
     setpointKbps: rates === null ? null : rateOf(abr_setpoint_kbps),
     // The sample omits a floor that equals the launch's floor.
     floorKbps: abr_floor_kbps === undefined ? (rates?.floorKbps ?? null) : rateOf(abr_floor_kbps),
     launchKbps: rates?.launchKbps ?? 0,
-    watchedSince: viewer?.since ?? null,
+    watchedSinceMs: viewer?.sinceMs ?? null,
   };
 }

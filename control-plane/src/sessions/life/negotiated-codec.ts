@@ -1,6 +1,6 @@
-import { z } from 'zod';
-
 /** Codec names of the API by the codec names of SDP. Pure; never throws. */
+
+import { z } from 'zod';
 
 const SPELLINGS: Readonly<Record<string, string>> = {
   avc: 'h264',

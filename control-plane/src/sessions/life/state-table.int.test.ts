@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { reservingStates, type SessionStateName } from '@footlight/protocol';
+import { isTerminal, reservesSlots, type SessionStateName } from '@footlight/protocol';
 import type { FakeAgent } from '@footlight/test-harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addSession, describeDatabases } from '../../testing/index.ts';
@@ -63,9 +63,6 @@ const rows = Object.entries(REPORTS).flatMap(([from, to]) =>
   ),
 );
 
-const holdsSlots = (state: SessionStateName) => (reservingStates as readonly string[]).includes(state);
-const isOver = (state: SessionStateName) => state === 'stopped' || state === 'failed';
-
 describeDatabases('the session machine, row by row', (databases) => {
   let world: SessionsWorld;
   let agent: FakeAgent;
@@ -103,7 +100,7 @@ describeDatabases('the session machine, row by row', (databases) => {
       state,
       ...(state !== 'pending' && { hostId: agent.hostId as string }),
       ...((state === 'running' || state === 'stopping') && { startedAtMs: world.clock.nowMs() }),
-      ...(isOver(state) && { endedAtMs: world.clock.nowMs() }),
+      ...(isTerminal(state) && { endedAtMs: world.clock.nowMs() }),
     });
     if (state === 'pending') return id;
     const gpu = await db()
@@ -112,7 +109,7 @@ describeDatabases('the session machine, row by row', (databases) => {
       .where('host_id', '=', agent.hostId as string)
       .executeTakeFirstOrThrow();
     await db().updateTable('sessions').set({ gpu_id: gpu.id }).where('id', '=', id).execute();
-    if (holdsSlots(state))
+    if (reservesSlots(state))
       await db().updateTable('gpus').set({ slots_used: 1, sessions_active: 1 }).execute();
     return id;
   }
@@ -131,9 +128,9 @@ describeDatabases('the session machine, row by row', (databases) => {
       const now = await row(id);
       expect(now.state).toBe(to);
       expect(now.started_at !== null).toBe(to === 'running' || from === 'running' || from === 'stopping');
-      expect(now.ended_at !== null).toBe(isOver(to));
+      expect(now.ended_at !== null).toBe(isTerminal(to));
       expect(now.error_message).toBe(to === 'failed' && from !== to ? 'it broke' : null);
-      expect(await world.slotsUsed(agent)).toBe(holdsSlots(to) ? 1 : 0);
+      expect(await world.slotsUsed(agent)).toBe(reservesSlots(to) ? 1 : 0);
       expect(await failures(id)).toHaveLength(to === 'failed' && from !== to ? 1 : 0);
     });
 
@@ -157,16 +154,21 @@ describeDatabases('the session machine, row by row', (databases) => {
       const stranger = await world.host('hostb');
       const id = await inState('failed');
       const late = {
-        failure_code: 'app_crashed',
+        failure_code: 'app_crashed' as const,
         app_log_tail: 'last words',
         home_bytes: 7,
-        reason: 'crash',
+        reason: 'app_exited' as const,
       };
-      stranger.reportState(id, 'failed', { ...late, failure_code: 'forged' });
+      stranger.reportState(id, 'failed', { ...late, failure_code: 'internal' });
       await eventually(() => (stranger.unseen === 0 ? true : undefined), 'the stranger was heard');
       expect(await row(id)).toMatchObject({ failure_code: null, app_log_tail: null, end_reason: null });
       agent.reportState(id, 'failed', late);
-      agent.reportState(id, 'failed', { failure_code: 'x', app_log_tail: 'y', home_bytes: 8, reason: 'z' });
+      agent.reportState(id, 'failed', {
+        failure_code: 'internal',
+        app_log_tail: 'y',
+        home_bytes: 8,
+        reason: 'orphaned',
+      });
       await handled();
       const { reason, ...fields } = late;
       expect(await row(id)).toMatchObject({ state: 'failed', end_reason: reason, ...fields });
@@ -189,7 +191,7 @@ describeDatabases('the session machine, row by row', (databases) => {
       expect([answer.status, answer.body.session.state]).toEqual([status, to]);
       await expect.poll(() => stops(id).length).toBe(times);
       if (to === 'stopping' && from !== to) expect(answer.body.session.state_detail).toBe('stop requested');
-      expect(await world.slotsUsed(agent)).toBe(holdsSlots(to) ? 1 : 0);
+      expect(await world.slotsUsed(agent)).toBe(reservesSlots(to) ? 1 : 0);
       expect(await failures(id)).toEqual([]);
     });
   });

@@ -1,18 +1,17 @@
-import { sessionStates } from '@footlight/protocol';
+import { isTerminal, type SessionStateName, sessionStates } from '@footlight/protocol';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  type Actor,
   type ControlEnd,
   decideControlEnd,
   decideHeld,
-  decideHeldSwap,
   decideReport,
-  isTerminal,
+  decideStop,
   mayMove,
   opensRelay,
   type SessionFacts,
   type SessionReport,
-  type SessionStateName,
   type Step,
   TRANSITIONS,
 } from './state.ts';
@@ -336,27 +335,42 @@ describe('invariants', () => {
     { cause: 'unsustainable', why: 'z' },
   );
 
-  test('no sequence of reports and ends leaves a final state, and none leads back', () => {
+  /** What one input makes of a row, and who gave it. */
+  function next(row: SessionFacts, input: SessionReport | ControlEnd | 'stop'): [Actor, SessionStateName] {
+    if (input === 'stop') {
+      const step = decideStop(row, 'user_requested');
+      if (step.kind === 'ignore') return ['control_plane', row.state];
+      return ['control_plane', step.kind === 'end' ? step.ending.to : step.to];
+    }
+    if ('cause' in input) return ['control_plane', decideControlEnd(row, input)?.to ?? row.state];
+    return ['agent', stateAfter(row, decideReport(row, input))];
+  }
+
+  test('no sequence of reports, stops and ends leaves a final state, and each actor makes only its own moves', () => {
+    const inputs = fc.array(fc.oneof(report, end, fc.constant('stop' as const)), { maxLength: 30 });
     fc.assert(
-      fc.property(state, fc.array(fc.oneof(report, end), { maxLength: 30 }), (from, inputs) => {
+      fc.property(state, inputs, (from, given) => {
         let row = facts(from);
-        for (const input of inputs) {
+        for (const input of given) {
           const before = row.state;
-          const next: Step | null =
-            'cause' in input
-              ? (() => {
-                  const ending = decideControlEnd(row, input);
-                  return ending === null ? null : { kind: 'end', ending };
-                })()
-              : decideReport(row, input);
-          const after = next === null ? before : stateAfter(row, next);
-          if (isTerminal(before)) expect(after).toBe(before);
-          else if (after !== before)
-            expect(mayMove('agent', before, after) || mayMove('control_plane', before, after)).toBe(true);
-          row = facts(after, { end_reason: isTerminal(after) ? 'x' : null });
+          const [actor, after] = next(row, input);
+          if (after !== before) expect(mayMove(actor, before, after)).toBe(true);
+          row = facts(after, { end_reason: isTerminal(after) ? 'stopped' : null });
         }
       }),
     );
+  });
+
+  test.each([
+    ['pending', 'stopped'],
+    ['assigned', 'stopping'],
+    ['starting', 'stopping'],
+    ['running', 'stopping'],
+    ['stopping', 'stopping'],
+    ['stopped', 'stopped'],
+    ['failed', 'failed'],
+  ] as const)('a stop of a session that is %s leaves it %s', (from, to) => {
+    expect(next(facts(from), 'stop')).toEqual(['control_plane', to]);
   });
 
   test('final states have no way out in the table itself', () => {
@@ -377,62 +391,5 @@ describe('invariants', () => {
         if (step.kind === 'end') expect(step.ending.end_reason).not.toBeNull();
       }),
     );
-  });
-});
-
-describe('a report tells how a change of app came out', () => {
-  const waiting = { swap_app_id: 'new', swap_home_app_id: 'home' };
-  const report = (swap: SessionReport['swap'], state: SessionReport['state'] = 'running') => ({
-    state,
-    swap,
-  });
-
-  test('complete: the new app and its home, "swap complete"', () => {
-    expect(decideReport(facts('running', waiting), report({ app_id: 'new', result: 'complete' }))).toEqual({
-      kind: 'swap',
-      target: 'new',
-      app: { app_id: 'new', home_app_id: 'home' },
-      may_complete: false,
-      state_detail: 'swap complete',
-    });
-  });
-
-  test.each([
-    ['no window', 'swap rolled back: no window'],
-    [undefined, 'swap rolled back'],
-  ])('rolled back with %s: the old app stays', (error, state_detail) => {
-    const step = decideReport(
-      facts('running', waiting),
-      report({ app_id: 'new', result: 'rolled_back', error }),
-    );
-    expect(step).toMatchObject({ kind: 'swap', app: null, state_detail });
-  });
-
-  test.each([
-    ['another app than the one asked for', facts('running', waiting), 'other'],
-    ['none was asked for', facts('running'), 'new'],
-    ['the session is stopping', facts('stopping', waiting), 'new'],
-    ['it has not run yet', facts('starting', waiting), 'new'],
-  ] as const)('%s: no app changes', (_what, row, app_id) => {
-    expect(decideReport(row, report({ app_id, result: 'complete' })).kind).not.toBe('swap');
-  });
-});
-
-describe('a registration tells how a change of app came out', () => {
-  const row = (swap_state: 'asked' | 'taken' | null, state: SessionStateName = 'running') => ({
-    state,
-    swap_app_id: 'new',
-    swap_home_app_id: null,
-    swap_state,
-  });
-  test.each([
-    ['the new app runs', row('asked'), 'new', 'swap complete'],
-    ['the new app runs though it counts as rejected', row(null), 'new', 'swap complete'],
-    ['the old app runs, and the host never answered', row('asked'), 'old', 'swap rejected'],
-    ['the old app runs, and the host is at it', row('taken'), 'old', null],
-    ['the old app runs, and it was rejected', row(null), 'old', null],
-    ['the session is stopping', row('asked', 'stopping'), 'new', null],
-  ] as const)('%s', (_what, facts_, heldApp, detail) => {
-    expect(decideHeldSwap(facts_, heldApp)?.state_detail ?? null).toBe(detail);
   });
 });

@@ -1,7 +1,8 @@
 /**
  * The session state machine.
  *
- * pending → assigned → starting → running → stopping → stopped, and failed from every state before stopping.
+ * pending → assigned → starting → running → stopping → stopped, failed from every state before stopping, and stopped
+ * from pending.
  * Moves are made by the control plane (launch, stops, time limits, lost hosts) and by the agent of the session's host
  * (reports). assigned, starting, running and stopping hold encode slots; the one update that leaves these states
  * frees the slots. stopped and failed are final and accept only late fields.
@@ -9,21 +10,25 @@
  * Everything here is pure and never throws.
  */
 
-import type { SessionStateName } from '@footlight/protocol';
-import { type HeldSession, LAUNCH_STEPS, type SessionState } from '@footlight/protocol/agent';
-
-export type { SessionStateName };
+import {
+  type FailureCode,
+  isTerminal,
+  isTransportError,
+  LAUNCH_STEPS,
+  type Open,
+  type RefusalCode,
+  type SessionEndReason,
+  type SessionStateName,
+  type TerminalState,
+} from '@footlight/protocol';
+import type { HeldSession, SessionState } from '@footlight/protocol/agent';
+import { decideSwap, type SwapFacts, type SwapStep } from '../swap/swap-rules.ts';
 
 /** Report members that can change a row. */
 export type SessionReport = Pick<
   SessionState,
   'state' | 'detail' | 'reason' | 'error' | 'failure_code' | 'app_log_tail' | 'home_bytes' | 'swap'
 >;
-
-export type TerminalState = Extract<SessionStateName, 'stopped' | 'failed'>;
-
-export const isTerminal = (state: SessionStateName): state is TerminalState =>
-  state === 'stopped' || state === 'failed';
 
 export type Actor = 'agent' | 'control_plane';
 
@@ -53,7 +58,7 @@ export const mayMove = (actor: Actor, from: SessionStateName, to: SessionStateNa
   TRANSITIONS[actor][from].includes(to);
 
 /** Failure code, end reason and text prefix of a stream whose network path is too slow. */
-export const UNSUSTAINABLE = 'unsustainable';
+export const UNSUSTAINABLE = 'unsustainable' satisfies FailureCode;
 
 /** Detail texts that other modules read or write. */
 export const DETAIL = {
@@ -64,9 +69,6 @@ export const DETAIL = {
   start_timed_out: 'start timed out',
   assign_timed_out: 'assign timed out',
   stop_timed_out: 'stop timed out',
-  swapping: 'swapping',
-  swap_complete: 'swap complete',
-  swap_rejected: 'swap rejected',
 } as const;
 
 /** Launch steps from which the agent can negotiate with a viewer, in the agent's words. */
@@ -83,29 +85,13 @@ export function opensRelay(report: Pick<SessionReport, 'state' | 'detail'>): boo
 }
 
 /** Stored facts that a decision about a report needs. */
-export interface SessionFacts {
-  state: SessionStateName;
+export interface SessionFacts extends SwapFacts {
   state_detail: string | null;
-  end_reason: string | null;
-  stop_reason: string | null;
-  failure_code: string | null;
+  end_reason: Open<SessionEndReason> | null;
+  stop_reason: Open<SessionEndReason> | null;
+  failure_code: Open<FailureCode> | null;
   app_log_tail: string | null;
   home_bytes: number | null;
-  /** The app of the latest swap request, and the owner of its home. */
-  swap_app_id: string | null;
-  swap_home_app_id: string | null;
-}
-
-/** Result of a swap. */
-export interface SwapStep {
-  kind: 'swap';
-  /** The requested app; the row must still wait for it. */
-  target: string;
-  /** The app that runs from now on; null: the old app goes on. */
-  app: { app_id: string; home_app_id: string | null } | null;
-  /** The agent gave no ack and may have the command: a later completion is accepted. */
-  may_complete: boolean;
-  state_detail: string;
 }
 
 /** Columns that an end writes; null members are stored as null. */
@@ -114,9 +100,9 @@ export interface Ending {
   /** null leaves the stored text. */
   state_detail: string | null;
   error_message: string | null;
-  failure_code: string | null;
+  failure_code: Open<FailureCode> | null;
   /** null: the agent listed the end in a registration and sends the reason in a later report. */
-  end_reason: string | null;
+  end_reason: Open<SessionEndReason> | null;
   app_log_tail: string | null;
   home_bytes: number | null;
 }
@@ -140,9 +126,6 @@ export type Step =
   | SwapStep
   | { kind: 'ignore'; why: 'terminal' | 'illegal' | 'repeat' };
 
-/** Errors of a broken link. They explain nothing to a person who stopped the session, so they are not stored. */
-const TRANSPORT_ERROR = /\b(?:socket|connection|transport|link|websocket)\b/i;
-
 /**
  * Effect of an agent's report on a session of its host. Idempotent: repeating a report gives 'ignore' or the same
  * detail.
@@ -152,7 +135,7 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
   if (isTerminal(from)) return decideLate(from, facts, report);
   // A crash during the person's stop is a stop, not a failure.
   if (from === 'stopping' && report.state === 'failed') {
-    const text = report.error === undefined || TRANSPORT_ERROR.test(report.error) ? null : report.error;
+    const text = report.error === undefined || isTransportError(report.error) ? null : report.error;
     return {
       kind: 'end',
       ending: {
@@ -175,63 +158,8 @@ export function decideReport(facts: SessionFacts, report: SessionReport): Step {
       : { kind: 'detail', state_detail: detail };
   }
   if (!mayMove('agent', from, report.state)) return { kind: 'ignore', why: 'illegal' };
-  if (report.state === 'stopped' || report.state === 'failed')
-    return { kind: 'end', ending: endingOf(facts, report, report.state) };
+  if (isTerminal(report.state)) return { kind: 'end', ending: endingOf(facts, report, report.state) };
   return { kind: 'move', to: report.state, state_detail: report.detail ?? null };
-}
-
-/** Longest error text of a rolled-back swap in a session's state_detail (characters). */
-const MAX_SWAP_ERROR = 256;
-
-/** The result of a swap, if the report is about the latest one. */
-function decideSwap(facts: SessionFacts, report: SessionReport): SwapStep | null {
-  const { swap } = report;
-  if (swap === undefined || facts.state !== 'running' || report.state !== 'running') return null;
-  if (facts.swap_app_id === null || swap.app_id !== facts.swap_app_id) return null;
-  if (swap.result === 'complete') return swapCompleted(facts, swap.app_id);
-  const why = swap.error === undefined ? '' : `: ${swap.error.slice(0, MAX_SWAP_ERROR)}`;
-  return {
-    kind: 'swap',
-    target: swap.app_id,
-    app: null,
-    may_complete: false,
-    state_detail: `swap rolled back${why}`,
-  };
-}
-
-function swapCompleted(facts: Pick<SessionFacts, 'swap_home_app_id'>, target: string): SwapStep {
-  return {
-    kind: 'swap',
-    target,
-    app: { app_id: target, home_app_id: facts.swap_home_app_id },
-    may_complete: false,
-    state_detail: DETAIL.swap_complete,
-  };
-}
-
-/** @param may_complete false: the agent refused; true: the agent gave no ack and may have the command */
-export const swapRejected = (target: string, may_complete: boolean): SwapStep => ({
-  kind: 'swap',
-  target,
-  app: null,
-  may_complete,
-  state_detail: DETAIL.swap_rejected,
-});
-
-/**
- * Result of a swap from the app that a registration lists.
- * @returns null when no swap is pending, or when the agent has taken it and will report the result
- */
-export function decideHeldSwap(
-  facts: Pick<SessionFacts, 'state' | 'swap_app_id' | 'swap_home_app_id'> & {
-    swap_state: 'asked' | 'taken' | null;
-  },
-  heldAppId: string,
-): SwapStep | null {
-  const target = facts.swap_app_id;
-  if (facts.state !== 'running' || target === null) return null;
-  if (heldAppId === target) return swapCompleted(facts, target);
-  return facts.swap_state === 'asked' ? swapRejected(target, true) : null;
 }
 
 /** The end in an agent's report, unless a stop failed. */
@@ -250,16 +178,16 @@ function endingOf(facts: SessionFacts, report: SessionReport, to: TerminalState)
 }
 
 /** End reason for a report without one. */
-const impliedReason = (report: SessionReport, state: TerminalState): string =>
+const impliedReason = (report: SessionReport, state: TerminalState): Open<SessionEndReason> =>
   state === 'failed' ? (report.failure_code ?? 'failed') : 'stopped';
 
 /** Log tails are stored for failures and for apps that exited by themselves. */
-const mayCarryLog = (state: TerminalState, endReason: string | null): boolean =>
+const mayCarryLog = (state: TerminalState, endReason: Open<SessionEndReason> | null): boolean =>
   state === 'failed' || endReason === 'app_exited';
 
 /** The agent's report of an end that the control plane already decided. Its explanation is stored once. */
 function decideLate(state: TerminalState, facts: SessionFacts, report: SessionReport): Step {
-  if (report.state !== 'stopped' && report.state !== 'failed') return { kind: 'ignore', why: 'terminal' };
+  if (!isTerminal(report.state)) return { kind: 'ignore', why: 'terminal' };
   const fields: LateFields = {};
   if (facts.end_reason === null) fields.end_reason = report.reason ?? impliedReason(report, state);
   const endReason = fields.end_reason ?? facts.end_reason;
@@ -271,13 +199,38 @@ function decideLate(state: TerminalState, facts: SessionFacts, report: SessionRe
   return Object.keys(fields).length === 0 ? { kind: 'ignore', why: 'terminal' } : { kind: 'late', fields };
 }
 
-/** Reasons of an end or stop by the control plane. */
+/** Effect of a person's or the control plane's wish to stop. end: no host has the session, so no command is sent. */
+export type StopStep =
+  | { kind: 'ignore' }
+  | { kind: 'end'; ending: Ending }
+  | { kind: 'move'; to: 'stopping'; state_detail: string; stop_reason: Open<SessionEndReason> };
+
+export function decideStop({ state }: Pick<SessionFacts, 'state'>, reason: Open<SessionEndReason>): StopStep {
+  const state_detail = DETAIL.stop_requested;
+  if (mayMove('control_plane', state, 'stopping'))
+    return { kind: 'move', to: 'stopping', state_detail, stop_reason: reason };
+  if (state !== 'pending') return { kind: 'ignore' };
+  return {
+    kind: 'end',
+    ending: {
+      to: 'stopped',
+      state_detail,
+      error_message: null,
+      failure_code: null,
+      end_reason: reason,
+      app_log_tail: null,
+      home_bytes: null,
+    },
+  };
+}
+
+/** Reasons of an end by the control plane. */
 export type ControlEnd =
-  | { cause: 'assign_refused' | 'start_refused'; code: string; error: string }
+  | { cause: 'assign_refused' | 'start_refused'; code: Open<RefusalCode>; error: string }
   | { cause: 'assign_timed_out' | 'start_timed_out' | 'stop_timed_out' }
   | { cause: 'not_delivered' }
   | { cause: 'unsustainable'; why: string }
-  | { cause: 'host_lost'; error: string; failure_code: string | null };
+  | { cause: 'host_lost'; error: string; failure_code: FailureCode | null };
 
 /**
  * Columns of an end that the control plane decides. A session in stopping ends as stopped, without an error.
@@ -287,11 +240,12 @@ export function decideControlEnd(
   facts: Pick<SessionFacts, 'state' | 'stop_reason'>,
   end: ControlEnd,
 ): Ending | null {
-  if (isTerminal(facts.state)) return null;
-  const text = CONTROL_ENDS[end.cause];
   const stopping = facts.state === 'stopping';
+  const to = stopping ? 'stopped' : 'failed';
+  if (!mayMove('control_plane', facts.state, to)) return null;
+  const text = CONTROL_ENDS[end.cause];
   const ending: Ending = {
-    to: stopping ? 'stopped' : 'failed',
+    to,
     state_detail: text.detail,
     error_message: null,
     failure_code: null,
@@ -303,7 +257,8 @@ export function decideControlEnd(
   ending.error_message = text.error;
   if (end.cause === 'assign_refused' || end.cause === 'start_refused') {
     ending.error_message = end.error === '' ? `${text.error} (${end.code})` : end.error;
-    ending.failure_code = end.code;
+    // Refusals of a launch are failure codes too; any other code is stored as an unknown one.
+    ending.failure_code = end.code as Open<FailureCode>;
   }
   if (end.cause === 'unsustainable') {
     ending.state_detail = ending.error_message = `${UNSUSTAINABLE}: ${end.why}`;
@@ -316,7 +271,10 @@ export function decideControlEnd(
   return ending;
 }
 
-const CONTROL_ENDS: Record<ControlEnd['cause'], { detail: string; end_reason: string; error: string }> = {
+const CONTROL_ENDS: Record<
+  ControlEnd['cause'],
+  { detail: string; end_reason: SessionEndReason; error: string }
+> = {
   assign_refused: {
     detail: 'the host refused the session',
     end_reason: 'assign_refused',

@@ -2,42 +2,41 @@
  * The only module that changes the state of a launched session. It decides from a row and applies the decision by an
  * update that names the row's state. If another transaction changed the row first, it reads and decides again.
  */
-import { cutUtf8 } from '@footlight/protocol';
-import type { Fleet } from '../../fleet/index.ts';
+import {
+  cutUtf8,
+  isTerminal,
+  type Open,
+  type SessionEndReason,
+  type SessionStateName,
+} from '@footlight/protocol';
+import type { Links } from '../../fleet/index.ts';
 import type { Tx } from '../../platform/database/index.ts';
+import { unavailable } from '../../platform/errors.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { changedSubject, type SessionChange } from '../../signaling/index.ts';
+import { type SessionChange, sessionSubjects } from '../../signaling/index.ts';
 import { storeHomeSize } from '../../storage/index.ts';
 import type { SessionRow } from '../record.ts';
-import {
-  endSession,
-  type LifeRow,
-  loadLives,
-  loadSession,
-  moveSession,
-  setDetail,
-  setLateFields,
-  settleSwap,
-} from '../store.ts';
+import { loadSession } from '../store.ts';
+import { type SwapStep, swapRejected } from '../swap/swap-rules.ts';
+import { settleSwap } from '../swap/swap-store.ts';
+import { endSession, type LifeRow, loadLives, moveSession, setDetail, setLateFields } from './life-store.ts';
 import type { LiveSessions } from './live.ts';
 import {
   type ControlEnd,
-  DETAIL,
   decideControlEnd,
   decideReport,
+  decideStop,
   type Ending,
-  isTerminal,
   opensRelay,
   type SessionReport,
-  type SessionStateName,
   type Step,
-  type SwapStep,
-  swapRejected,
+  type StopStep,
 } from './state.ts';
 
 /** Bound of repeated decisions. States only move forward, so a few repeats are enough. */
 const MAX_DECISIONS = 8;
 const MAX_AUDIT_DETAIL_BYTES = 512;
+/** A sentence; the session's record has the whole text. */
 const MAX_AUDIT_REASON_BYTES = 200;
 
 /** A stored change that is announced after the commit. */
@@ -68,8 +67,15 @@ export interface Transitions {
     when: readonly SessionStateName[],
     guard?: (tx: Tx) => Promise<void>,
   ): Promise<boolean>;
-  /** Moves a session to stopping. @returns the row afterwards, and whether this call moved it */
-  stop(sessionId: string, reason: string): Promise<{ row: SessionRow; moved: boolean } | null>;
+  /**
+   * Moves a session to stopping.
+   * @returns the row afterwards, and whether this call moved it; null: there is no such session
+   * @throws ApiError 503 when other transactions changed the row between every reading and writing
+   */
+  stop(
+    sessionId: string,
+    reason: Open<SessionEndReason>,
+  ): Promise<{ row: SessionRow; moved: boolean } | null>;
   /**
    * Ends a swap that the agent did not acknowledge.
    * @param mayComplete the agent may still have the command
@@ -86,7 +92,7 @@ export interface Transitions {
 export function createTransitions(
   platform: Platform,
   live: LiveSessions,
-  together: Fleet['write'],
+  together: Links['write'],
 ): Transitions {
   const { activity, bus, clock, database, logger } = platform;
 
@@ -165,7 +171,7 @@ export function createTransitions(
     if (!change.moved) return;
     live.track({ id: change.id, host_id: change.host_id, state: change.state }, clock.monotonicMs());
     const { state, shows } = change;
-    bus.publish(changedSubject(change.id), { state, ...shows } satisfies SessionChange);
+    bus.publish(sessionSubjects.changed, change.id, { state, ...shows });
     if (change.failure === null) return;
     const { source, ending } = change.failure;
     logger.info(
@@ -178,36 +184,33 @@ export function createTransitions(
       },
       'session.failed',
     );
-    void activity.record({
-      actorUserId: null,
-      action: 'session.failed',
-      targetType: 'session',
-      targetId: change.id,
-      details: {
-        reason_source: source,
-        host_id: change.host_id,
-        state_detail:
-          ending.state_detail === null ? null : cutUtf8(ending.state_detail, MAX_AUDIT_DETAIL_BYTES),
-        failure_code: ending.failure_code,
-        reason: ending.error_message === null ? null : cutUtf8(ending.error_message, MAX_AUDIT_REASON_BYTES),
-      },
+    void activity.record(null, 'session.failed', change.id, {
+      reason_source: source,
+      host_id: change.host_id,
+      state_detail:
+        ending.state_detail === null ? null : cutUtf8(ending.state_detail, MAX_AUDIT_DETAIL_BYTES),
+      failure_code: ending.failure_code,
+      reason: ending.error_message === null ? null : cutUtf8(ending.error_message, MAX_AUDIT_REASON_BYTES),
     });
   }
 
-  /** Reads, lets `decide` write, and repeats while another transaction changes the row. */
-  async function decideUntilWritten<T>(
+  /**
+   * Reads, lets `decide` write, and repeats while another transaction changes the row.
+   * @returns null: there is no such session; contended: the row changed between every reading and writing
+   */
+  async function decideUntilWritten<T extends object>(
     sessionId: string,
-    decide: (tx: Tx, row: SessionRow) => Promise<T | null>,
-  ): Promise<T | undefined> {
+    decide: (tx: Tx, row: SessionRow) => Promise<T | 'changed'>,
+  ): Promise<T | null | 'contended'> {
     for (let attempt = 0; attempt < MAX_DECISIONS; attempt += 1) {
       const result = await database.transaction(async (tx) => {
         const row = await loadSession(tx, sessionId);
-        return row === undefined ? undefined : decide(tx, row);
+        return row === undefined ? null : decide(tx, row);
       });
-      if (result !== null) return result;
+      if (result !== 'changed') return result;
     }
     logger.warn({ session_id: sessionId }, 'session.contended');
-    return undefined;
+    return 'contended';
   }
 
   /**
@@ -306,67 +309,69 @@ export function createTransitions(
         : together({ sessions: ids }, apply));
       for (const change of changes) {
         const known = live.get(change.id);
-        if (known !== undefined) known.reportedAt = clock.monotonicMs();
+        if (known !== undefined) known.reportedAtMs = clock.monotonicMs();
         announce(change);
       }
     },
 
     async end(sessionId, end, when, guard) {
-      const change = await decideUntilWritten<Change | 'none'>(sessionId, async (tx, row) => {
+      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
         await guard?.(tx);
-        if (isTerminal(row.state) || !when.includes(row.state)) return 'none';
-        return applyEnd(tx, row, end);
+        if (!when.includes(row.state)) return { change: null };
+        const change = await applyEnd(tx, row, end);
+        return change === null ? 'changed' : { change };
       });
-      if (change === undefined || change === 'none') return false;
-      announce(change);
+      if (outcome === null || outcome === 'contended' || outcome.change === null) return false;
+      announce(outcome.change);
       return true;
     },
 
     async rejectSwap(sessionId, target, mayComplete) {
-      const change = await decideUntilWritten<Change | 'none'>(sessionId, (tx, row) =>
-        row.state === 'running' && row.swap_state !== null && row.swap_app_id === target
-          ? applyStep(tx, row, swapRejected(target, mayComplete), false)
-          : Promise.resolve('none'),
-      );
-      if (change !== undefined && change !== 'none') announce(change);
+      const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
+        const isPending = row.state === 'running' && row.swap_state !== null && row.swap_app_id === target;
+        if (!isPending) return { change: null };
+        const change = await applyStep(tx, row, swapRejected(target, mayComplete), false);
+        return change === null ? 'changed' : { change };
+      });
+      if (outcome !== null && outcome !== 'contended' && outcome.change !== null) announce(outcome.change);
     },
 
     async stop(sessionId, reason) {
       const outcome = await decideUntilWritten(sessionId, async (tx, row) => {
-        if (isTerminal(row.state) || row.state === 'stopping') return { row, change: null };
-        const change = await (row.state === 'pending'
-          ? applyEnding(tx, row, stoppedBeforePlacement(reason), 'control_plane')
-          : requestStop(tx, row, reason));
-        if (change === null) return null;
+        const step = decideStop(row, reason);
+        if (step.kind === 'ignore') return { row, change: null };
+        const change = await (step.kind === 'end'
+          ? applyEnding(tx, row, step.ending, 'control_plane')
+          : requestStop(tx, row, step));
+        if (change === null) return 'changed';
         return { row: (await loadSession(tx, row.id)) as SessionRow, change };
       });
-      if (outcome === undefined) return null;
+      if (outcome === null) return null;
+      if (outcome === 'contended') throw unavailable('The session is changing. Try again.');
       if (outcome.change !== null) announce(outcome.change);
       return { row: outcome.row, moved: outcome.change !== null };
     },
   };
 
-  async function requestStop(tx: Tx, row: LifeRow, reason: string): Promise<Change | null> {
-    const set = { state_detail: DETAIL.stop_requested, stop_reason: reason };
-    const moved = await moveSession(tx, row.id, row.state, 'stopping', set, clock.nowMs());
-    if (!moved) return null;
-    const shows = { state_detail: DETAIL.stop_requested };
-    return { id: row.id, host_id: row.host_id, state: 'stopping', moved: true, shows, failure: null };
+  async function requestStop(
+    tx: Tx,
+    row: LifeRow,
+    { to, state_detail, stop_reason }: Extract<StopStep, { kind: 'move' }>,
+  ): Promise<Change | null> {
+    const set = { state_detail, stop_reason };
+    if (!(await moveSession(tx, row.id, row.state, to, set, clock.nowMs()))) return null;
+    return {
+      id: row.id,
+      host_id: row.host_id,
+      state: to,
+      moved: true,
+      shows: { state_detail },
+      failure: null,
+    };
   }
 }
 
 const shownBySwap = ({ state_detail, app }: SwapStep): NonNullable<Change['shows']> => ({
   state_detail,
   ...(app !== null && { app_id: app.app_id }),
-});
-
-/** A session that no host got ends without a command. */
-const stoppedBeforePlacement = (reason: string): Ending => ({
-  to: 'stopped',
-  state_detail: DETAIL.stop_requested,
-  error_message: null,
-  failure_code: null,
-  end_reason: reason,
-  app_log_tail: null,
-  home_bytes: null,
 });

@@ -37,9 +37,11 @@ export function isOverCertified(
   bitrateKbps: number,
   nowMs: number,
 ): boolean {
-  const distance = (one: Certification): number => Math.abs(one.bitrate_kbps - bitrateKbps);
+  const distance = ({ bitrate_kbps }: Certification): number => Math.abs(bitrate_kbps - bitrateKbps);
   const [closest] = certifications
-    .filter((one) => one.stream_profile_id === rungId && nowMs - one.measured_at <= CERTIFICATION_COUNTS_MS)
+    .filter(
+      (entry) => entry.stream_profile_id === rungId && nowMs - entry.measured_at <= CERTIFICATION_COUNTS_MS,
+    )
     .sort((a, b) => distance(a) - distance(b) || b.measured_at - a.measured_at);
   if (closest === undefined) return false;
   return closest.verdict === 'unsafe' || (closest.verdict === 'capped' && !closest.live_write_stable);

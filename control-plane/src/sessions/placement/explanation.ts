@@ -1,37 +1,43 @@
 /** Explanation of a placement for administrators: candidates and refusals. Pure. */
-import { type CodecDecision, ERRORS, type ErrorCode, type Placement } from '@footlight/protocol/rest';
-import {
-  freshVramFree,
-  type GpuFacts,
-  type Placement as Judged,
-  type PlacementSettings,
-} from './placement.ts';
+import { ERRORS, type ErrorCode, type Placement } from '@footlight/protocol/rest';
+import { freshVramFree, type GpuFacts, type PlacementDecision, type PlacementSettings } from './placement.ts';
 
 /** Bound of a stored explanation. The first candidates show why a GPU was chosen. */
-export const MAX_KEPT_CANDIDATES = 16;
-export const MAX_KEPT_REFUSALS = 48;
+const MAX_KEPT_CANDIDATES = 16;
+const MAX_KEPT_REFUSALS = 48;
 
-const NOTHING: Pick<Judged, 'candidates' | 'refusals'> = { candidates: [], refusals: [] };
-
-/** @param code refusal of the launch; null: it was placed */
+/**
+ * The facts of a decision at the time of the call, as a placed launch. The codec decision is added later.
+ * @param whole false: the first entries of each list, to be stored
+ */
 export function explain(
-  code: ErrorCode | null,
-  judged: Pick<Judged, 'candidates' | 'refusals'> | null,
-  decision: CodecDecision | null,
+  { candidates, refusals }: Pick<PlacementDecision, 'candidates' | 'refusals'>,
   settings: PlacementSettings,
   nowMs: number,
+  whole: boolean,
 ): Placement {
-  const { candidates, refusals } = judged ?? NOTHING;
   return {
-    outcome: code ?? 'placed',
-    status: code === null ? 201 : ERRORS[code].status,
-    candidates: candidates.map((gpu) => candidate(gpu, settings, nowMs)),
-    refusals,
-    codec_decision: decision,
+    outcome: 'placed',
+    status: 201,
+    candidates: (whole ? candidates : candidates.slice(0, MAX_KEPT_CANDIDATES)).map((gpu) =>
+      explainCandidate(gpu, settings, nowMs),
+    ),
+    refusals: whole ? refusals : refusals.slice(0, MAX_KEPT_REFUSALS),
+    codec_decision: null,
   };
 }
 
-function candidate(
+/** @param explanation null: the launch was refused before the choice of a GPU */
+export const explainRefusal = (code: ErrorCode, explanation: Placement | null): Placement => ({
+  candidates: [],
+  refusals: [],
+  codec_decision: null,
+  ...explanation,
+  outcome: code,
+  status: ERRORS[code].status,
+});
+
+function explainCandidate(
   gpu: GpuFacts,
   settings: PlacementSettings,
   nowMs: number,
@@ -46,20 +52,3 @@ function candidate(
     active_sessions: gpu.active_sessions,
   };
 }
-
-/** The stored explanation: the first entries of each list. The codec decision is added later. */
-export const explainPlaced = (
-  { candidates, refusals }: Pick<Judged, 'candidates' | 'refusals'>,
-  settings: PlacementSettings,
-  nowMs: number,
-): Placement =>
-  explain(
-    null,
-    {
-      candidates: candidates.slice(0, MAX_KEPT_CANDIDATES),
-      refusals: refusals.slice(0, MAX_KEPT_REFUSALS),
-    },
-    null,
-    settings,
-    nowMs,
-  );

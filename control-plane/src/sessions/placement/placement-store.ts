@@ -2,18 +2,19 @@ import { SECOND_MS } from '@footlight/platform';
 import { encoderFamily } from '@footlight/protocol';
 import { type RawBuilder, sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { loadCertifications } from '../../certification/index.ts';
 import { type SettingValues, settingsInForce } from '../../fleet/index.ts';
-import { bool, type Executor, fromJson, statement, type Tx } from '../../platform/database/index.ts';
+import { bool, type Executor, fromJson, statement } from '../../platform/database/index.ts';
 import type { HostsTable } from '../../platform/database/tables/fleet.ts';
-import type { ServingGpu } from '../launch/admission.ts';
+import type { ServingGpu } from '../stream/serve.ts';
 import {
   type Demand,
-  freshVramFree,
   type GpuFacts,
   type HostFacts,
+  type OrderTerm,
+  PLACEMENT_ORDER,
   type PlacementSettings,
 } from './placement.ts';
+import { inFlight } from './slots-store.ts';
 
 /** One GPU's row of an agent's encoder report, as far as a stream needs it. */
 interface EncoderRow {
@@ -24,7 +25,7 @@ interface EncoderRow {
 }
 
 /** Host facts that a placed session stores. */
-export interface Serving extends ServingGpu {
+export interface ServingFacts extends ServingGpu {
   encoders: readonly EncoderRow[] | null;
   /** Settings in force for a session that starts now, as texts. */
   settings: Readonly<Record<string, string>>;
@@ -53,15 +54,7 @@ const settingsOf = (
 const encoderOf = (settings: Readonly<Record<string, string>>) =>
   encoderFamily.safeParse(settings.encoder).data ?? null;
 
-/** Session states that hold slots, as text: a partial index serves only queries that name its states literally. */
-const RESERVING = sql`('assigned', 'starting', 'running', 'stopping')`;
-
-/** Sessions of a GPU that a VRAM sample cannot contain yet. @param since start of the counted time */
-const inFlight = (gpuId: RawBuilder<unknown>, since: RawBuilder<unknown>) =>
-  sql<number>`(select count(*) from sessions s where s.gpu_id = ${gpuId} and s.state in ${RESERVING}
-    and (s.started_at is null or s.started_at > ${since}))`;
-
-type Wish = {
+type GpuQuery = {
   slots: number;
   /** null: any host. */
   pinnedHost: string | null;
@@ -72,10 +65,23 @@ type Wish = {
   limit: number;
 };
 
-const gpusInOrder = statement((db, _lists, wish: Wish) => {
-  const isFresh = sql<boolean>`gpus.vram_mb_free is not null and gpus.vram_sampled_at >= ${wish.freshSince}`;
-  const pinned = sql<boolean>`hosts.id = coalesce(${wish.pinnedHost}, hosts.id)`;
-  return db
+const isFresh = ({ freshSince }: GpuQuery) =>
+  sql<boolean>`gpus.vram_mb_free is not null and gpus.vram_sampled_at >= ${freshSince}`;
+
+/** The terms of `PLACEMENT_ORDER` in SQL. order.int.test.ts compares both orders. */
+const ORDER_TERMS: Readonly<Record<OrderTerm, (query: GpuQuery) => RawBuilder<unknown>>> = {
+  preferred: ({ preferredHost }) => sql`case when hosts.id = ${preferredHost} then 1 else 0 end`,
+  free_slots: () => sql`gpus.slots_total - gpus.slots_used`,
+  fresh_vram: (query) => sql`case when ${isFresh(query)} then gpus.vram_mb_free else -1 end`,
+  active_sessions: () => sql.ref('gpus.sessions_active'),
+  gpu_id: () => sql.ref('gpus.id'),
+};
+
+const gpusInOrder = statement((db, _lists, query: GpuQuery) => {
+  const pinned = sql<boolean>`hosts.id = coalesce(${query.pinnedHost}, hosts.id)`;
+  const canServe = sql`case when hosts.status = 'online' and hosts.capacity_detection = 'ok' and gpus.reported = 1
+    and ${pinned} and gpus.slots_total - gpus.slots_used >= ${query.slots} then 0 else 1 end`;
+  const gpus = db
     .selectFrom('gpus')
     .innerJoin('hosts', 'hosts.id', 'gpus.host_id')
     .select([
@@ -99,21 +105,16 @@ const gpusInOrder = statement((db, _lists, wish: Wish) => {
       'hosts.settings_overrides',
     ])
     .select(
-      sql<number>`case when ${isFresh} then ${inFlight(
+      sql<number>`case when ${isFresh(query)} then ${inFlight(
         sql.ref('gpus.id'),
-        sql`gpus.vram_sampled_at - ${wish.stalenessMs}`,
+        sql`gpus.vram_sampled_at - ${query.stalenessMs}`,
       )} else 0 end`.as('in_flight'),
     )
-    .orderBy(
-      sql`case when hosts.status = 'online' and hosts.capacity_detection = 'ok' and gpus.reported = 1
-        and ${pinned} and gpus.slots_total - gpus.slots_used >= ${wish.slots} then 0 else 1 end`,
-    )
-    .orderBy(sql`case when hosts.id = ${wish.preferredHost} then 0 else 1 end`)
-    .orderBy(sql`gpus.slots_total - gpus.slots_used`, 'desc')
-    .orderBy(sql`case when ${isFresh} then gpus.vram_mb_free else -1 end`, 'desc')
-    .orderBy('gpus.sessions_active')
-    .orderBy('gpus.id')
-    .limit(wish.limit);
+    .orderBy(canServe);
+  return PLACEMENT_ORDER.reduce(
+    (ordered, [term, direction]) => ordered.orderBy(ORDER_TERMS[term](query), direction),
+    gpus,
+  ).limit(query.limit);
 });
 
 /**
@@ -128,7 +129,7 @@ export async function loadGpus(
   limit: number,
 ): Promise<GpuFacts[]> {
   const stalenessMs = settings.vramStalenessSecs * SECOND_MS;
-  const wish: Wish = {
+  const query: GpuQuery = {
     slots: demand.encode_slots,
     pinnedHost: demand.pin?.host_id ?? null,
     preferredHost: demand.prefer_host_id,
@@ -136,7 +137,7 @@ export async function loadGpus(
     stalenessMs,
     limit,
   };
-  const rows = await gpusInOrder(db, {}, wish);
+  const rows = await gpusInOrder(db, {}, query);
   const hosts = new Map<string, HostFacts>();
   return rows.map((row) => {
     let host = hosts.get(row.host_id);
@@ -186,101 +187,6 @@ export function loadBareHosts(
     .execute();
 }
 
-/** Sum of the demands on one GPU. */
-export interface Want {
-  gpu_id: string;
-  slots: number;
-  sessions: number;
-}
-
-/** A GPU whose slots this transaction booked. */
-type TakenGpu = Pick<GpuFacts, 'gpu_id' | 'vram_mb_total' | 'vram_mb_free' | 'vram_sampled_at'>;
-
-type Figures = { gpus: readonly string[]; slots: readonly number[]; sessions: readonly number[] };
-
-/** The figure of each listed GPU, 0 for others. */
-const byGpu = (id: RawBuilder<unknown>, { gpus }: Figures, figures: readonly number[]) => {
-  const cases = gpus.map((gpu, n) => sql`when ${gpu} then cast(${figures[n]} as integer)`);
-  return sql<number>`case ${id} ${sql.join(cases, sql` `)} else 0 end`;
-};
-
-const taking = statement((db, wants: Figures, _values, { skipLocked }) =>
-  db
-    .updateTable('gpus')
-    .set({
-      slots_used: sql<number>`slots_used + ${byGpu(sql.ref('gpus.id'), wants, wants.slots)}`,
-      sessions_active: sql<number>`sessions_active + ${byGpu(sql.ref('gpus.id'), wants, wants.sessions)}`,
-    })
-    .where('id', 'in', (eb) =>
-      // Postgres re-evaluates a concurrently changed row; a full GPU is then left out.
-      skipLocked(
-        eb
-          .selectFrom('gpus as wanted')
-          .select('wanted.id')
-          .where('wanted.id', 'in', wants.gpus)
-          .where(
-            sql<boolean>`wanted.slots_total - wanted.slots_used >= ${byGpu(sql.ref('wanted.id'), wants, wants.slots)}`,
-          ),
-      ),
-    )
-    .returning(['id as gpu_id', 'vram_mb_total', 'vram_mb_free', 'vram_sampled_at']),
-);
-
-/**
- * Books slots of unlocked GPUs that have room for the whole demand, and locks their rows. This condition is the last
- * guard against double booking; the table's check constraint is the fallback.
- * @param wants at most one for each GPU
- * @returns the booked GPUs
- */
-export async function takeSlots(tx: Tx, wants: readonly Want[]): Promise<Map<string, TakenGpu>> {
-  if (wants.length === 0) return new Map();
-  const rows = await taking(
-    tx,
-    {
-      gpus: wants.map((want) => want.gpu_id),
-      slots: wants.map((want) => want.slots),
-      sessions: wants.map((want) => want.sessions),
-    },
-    {},
-  );
-  return new Map(rows.map((row) => [row.gpu_id, row]));
-}
-
-/** Frees slots that `takeSlots` booked in this transaction. */
-export async function giveBack(tx: Tx, { gpu_id, slots, sessions }: Want): Promise<void> {
-  await tx
-    .updateTable('gpus')
-    .set((eb) => ({
-      slots_used: eb('slots_used', '-', slots),
-      sessions_active: eb('sessions_active', '-', sessions),
-    }))
-    .where('id', '=', gpu_id)
-    .execute();
-}
-
-/** Sessions that the GPUs' VRAM samples cannot contain yet. GPUs without a fresh sample are missing. */
-export async function countInFlight(
-  tx: Tx,
-  gpus: Iterable<TakenGpu>,
-  settings: PlacementSettings,
-  nowMs: number,
-): Promise<Map<string, number>> {
-  const sampled = [...gpus].filter((gpu) => freshVramFree(gpu, settings, nowMs) !== null);
-  if (settings.vramMinFreeMb === 0 || sampled.length === 0) return new Map();
-  const stalenessMs = settings.vramStalenessSecs * SECOND_MS;
-  const rows = await tx
-    .selectFrom('gpus')
-    .select('id')
-    .select(inFlight(sql.ref('gpus.id'), sql`gpus.vram_sampled_at - ${stalenessMs}`).as('in_flight'))
-    .where(
-      'id',
-      'in',
-      sampled.map((gpu) => gpu.gpu_id),
-    )
-    .execute();
-  return new Map(rows.map((row) => [row.id, Number(row.in_flight)]));
-}
-
 const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] }) =>
   db
     .selectFrom('hosts')
@@ -300,10 +206,10 @@ const servingHosts = statement((db, { hostIds }: { hostIds: readonly string[] })
 );
 
 /** Encoders of the GPUs' hosts. */
-export async function loadServings(
+export async function loadServingFacts(
   db: Executor,
   gpus: readonly GpuFacts[],
-): Promise<(gpu: GpuFacts) => Serving> {
+): Promise<(gpu: GpuFacts) => ServingFacts> {
   const hostIds = [...new Set(gpus.map((gpu) => gpu.host.host_id))];
   const rows = hostIds.length === 0 ? [] : await servingHosts(db, { hostIds }, {});
   const measured = rows.filter((row) => row.is_measured).map((row) => row.id);
@@ -321,27 +227,31 @@ export async function loadServings(
       encoder,
       settings,
       certifications: certifications.filter(
-        (one) =>
-          one.host_id === host_id && one.gpu_index === gpu_index && one.encoder === (encoder ?? 'openh264'),
+        (entry) =>
+          entry.host_id === host_id &&
+          entry.gpu_index === gpu_index &&
+          entry.encoder === (encoder ?? 'openh264'),
       ),
     };
   };
 }
 
-/** Recomputes the slots of every GPU from its sessions. The caller's transaction must hold the rows' locks. */
-export async function rebuildSlots(tx: Tx): Promise<number> {
-  const of = (figure: RawBuilder<unknown>) =>
-    sql<number>`(select ${figure} from sessions s where s.gpu_id = gpus.id and s.state in ${RESERVING})`;
-  const held = of(sql`coalesce(sum(s.encode_slots), 0)`);
-  const active = of(sql`count(*)`);
-  const result = await tx
-    .updateTable('gpus')
-    .set({
-      slots_used: held,
-      slots_guard: sql<number>`case when ${held} > slots_total then ${held} else slots_total end`,
-      sessions_active: active,
-    })
-    .where(sql<boolean>`slots_used <> ${held} or sessions_active <> ${active}`)
-    .executeTakeFirst();
-  return Number(result.numUpdatedRows);
+/** Measurements of the encoders of these hosts. */
+async function loadCertifications(db: Executor, hostIds: readonly string[]) {
+  if (hostIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('encoder_certifications')
+    .select([
+      'host_id',
+      'gpu_index',
+      'encoder',
+      'stream_profile_id',
+      'bitrate_kbps',
+      'verdict',
+      'live_write_stable',
+      'measured_at',
+    ])
+    .where('host_id', 'in', hostIds)
+    .execute();
+  return rows.map((row) => ({ ...row, live_write_stable: bool(row.live_write_stable) }));
 }

@@ -81,7 +81,7 @@ export interface PlacementSettings {
   vramStalenessSecs: number;
 }
 
-export interface Placement<Gpu extends GpuFacts = GpuFacts> {
+export interface PlacementDecision<Gpu extends GpuFacts = GpuFacts> {
   /** In the order of attempts. */
   candidates: Gpu[];
   refusals: PlacementRefusal[];
@@ -205,7 +205,7 @@ export function decidePlacement<Gpu extends GpuFacts>(
   demand: Demand,
   settings: PlacementSettings,
   nowMs: number,
-): Placement<Gpu> {
+): PlacementDecision<Gpu> {
   const candidates: Gpu[] = [];
   const refusals: PlacementRefusal[] = [];
   let could_ever = false;
@@ -238,25 +238,42 @@ export function refuseBareHost(
 }
 
 /**
- * Order: most free slots, most free VRAM (unknown last), fewest sessions, then id, which keeps the order of equals
- * stable. The query in placement-store.ts sorts in the same order.
+ * The order in which a launch tries GPUs, most important term first: `decidePlacement` and the query of `loadGpus`
+ * both sort by this list. preferred is 1 on the preferred host, fresh_vram is -1 without a fresh sample, and gpu_id
+ * makes the order of equal GPUs stable.
  */
+export const PLACEMENT_ORDER = [
+  ['preferred', 'desc'],
+  ['free_slots', 'desc'],
+  ['fresh_vram', 'desc'],
+  ['active_sessions', 'asc'],
+  ['gpu_id', 'asc'],
+] as const;
+export type OrderTerm = (typeof PLACEMENT_ORDER)[number][0];
+
 function byPlacement(demand: Demand, settings: PlacementSettings, nowMs: number) {
-  const vram = (gpu: GpuFacts): number => freshVramFree(gpu, settings, nowMs) ?? -1;
-  const preferred = (gpu: GpuFacts): number => (gpu.host.host_id === demand.prefer_host_id ? 0 : 1);
-  return (a: GpuFacts, b: GpuFacts): number =>
-    preferred(a) - preferred(b) ||
-    b.slots_total - b.slots_used - (a.slots_total - a.slots_used) ||
-    vram(b) - vram(a) ||
-    a.active_sessions - b.active_sessions ||
-    (a.gpu_id < b.gpu_id ? -1 : a.gpu_id > b.gpu_id ? 1 : 0);
+  const terms: Readonly<Record<OrderTerm, (gpu: GpuFacts) => number | string>> = {
+    preferred: (gpu) => (gpu.host.host_id === demand.prefer_host_id ? 1 : 0),
+    free_slots: (gpu) => gpu.slots_total - gpu.slots_used,
+    fresh_vram: (gpu) => freshVramFree(gpu, settings, nowMs) ?? -1,
+    active_sessions: (gpu) => gpu.active_sessions,
+    gpu_id: (gpu) => gpu.gpu_id,
+  };
+  return (a: GpuFacts, b: GpuFacts): number => {
+    for (const [term, direction] of PLACEMENT_ORDER) {
+      const left = terms[term](a);
+      const right = terms[term](b);
+      if (left !== right) return left < right === (direction === 'asc') ? -1 : 1;
+    }
+    return 0;
+  };
 }
 
 /** The refusal of a launch without a candidate. */
 export function refusalOf({
   could_ever,
   needs_containers,
-}: Pick<Placement, 'could_ever' | 'needs_containers'>): Refusal {
+}: Pick<PlacementDecision, 'could_ever' | 'needs_containers'>): Refusal {
   if (could_ever) return { code: 'capacity_exhausted' };
   if (!needs_containers) return { code: 'no_host_available' };
   return {

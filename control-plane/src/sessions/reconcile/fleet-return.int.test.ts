@@ -8,7 +8,7 @@ import { openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 const LONG = process.env.FOOTLIGHT_LONG === '1';
 const AGENTS = LONG ? 1_000 : 100;
 const SESSIONS_EACH = 2;
-/** They all come within this, each at a moment of its own. */
+/** They all come within this real time, each at a moment of its own: the load is what is under test. */
 const WITHIN_MS = 1_000;
 const RECONCILED_MS = 10_000;
 const LIMIT_MS = 120_000;
@@ -37,13 +37,8 @@ describeDatabases('a fleet that comes back after a restart of the control plane'
     const few = pLimit(20);
     await Promise.all(agents.map((agent) => few(() => agent.connect())));
     const { db } = former.plane.platform.database;
-    await vi.waitFor(
-      async () => {
-        const gpus = await db.selectFrom('gpus').select('id').execute();
-        expect(gpus).toHaveLength(AGENTS);
-      },
-      { timeout: LIMIT_MS },
-    );
+    const gpus = () => db.selectFrom('gpus').select('id').execute();
+    await vi.waitFor(async () => expect(await gpus()).toHaveLength(AGENTS), { timeout: LIMIT_MS });
     await former.plane.platform.database.transaction(async (tx) => {
       for (const agent of agents) {
         for (let n = 0; n < SESSIONS_EACH; n += 1) {

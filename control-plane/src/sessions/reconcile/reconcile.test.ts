@@ -1,7 +1,6 @@
-import { sessionStates } from '@footlight/protocol';
+import { type SessionStateName, sessionStates } from '@footlight/protocol';
 import type { HeldSession } from '@footlight/protocol/agent';
 import { describe, expect, test } from 'vitest';
-import type { SessionStateName } from '../life/state.ts';
 import { planReconciliation, type Reconciled, type StoredSession } from './reconcile.ts';
 
 const HOST = 'host-a';

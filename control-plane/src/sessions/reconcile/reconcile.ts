@@ -2,16 +2,10 @@
  * Compares the stored sessions of a registering host with the sessions that its agent holds. Pure; the caller applies
  * the plan in the registration's transaction and sends the commands after the commit.
  */
+import { isTerminal } from '@footlight/protocol';
 import type { HeldSession } from '@footlight/protocol/agent';
-import {
-  type ControlEnd,
-  decideHeld,
-  decideHeldSwap,
-  isTerminal,
-  type SessionFacts,
-  type Step,
-  type SwapStep,
-} from '../life/state.ts';
+import { type ControlEnd, decideHeld, type SessionFacts, type Step } from '../life/state.ts';
+import { decideHeldSwap, type SwapStep } from '../swap/swap-rules.ts';
 
 export interface StoredSession extends SessionFacts {
   id: string;
@@ -39,8 +33,6 @@ export type Reconciled =
   | { kind: 'stop_unknown'; session_id: string }
   | { kind: 'nothing'; session_id: string };
 
-const isLive = (held: HeldSession): boolean => held.state !== 'stopped' && held.state !== 'failed';
-
 /**
  * Plans the reconciliation of one host.
  * @param hostId the registering host
@@ -67,7 +59,11 @@ export function planReconciliation(
   }
   for (const [id, there] of heldById) {
     if (known.has(id)) continue;
-    plan.push(isLive(there) ? { kind: 'stop_unknown', session_id: id } : { kind: 'nothing', session_id: id });
+    plan.push(
+      !isTerminal(there.state)
+        ? { kind: 'stop_unknown', session_id: id }
+        : { kind: 'nothing', session_id: id },
+    );
   }
   return plan;
 }
@@ -80,7 +76,7 @@ function planStored(
   const session_id = session.id;
   if (isTerminal(session.state)) {
     if (there === undefined) return null;
-    return isLive(there) ? { kind: 'stop_unknown', session_id } : { kind: 'nothing', session_id };
+    return !isTerminal(there.state) ? { kind: 'stop_unknown', session_id } : { kind: 'nothing', session_id };
   }
   if (there === undefined) {
     const end: ControlEnd = {
@@ -91,7 +87,7 @@ function planStored(
     return { kind: 'lost', session_id, end };
   }
   const step = decideHeld(session, there);
-  if (!isLive(there)) return { kind: 'ended_there', session_id, step };
+  if (isTerminal(there.state)) return { kind: 'ended_there', session_id, step };
   if (session.state === 'stopping')
     return {
       kind: 'kept',

@@ -48,24 +48,24 @@ export function chooseProfile(
 ): { profile: ProfileWithRungs | null } | { refusal: Refusal } {
   const { app, isAdmin, policy, profiles, client } = facts;
   const overridden = isEnvelopeOverride(request.stream);
-  const asked = request.profile_id;
+  const requested = request.profile_id;
 
-  if (!isAdmin && (asked !== undefined || overridden)) {
+  if (!isAdmin && (requested !== undefined || overridden)) {
     const forced = app.profile_policy === 'force';
-    const isChoice = overridden || asked !== chooseImplicitly(facts, request);
+    const isChoice = overridden || requested !== chooseImplicitly(facts, request);
     if (isChoice && forced) return refuse('conflict', `${app.name} decides its picture quality itself.`);
     if (isChoice && !policy.userOverridesAllowed)
       return refuse('conflict', 'An administrator decides the picture quality here for everybody.');
   }
-  if (!isAdmin && asked !== undefined && !permits(app, facts.allowList, asked))
+  if (!isAdmin && requested !== undefined && !permits(app, facts.allowList, requested))
     return refuse(
       'profile_not_launchable_for_app',
-      `${app.name} does not offer the profile ${quoted(asked)}.`,
+      `${app.name} does not offer the profile ${quoted(requested)}.`,
     );
 
-  const id = asked ?? (overridden ? null : chooseImplicitly(facts, request));
+  const id = requested ?? (overridden ? null : chooseImplicitly(facts, request));
   if (id === null) return { profile: null };
-  const profile = profiles.find((one) => one.profile.id === id);
+  const profile = profiles.find((candidate) => candidate.profile.id === id);
   if (profile === undefined)
     return refuse('validation_failed', `profile_id: there is no launch profile ${quoted(id)}`);
   if (isAdmin) return { profile };
@@ -92,10 +92,10 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
   if (permitted(policy.globalDefaultProfileId)) return policy.globalDefaultProfileId;
   const offered = profiles
     .filter(({ profile }) => profile.visibility === 'user' && permitted(profile.id))
-    .map((one) => ({
-      id: one.profile.id,
-      eligibility: judge(one, client).eligibility,
-      nominal: nominalOf(one.rungs),
+    .map((candidate) => ({
+      id: candidate.profile.id,
+      eligibility: judge(candidate, client).eligibility,
+      nominal: nominalOf(candidate.rungs),
     }));
   // Naming a codec is a choice: a smaller profile may lack a rung with the codec.
   const limits =
@@ -109,16 +109,16 @@ function chooseImplicitly(facts: ChoiceFacts, request: ChoiceRequest): string | 
 const unmeasured = new WeakMap<ProfileWithRungs, Verdict>();
 
 function judge(profile: ProfileWithRungs, client: ClientFacts): Verdict {
-  if (client.probe !== null || client.failures.length > 0) return judgeAnew(profile, client);
+  if (client.probe !== null || client.failures.length > 0) return judgeUncached(profile, client);
   let verdict = unmeasured.get(profile);
   if (verdict === undefined) {
-    verdict = judgeAnew(profile, client);
+    verdict = judgeUncached(profile, client);
     unmeasured.set(profile, verdict);
   }
   return verdict;
 }
 
-function judgeAnew({ profile, rungs }: ProfileWithRungs, client: ClientFacts): Verdict {
+function judgeUncached({ profile, rungs }: ProfileWithRungs, client: ClientFacts): Verdict {
   const chain = rungs.map((rung) => ({ ...rung, ...judgeRung(rung, client) }));
   return judgeLaunchProfile(profile.id, chain, client.failures);
 }

@@ -2,8 +2,8 @@ import type { RungCodec } from '@footlight/protocol/rest';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ClientFacts } from '../../profiles/index.ts';
-import { aRung } from '../test-rungs.ts';
-import { encodes, type HostAbilities, takeRungOf, walkRungs } from './rung-walk.ts';
+import { aRung } from '../testing/test-rungs.ts';
+import { encodes, type HostAbilities, rungOfCodec, walkRungs } from './rung-walk.ts';
 
 const host = (more: Partial<HostAbilities> = {}): HostAbilities => ({
   codecs: ['h264', 'h265', 'av1'],
@@ -163,14 +163,14 @@ describe('the rung of a launch', () => {
 
   test('a chain without rungs has none', () => {
     expect(walkRungs([], host(), client())).toBeNull();
-    expect(takeRungOf([], 'h264')).toBeNull();
+    expect(rungOfCodec([], 'h264')).toBeNull();
   });
 });
 
 describe('a codec that the launch names', () => {
   test('is the first rung with it, past every clamp but that of the host', () => {
     const chain = [...CHAIN, aRung('second-hevc', { codec: 'hevc', min_decode_height: 4320 })];
-    expect(takeRungOf(chain, 'h265')?.decision).toEqual({
+    expect(rungOfCodec(chain, 'h265')?.decision).toEqual({
       result_rung: 'next-hevc',
       result_codec: 'h265',
       override: 'h265',
@@ -194,7 +194,7 @@ describe('a codec that the launch names', () => {
   });
 
   test('is none where no rung has it', () => {
-    expect(takeRungOf([aRung('x')], 'av1')).toBeNull();
+    expect(rungOfCodec([aRung('x')], 'av1')).toBeNull();
   });
 });
 

@@ -50,7 +50,7 @@ export function walkRungs(
   const chosen = chooseRung(chain, (rung) => clampOf(rung) === null);
   if (chosen === null) return null;
   const { rung, floor } = chosen;
-  const lookedAt = floor ? chain : chain.slice(0, chain.indexOf(rung) + 1);
+  const considered = floor ? chain : chain.slice(0, chain.indexOf(rung) + 1);
   return {
     rung,
     decision: {
@@ -58,12 +58,12 @@ export function walkRungs(
       result_codec: toSessionCodec(rung.codec),
       override: null,
       floor,
-      considered: lookedAt.map((one) => ({
-        rung_id: one.id,
-        codec: toSessionCodec(one.codec),
-        rejected_by: clampOf(one),
-        selected: one === rung,
-        clamps_bypassed: floor && one === rung ? [...CLAMPS] : [],
+      considered: considered.map((step) => ({
+        rung_id: step.id,
+        codec: toSessionCodec(step.codec),
+        rejected_by: clampOf(step),
+        selected: step === rung,
+        clamps_bypassed: floor && step === rung ? [...CLAMPS] : [],
       })),
     },
   };
@@ -74,8 +74,8 @@ export function walkRungs(
  * host's encoders are checked.
  * @returns null when no rung has the codec
  */
-export function takeRungOf(chain: readonly StreamProfile[], codec: Codec): ServedRung | null {
-  const rung = chain.find((one) => toSessionCodec(one.codec) === codec);
+export function rungOfCodec(chain: readonly StreamProfile[], codec: Codec): ServedRung | null {
+  const rung = chain.find((candidate) => toSessionCodec(candidate.codec) === codec);
   if (rung === undefined) return null;
   return {
     rung,

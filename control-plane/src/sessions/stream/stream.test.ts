@@ -2,7 +2,7 @@ import type { StreamProfile } from '@footlight/protocol/rest';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ProbeFacts } from '../../accounts/index.ts';
-import { aRung } from '../test-rungs.ts';
+import { aRung } from '../testing/test-rungs.ts';
 import {
   isEnvelopeOverride,
   lowerH264Profile,

@@ -72,9 +72,9 @@ function shape(
   isAdmin: boolean,
 ): StreamBounds {
   const field = (name: keyof StreamBounds): number => {
-    const asked = override?.[name];
-    if (asked === undefined) return base[name];
-    return isAdmin ? asked : Math.min(asked, bounds[name]);
+    const requested = override?.[name];
+    if (requested === undefined) return base[name];
+    return isAdmin ? requested : Math.min(requested, bounds[name]);
   };
   return {
     width: field('width'),

@@ -3,15 +3,20 @@
  * a launch. The transaction stores the pending swap; the command to the host follows after the answer.
  */
 import type { AppSpec } from '@footlight/protocol/agent';
-import { type Tx, transactionLookedUp } from '../../platform/database/index.ts';
-import { ApiError } from '../../platform/errors.ts';
+import { type Tx, verifiedTransaction } from '../../platform/database/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Settings } from '../../settings/index.ts';
 import { claimHome, hasHome } from '../../storage/index.ts';
-import { mergeRuntime, withHome } from '../app-spec.ts';
-import { holdEntitlement, loadLaunchApp, lockUser } from '../launch/launch-store.ts';
+import { withHome } from '../app-spec.ts';
+import { homeAppOf, refuseHomeProvider } from '../launch/admission.ts';
+import { loadLaunchApp } from '../launch/app-store.ts';
+import { lockEntitlementShared, lockUser } from '../launch/launch-store.ts';
+import { loadHomeHolders } from '../launch/quota-store.ts';
+import { type Refusal, type Refused, refusalError } from '../launch/refusal.ts';
 import type { SessionRow } from '../record.ts';
-import { beginSwap, loadHostHomeRoot, loadQuotaSessions, loadSession } from '../store.ts';
+import { loadHostHomeRoot, loadSession } from '../store.ts';
+import { admitSession, admitSwap, notSwappable, refuseSwapHome } from './swap-rules.ts';
+import { beginSwap } from './swap-store.ts';
 
 export interface SwapBegun {
   row: SessionRow;
@@ -29,75 +34,47 @@ export async function beginSwapTo(
   const { storageProvider } = await settings.current();
   const homeProvider = storageProvider === 'volume' ? 'volume' : 'local';
   const begin = async (tx: Tx): Promise<SwapBegun> => {
-    const session = await lockedSession(tx, sessionId);
-    const { row, hostId } = session;
-    const app = await loadLaunchApp(tx, appId);
-    if (app === null || !app.enabled) throw new ApiError('not_found', { message: 'There is no such app.' });
-    const parent = app.parent_app_id === null ? null : await loadLaunchApp(tx, app.parent_app_id);
-    if (parent !== null && !parent.enabled)
-      throw new ApiError('parent_app_disabled', {
-        message: `${parent.name} is disabled, and this app needs it.`,
-      });
-    if (!(await holdEntitlement(tx, row.user_id, app.id)))
-      throw new ApiError('forbidden', { message: 'The owner of the session is not entitled to this app.' });
-
-    const owner = parent ?? app;
-    // A local session is not encoded, with any app.
-    const demanded = row.video_topology === 'local_only' ? 0 : owner.default_encode_slots;
-    if (demanded > row.encode_slots)
-      throw new ApiError('swap_exceeds_reservation', {
-        message: `That app needs ${demanded} encode slots, and this session has reserved ${row.encode_slots}.`,
-      });
-    const tile = parent === null ? null : { source: app.external_source, external_id: app.external_id };
-    const runtime = mergeRuntime(owner, owner.preset, tile, app.name);
-    const homeAppId = runtime?.managed_home === true ? owner.id : null;
-    if (homeAppId !== null) {
-      const others = (await loadQuotaSessions(tx, row.user_id)).filter(({ id }) => id !== row.id);
-      const holder = others.find(({ home_app_ids }) => home_app_ids.includes(homeAppId));
-      if (holder !== undefined) throw new ApiError('home_in_use', { session_id: holder.id });
-      if (parent !== null && !(await hasHome(tx, { userId: row.user_id, appId: parent.id, hostId })))
-        throw new ApiError('home_not_provisioned', {
-          message: `This app lives in the home of ${parent.name}, and there is none on the host of this session.`,
-        });
-    }
-    if (runtime === null)
-      throw new ApiError('conflict', { message: 'The network of this app is not one that apps may use.' });
-
+    const { row, hostId, username } = await lockedSession(tx, sessionId);
+    const requested = await loadLaunchApp(tx, appId);
+    const parentId = requested?.parent_app_id ?? null;
+    const target = accepted(
+      admitSwap(row, {
+        app: requested?.enabled ? requested : null,
+        parent: parentId === null ? null : await loadLaunchApp(tx, parentId),
+        entitled: await lockEntitlementShared(tx, row.user_id, appId),
+      }),
+    );
+    const { app, owner, runtime } = target;
+    const homeAppId = homeAppOf(target);
     const nowMs = platform.clock.nowMs();
-    const home =
-      homeAppId === null
-        ? null
-        : await claimHome(
-            tx,
-            platform.random,
-            {
-              owner: {
-                userId: row.user_id,
-                username: session.username,
-                appId: homeAppId,
-                appName: owner.name,
-              },
-              hostId,
-              homeRoot: await loadHostHomeRoot(tx, hostId),
-              provider: homeProvider,
-            },
-            nowMs,
-          );
-    if (homeAppId !== null && home === null)
-      throw new ApiError('internal', { message: 'No place for the home of this app can be formed.' });
-    if (home?.provider === 'volume' && runtime.runtime === 'process')
-      throw new ApiError('conflict', {
-        message: 'Homes are engine volumes here, and this app runs without an engine.',
-      });
+    let home: Awaited<ReturnType<typeof claimHome>> = null;
+    if (homeAppId !== null) {
+      const holders = await loadHomeHolders(tx, [row.user_id], [homeAppId]);
+      const others = holders.filter(({ id }) => id !== row.id);
+      const exists = await hasHome(tx, { userId: row.user_id, appId: homeAppId, hostId });
+      refuse(refuseSwapHome(target, others, exists));
+      home = await claimHome(
+        tx,
+        platform.random,
+        {
+          owner: { userId: row.user_id, username, appId: homeAppId, appName: owner.name },
+          hostId,
+          homeRoot: await loadHostHomeRoot(tx, hostId),
+          provider: homeProvider,
+        },
+        nowMs,
+      );
+      refuse(refuseHomeProvider(home?.provider ?? null, runtime));
+    }
     if (!(await beginSwap(tx, row.id, { app_id: app.id, home_app_id: homeAppId }, nowMs)))
-      throw notSwappable('The session has changed meanwhile.');
+      throw refusalError(notSwappable('The session has changed meanwhile.'));
     return {
       row: (await loadSession(tx, row.id)) as SessionRow,
       hostId,
       target: { app_id: app.id, app: withHome(runtime, home) },
     };
   };
-  return transactionLookedUp(platform, begin, async (tx, { row, target }) => {
+  return verifiedTransaction(platform, begin, async (tx, { row, target }) => {
     await lockUser(tx, row.user_id);
     const stored = await loadSession(tx, row.id);
     return stored?.swap_state === 'asked' && stored.swap_app_id === target.app_id;
@@ -109,18 +86,20 @@ export async function beginSwapTo(
  * commit.
  * @throws ApiError 409
  */
-async function lockedSession(
-  tx: Tx,
-  id: string,
-): Promise<{ row: SessionRow; hostId: string; username: string }> {
+async function lockedSession(tx: Tx, id: string) {
   const seen = await loadSession(tx, id);
   const user = seen && (await lockUser(tx, seen.user_id));
   // Read again after the wait for the lock.
-  const row = user && (await loadSession(tx, id));
-  if (row === undefined || row.state !== 'running' || row.host_id === null)
-    throw notSwappable('The session does not run.');
-  if (row.swap_state !== null) throw notSwappable('The session is changing its app already.');
-  return { row, hostId: row.host_id, username: user?.username ?? '' };
+  const session = accepted(admitSession(user && (await loadSession(tx, id))));
+  return { ...session, username: user?.username ?? '' };
 }
 
-const notSwappable = (message: string): ApiError => new ApiError('session_not_swappable', { message });
+/** @throws ApiError for a refusal */
+function accepted<Outcome extends object>(outcome: Outcome | Refused): Outcome {
+  if ('refusal' in outcome) throw refusalError(outcome.refusal);
+  return outcome;
+}
+
+function refuse(refusal: Refusal | null): void {
+  if (refusal !== null) throw refusalError(refusal);
+}

@@ -1,16 +1,15 @@
 /** Leader tasks of the sessions: end stuck and lost ones, and correct the slot counts. */
 
 import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import type { Fleet } from '../../fleet/index.ts';
+import type { Links } from '../../fleet/index.ts';
 import type { Tx } from '../../platform/database/index.ts';
 import type { Fence } from '../../platform/leader.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { SignalingTokens } from '../../signaling/index.ts';
-import { lockGpus } from '../launch/launch-store.ts';
 import type { Driver } from '../life/driver.ts';
 import type { LiveSessions } from '../life/live.ts';
 import type { Transitions } from '../life/transitions.ts';
-import { rebuildSlots } from '../placement/placement-store.ts';
+import { lockGpus, rebuildSlots } from '../placement/slots-store.ts';
 import type { SessionRow } from '../record.ts';
 import { loadLiveSessions } from '../store.ts';
 import {
@@ -18,13 +17,13 @@ import {
   decideStuck,
   graceSweepEveryMs,
   type HostTimes,
+  isSweepPaused,
   STUCK_SWEEP_MS,
-  sweepRests,
 } from './timeouts.ts';
 
 const SLOTS_EVERY_MS = 5 * MINUTE_MS;
 
-const NO_HOST: HostTimes = { connected: false, registeredAt: null, lastSeenAt: null };
+const NO_HOST: HostTimes = { connected: false, registeredAtMs: null, lastSeenAtMs: null };
 
 const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessions.slots' } as const;
 
@@ -32,19 +31,19 @@ const TASKS = { stuck: 'sessions.stuck', grace: 'sessions.grace', slots: 'sessio
 export function registerReapers(
   platform: Platform,
   deps: {
-    fleet: Fleet;
+    links: Links;
     live: LiveSessions;
     transitions: Transitions;
     driver: Driver;
     tokens: SignalingTokens;
-    bootAt: number;
+    bootAtMs: number;
   },
 ): void {
   const { clock, config, database, leader, logger } = platform;
-  const { fleet, live, transitions, driver, tokens, bootAt } = deps;
+  const { links, live, transitions, driver, tokens, bootAtMs } = deps;
   const graceMs = config.sessions.graceSecs * SECOND_MS;
 
-  const hostOf = (row: SessionRow): HostTimes =>
+  const hostOf = async (row: SessionRow): Promise<HostTimes> =>
     row.host_id === null ? NO_HOST : driver.hostTimes(row.host_id);
 
   /**
@@ -56,13 +55,14 @@ export function registerReapers(
    * How many hosts were connected together the last time any was. Unseen hosts with sessions count from the start of
    * this process, because this process may be the one that was down.
    */
-  function lastTogether(rows: readonly SessionRow[], now: number): number {
+  function lastConnected(rows: readonly SessionRow[], now: number): number {
     const seen = new Map<string, number>();
     for (const { host_id } of rows)
-      if (host_id !== null) seen.set(host_id, Math.max(bootAt, fleet.lastSeenMonotonicMs(host_id) ?? bootAt));
-    const since = Math.max(bootAt, ...seen.values()) - graceMs;
+      if (host_id !== null)
+        seen.set(host_id, Math.max(bootAtMs, links.lastSeenMonotonicMs(host_id) ?? bootAtMs));
+    const since = Math.max(bootAtMs, ...seen.values()) - graceMs;
     const holding = [...seen.values()].filter((at) => at >= since).length;
-    return Math.max(holding, fleet.seenWithin(now - since));
+    return Math.max(holding, links.seenWithin(now - since));
   }
 
   leader.register({
@@ -76,7 +76,12 @@ export function registerReapers(
       for (const row of await loadLiveSessions(database.db)) {
         const session = live.get(row.id) ?? live.track(row, null);
         if (session === undefined) continue;
-        const end = decideStuck({ ...session, state: row.state }, hostOf(row), bootAt, clock.monotonicMs());
+        const end = decideStuck(
+          { ...session, state: row.state },
+          await hostOf(row),
+          bootAtMs,
+          clock.monotonicMs(),
+        );
         if (end === null) continue;
         const ended = await transitions.end(row.id, end, [row.state], held(fence));
         if (ended)
@@ -93,18 +98,18 @@ export function registerReapers(
     async run(fence) {
       const rows = await loadLiveSessions(database.db);
       const now = clock.monotonicMs();
-      const presence = fleet.presence();
-      const rests = sweepRests(
+      const presence = links.presence();
+      const rests = isSweepPaused(
         {
           connected: presence.connected,
-          lastTogether: lastTogether(rows, now),
-          firstConnectedAt: presence.firstConnectedMonotonicMs,
+          lastConnected: lastConnected(rows, now),
+          firstConnectedAtMs: presence.firstConnectedMonotonicMs,
         },
         now,
       );
       for (const row of rows) {
         if (row.host_id === null) continue;
-        const end = decideGrace(row.state, hostOf(row), bootAt, graceMs, rests, now);
+        const end = decideGrace(row.state, await hostOf(row), bootAtMs, graceMs, rests, now);
         if (end === null) continue;
         if (await transitions.end(row.id, end, [row.state], held(fence)))
           logger.warn({ session_id: row.id, host_id: row.host_id }, 'session.host_lost');
@@ -119,7 +124,7 @@ export function registerReapers(
       const corrected = await database.transaction(async (tx) => {
         await fence.check(tx);
         // Launches and ends lock their GPU's row, so the next statement sums up every session.
-        await lockGpus(database, tx, null);
+        await lockGpus(database, tx);
         return rebuildSlots(tx);
       });
       if (corrected > 0) logger.warn({ gpus: corrected }, 'gpus.slots_corrected');

@@ -1,60 +1,60 @@
+import type { SessionStateName } from '@footlight/protocol';
 import { describe, expect, test } from 'vitest';
-import type { SessionStateName } from '../life/state.ts';
 import {
   decideDrift,
   decideGrace,
   decideStuck,
   graceSweepEveryMs,
   type HostTimes,
+  isSweepPaused,
   type SessionTimes,
   startDeadline,
-  sweepRests,
 } from './timeouts.ts';
 
 const S = 1_000;
 const BOOT = 0;
 const host = (more: Partial<HostTimes> = {}): HostTimes => ({
   connected: true,
-  registeredAt: 0,
-  lastSeenAt: 0,
+  registeredAtMs: 0,
+  lastSeenAtMs: 0,
   ...more,
 });
 const session = (state: SessionStateName, more: Partial<SessionTimes> = {}): SessionTimes => ({
   state,
-  changedAt: 0,
-  reportedAt: null,
-  startAckedAt: null,
+  changedAtMs: 0,
+  reportedAtMs: null,
+  startAckedAtMs: null,
   ...more,
 });
 
 describe('the wait for running', () => {
   test('90 s after the acknowledged start', () => {
-    const acked = session('assigned', { startAckedAt: 10 * S });
+    const acked = session('assigned', { startAckedAtMs: 10 * S });
     expect(startDeadline(acked, host(), BOOT)).toBe(100 * S);
     expect(decideStuck(acked, host(), BOOT, 100 * S - 1)).toBeNull();
     expect(decideStuck(acked, host(), BOOT, 100 * S)).toEqual({ cause: 'start_timed_out' });
   });
 
   test('a report every 10 s moves it, up to 900 s in all', () => {
-    const pulling = (reportedAt: number) =>
-      session('starting', { changedAt: 20 * S, startAckedAt: 10 * S, reportedAt });
+    const pulling = (reportedAtMs: number) =>
+      session('starting', { changedAtMs: 20 * S, startAckedAtMs: 10 * S, reportedAtMs });
     expect(startDeadline(pulling(500 * S), host(), BOOT)).toBe(590 * S);
     expect(startDeadline(pulling(900 * S), host(), BOOT)).toBe(920 * S);
     expect(decideStuck(pulling(915 * S), host(), BOOT, 920 * S)).toEqual({ cause: 'start_timed_out' });
   });
 
   test("the host's last registration begins it again", () => {
-    const acked = session('starting', { startAckedAt: 10 * S, reportedAt: 20 * S });
-    expect(startDeadline(acked, host({ registeredAt: 200 * S }), BOOT)).toBe(290 * S);
+    const acked = session('starting', { startAckedAtMs: 10 * S, reportedAtMs: 20 * S });
+    expect(startDeadline(acked, host({ registeredAtMs: 200 * S }), BOOT)).toBe(290 * S);
   });
 
   test('rests while the host is away', () => {
-    const acked = session('starting', { startAckedAt: 10 * S });
+    const acked = session('starting', { startAckedAtMs: 10 * S });
     expect(decideStuck(acked, host({ connected: false }), BOOT, 10_000 * S)).toBeNull();
   });
 
   test.each(['running', 'stopping', 'stopped', 'failed'] as const)('does not run in %s', (state) => {
-    expect(startDeadline(session(state, { startAckedAt: 10 * S }), host(), BOOT)).toBeNull();
+    expect(startDeadline(session(state, { startAckedAtMs: 10 * S }), host(), BOOT)).toBeNull();
   });
 });
 
@@ -74,18 +74,18 @@ describe('sessions without a waiting user', () => {
   });
 
   test.each([
-    ['the last report', session('starting', { reportedAt: 100 * S }), host()],
-    ['the last registration', session('starting'), host({ registeredAt: 100 * S })],
-    ['the last change', session('starting', { changedAt: 100 * S }), host()],
+    ['the last report', session('starting', { reportedAtMs: 100 * S }), host()],
+    ['the last registration', session('starting'), host({ registeredAtMs: 100 * S })],
+    ['the last change', session('starting', { changedAtMs: 100 * S }), host()],
   ])('counts from %s', (_what, facts, at) => {
     expect(decideStuck(facts, at, BOOT, 220 * S)).toBeNull();
     expect(decideStuck(facts, at, BOOT, 220 * S + 1)).not.toBeNull();
   });
 
   test('counts from the boot when nothing else is known', () => {
-    const unknown = session('assigned', { changedAt: null });
-    expect(decideStuck(unknown, host({ registeredAt: null }), 50 * S, 170 * S)).toBeNull();
-    expect(decideStuck(unknown, host({ registeredAt: null }), 50 * S, 170 * S + 1)).not.toBeNull();
+    const unknown = session('assigned', { changedAtMs: null });
+    expect(decideStuck(unknown, host({ registeredAtMs: null }), 50 * S, 170 * S)).toBeNull();
+    expect(decideStuck(unknown, host({ registeredAtMs: null }), 50 * S, 170 * S + 1)).not.toBeNull();
   });
 
   test('a host without a connection is left to the grace', () => {
@@ -95,7 +95,7 @@ describe('sessions without a waiting user', () => {
 });
 
 describe('the grace of a lost host', () => {
-  const away = host({ connected: false, lastSeenAt: 100 * S });
+  const away = host({ connected: false, lastSeenAtMs: 100 * S });
   const GRACE = 600 * S;
 
   test.each(['assigned', 'starting', 'running', 'stopping'] as const)('%s waits for it', (state) => {
@@ -108,7 +108,7 @@ describe('the grace of a lost host', () => {
   });
 
   test('counts from the boot for a host not seen since', () => {
-    const unseen = host({ connected: false, lastSeenAt: null });
+    const unseen = host({ connected: false, lastSeenAtMs: null });
     expect(decideGrace('running', unseen, 400 * S, GRACE, false, 1_000 * S)).toBeNull();
     expect(decideGrace('running', unseen, 400 * S, GRACE, false, 1_000 * S + 1)).not.toBeNull();
   });
@@ -124,9 +124,9 @@ describe('the grace of a lost host', () => {
     ['the first one came back 59 s ago', 1, 3, 41, true],
     ['the first one came back 60 s ago', 1, 3, 40, false],
     ['nobody ever came', 1, 1, null, false],
-  ] as const)('rests when %s', (_when, connected, lastTogether, firstAtSecs, rests) => {
-    const firstConnectedAt = firstAtSecs === null ? null : firstAtSecs * S;
-    expect(sweepRests({ connected, lastTogether, firstConnectedAt }, 100 * S)).toBe(rests);
+  ] as const)('rests when %s', (_when, connected, lastConnected, firstAtSecs, rests) => {
+    const firstConnectedAtMs = firstAtSecs === null ? null : firstAtSecs * S;
+    expect(isSweepPaused({ connected, lastConnected, firstConnectedAtMs }, 100 * S)).toBe(rests);
   });
 
   test('looks every quarter of the grace, and not more often than every 5 s', () => {
@@ -136,27 +136,31 @@ describe('the grace of a lost host', () => {
 });
 
 describe('drift', () => {
-  const old = session('running', { changedAt: 0 });
+  const REGISTERED_AT = 0;
+  const old = session('running', { changedAtMs: 0 });
 
   test('two heartbeats in a row that miss a session end it', () => {
-    const first = decideDrift(old, host(), BOOT, 0, false, 16 * S);
+    const first = decideDrift(old, REGISTERED_AT, BOOT, 0, false, 16 * S);
     expect(first).toEqual({ misses: 1, end: null });
-    expect(decideDrift(old, host(), BOOT, first.misses, false, 21 * S)).toMatchObject({
+    expect(decideDrift(old, REGISTERED_AT, BOOT, first.misses, false, 21 * S)).toMatchObject({
       misses: 2,
       end: { cause: 'host_lost', error: 'agent no longer holds the session' },
     });
   });
 
   test('one that lists it begins again', () => {
-    expect(decideDrift(old, host(), BOOT, 1, true, 21 * S)).toEqual({ misses: 0, end: null });
+    expect(decideDrift(old, REGISTERED_AT, BOOT, 1, true, 21 * S)).toEqual({ misses: 0, end: null });
   });
 
   test('a session younger than 15 s is not judged', () => {
-    expect(decideDrift(old, host(), BOOT, 1, false, 15 * S)).toEqual({ misses: 0, end: null });
-    expect(decideDrift(old, host({ registeredAt: 10 * S }), BOOT, 1, false, 25 * S).end).toBeNull();
+    expect(decideDrift(old, REGISTERED_AT, BOOT, 1, false, 15 * S)).toEqual({ misses: 0, end: null });
+    expect(decideDrift(old, 10 * S, BOOT, 1, false, 25 * S).end).toBeNull();
   });
 
   test.each(['assigned', 'stopping'] as const)('%s is not judged', (state) => {
-    expect(decideDrift(session(state), host(), BOOT, 1, false, 99 * S)).toEqual({ misses: 0, end: null });
+    expect(decideDrift(session(state), REGISTERED_AT, BOOT, 1, false, 99 * S)).toEqual({
+      misses: 0,
+      end: null,
+    });
   });
 });

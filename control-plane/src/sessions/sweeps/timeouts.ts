@@ -1,15 +1,13 @@
 /**
  * Every time limit of a session's life, decided from facts and the current time. Pure.
  * All instants are milliseconds on the monotonic clock of this process: a jump of the wall clock ends nothing.
+ * Source of the limits: docs/sessions.md, "Time limits".
  */
-import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
-import type { ControlEnd, SessionStateName } from '../life/state.ts';
 
-export const ASSIGN_ACK_MS = 10 * SECOND_MS;
-export const START_ACK_MS = 10 * SECOND_MS;
-export const STOP_ACK_MS = 10 * SECOND_MS;
-export const SWAP_ACK_MS = 10 * SECOND_MS;
-export const DISPLAY_ACK_MS = 5 * SECOND_MS;
+import { MINUTE_MS, SECOND_MS } from '@footlight/platform';
+import type { SessionStateName } from '@footlight/protocol';
+import type { ControlEnd } from '../life/state.ts';
+
 /** Limits from the acknowledged start to running: since the agent's last report, and in all. */
 const START_SILENCE_MS = 90 * SECOND_MS;
 const START_TOTAL_MS = 15 * MINUTE_MS;
@@ -23,23 +21,23 @@ const DRIFT_MISSES = 2;
 /** Least interval between stops of a session that should not run. */
 export const DRIFT_STOP_EVERY_MS = 10 * SECOND_MS;
 /** Pause of the grace sweep after the first agent reconnected. */
-const RETURN_REST_MS = MINUTE_MS;
+const RETURN_PAUSE_MS = MINUTE_MS;
 
 /** In-memory times of a session. null: not since this process started. */
 export interface SessionTimes {
   state: SessionStateName;
-  changedAt: number | null;
-  reportedAt: number | null;
+  changedAtMs: number | null;
+  reportedAtMs: number | null;
   /** Ack of session_start. */
-  startAckedAt: number | null;
+  startAckedAtMs: number | null;
 }
 
 export interface HostTimes {
   /** Whether the host has a live connection. */
   connected: boolean;
-  registeredAt: number | null;
+  registeredAtMs: number | null;
   /** Last frame of the host. */
-  lastSeenAt: number | null;
+  lastSeenAtMs: number | null;
 }
 
 /** An end by a time limit; null: no limit has passed. */
@@ -61,12 +59,12 @@ export function isStarting(state: SessionStateName): boolean {
 
 /**
  * The start deadline after the agent acknowledged the start; null while none applies.
- * @param bootAt start of this process
+ * @param bootAtMs start of this process
  */
-export function startDeadline(session: SessionTimes, host: HostTimes, bootAt: number): number | null {
-  if (session.startAckedAt === null || !isStarting(session.state)) return null;
-  const base = latest(session.startAckedAt, session.changedAt, host.registeredAt, bootAt);
-  const silence = latest(base, session.reportedAt) + START_SILENCE_MS;
+export function startDeadline(session: SessionTimes, host: HostTimes, bootAtMs: number): number | null {
+  if (session.startAckedAtMs === null || !isStarting(session.state)) return null;
+  const base = latest(session.startAckedAtMs, session.changedAtMs, host.registeredAtMs, bootAtMs);
+  const silence = latest(base, session.reportedAtMs) + START_SILENCE_MS;
   return Math.min(silence, base + START_TOTAL_MS);
 }
 
@@ -74,13 +72,20 @@ export function startDeadline(session: SessionTimes, host: HostTimes, bootAt: nu
  * The start deadline, and the limits of sessions whose timer was lost in a restart. For a host without a live
  * connection only the grace applies.
  */
-export function decideStuck(session: SessionTimes, host: HostTimes, bootAt: number, now: number): TimeoutEnd {
+export function decideStuck(
+  session: SessionTimes,
+  host: HostTimes,
+  bootAtMs: number,
+  nowMs: number,
+): TimeoutEnd {
   if (session.state === 'pending')
-    return now - latest(session.changedAt, bootAt) > STUCK_PENDING_MS ? { cause: 'assign_timed_out' } : null;
+    return nowMs - latest(session.changedAtMs, bootAtMs) > STUCK_PENDING_MS
+      ? { cause: 'assign_timed_out' }
+      : null;
   if (!host.connected) return null;
-  const deadline = startDeadline(session, host, bootAt);
-  if (deadline !== null) return now >= deadline ? { cause: 'start_timed_out' } : null;
-  const idle = now - latest(session.changedAt, session.reportedAt, host.registeredAt, bootAt);
+  const deadline = startDeadline(session, host, bootAtMs);
+  if (deadline !== null) return nowMs >= deadline ? { cause: 'start_timed_out' } : null;
+  const idle = nowMs - latest(session.changedAtMs, session.reportedAtMs, host.registeredAtMs, bootAtMs);
   if (idle <= STUCK_STEP_MS) return null;
   if (session.state === 'assigned') return { cause: 'assign_timed_out' };
   if (session.state === 'starting') return { cause: 'start_timed_out' };
@@ -92,18 +97,18 @@ export function decideStuck(session: SessionTimes, host: HostTimes, bootAt: numb
 export interface PresenceFacts {
   connected: number;
   /** Hosts that were connected within one grace of the last connection's loss. */
-  lastTogether: number;
+  lastConnected: number;
   /** When the number of connections last rose from zero; null: never. */
-  firstConnectedAt: number | null;
+  firstConnectedAtMs: number | null;
 }
 
 /**
  * Whether the sweep of lost hosts is paused. If all agents are offline at once, the control plane's network is the
  * likely fault, and the first agent to reconnect must not end the others' sessions.
  */
-export function sweepRests(presence: PresenceFacts, now: number): boolean {
-  if (presence.connected === 0) return presence.lastTogether >= 2;
-  return presence.firstConnectedAt !== null && now - presence.firstConnectedAt < RETURN_REST_MS;
+export function isSweepPaused(presence: PresenceFacts, nowMs: number): boolean {
+  if (presence.connected === 0) return presence.lastConnected >= 2;
+  return presence.firstConnectedAtMs !== null && nowMs - presence.firstConnectedAtMs < RETURN_PAUSE_MS;
 }
 
 /** Interval of the sweep for lost hosts. */
@@ -112,18 +117,18 @@ export const graceSweepEveryMs = (graceMs: number): number =>
 
 /**
  * Whether a session of an offline host ends.
- * @param rests result of sweepRests; a session that a person stopped ends regardless
+ * @param rests result of isSweepPaused; a session that a person stopped ends regardless
  */
 export function decideGrace(
   state: SessionStateName,
   host: HostTimes,
-  bootAt: number,
+  bootAtMs: number,
   graceMs: number,
   rests: boolean,
-  now: number,
+  nowMs: number,
 ): ControlEnd | null {
   if (host.connected || (rests && state !== 'stopping')) return null;
-  if (now - latest(host.lastSeenAt, bootAt) <= graceMs) return null;
+  if (nowMs - latest(host.lastSeenAtMs, bootAtMs) <= graceMs) return null;
   return {
     cause: 'host_lost',
     error: 'host agent did not return within the grace window',
@@ -134,15 +139,15 @@ export function decideGrace(
 /** Effect of a heartbeat on one session that is stored as starting or running. */
 export function decideDrift(
   session: SessionTimes,
-  host: HostTimes,
-  bootAt: number,
+  hostRegisteredAtMs: number,
+  bootAtMs: number,
   missesBefore: number,
   listed: boolean,
-  now: number,
+  nowMs: number,
 ): { misses: number; end: ControlEnd | null } {
   if (listed || (session.state !== 'starting' && session.state !== 'running'))
     return { misses: 0, end: null };
-  if (now - latest(session.changedAt, host.registeredAt, bootAt) <= DRIFT_SETTLE_MS)
+  if (nowMs - latest(session.changedAtMs, hostRegisteredAtMs, bootAtMs) <= DRIFT_SETTLE_MS)
     return { misses: 0, end: null };
   const misses = missesBefore + 1;
   if (misses < DRIFT_MISSES) return { misses, end: null };

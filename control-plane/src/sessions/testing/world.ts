@@ -95,6 +95,7 @@ export async function openSessionsWorld(
         nodeName,
         credential: { token: TOKEN },
         heartbeatMs: 0,
+        clock: app.clock,
         ...options,
       });
       agents.push(agent);
@@ -195,7 +196,7 @@ export async function eventually<T>(
   ask: () => Promise<T | undefined> | T | undefined,
   what: string,
 ): Promise<T> {
-  const until = performance.now() + 8_000;
+  const until = performance.now() + 20_000;
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;

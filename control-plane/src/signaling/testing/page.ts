@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 const WAIT_LIMIT_MS = 8_000;
 
 /** The page's end of a signaling socket. */
-export interface Page {
+export interface SignalPage {
   readonly socket: WebSocket;
   readonly clientId: string;
   /** All received messages, in order. */
@@ -34,7 +34,7 @@ export function openPage(
   url: string,
   token: string | null,
   options: { headers?: Record<string, string>; clientId?: string; autoPong?: boolean } = {},
-): Promise<Page> {
+): Promise<SignalPage> {
   const address = `${url.replace(/^http/, 'ws')}/v1/signal${token === null ? '' : `?token=${token}`}`;
   const socket = new WebSocket(address, {
     headers: options.headers ?? {},
@@ -55,7 +55,7 @@ export function openPage(
     else odd.push(text);
     for (const notice of arrived) notice();
   });
-  const page: Page = {
+  const page: SignalPage = {
     socket,
     clientId,
     messages,

@@ -7,8 +7,8 @@ import {
 } from '@footlight/test-harness';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { beforeTransactionOf } from './testing/before-transaction.ts';
-import { eventually, openSessionsWorld, type SessionsWorld } from './testing/world.ts';
+import { beforeTransactionOf } from '../testing/before-transaction.ts';
+import { eventually, openSessionsWorld, type SessionsWorld } from '../testing/world.ts';
 
 const S = 1_000;
 /** As Postgres hears it, whichever of its messages carries it. */

@@ -1,9 +1,10 @@
 import type { StreamProfile } from '@footlight/protocol/rest';
 import { NEW_APP } from '../../catalog/index.ts';
 import type { ProfileWithRungs } from '../../profiles/index.ts';
-import { aRung } from '../test-rungs.ts';
-import type { Snapshot } from './admission.ts';
-import type { LaunchApp } from './launch-store.ts';
+import { admit, type LaunchFacts } from '../launch/admission.ts';
+import type { LaunchApp } from '../launch/app-store.ts';
+import { type AdmittedLaunch, type LaunchBody, PERSONAL_TERMS } from '../launch/stages.ts';
+import { aRung } from './test-rungs.ts';
 
 /** An app with catalog defaults and a command to run. */
 export const anApp = (fields: Partial<LaunchApp> = {}): LaunchApp => ({
@@ -33,11 +34,11 @@ export const aProfile = (
   rungs,
 });
 
-/** A snapshot of a person without a probe on a new instance. */
-export const aSnapshot = (
-  fields: Partial<Omit<Snapshot, 'choice'>> = {},
-  choice: Partial<Snapshot['choice']> = {},
-): Snapshot => ({
+/** The facts of a launch by a person without a probe on a new instance. */
+export const launchFacts = (
+  fields: Partial<Omit<LaunchFacts, 'choice'>> = {},
+  choice: Partial<LaunchFacts['choice']> = {},
+): LaunchFacts => ({
   app: anApp(),
   parent: null,
   entitled: true,
@@ -57,3 +58,18 @@ export const aSnapshot = (
   prefersHomeHost: false,
   ...fields,
 });
+
+const user = { userId: 'alice', role: 'user', deviceId: null } as const;
+
+/** Admits a launch of one person. */
+export const tryAdmit = (facts: LaunchFacts, body: Partial<LaunchBody> = {}, terms = PERSONAL_TERMS) =>
+  admit(facts, { user, body: { app_id: 'app', mic: false, ...body }, terms });
+export const codeOf = (...args: Parameters<typeof tryAdmit>) => {
+  const outcome = tryAdmit(...args);
+  return 'refusal' in outcome ? outcome.refusal.code : null;
+};
+export function admitted(...args: Parameters<typeof tryAdmit>): AdmittedLaunch {
+  const outcome = tryAdmit(...args);
+  if ('refusal' in outcome) throw new Error(`refused: ${outcome.refusal.code}`);
+  return outcome;
+}

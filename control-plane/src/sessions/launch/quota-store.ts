@@ -1,0 +1,67 @@
+/** Sessions of a user that count for the quota or hold homes. */
+import { quotaStates } from '@footlight/protocol';
+import { sql } from 'kysely';
+import { type Executor, statement } from '../../platform/database/index.ts';
+
+export interface QuotaSession {
+  id: string;
+  home_app_id: string | null;
+  /** Apps whose homes the session holds: its own, and the target of a swap. */
+  home_app_ids: string[];
+}
+
+/**
+ * Session states that count for the quota, as text: the partial index serves only queries that name its states
+ * literally.
+ */
+const COUNTING = sql.raw(quotaStates.map((state) => `'${state}'`).join(', '));
+
+/** The app whose home a pending swap claims. */
+const swapHome = sql<string | null>`case when swap_state is null then null else swap_home_app_id end`;
+
+function withHomes<Row extends { home_app_id: string | null; swap_home: string | null }>({
+  swap_home,
+  ...row
+}: Row): Omit<Row, 'swap_home'> & { home_app_ids: string[] } {
+  return { ...row, home_app_ids: [row.home_app_id, swap_home].filter((home) => home !== null) };
+}
+
+const quotaCounts = statement((db, { userIds }: { userIds: readonly string[] }) =>
+  db
+    .selectFrom('sessions')
+    .select(['user_id', (eb) => eb.fn.countAll<number>().as('sessions')])
+    .where('user_id', 'in', userIds)
+    .where(sql<boolean>`state in (${COUNTING})`)
+    .groupBy('user_id'),
+);
+
+/** Number of sessions that count for each user's quota; users without sessions are missing. */
+export async function countQuotaSessions(
+  db: Executor,
+  userIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await quotaCounts(db, { userIds }, {});
+  return new Map(rows.map((row) => [row.user_id, Number(row.sessions)]));
+}
+
+/** Sessions of these users that hold the home of one of these apps. Separate, because few launches need it. */
+export async function loadHomeHolders(
+  db: Executor,
+  userIds: readonly string[],
+  appIds: readonly string[],
+): Promise<(QuotaSession & { user_id: string })[]> {
+  if (appIds.length === 0) return [];
+  return (await homeHolders(db, { userIds, appIds }, {})).map(withHomes);
+}
+
+const homeHolders = statement(
+  (db, { userIds, appIds }: { userIds: readonly string[]; appIds: readonly string[] }) =>
+    db
+      .selectFrom('sessions')
+      .select(['id', 'user_id', 'home_app_id'])
+      .select(swapHome.as('swap_home'))
+      .where('user_id', 'in', userIds)
+      .where(sql<boolean>`state in (${COUNTING})`)
+      .where((eb) => eb.or([eb('home_app_id', 'in', appIds), eb(swapHome, 'in', appIds)]))
+      .orderBy('id'),
+);

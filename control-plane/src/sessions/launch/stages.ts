@@ -1,0 +1,80 @@
+/** The stages of a launch: request → admitted → placed → booked. */
+import type { Body, Placement } from '@footlight/protocol/rest';
+import type { ClientFacts, ProfileWithRungs } from '../../profiles/index.ts';
+import type { SignalingToken } from '../../signaling/index.ts';
+import type { Assignment, MergedRuntime } from '../app-spec.ts';
+import type { Demand, GpuFacts, Pin } from '../placement/placement.ts';
+import type { ServingFacts } from '../placement/placement-store.ts';
+import type { SessionRow } from '../record.ts';
+import type { ServedStream } from '../stream/serve.ts';
+import type { Viewer } from '../stream/stream.ts';
+import type { LaunchApp } from './app-store.ts';
+
+/** The account of a launch. */
+export interface LaunchUser {
+  userId: string;
+  role: 'user' | 'admin';
+  /** Device of the sign-in; null = none. */
+  deviceId: string | null;
+}
+
+/** Terms of a launch that a person cannot choose. */
+export interface LaunchTerms {
+  /** local_only: neither encoded nor streamed. */
+  topology: 'stream_only' | 'local_only' | 'dual_output';
+  /** null = any host. */
+  pin: Pin | null;
+  skipVramVeto: boolean;
+}
+
+/** Terms of a launch by a person. */
+export const PERSONAL_TERMS: LaunchTerms = { topology: 'stream_only', pin: null, skipVramVeto: false };
+
+export type LaunchBody = Body<'sessions.launch'>;
+
+/** What is asked. */
+export interface LaunchRequest {
+  user: LaunchUser;
+  body: LaunchBody;
+  terms: LaunchTerms;
+}
+
+/** A launch that passed all checks without locks. */
+export interface AdmittedLaunch extends LaunchRequest {
+  app: LaunchApp;
+  /** Owner of runtime, resources and home: a tile's parent, else the app itself. */
+  owner: LaunchApp;
+  runtime: MergedRuntime;
+  homeProvider: 'local' | 'volume';
+  demand: Demand;
+  /** Profile in force; null: a tier within the app's own numbers. */
+  profile: ProfileWithRungs | null;
+  /** All launch profiles, for a step down. */
+  profiles: readonly ProfileWithRungs[];
+  client: ClientFacts;
+  viewer: Viewer;
+  mic: boolean;
+  recorder: boolean;
+}
+
+/** The GPU that was chosen for a launch. */
+export interface ChosenGpu {
+  launch: AdmittedLaunch;
+  gpu: GpuFacts;
+  /** Recorded at the choice of the GPU. */
+  explanation: Placement;
+}
+
+/** A launch with the slots of a GPU, and the stream that the GPU will encode. */
+export interface PlacedLaunch extends ChosenGpu {
+  serving: ServingFacts;
+  served: ServedStream;
+}
+
+/** A launch whose slots, home and row are stored. */
+export interface BookedLaunch {
+  row: SessionRow;
+  /** null: a local session. */
+  token: SignalingToken | null;
+  assignment: Assignment;
+}

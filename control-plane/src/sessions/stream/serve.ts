@@ -1,0 +1,110 @@
+/** The stream of a placed launch: its rung, codec and step down, by the encoder of the GPU and the viewer. Pure. */
+import type { ProfileWithRungs } from '../../profiles/index.ts';
+import type { Refusal, Refused } from '../launch/refusal.ts';
+import type { AdmittedLaunch } from '../launch/stages.ts';
+import { type Certification, isOverCertified, nextLowerProfile } from '../placement/certification-cap.ts';
+import { encodes, type HostAbilities, rungOfCodec, type ServedRung, walkRungs } from './rung-walk.ts';
+import { resolveRungStream, resolveTierStream, type StreamPlan } from './stream.ts';
+
+/** Encoding facts of the booked GPU. */
+export interface ServingGpu extends HostAbilities {
+  /** Certifications of the encoder in effect. */
+  certifications: readonly Certification[];
+}
+
+/** The stream of a session, with its profile and rung. */
+export interface ServedStream {
+  stream: StreamPlan;
+  /** The served launch profile, possibly lowered by a certification; null: none is in force. */
+  profileId: string | null;
+  rung: ServedRung | null;
+}
+
+/** The checks on the requested codec, and the final stream. */
+export function serve(launch: AdmittedLaunch, gpu: ServingGpu, nowMs: number): ServedStream | Refused {
+  const { app, profile, body, viewer } = launch;
+  const override = body.stream;
+  if (profile === null) {
+    const defaults = {
+      width: app.default_width,
+      height: app.default_height,
+      fps: app.default_fps,
+      bitrate_kbps: app.default_bitrate_kbps,
+    };
+    const stream = resolveTierStream(defaults, override, viewer);
+    if (!encodes(gpu, stream.codec)) return { refusal: cannotEncode(stream.codec) };
+    return { stream, profileId: null, rung: null };
+  }
+  const rung = resolve(launch, profile, gpu);
+  if (rung === null) return { refusal: noRung(profile, override?.codec) };
+  if (override?.codec !== undefined && !encodes(gpu, override.codec))
+    return { refusal: cannotEncode(override.codec) };
+  const served: ServedStream = {
+    stream: resolveRungStream(rung.rung, override, viewer),
+    profileId: profile.profile.id,
+    rung,
+  };
+  return stepDown(launch, served, gpu, nowMs) ?? served;
+}
+
+/** The rung of a profile for this launch and GPU; null: no rung has the requested codec. */
+function resolve(
+  { body, client }: AdmittedLaunch,
+  { rungs }: ProfileWithRungs,
+  gpu: HostAbilities,
+): ServedRung | null {
+  const codec = body.stream?.codec;
+  return codec === undefined ? walkRungs(rungs, gpu, client) : rungOfCodec(rungs, codec);
+}
+
+/**
+ * Steps down one profile if the encoder was measured as too slow for the served rung. One step only: the lower
+ * profile is not checked again.
+ * @returns null: no step down
+ */
+function stepDown(
+  launch: AdmittedLaunch,
+  served: ServedStream,
+  gpu: ServingGpu,
+  nowMs: number,
+): ServedStream | null {
+  const { rung, profileId, stream } = served;
+  if (launch.viewer.isAdmin || rung === null || profileId === null) return null;
+  if (!isOverCertified(gpu.certifications, rung.rung.id, stream.bitrate_kbps, nowMs)) return null;
+  const lower = oneBelow(launch, profileId);
+  const lowerRung = lower && resolve(launch, lower, gpu);
+  if (!lower || !lowerRung) return null;
+  return {
+    stream: resolveRungStream(lowerRung.rung, launch.body.stream, launch.viewer),
+    profileId: lower.profile.id,
+    rung: lowerRung,
+  };
+}
+
+const oneBelow = ({ profiles }: AdmittedLaunch, profileId: string): ProfileWithRungs | undefined => {
+  const id = nextLowerProfile(profileId);
+  return profiles.find(({ profile }) => profile.id === id);
+};
+
+/** The rungs that `serve` may choose from. */
+export function rungsInReach(launch: AdmittedLaunch): string[] {
+  const { profile } = launch;
+  if (profile === null) return [];
+  const chains = [profile, oneBelow(launch, profile.profile.id)];
+  return chains.flatMap((chain) => chain?.rungs.map(({ id }) => id) ?? []);
+}
+
+/** Refusal for a chain without rungs, which only an old release could store. */
+function noRung({ profile }: ProfileWithRungs, codec: string | undefined): Refusal {
+  return codec === undefined
+    ? { code: 'conflict', message: `${profile.display_name} has no rungs yet.` }
+    : {
+        code: 'validation_failed',
+        message: `stream.codec: no rung of ${profile.display_name} is in ${codec}`,
+      };
+}
+
+const cannotEncode = (codec: string): Refusal => ({
+  code: 'conflict',
+  message: `The host cannot encode ${codec}.`,
+});
