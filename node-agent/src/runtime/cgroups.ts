@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
 export interface CgroupLimits {
@@ -6,6 +7,8 @@ export interface CgroupLimits {
   memoryBytes: number;
   /** Cores; 0 = no limit. */
   cpus: number;
+  /** Processes and threads (count); missing = no limit. Not limited where only that controller is missing. */
+  pids?: number;
 }
 
 /** Control groups of a session. Owner: the creator, which removes them after the last process. */
@@ -17,18 +20,23 @@ export interface SessionCgroup {
 }
 
 const ROOT = '/sys/fs/cgroup';
+/** The kernel's default period (Documentation/scheduler/sched-bwc). */
 const CPU_PERIOD_US = 100_000;
+/** Shares of a process of the host, which the kernel divides by cores, and the most of a group (v1). */
+const PROCESS_SHARES = 1_024;
+const MAX_SHARES = 262_144;
 /** The agent's own group below its service's group, because a group with controllers below it may hold no process. */
 const AGENT_GROUP = 'footlight-agent';
 
 /**
  * Creates control groups with limits in the mounted hierarchy (v1 or v2).
  *
- * @returns null without limits, or when this machine does not permit it: the app then runs without limits, which
- * readiness reports
+ * Also without a limit an app is in a group for processor time: on each core all its processes together count as much
+ * as one of the host. Otherwise an app that forks without end takes nearly all of it from the agent and other
+ * sessions.
+ * @returns null when this machine does not permit it: the app then runs without limits, which readiness reports
  */
 export function makeCgroup(name: string, limits: CgroupLimits): SessionCgroup | null {
-  if (limits.memoryBytes === 0 && limits.cpus === 0) return null;
   const dirs: string[] = [];
   try {
     if (existsSync(join(ROOT, 'cgroup.controllers'))) makeUnified(name, limits, dirs);
@@ -76,7 +84,7 @@ export function enterServiceGroup(
 
 /**
  * Parent of session groups (v2): the service's group, else the root group, the only one that may have processes and
- * controllers below it. Pure.
+ * controllers below it.
  * @param own this process's group in /proc/self/cgroup
  */
 export function sessionsParent(own: string | undefined): string {
@@ -93,6 +101,17 @@ function makeUnified(name: string, limits: CgroupLimits, dirs: string[]): void {
   dirs.push(dir);
   if (limits.memoryBytes > 0) writeFileSync(join(dir, 'memory.max'), String(limits.memoryBytes));
   if (limits.cpus > 0) writeFileSync(join(dir, 'cpu.max'), `${cpuQuotaUs(limits.cpus)} ${CPU_PERIOD_US}`);
+  const { pids } = limits;
+  if (pids === undefined) return;
+  whereAvailable(() => {
+    for (const above of [top, parent]) writeFileSync(join(above, 'cgroup.subtree_control'), '+pids');
+    writeFileSync(join(dir, 'pids.max'), String(pids));
+  });
+}
+
+/** Moves a process into groups; best effort, because it may have ended. */
+export function enterCgroup(procsFiles: readonly string[], pid: number): void {
+  for (const file of procsFiles) whereAvailable(() => writeFileSync(file, String(pid)));
 }
 
 function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
@@ -106,10 +125,28 @@ function makeLegacy(name: string, limits: CgroupLimits, dirs: string[]): void {
   if (limits.memoryBytes > 0) {
     writeFileSync(join(make('memory'), 'memory.limit_in_bytes'), String(limits.memoryBytes));
   }
-  if (limits.cpus > 0) {
+  const { pids } = limits;
+  if (pids !== undefined) whereAvailable(() => writeFileSync(join(make('pids'), 'pids.max'), String(pids)));
+  try {
     const dir = make('cpu');
+    writeFileSync(
+      join(dir, 'cpu.shares'),
+      String(Math.min(MAX_SHARES, PROCESS_SHARES * availableParallelism())),
+    );
+    if (limits.cpus === 0) return;
     writeFileSync(join(dir, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
     writeFileSync(join(dir, 'cpu.cfs_quota_us'), String(cpuQuotaUs(limits.cpus)));
+  } catch (error) {
+    if (limits.cpus > 0) throw error;
+  }
+}
+
+/** Ignores a failure: the machine may lack a controller, or the process may have ended. */
+function whereAvailable(change: () => void): void {
+  try {
+    change();
+  } catch {
+    // The other limits hold.
   }
 }
 

@@ -1,8 +1,13 @@
 import type { Readable } from 'node:stream';
+import { type Clock, delay } from '@footlight/platform';
 import { execa } from 'execa';
 
+/** 10 MB/s are read: more than honest programs write, and a bound for the work that a flood causes. */
 const OUTPUT_TICK_MS = 50;
 const OUTPUT_BYTES_PER_TICK = 512 * 1024;
+/** A second of SIGKILL: a process that survives it is blocked in the kernel. Most are gone after the first round. */
+const KILL_ROUNDS = 100;
+const KILL_PERIOD_MS = 10;
 
 export interface ChildExit {
   /** null after a signal. */
@@ -22,18 +27,27 @@ export interface Child {
   signal(signal: NodeJS.Signals): void;
 }
 
-export interface ChildOptions {
+export type ChildOptions = ChildSettings & ChildOutput;
+
+interface ChildSettings {
   env: Record<string, string>;
   cwd?: string;
   /** Content of its stdin; missing: empty. */
   input?: string;
-  /** Receives stdout and stderr; missing: discarded. */
-  onOutput?: (chunk: Buffer) => void;
   /** Opens a pipe as descriptor 3; its content goes to `onReport`. */
   onReport?: (chunk: Buffer) => void;
   /** Opens descriptor 3 as a pipe that reads end-of-file when this process is gone. */
   lifeline?: boolean;
 }
+
+type ChildOutput =
+  | { onOutput?: undefined; clock?: undefined }
+  | {
+      /** Receives stdout and stderr; missing: discarded. */
+      onOutput: (chunk: Buffer) => void;
+      /** Limits the rate of reading. */
+      clock: Pick<Clock, 'setTimeout'>;
+    };
 
 /**
  * Starts a program from an argument list without a shell; only `env` is inherited. It leads a process group and
@@ -77,12 +91,16 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
   const drained: Promise<void>[] = [];
   if (options.onOutput) {
     for (const stream of [subprocess.stdout, subprocess.stderr]) {
-      if (stream) drained.push(readPaced(stream, options.onOutput));
+      if (stream) drained.push(readPaced(stream, options.clock, options.onOutput));
     }
   }
   const report = (subprocess.stdio as (Readable | null | undefined)[])[3];
   report?.on('error', () => undefined);
-  if (options.onReport) report?.on('data', options.onReport);
+  if (options.onReport && report) {
+    // A program with output may be in the hands of an app.
+    if (options.clock) void readPaced(report, options.clock, options.onReport);
+    else report.on('data', options.onReport);
+  }
   const pid = subprocess.pid;
   if (pid === undefined) throw new Error(`${file} could not be started`);
   return {
@@ -102,17 +120,21 @@ export async function startChild(argv: readonly string[], options: ChildOptions)
  * Limits the rate of reading: a program that floods its output blocks on its full pipe, and this process stays
  * responsive.
  */
-export function readPaced(stream: Readable, onOutput: (chunk: Buffer) => void): Promise<void> {
+export function readPaced(
+  stream: Readable,
+  clock: Pick<Clock, 'setTimeout'>,
+  onOutput: (chunk: Buffer) => void,
+): Promise<void> {
   let budget = OUTPUT_BYTES_PER_TICK;
   stream.on('data', (chunk: Buffer) => {
     onOutput(chunk);
     budget -= chunk.length;
     if (budget > 0) return;
     stream.pause();
-    setTimeout(() => {
+    clock.setTimeout(() => {
       budget = OUTPUT_BYTES_PER_TICK;
       stream.resume();
-    }, OUTPUT_TICK_MS).unref();
+    }, OUTPUT_TICK_MS);
   });
   stream.on('error', () => undefined);
   return new Promise((resolve) => stream.once('close', () => resolve()));
@@ -125,4 +147,23 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   } catch {
     // Already gone.
   }
+}
+
+/**
+ * Sends SIGKILL in rounds until nothing is left, for a second at most.
+ * @param kill sends it to what is left now. @returns whether nothing was left
+ * @param ended ends the wait for the next round early
+ * @returns whether nothing is left
+ */
+export async function killUntilGone(
+  clock: Clock,
+  kill: () => boolean,
+  ended?: Promise<unknown>,
+): Promise<boolean> {
+  for (let round = 0; round < KILL_ROUNDS; round++) {
+    if (kill()) return true;
+    const pause = delay(clock, KILL_PERIOD_MS);
+    await (ended ? Promise.race([ended, pause]) : pause);
+  }
+  return false;
 }

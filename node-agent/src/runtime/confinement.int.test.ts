@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ const SURFACE = `
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 calls = {"io_uring_setup": (425, 1, 0), "bpf": (321, 99, 0, 0), "perf_event_open": (298, 0, 0, 0, 0, 0),
-    "userfaultfd": (323, 1), "io_setup": (206, 60000, ctypes.byref(ctypes.c_ulong(0))), "add_key": (248, 0, 0, 0, 0, 0), "request_key": (249, 0, 0, 0, 0), "keyctl": (250, 0, -3, 0)}
+    "userfaultfd": (323, 1), "io_setup": (206, 60000, ctypes.byref(ctypes.c_ulong(0))), "add_key": (248, 0, 0, 0, 0, 0), "request_key": (249, 0, 0, 0, 0), "keyctl": (250, 0, -3, 0), "pidfd_getfd": (438, -1, 0, 0)}
 for name, numbers in calls.items():
     ctypes.set_errno(0)
     libc.syscall(*numbers)
@@ -94,6 +94,12 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
     });
     afterAll(() => rmSync(stateDir, { recursive: true, force: true }));
 
+    test('the kernel ends it before the agent when memory runs out', async () => {
+      const args = ['cat', '/proc/self/oom_score_adj'];
+      const own = Number(readFileSync('/proc/self/oom_score_adj', 'utf8'));
+      expect(Number(await run([{ args, uid: UID, spec: { network: 'none' } }]))).toBeGreaterThan(own);
+    });
+
     const noCapability = Object.fromEntries(
       ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((name) => [name, '0'.repeat(16)]),
     );
@@ -124,7 +130,7 @@ describe.runIf(process.getuid?.() === 0 && process.arch === 'x64')(
         const spec = { network: 'none' as const, ...extra };
         const lines = (await run([{ args: ['python3', '-c', SURFACE], uid: UID, spec }])).split('\n');
         expect(lines.filter((line) => !line.endsWith(' Function not implemented'))).toEqual([]);
-        expect(lines).toHaveLength(8);
+        expect(lines).toHaveLength(9);
       },
     );
 

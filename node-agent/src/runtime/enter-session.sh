@@ -9,6 +9,9 @@
 # is read by this shell. When the command ends, so does this process, and with it everything in the namespace.
 set -eu
 
+# When the host runs out of memory, the kernel ends an app before the agent and the sessions of others.
+echo 500 >/proc/self/oom_score_adj
+
 staging=$1 tmp_bytes=$2 passwd=$3 group=$4
 shift 4
 

@@ -8,6 +8,9 @@
 # they are: no word of it is read by this shell.
 set -eu
 
+# When the host runs out of memory, the kernel ends an app before the agent and the sessions of others.
+echo 500 >/proc/self/oom_score_adj
+
 instance=$1
 shift
 

@@ -1,7 +1,11 @@
 import { plainText } from '@footlight/platform';
 import { cutUtf8 } from '@footlight/protocol';
 
+/**
+ * Several times the tail below, because a flood of long lines must not push out the lines before it at once.
+ */
 export const LOG_RING_BYTES = 1024 * 1024;
+/** Tail of an ended app in its session's record: what fits the record (64 KiB), and what a person reads. */
 const TAIL_LINES = 100;
 const TAIL_BYTES = 65_536;
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
 
 /** One row of /proc. */
 export interface ProcessRow {
@@ -55,20 +55,39 @@ export function pidNamespace(pid: number): string | null {
 /** Environment variable with the session id in every process of a session; cleanup searches for it. */
 export const SESSION_VARIABLE = 'FOOTLIGHT_SESSION';
 /**
- * Environment variable with the app's name (AppSurroundings.instance), in the app and its children, not in helpers.
+ * Environment variable with the app's name (AppContext.instance), in the app and its children, not in helpers.
  */
 export const APP_VARIABLE = 'FOOTLIGHT_APP';
+
+/**
+ * Bytes that are read of a process's environment. Any process can move its own to a mapping of any size (prctl(2),
+ * PR_SET_MM_MAP), and this process would read that to its end.
+ */
+const ENVIRONMENT_BYTES = 256 * 1024;
+const environment = Buffer.alloc(ENVIRONMENT_BYTES);
 
 /** A variable of a process's initial environment; null when missing or unreadable. */
 export function startVariable(pid: number, name: string): string | null {
   try {
     const marker = `${name}=`;
-    const found = readFileSync(`/proc/${pid}/environ`, 'latin1')
+    const found = readEnvironment(pid)
       .split('\0')
       .find((entry) => entry.startsWith(marker));
     return found?.slice(marker.length) ?? null;
   } catch {
     return null;
+  }
+}
+
+function readEnvironment(pid: number): string {
+  const file = openSync(`/proc/${pid}/environ`, 'r');
+  try {
+    let length = 0;
+    for (let read = 1; read > 0 && length < ENVIRONMENT_BYTES; length += read)
+      read = readSync(file, environment, length, ENVIRONMENT_BYTES - length, null);
+    return environment.toString('latin1', 0, length);
+  } finally {
+    closeSync(file);
   }
 }
 

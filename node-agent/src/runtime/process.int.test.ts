@@ -151,6 +151,17 @@ describe.each([
     },
   );
 
+  test.skipIf(!isRoot || !isolated || !canLimit())(
+    'in a group for processor time without a limit too, so that its processes count as one of the host',
+    async () => {
+      const { app } = await start(['cat', '/proc/self/cgroup'], {});
+      await app.exited;
+      const groups = app.logTail();
+      await app.stop(0);
+      expect(groups).toMatch(new RegExp(`^(\\d+:cpu[^:]*|0:):.*${RUNTIME_SESSION}$`, 'm'));
+    },
+  );
+
   test.skipIf(!isRoot)(
     'whose variables reach nothing that runs as root, and the app as they are',
     async () => {

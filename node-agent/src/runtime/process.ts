@@ -6,7 +6,7 @@ import { type Clock, delay, within } from '@footlight/platform';
 import type { AppSpec } from '@footlight/protocol/agent';
 import { PRODUCT_ROOT } from '../install-location.ts';
 import { makeCgroup, removeCgroupDirs, type SessionCgroup } from './cgroups.ts';
-import { type Child, sendSignal, startChild } from './child.ts';
+import { type Child, killUntilGone, sendSignal, startChild } from './child.ts';
 import {
   appLine,
   baseEnvironment,
@@ -15,17 +15,19 @@ import {
   hostProgram,
   launchEnvironment,
   userOptions,
-} from './launch-line.ts';
+} from './command-line.ts';
 import { LogRing } from './log-ring.ts';
 import { type AppNetwork, endNamespace, openClosedNetwork } from './network/app-network.ts';
 import type { NetworkPool } from './network/network-pool.ts';
 import { APP_VARIABLE, listProcesses, pidNamespace, SESSION_VARIABLE, startVariable } from './proc-table.ts';
-import type { AppExit, AppSurroundings, RunningApp, Runtime, SessionUser } from './runtime.ts';
+import type { AppContext, AppExit, RunningApp, Runtime, SessionUser } from './runtime.ts';
 
+/**
+ * Wait for the last output of an app that has ended. A process that it left behind may hold the pipe; what an
+ * ended app wrote is in the pipe already, so any short wait works.
+ */
 const DRAIN_LIMIT_MS = 200;
-/** Rounds of SIGKILL before giving up: a process that survives them is blocked in the kernel. */
-const KILL_ATTEMPTS = 100;
-const KILL_PERIOD_MS = 10;
+/** The app's own /tmp, which is memory. Chosen with room, not measured. */
 export const APP_TMP_BYTES = 2 * 1024 * 1024 * 1024;
 
 export interface ProcessRuntimeOptions {
@@ -65,54 +67,58 @@ export class ProcessRuntime implements Runtime {
     return network === 'none' ? openClosedNetwork(this.#clock) : this.#networks.take();
   }
 
-  async start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp> {
-    const confinement = confinementOf(app, surroundings.user);
-    const env = launchEnvironment(surroundings);
-    const input = environmentInput(appEnvironment(app, surroundings, this.#options.isolated));
+  async start(app: AppSpec, context: AppContext): Promise<RunningApp> {
+    const confinement = confinementOf(app, context.user);
+    const env = launchEnvironment(context);
+    const input = environmentInput(appEnvironment(app, context, this.#options.isolated));
     const withBus = appLine(hostProgram('dbus-daemon'), confinement, app.args);
     const log = new LogRing();
     const handOver = new HandOver();
     if (!this.#options.isolated) {
       // A bus refuses a user without a name, and only a mount namespace can give the session's user one.
-      const command = surroundings.user === null ? withBus : appLine('', confinement, app.args);
+      const command = context.user === null ? withBus : appLine('', confinement, app.args);
       const argv = [
-        ...['/bin/sh', scriptPath('guard-session.sh'), surroundings.instance],
-        ...this.#asUser(surroundings.user, inHome(surroundings, command)),
+        ...['/bin/sh', scriptPath('guard-session.sh'), context.instance],
+        ...this.#asUser(context.user, inHome(context, command)),
       ];
       const child = await startChild(argv, {
         env,
         input,
         cwd: '/',
         lifeline: true,
+        clock: this.#clock,
         onOutput: (chunk) => log.add(chunk),
-        onReport: handOver.told,
+        onReport: handOver.confirm,
       });
-      return new PlainApp(child, log, handOver, surroundings, this.#clock);
+      return new PlainApp(child, log, handOver, context, this.#clock);
     }
-    const cgroup = makeCgroup(surroundings.instance, {
+    const cgroup = makeCgroup(context.instance, {
       memoryBytes: this.#options.memoryMb * 1024 * 1024,
       cpus: this.#options.cpus,
     });
     try {
-      const argv = await this.#isolatedLine(surroundings, cgroup, withBus);
+      const argv = await this.#isolatedLine(context, cgroup, withBus);
       const onOutput = (chunk: Buffer) => log.add(chunk);
-      const child = await startChild(argv, { env, input, cwd: '/', onOutput, onReport: handOver.told });
-      const { network } = surroundings;
+      const child = await startChild(argv, {
+        ...{ env, input, cwd: '/' },
+        ...{ clock: this.#clock, onOutput, onReport: handOver.confirm },
+      });
+      const { network } = context;
       if (cgroup !== null) network?.countIn(cgroup.procsFiles);
       return new IsolatedApp(child, log, handOver, { cgroup, network }, this.#clock);
     } catch (error) {
       removeCgroupDirs(cgroup?.dirs ?? []);
-      await surroundings.network?.close();
+      await context.network?.close();
       throw error;
     }
   }
 
   async #isolatedLine(
-    surroundings: AppSurroundings,
+    context: AppContext,
     cgroup: SessionCgroup | null,
     command: readonly string[],
   ): Promise<string[]> {
-    const { dirs, user, instance, enter, network } = surroundings;
+    const { dirs, user, instance, enter, network } = context;
     const staging = join(dirs.mounts, 'tmp');
     // A former app may still have its own file mounted.
     const passwd = join(dirs.mounts, `passwd-${instance}`);
@@ -121,11 +127,11 @@ export class ProcessRuntime implements Runtime {
     const resolvConf = network?.resolvConf ?? null;
     await mkdir(staging, { recursive: true });
     await Promise.all([
-      writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${surroundings.home}:/bin/sh`)),
+      writeFile(passwd, withSessionUser('/etc/passwd', user?.uid ?? 0, `:${context.home}:/bin/sh`)),
       writeFile(group, withSessionUser('/etc/group', user?.gid ?? 0, '')),
       resolvConf === null ? null : writeFile(resolver, resolvConf),
     ]);
-    const keep = keptBelowTmp([surroundings.displaySocket, dirs.scratch, surroundings.home, PRODUCT_ROOT]);
+    const keep = keptBelowTmp([context.displaySocket, dirs.scratch, context.home, PRODUCT_ROOT]);
     return [
       ...(network?.enter ?? []),
       ...enter,
@@ -136,7 +142,7 @@ export class ProcessRuntime implements Runtime {
       ...keep.flatMap((path) => ['--keep', path]),
       ...(resolvConf === null ? [] : ['--resolver', resolver]),
       '--',
-      ...this.#asUser(user, inHome(surroundings, command)),
+      ...this.#asUser(user, inHome(context, command)),
     ];
   }
 
@@ -164,7 +170,7 @@ function confinementOf(app: AppSpec, user: SessionUser | null): Confinement {
  * The command in the app's home, entered as the session's user: the agent's root may be unable to enter, and a former
  * app of the session may have placed a link.
  */
-function inHome({ home }: AppSurroundings, command: readonly string[]): string[] {
+function inHome({ home }: AppContext, command: readonly string[]): string[] {
   return ['env', '--chdir', home, ...command];
 }
 
@@ -199,34 +205,34 @@ function withSessionUser(file: string, id: number, rest: string): string {
  */
 export function appEnvironment(
   app: Pick<AppSpec, 'env'>,
-  surroundings: AppSurroundings,
+  context: AppContext,
   isolated: boolean,
 ): Record<string, string> {
-  const { dirs } = surroundings;
+  const { dirs } = context;
   return {
     ...baseEnvironment(process.env),
     USER: 'footlight',
     LOGNAME: 'footlight',
     SHELL: '/bin/bash',
     ...app.env,
-    HOME: surroundings.home,
+    HOME: context.home,
     TMPDIR: isolated ? '/tmp' : dirs.tmp,
     XDG_RUNTIME_DIR: dirs.run,
     XDG_SESSION_TYPE: 'x11',
-    DISPLAY: surroundings.display,
+    DISPLAY: context.display,
     XAUTHORITY: dirs.xauthority,
     // Without a sound server the address is deliberately invalid, so that the app finds no other server.
-    PULSE_SERVER: surroundings.pulseServer ?? `unix:${join(dirs.run, 'no-sound')}`,
-    [SESSION_VARIABLE]: surroundings.sessionId,
-    [APP_VARIABLE]: surroundings.instance,
+    PULSE_SERVER: context.pulseServer ?? `unix:${join(dirs.run, 'no-sound')}`,
+    [SESSION_VARIABLE]: context.sessionId,
+    [APP_VARIABLE]: context.instance,
   };
 }
 
 /** Detects that an app's first process exited with status 0: run-app.pl then writes to its pipe. */
 class HandOver {
-  told: () => void = () => undefined;
+  confirm: () => void = () => undefined;
   readonly happened = new Promise<void>((resolve) => {
-    this.told = resolve;
+    this.confirm = resolve;
   });
 }
 
@@ -314,11 +320,11 @@ class IsolatedApp extends ChildApp {
 
 /** An app as leader of a process group. */
 class PlainApp extends ChildApp {
-  readonly #surroundings: AppSurroundings;
+  readonly #context: AppContext;
 
-  constructor(child: Child, log: LogRing, handOver: HandOver, surroundings: AppSurroundings, clock: Clock) {
+  constructor(child: Child, log: LogRing, handOver: HandOver, context: AppContext, clock: Clock) {
     super(child, log, handOver, clock);
-    this.#surroundings = surroundings;
+    this.#context = context;
   }
 
   async stop(graceMs: number): Promise<void> {
@@ -327,20 +333,17 @@ class PlainApp extends ChildApp {
       await Promise.race([this.child.exited, delay(this.clock, graceMs)]);
     }
     // Also after a clean exit: the guard's watcher and background processes still exist.
-    for (let attempt = 0; attempt < KILL_ATTEMPTS; attempt++) {
+    const isGone = await killUntilGone(this.clock, () => {
       const members = this.#members();
       for (const pid of members) sendSignal(pid, 'SIGKILL');
-      if (members.length === 0 && !this.child.alive) {
-        await this.readToEnd();
-        return;
-      }
-      await delay(this.clock, KILL_PERIOD_MS);
-    }
-    throw new Error('the app does not end');
+      return members.length === 0 && !this.child.alive;
+    });
+    if (!isGone) throw new Error('the app does not end');
+    await this.readToEnd();
   }
 
   #members(): number[] {
-    const { instance } = this.#surroundings;
+    const { instance } = this.#context;
     return listProcesses()
       .filter(
         (row) => row.pgrp === this.child.pid || (row.pgrp !== process.pid && isStray(row.pid, instance)),

@@ -3,11 +3,11 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { xauthorityFile } from '../display/cookie.ts';
-import { ownedIds } from './belongings.ts';
-import { asSessionUser } from './launch-line.ts';
+import { asSessionUser } from './command-line.ts';
 import { LOG_RING_BYTES, LogRing } from './log-ring.ts';
+import { ownedIds } from './owned-files.ts';
 import { appEnvironment, keptBelowTmp } from './process.ts';
-import type { AppSurroundings } from './runtime.ts';
+import type { AppContext } from './runtime.ts';
 
 describe('the log ring', () => {
   setFlagsFromString('--expose-gc');
@@ -59,7 +59,7 @@ describe('the log ring', () => {
   });
 });
 
-const SURROUNDINGS: AppSurroundings = {
+const SURROUNDINGS: AppContext = {
   sessionId: 'the-session',
   instance: 'the-session',
   user: { uid: 70_001, gid: 70_001, groups: [] },

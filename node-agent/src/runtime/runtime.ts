@@ -29,7 +29,7 @@ export interface SessionDirs {
 }
 
 /** Screen and sound of an app. */
-export interface AppSurroundings {
+export interface AppContext {
   sessionId: string;
   /** Unique name of this app: the session's id, with a number in front after a swap. */
   instance: string;
@@ -82,5 +82,5 @@ export interface Runtime {
    */
   openNetwork(app: AppSpec): Promise<AppNetwork | null>;
   /** @throws when the app cannot be started; an app that ends at once is no error here */
-  start(app: AppSpec, surroundings: AppSurroundings): Promise<RunningApp>;
+  start(app: AppSpec, context: AppContext): Promise<RunningApp>;
 }

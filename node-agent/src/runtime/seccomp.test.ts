@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { appFilter } from './seccomp.ts';
+import { appFilter, ioctlFilter, sharedPortsFilter } from './seccomp.ts';
 
 const NEWUSER = 0x1000_0000;
 const SIGCHLD = 17;
@@ -81,5 +81,43 @@ describe('the filter against user namespaces', () => {
       words,
       verdict: expected,
     });
+  });
+});
+
+describe('a filter of the values of ioctls', () => {
+  const filter = ioctlFilter(
+    new Map([
+      [100, [1, 3]],
+      [101, []],
+    ]),
+  );
+  test.each([
+    [X64, 16, [5, 100, 3], 'allow', 'a value that is named'],
+    [X64, 16, [5, 100, 2], 'EPERM', 'another value'],
+    [X64, 16, [5, 101, 1], 'EPERM', 'a request without any value'],
+    [X64, 16, [5, 102, 2], 'allow', 'another request'],
+    [X64, 1, [5, 100, 2], 'allow', 'another call'],
+    [X64, 0x4000_0000 + 514, [5, 100, 2], 'EPERM', 'the call of the x32 ABI'],
+    [I386, 54, [5, 100, 2], 'EPERM', 'the call of a 32-bit program'],
+    [I386, 54, [5, 100, 1], 'allow', 'a named value of a 32-bit program'],
+    [I386, 16, [5, 100, 2], 'allow', 'another call of a 32-bit program'],
+    [ARM64, 29, [5, 100, 1], 'EPERM', 'a call of another machine'],
+  ] as const)('call %#: %s', (arch, nr, args, expected, words) => {
+    expect({ words, verdict: verdict(filter, arch, nr, [...args]) }).toEqual({ words, verdict: expected });
+  });
+});
+
+test.each([
+  [X64, 54, [5, 1, 2], 'EPERM', 'SO_REUSEADDR'],
+  [X64, 54, [5, 1, 15], 'EPERM', 'SO_REUSEPORT'],
+  [X64, 0x4000_0000 + 541, [5, 1, 2], 'EPERM', 'the call of the x32 ABI'],
+  [X64, 54, [5, 1, 7], 'allow', 'another option of sockets'],
+  [X64, 54, [5, 6, 2], 'allow', 'an option of TCP'],
+  [X64, 49, [5, 1, 2], 'allow', 'another call'],
+  [I386, 366, [5, 1, 7], 'EPERM', 'a call of another machine'],
+] as const)('the filter against shared ports, call %#', (arch, nr, args, expected, words) => {
+  expect({ words, verdict: verdict(sharedPortsFilter(), arch, nr, [...args]) }).toEqual({
+    words,
+    verdict: expected,
   });
 });

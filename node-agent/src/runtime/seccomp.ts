@@ -27,28 +27,31 @@ interface Abi {
   unshare: number;
   clone: number;
   setns: number;
+  /** Numbers of the call; the second one is that of x32. */
+  ioctl: readonly number[];
 }
 
 /** ABIs of an x86-64 machine. */
 const X86_64: Abi = {
-  ...{ audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308 },
+  ...{ audit: 0xc000_003e, unshare: 272, clone: 56, setns: 308, ioctl: [16, 514] },
   unneeded: [248, 249, 250, 321, 298, 323, 206],
 };
 const I386: Abi = {
-  ...{ audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346 },
+  ...{ audit: 0x4000_0003, unshare: 310, clone: 120, setns: 346, ioctl: [54] },
   unneeded: [286, 287, 288, 357, 336, 374, 245],
 };
 /** Equal in both ABIs. */
 const CLONE3 = 435;
-/** io_uring_setup, io_uring_enter, io_uring_register; equal in both ABIs. */
-const IO_URING = [425, 426, 427];
+/** io_uring_setup, io_uring_enter, io_uring_register and pidfd_getfd; equal in both ABIs. */
+const UNNEEDED = [425, 426, 427, 438];
 
 /**
  * A seccomp filter for apps on x86-64.
  *
  * ENOSYS, as on a kernel without them, for calls that apps do not need: keyrings, whose keys would pass to the next
  * session with the uid and to those with the agent's session keyring; old asynchronous I/O, because one program can
- * use up the host's contexts (fs.aio-max-nr); and the kernel parts where attacks most often start.
+ * use up the host's contexts (fs.aio-max-nr); the descriptors of other processes, because a socket names the helper at
+ * its other end (SO_PEERPIDFD), whose pipes to the agent an app could then take; and the kernel parts where attacks most often start.
  *
  * @param userNamespaces false: refuses user namespaces, which would give a process every capability: unshare and
  *   clone with CLONE_NEWUSER (EPERM), setns that may enter one (EPERM), and clone3, whose flags a filter cannot read
@@ -60,19 +63,83 @@ export function appFilter(userNamespaces: boolean): Buffer {
   return Buffer.concat([...sections, statement(RETURN, REFUSE | EPERM)]);
 }
 
+/**
+ * A seccomp filter that limits the values of ioctls: EPERM for any other value. A filter sees values, not what a
+ * pointer points to.
+ * @param allowed ioctl → the values of its argument
+ */
+export function ioctlFilter(allowed: ReadonlyMap<number, readonly number[]>): Buffer {
+  const checks = [...allowed].flatMap(([request, values]) => {
+    const check = [
+      statement(LOAD_WORD, ARGUMENT(2)),
+      ...values.map((value, index) => jump(JUMP_IF_EQUAL, value, values.length - index, 0)),
+      statement(RETURN, REFUSE | EPERM),
+      statement(RETURN, ALLOW),
+    ];
+    return [jump(JUMP_IF_EQUAL, request, 0, check.length), ...check];
+  });
+  const sections = [X86_64, I386].flatMap(({ audit, ioctl }) => {
+    const body = [
+      ...loadNumber(audit),
+      ...ioctl.map((number, index) => jump(JUMP_IF_EQUAL, number, ioctl.length - index, 0)),
+      statement(RETURN, ALLOW),
+      statement(LOAD_WORD, ARGUMENT(1)),
+      ...checks,
+      statement(RETURN, ALLOW),
+    ];
+    return forAbi(audit, body);
+  });
+  return Buffer.concat([...sections, statement(RETURN, REFUSE | EPERM)]);
+}
+
+/** Numbers of the call; the second one is that of x32. */
+const SETSOCKOPT = [54, 541] as const;
+const SOL_SOCKET = 1;
+/** SO_REUSEADDR and SO_REUSEPORT. */
+const SHARE_PORT = [2, 15] as const;
+
+/**
+ * A seccomp filter against sharing ports on x86-64: EPERM for the socket options that let a socket be bound where
+ * another one is. The newest such socket gets the datagrams of all.
+ */
+export function sharedPortsFilter(): Buffer {
+  const body = [
+    ...loadNumber(X86_64.audit),
+    ...SETSOCKOPT.map((number, index) => jump(JUMP_IF_EQUAL, number, SETSOCKOPT.length - index, 0)),
+    statement(RETURN, ALLOW),
+    statement(LOAD_WORD, ARGUMENT(1)),
+    jump(JUMP_IF_EQUAL, SOL_SOCKET, 1, 0),
+    statement(RETURN, ALLOW),
+    statement(LOAD_WORD, ARGUMENT(2)),
+    ...SHARE_PORT.map((option, index) => jump(JUMP_IF_EQUAL, option, SHARE_PORT.length - index, 0)),
+    statement(RETURN, ALLOW),
+    statement(RETURN, REFUSE | EPERM),
+  ];
+  return Buffer.concat([...forAbi(X86_64.audit, body), statement(RETURN, REFUSE | EPERM)]);
+}
+
+/** The call's number without the mark of x32. */
+function loadNumber(audit: number): Buffer[] {
+  return [statement(LOAD_WORD, NUMBER), ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : [])];
+}
+
+/** Instructions for calls of one ABI, after which the program has ended. */
+function forAbi(audit: number, body: readonly Buffer[]): Buffer[] {
+  return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
+}
+
 function abiSection(abi: Abi, userNamespaces: boolean): Buffer[] {
   const { audit, unneeded } = abi;
-  const numbers = [...unneeded, ...IO_URING];
+  const numbers = [...unneeded, ...UNNEEDED];
   const body = [
-    statement(LOAD_WORD, NUMBER),
-    ...(audit === X86_64.audit ? [statement(AND, ~X32_BIT >>> 0)] : []),
+    ...loadNumber(audit),
     // Jumps count the skipped instructions.
     ...numbers.map((number, index) => jump(JUMP_IF_EQUAL, number, numbers.length - index, 0)),
     jump(ALWAYS, 1, 0, 0),
     statement(RETURN, REFUSE | ENOSYS),
     ...(userNamespaces ? [statement(RETURN, ALLOW)] : namespaceSection(abi)),
   ];
-  return [statement(LOAD_WORD, ARCHITECTURE), jump(JUMP_IF_EQUAL, audit, 0, body.length), ...body];
+  return forAbi(audit, body);
 }
 
 /** The call's number is loaded. */

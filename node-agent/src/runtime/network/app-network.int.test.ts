@@ -13,6 +13,8 @@ const METADATA = ['169.254.169.254', '169.254.1.2', '100.100.100.200', 'fd00:ec2
 const MULTICAST = ['224.0.0.251', '239.255.255.250', 'ff02::fb', 'ff05::2'];
 const PORT = 4_711;
 const NEIGHBOUR_PORT = 4_712;
+/** Of the service outside that answers datagrams. */
+const ECHO_PORT = 4_713;
 const UID = 71_090;
 
 /** Listens on every address of its network and at an abstract name, and answers; resolves names on 127.0.0.53. */
@@ -48,6 +50,41 @@ for work in [lambda: serve(tcp), lambda: serve(abstract), *loopback, *([names] i
     threading.Thread(target=work, daemon=True).start()
 print("ready", flush=True)
 threading.Event().wait()
+`;
+
+/** Answers each datagram from its port, and once more from another. */
+const ECHO = `
+import socket
+def bound(port):
+    sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    sock.bind(("::", port))
+    return sock
+echo, stranger = bound(${ECHO_PORT}), bound(${ECHO_PORT + 1})
+print("ready", flush=True)
+while True:
+    data, sender = echo.recvfrom(100)
+    stranger.sendto(b"stranger to " + data, sender)
+    echo.sendto(data, sender)
+`;
+
+/** Sends words from one port and waits for their answers, that many times. Prints the different words that came. */
+const TALK = `
+import json, socket, sys, time
+words, address, port, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+sock.bind(("", port))
+sock.settimeout(1)
+heard = set()
+for number in range(rounds):
+    sock.sendto(words.encode(), (address, ${ECHO_PORT}))
+    try:
+        while (data := sock.recv(100).decode()) != words: heard.add(data)
+        heard.add(data)
+    except TimeoutError: pass
+    if number == 0: print("ready", flush=True)
+    time.sleep(0.05)
+print(json.dumps(sorted(heard)), flush=True)
 `;
 
 /** Tries what it is given and prints what came of each, a line each; an address that answers is "here". */
@@ -164,6 +201,7 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
     );
     await up([...inNetwork(host), 'python3', '-c', HOST_SERVICES, 'names']);
     await up([...inNetwork(outside), 'python3', '-c', HOST_SERVICES]);
+    await up([...inNetwork(outside), 'python3', '-c', ECHO]);
   });
 
   afterAll(() => {
@@ -257,6 +295,25 @@ describe.runIf(process.getuid?.() === 0)('the network of an app of a root agent'
       { apps: [{ args: ['python3', '-c', listener], uid: UID + 1 }] },
     );
     expect([...results.values()].filter((result) => result === 'here')).toEqual([]);
+  });
+
+  describe.each([
+    ['IPv4', OUTSIDE.eth],
+    ['IPv6', OUTSIDE.eth6],
+  ])('datagrams over %s', (_family, address) => {
+    const SAME_PORT = 40_000;
+    const talk = (words: string, uid: number, rounds: number) => ({
+      args: ['python3', '-c', TALK, words, address, String(SAME_PORT), String(rounds)],
+      uid,
+    });
+    const heardBy = async (run: AppRun) => JSON.parse((await runApps(run)).trim().split('\n').at(-1) ?? '');
+
+    test('an app gets the answers to its own, and none of an app that uses the same port', {
+      timeout: 60_000,
+    }, async () => {
+      const neighbour = talk('to the neighbour', UID + 1, 1_000_000);
+      expect(await heardBy({ apps: [neighbour, talk('mine', UID, 20)] })).toEqual(['mine']);
+    });
   });
 
   test('one that was made ahead closes the address that the host has got since', {

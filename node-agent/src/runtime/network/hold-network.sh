@@ -1,13 +1,15 @@
 #!/bin/sh
 # Process 1 of the process namespace in which an app's network namespace is held, run as root by `unshare`.
 #
-# usage: hold-network.sh HOST_NETWORK SETUP4 SETUP6 [PASTA...]
+# usage: hold-network.sh HOST_NETWORK SETUP4 SETUP6 [TRANSLATION PASTA...]
 #
-# It stands in the new network namespace. SETUP4 and SETUP6 are commands for `ip -batch`. PASTA is the command line of
-# pasta, which gets two options more; without it the namespace has its loopback alone. The word `ready` on descriptor
-# 3 says that apps may come in. When this process ends, so does pasta.
+# It stands in the new network namespace. SETUP4 and SETUP6 are commands for `ip -batch`. TRANSLATION are rules for
+# nft. PASTA is the command line of pasta, which gets two options more; without it the namespace has its loopback alone.
+# The word `ready` on descriptor 3 says that apps may come in. When this process ends, so does pasta.
 set -eu
 
+# nft lies there in Debian.
+PATH=$PATH:/usr/sbin:/sbin
 host=$1 setup4=$2 setup6=$3
 shift 3
 
@@ -19,6 +21,9 @@ if [ $# = 0 ]; then
   echo ready >&3
   exec sleep infinity
 fi
+
+printf '%s\n' "$1" | nft -f -
+shift
 
 # A name for the namespace that pasta may open: it has given up the right to read it from /proc by then. The mount is
 # private to this process.

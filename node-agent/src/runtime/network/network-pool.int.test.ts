@@ -18,8 +18,9 @@ beforeEach(() => {
   pool = new NetworkPool({
     clock: systemClock,
     keep: true,
-    open: async (clock) => {
-      const network = await openOutwardNetwork(clock);
+    mediaPorts: null,
+    open: async (...options) => {
+      const network = await openOutwardNetwork(...options);
       made += 1;
       return network;
     },
@@ -41,7 +42,7 @@ async function take(): Promise<AppNetwork> {
 
 /** The holder of the first that is kept, once it carries traffic. */
 async function keptHolder(): Promise<number> {
-  await expect.poll(() => made, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => made).toBe(1);
   return networkHolders(process.pid)[0] ?? 0;
 }
 
@@ -66,7 +67,7 @@ describe.runIf(works)('a network that is kept ready', { timeout: 60_000 }, () =>
 
   test('whose pasta was killed is not given to an app', async () => {
     process.kill(await keptHolder(), 'SIGKILL');
-    await expect.poll(() => networkHolders(process.pid), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => networkHolders(process.pid)).toEqual([]);
     const network = await take();
     expect(network.problem).toBeNull();
     expect(await inside(network, 'ip', 'route')).toContain('default');

@@ -36,6 +36,7 @@ function pool({ keep = true, slow = false } = {}) {
   const networks = new NetworkPool({
     clock,
     keep,
+    mediaPorts: null,
     open: async () => {
       const network = new FakeNetwork();
       made.push(network);

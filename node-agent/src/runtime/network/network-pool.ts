@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '@footlight/platform';
 import { type AppNetwork, openOutwardNetwork } from './app-network.ts';
+import { type PortRange, UdpPorts } from './udp-ports.ts';
 
 /** Delay of the next prefetch after a network was taken; its app usually draws by then. */
 export const REFILL_AFTER_MS = 1_000;
@@ -8,8 +9,10 @@ export interface NetworkPoolOptions {
   clock: Clock;
   /** Whether to prefetch a network; false = made on demand. */
   keep: boolean;
+  /** UDP ports of the media workers; null = any. */
+  mediaPorts: PortRange | null;
   /** Default: made with pasta. */
-  open?: (clock: Clock) => Promise<AppNetwork | null>;
+  open?: (clock: Clock, udpPorts: UdpPorts) => Promise<AppNetwork | null>;
 }
 
 /**
@@ -29,10 +32,11 @@ export class NetworkPool {
   #refillTimer: Timer | null = null;
   #closed = false;
 
-  constructor({ clock, keep, open = openOutwardNetwork }: NetworkPoolOptions) {
+  constructor({ clock, keep, mediaPorts, open = openOutwardNetwork }: NetworkPoolOptions) {
     this.#clock = clock;
     this.#keep = keep;
-    this.#open = () => open(clock);
+    const udpPorts = new UdpPorts(mediaPorts);
+    this.#open = () => open(clock, udpPorts);
     this.#refill();
   }
 

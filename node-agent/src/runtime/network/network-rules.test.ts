@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { appResolvConf, networkSetup } from './app-network.ts';
+import { appResolvConf, networkSetup } from './network-rules.ts';
 
 test('the addresses of the host are closed, each once', () => {
   const { setup4, setup6 } = networkSetup(['192.0.2.1', '192.0.2.1', '2001:db8::1', '100.100.100.200']);

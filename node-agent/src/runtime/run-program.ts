@@ -1,9 +1,10 @@
 import { errorText } from '@footlight/platform';
 import { execa } from 'execa';
 
+/** Of a program's error output, quoted in one sentence of a check (512 characters at most in `readiness`). */
 const WHY_BYTES = 400;
 
-export interface AskOptions {
+export interface RunOptions {
   /** Default: no limit. */
   limitMs?: number;
   /** Limit of each output. */
@@ -13,7 +14,7 @@ export interface AskOptions {
 }
 
 /** Output of a system program, and how it ended. */
-export type ProgramAnswer =
+export type ProgramResult =
   | { kind: 'ok'; stdout: string; stderr: string }
   /** why: for people. stdout: output so far. */
   | { kind: 'failed'; why: string; stdout: string }
@@ -26,11 +27,11 @@ export type ProgramAnswer =
  * The library's kill on exit is off: it would also signal a program that failed to start, with a pid from
  * uninitialized memory. That pid may be 0, which is this process's whole group, or any process.
  */
-export async function askProgram(
+export async function runProgram(
   program: string,
   args: readonly string[],
-  { limitMs, maxBytes, env }: AskOptions = {},
-): Promise<ProgramAnswer> {
+  { limitMs, maxBytes, env }: RunOptions = {},
+): Promise<ProgramResult> {
   const result = await execa(program, args, {
     ...(limitMs === undefined ? {} : { timeout: limitMs, forceKillAfterDelay: 500 }),
     ...(maxBytes === undefined ? {} : { maxBuffer: maxBytes }),

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APP_VARIABLE, SESSION_VARIABLE } from './proc-table.ts';
-import type { AppSurroundings, SessionDirs, SessionUser } from './runtime.ts';
-import { appFilter } from './seccomp.ts';
+import type { AppContext, SessionDirs, SessionUser } from './runtime.ts';
+import { appFilter, sharedPortsFilter } from './seccomp.ts';
 
 /**
  * Command line of a session's helper: changes to the session's user, sets a seccomp filter, and dies with this agent.
@@ -22,8 +22,17 @@ export function asSessionUser(
 
 /** Runs a helper with the apps' filter, because an app may try to take it over. */
 function confined(argv: readonly string[]): string[] {
+  return withFilter(FILTERS.no_user_namespaces, argv);
+}
+
+/** Runs a program that can take no port where another socket is. */
+export function withPrivatePorts(argv: readonly string[]): string[] {
+  return withFilter(sharedPortsFilter().toString('hex'), argv);
+}
+
+function withFilter(filter: string, argv: readonly string[]): string[] {
   const script = `${confineScript()}confine(shift @ARGV); exec { $ARGV[0] } @ARGV; die "$ARGV[0]: $!\\n";`;
-  return ['perl', '-e', script, '--', FILTERS.no_user_namespaces, ...argv];
+  return ['perl', '-e', script, '--', filter, ...argv];
 }
 
 /**
@@ -112,7 +121,7 @@ export function environmentInput(env: Readonly<Record<string, string>>): string 
 export function launchEnvironment({
   sessionId,
   instance,
-}: Pick<AppSurroundings, 'sessionId' | 'instance'>): Record<string, string> {
+}: Pick<AppContext, 'sessionId' | 'instance'>): Record<string, string> {
   return { PATH, [SESSION_VARIABLE]: sessionId, [APP_VARIABLE]: instance };
 }
 

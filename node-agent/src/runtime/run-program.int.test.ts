@@ -1,25 +1,25 @@
 import { execa } from 'execa';
 import { expect, test } from 'vitest';
-import { askProgram } from './ask-program.ts';
+import { runProgram } from './run-program.ts';
 
 test('what a program says and how it ends', async () => {
-  expect(await askProgram('sh', ['-c', 'echo said; echo beside >&2'])).toEqual({
+  expect(await runProgram('sh', ['-c', 'echo said; echo beside >&2'])).toEqual({
     kind: 'ok',
     stdout: 'said',
     stderr: 'beside',
   });
-  expect(await askProgram('sh', ['-c', 'echo said; echo why >&2; exit 3'])).toEqual({
+  expect(await runProgram('sh', ['-c', 'echo said; echo why >&2; exit 3'])).toEqual({
     kind: 'failed',
     why: 'why',
     stdout: 'said',
   });
-  expect(await askProgram('sleep', ['60'], { limitMs: 100 })).toMatchObject({
+  expect(await runProgram('sleep', ['60'], { limitMs: 100 })).toMatchObject({
     kind: 'failed',
     why: 'no answer in time',
   });
-  expect(await askProgram('yes', [], { maxBytes: 1_000 })).toMatchObject({ kind: 'failed' });
-  expect(await askProgram('no-such-program', [])).toMatchObject({ kind: 'not_started', code: 'ENOENT' });
-  expect(await askProgram('/etc/passwd', [])).toMatchObject({ kind: 'not_started', code: 'EACCES' });
+  expect(await runProgram('yes', [], { maxBytes: 1_000 })).toMatchObject({ kind: 'failed' });
+  expect(await runProgram('no-such-program', [])).toMatchObject({ kind: 'not_started', code: 'ENOENT' });
+  expect(await runProgram('/etc/passwd', [])).toMatchObject({ kind: 'not_started', code: 'EACCES' });
 });
 
 test('nothing is signalled for a program that is not there, when this process exits in that moment', async () => {
@@ -28,8 +28,8 @@ test('nothing is signalled for a program that is not there, when this process ex
     import { ChildProcess } from 'node:child_process';
     import { writeSync } from 'node:fs';
     ChildProcess.prototype.kill = function (signal) { writeSync(1, \`\${signal} to \${this.spawnfile}\`); };
-    const { askProgram } = await import(${JSON.stringify(new URL('./ask-program.ts', import.meta.url).href)});
-    void askProgram('no-such-program', []);
+    const { runProgram } = await import(${JSON.stringify(new URL('./run-program.ts', import.meta.url).href)});
+    void runProgram('no-such-program', []);
     process.exit();
   `;
   const { stdout } = await execa(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {

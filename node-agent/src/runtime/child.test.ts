@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { startChild } from './child.ts';
+
+const FLOOD_BYTES = 4 * 1024 * 1024;
+/** The child says something on its output when all its reports have been taken. */
+const FLOOD = `head -c ${FLOOD_BYTES} /dev/zero >&3; echo taken`;
+
+test('a child that floods its reports is read at a limited rate, and waits', async () => {
+  let heardBytes = 0;
+  let settle: (outcome: 'taken' | 'paused') => void = () => undefined;
+  const outcome = new Promise<'taken' | 'paused'>((resolve) => {
+    settle = resolve;
+  });
+  const child = await startChild(['/bin/sh', '-c', FLOOD], {
+    env: { PATH: '/usr/bin:/bin' },
+    // A clock on which no time passes.
+    clock: {
+      setTimeout: () => {
+        settle('paused');
+        return { cancel: () => undefined };
+      },
+    },
+    onOutput: () => settle('taken'),
+    onReport: (chunk) => {
+      heardBytes += chunk.length;
+    },
+  });
+  try {
+    expect(await outcome).toBe('paused');
+    expect(heardBytes).toBeLessThan(FLOOD_BYTES);
+    expect(child.alive).toBe(true);
+  } finally {
+    process.kill(-child.pid, 'SIGKILL');
+    await child.exited;
+  }
+});

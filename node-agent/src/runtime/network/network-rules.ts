@@ -1,0 +1,87 @@
+import type { PortRange } from './udp-ports.ts';
+
+/** Bound of the host's own addresses. */
+const MAX_OWN_ADDRESSES = 256;
+
+/**
+ * Address of the resolver in an app's resolv.conf: pasta forwards its port 53 to the host's resolver, which may be on
+ * the host's loopback. Source: RFC 7600 (192.0.0.8, the IPv4 dummy address), RFC 6666 (100::/64, discard only): no
+ * machine has one of them.
+ */
+export const RESOLVER4 = '192.0.0.8';
+export const RESOLVER6 = '100::8';
+
+/**
+ * Destinations that an app's packets must not reach. An app may choose the interface of a socket or packet without
+ * any right (SO_BINDTODEVICE, IP_PKTINFO, IP_UNICAST_IF), and pasta opens the same destination on the host.
+ */
+const CLOSED4 = [
+  // The host's loopback, and "this host".
+  ...['127.0.0.0/8', '0.0.0.0/8'],
+  // Metadata services of clouds and other link-local addresses. Multicast and broadcast would reach services of the
+  // host.
+  ...['169.254.0.0/16', '224.0.0.0/4', '255.255.255.255/32'],
+  // Alibaba Cloud, Azure (its DNS is reached through the host's resolver), Oracle Cloud.
+  ...['100.100.100.200/32', '168.63.129.16/32', '192.0.0.192/32'],
+];
+const CLOSED6 = [
+  ...['::1/128', '::ffff:0:0/96', 'fe80::/10'],
+  // AWS (fd00:ec2::254 and its neighbours), Google Cloud.
+  ...['fd00:ec2::/32', 'fd20:ce::254/128'],
+  // 169.254.0.0/16 behind a translator (RFC 6052).
+  '64:ff9b::a9fe:0/112',
+];
+
+/**
+ * `ip -batch` commands that open an app's loopback, and close what it must not reach through its network. Pure.
+ *
+ * IPv4 takes policies of XFRM: where a rule or route of the routing table refuses, a socket that has chosen its
+ * interface is sent on the link all the same (ip_route_output_key_hash_rcu). XFRM leaves the loopback interface out.
+ * For IPv6 it does not, and rules hold whatever the socket chose; but multicast has a route before every rule. Neighbour
+ * discovery needs multicast by ICMP; UDP is all that pasta would pass on.
+ */
+export function networkSetup(ownAddresses: readonly string[]): { setup4: string; setup6: string } {
+  const own = ownAddresses.slice(0, MAX_OWN_ADDRESSES);
+  const own4 = own.filter((address) => !address.includes(':')).map((address) => `${address}/32`);
+  const own6 = own.filter((address) => address.includes(':')).map((address) => `${address}/128`);
+  // A second rule or policy of the same words is refused.
+  const closed4 = [...new Set([...CLOSED4, ...own4])];
+  const closed6 = [...new Set([...CLOSED6, ...own6])];
+  const block4 = closed4.map((address) => `xfrm policy add dst ${address} dir out action block`);
+  // After the app's own loopback, whose table has the priority 0, and before every other route.
+  const prohibit6 = closed6.map((address) => `rule add pref 1 to ${address} prohibit`);
+  return {
+    setup4: ['link set lo up', ...block4].join('\n'),
+    setup6: ['xfrm policy add dst ff00::/8 proto udp dir out action block', ...prohibit6].join('\n'),
+  };
+}
+
+/**
+ * nft(8) rules for datagrams of an app: they leave from ports of this block, and only answers come in. Pure.
+ *
+ * pasta binds the port of the host that has the number of the app's port, on every address. From there it would pass
+ * on what anyone sends, broadcasts and multicast of the LAN included.
+ */
+export function udpTranslation([low, high]: PortRange): string {
+  return `table inet footlight {
+    chain out {
+      type nat hook postrouting priority srcnat
+      oifname != "lo" meta l4proto udp masquerade to :${low}-${high}
+    }
+    chain in {
+      type filter hook input priority filter
+      iifname != "lo" meta l4proto udp ct state { new, invalid } drop
+    }
+  }`;
+}
+
+/** The host's resolv.conf with pasta in the place of its resolvers. Pure. */
+export function appResolvConf(host: string): string {
+  const lines = host.split('\n').map((line) => line.trim());
+  const kept = lines.filter((line) => /^(search|domain|options|sortlist)\s/.test(line));
+  const servers = lines.flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? []);
+  const has4 = servers.some((server) => !server.includes(':'));
+  const has6 = servers.some((server) => server.includes(':'));
+  const own = [...(has4 || !has6 ? [RESOLVER4] : []), ...(has6 ? [RESOLVER6] : [])];
+  return [...own.map((server) => `nameserver ${server}`), ...kept, ''].join('\n');
+}

@@ -1,0 +1,91 @@
+import { readFile } from 'node:fs/promises';
+
+/** Ports of the host for one app (count). A browser that loads two pages asks for some 400 names in half a minute. */
+export const BLOCK_PORTS = 512;
+/** Below lie ports of well-known services. */
+const FIRST_PORT = 10_240;
+const LAST_PORT = 65_535;
+/** Default of Linux, also used where the host's range cannot be read. */
+const EPHEMERAL_PORTS: PortRange = [32_768, 60_999];
+
+/** First and last port. */
+export type PortRange = readonly [low: number, high: number];
+
+/** Use of UDP ports on the host. */
+export interface HostUdpPorts {
+  /** Ports that the kernel gives to sockets that ask for none. */
+  ephemeral: PortRange;
+  /** Ports with a socket. */
+  bound: ReadonlySet<number>;
+}
+
+/**
+ * UDP ports of the host from which the datagrams of apps leave.
+ *
+ * pasta sends a datagram from the port of the host that has the number of the app's port. Therefore each app gets a
+ * block of ports, into which its namespace translates. Otherwise an app could occupy the ports of neighbours, viewers
+ * and services, and receive what others send to them.
+ */
+export class UdpPorts {
+  readonly #avoided: readonly PortRange[];
+  readonly #read: () => Promise<HostUdpPorts>;
+  readonly #taken = new Set<number>();
+
+  /** @param avoided ports of the media workers; null = any */
+  constructor(avoided: PortRange | null, read: () => Promise<HostUdpPorts> = readHostUdpPorts) {
+    this.#avoided = avoided === null ? [] : [avoided];
+    this.#read = read;
+  }
+
+  /** @throws when no block is free */
+  async take(): Promise<{ range: PortRange; release: () => void }> {
+    const host = await this.#read();
+    const low = freeBlock(host, [...this.#avoided, ...[...this.#taken].map(blockAt)]);
+    if (low === null) throw new Error(`no block of ${BLOCK_PORTS} UDP ports is free`);
+    this.#taken.add(low);
+    return { range: blockAt(low), release: () => void this.#taken.delete(low) };
+  }
+}
+
+function blockAt(low: number): PortRange {
+  return [low, low + BLOCK_PORTS - 1];
+}
+
+/**
+ * First port of a block without a socket, outside the avoided ranges; null = none. The highest is preferred, and one
+ * inside the ephemeral range is the last choice.
+ */
+export function freeBlock({ ephemeral, bound }: HostUdpPorts, avoided: readonly PortRange[]): number | null {
+  const used = new Set([...bound].map((port) => port - (port % BLOCK_PORTS)));
+  let lastChoice: number | null = null;
+  for (let low = LAST_PORT + 1 - BLOCK_PORTS; low >= FIRST_PORT; low -= BLOCK_PORTS) {
+    if (used.has(low) || avoided.some((range) => overlap(blockAt(low), range))) continue;
+    if (!overlap(blockAt(low), ephemeral)) return low;
+    lastChoice ??= low;
+  }
+  return lastChoice;
+}
+
+function overlap([low, high]: PortRange, [otherLow, otherHigh]: PortRange): boolean {
+  return low <= otherHigh && otherLow <= high;
+}
+
+async function readHostUdpPorts(): Promise<HostUdpPorts> {
+  const read = (path: string) => readFile(path, 'utf8').catch(() => '');
+  const [tables, range] = await Promise.all([
+    Promise.all(['/proc/net/udp', '/proc/net/udp6'].map(read)),
+    read('/proc/sys/net/ipv4/ip_local_port_range'),
+  ]);
+  const [low, high] = range.trim().split(/\s+/).map(Number);
+  return {
+    ephemeral: low && high ? [low, high] : EPHEMERAL_PORTS,
+    bound: new Set(tables.flatMap(boundPorts)),
+  };
+}
+
+/** Local ports of a table of /proc/net: `sl  local_address rem_address …`, hexadecimal. */
+export function boundPorts(table: string): number[] {
+  return [...table.matchAll(/^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) /gm)].map((row) =>
+    Number.parseInt(row[1] ?? '', 16),
+  );
+}
